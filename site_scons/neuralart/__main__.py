@@ -1,0 +1,5 @@
+"""``python -m neuralart``."""
+
+from neuralart.cli import main
+
+raise SystemExit(main())

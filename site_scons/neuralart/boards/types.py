@@ -1,0 +1,200 @@
+"""What a board is, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Enable:
+    """What makes a memory bank answer.
+
+    Attributes:
+        clock_bit: Bit of the memory clock-enable register (RCC_MEMENR); None: always clocked.
+        ramcfg_offset: Offset of the bank's RAMCFG control register whose shutdown bit must be cleared; None: none.
+    """
+
+    clock_bit: int | None = None
+    ramcfg_offset: int | None = None
+
+
+@dataclass(frozen=True)
+class MemoryRegion:
+    """A memory of the board.
+
+    Attributes:
+        name: For example ``AXISRAM5``.
+        pool_name: Its name in the vendor's pool files, for example ``npuRAM5``; empty if none.
+        base: Address in the security state the firmware runs in (see :attr:`Board.security`).
+        alias: The same memory in the other security state; None if it has one address only.
+        size: Bytes.
+        kind: ``ram``, ``flash``, ``psram``, ``rom``.
+        owner: Who usually works in it: ``cpu``, ``npu``, ``cpu+npu``, ``periph``.
+        enable: What turns it on; None if it is on after reset.
+        on_at_reset: The bank answers straight after reset (and what the boot chain did).
+        note: For readers.
+    """
+
+    name: str
+    base: int
+    size: int
+    kind: str
+    pool_name: str = ""
+    alias: int | None = None
+    owner: str = "cpu"
+    enable: Enable | None = None
+    on_at_reset: bool = True
+    note: str = ""
+
+    @property
+    def end(self) -> int:
+        """First address behind it."""
+        return self.base + self.size
+
+    def contains(self, address: int) -> bool:
+        """Either alias."""
+        return self.base <= address < self.end or (
+            self.alias is not None and self.alias <= address < self.alias + self.size
+        )
+
+
+@dataclass(frozen=True)
+class Console:
+    """The serial port that carries text and the host link.
+
+    Attributes:
+        driver: C source in firmware/boards/drivers, without suffix: ``uart_stm32``, ``uart_cmsdk``.
+        base: Address of the peripheral.
+        clock_register: Register that clocks it; None if always clocked.
+        clock_bit: Bit in it.
+    """
+
+    driver: str
+    base: int
+    clock_register: int | None = None
+    clock_bit: int | None = None
+
+
+@dataclass(frozen=True)
+class Registers:
+    """Registers that the generated memory start-up code writes (all None on boards without such gates).
+
+    Attributes:
+        memory_clock: RCC_MEMENR.
+        memory_sleep_clock: RCC_MEMLPENR.
+        ramcfg: Base of RAMCFG.
+        ramcfg_clock: Register that clocks RAMCFG (RCC_AHB2ENR).
+        ramcfg_clock_bit: Bit in it.
+        shutdown_bit: SRAMSD in a RAMCFG control register.
+        source: Where the numbers come from.
+    """
+
+    memory_clock: int | None = None
+    memory_sleep_clock: int | None = None
+    ramcfg: int | None = None
+    ramcfg_clock: int | None = None
+    ramcfg_clock_bit: int | None = None
+    shutdown_bit: int | None = None
+    source: str = ""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Where an image executes.
+
+    Attributes:
+        kind: ``silicon``, ``unicorn`` or ``qemu``.
+        model: QEMU's machine name, or Unicorn's CPU model.
+        cpu_flags: GCC flags of an image for it.
+        cpuid: What the CPUID register answers there.
+        isa: For listings, for example ``Armv8-M mainline baseline``.
+        note: Honest limits in a few words.
+    """
+
+    kind: str
+    cpu_flags: tuple[str, ...]
+    model: str = ""
+    cpuid: int | None = None
+    isa: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Section:
+    """Where a part of the firmware goes.
+
+    Attributes:
+        region: Name of a memory region.
+        offset: Bytes from its base.
+        size: Bytes.
+    """
+
+    region: str
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Board:
+    """A board.
+
+    Attributes:
+        name: For example ``stm32n6570-dk``.
+        title: For people.
+        target: ``--target`` of the compiler: ``stm32n6``, ``stm32h7``, ``mps3-an547``.
+        device: Silicon, for example ``STM32N657xx``.
+        cpu: ``cortex-m55``.
+        security: ``secure`` or ``none``: the state that :attr:`MemoryRegion.base` belongs to.
+        memory: All banks.
+        registers: What turns banks on.
+        console: Serial port.
+        machines: By kind; the first is the default of ``run-``.
+        code: Where the firmware's code and constants are when it runs (vectors first).
+        data: Where its variables and stack are.
+        mpool: Stock pool file (path), empty if the board has none.
+        profile: Stock profile file (path), empty if the board has none.
+        flash: Erase sector etc. of the external NOR: ``part``, ``base``, ``size``, ``sector``, ``loader``.
+        slots: Flash slots by name (``fsbl``, ``application``, ``weights``): address; advice, the mpool wins.
+        switches: Boot switches, in words, by mode.
+        note: Honest limits.
+        where: The file it came from.
+    """
+
+    name: str
+    title: str
+    target: str
+    device: str
+    cpu: str
+    security: str
+    memory: tuple[MemoryRegion, ...]
+    registers: Registers
+    machines: Mapping[str, Machine]
+    console: Console | None = None
+    code: Section | None = None
+    data: Section | None = None
+    mpool: str = ""
+    profile: str = ""
+    flash: Mapping[str, str | int] = field(default_factory=dict)
+    slots: Mapping[str, int] = field(default_factory=dict)
+    switches: Mapping[str, str] = field(default_factory=dict)
+    note: str = ""
+    where: str = ""
+
+    def region(self, name: str) -> MemoryRegion:
+        """A memory by name.
+
+        Raises:
+            KeyError: The board has no such memory.
+        """
+        for region in self.memory:
+            if region.name == name:
+                return region
+        raise KeyError(name)
+
+    def region_at(self, address: int) -> MemoryRegion | None:
+        """The memory at an address, through either alias."""
+        for region in self.memory:
+            if region.contains(address):
+                return region
+        return None

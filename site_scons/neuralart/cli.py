@@ -1,0 +1,56 @@
+"""The ``neuralart`` command: one sub-command per thing a person may want by hand.
+
+A sub-command is a module with ``configure(parser)`` and ``run(args) -> int``; it is imported only when it is asked
+for, so that ``neuralart X --help`` starts fast.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+
+from neuralart import __version__
+from neuralart.errors import NeuralArtError
+
+# name -> (module, one line of help)
+COMMANDS = {
+    "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initialisers and reports"),
+    "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
+    "boards": ("neuralart.boards.cli", "list the boards, or show one"),
+}
+
+USER_ERROR = 1
+USAGE_ERROR = 2
+
+
+def _parser(only: str | None) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="neuralart", description="From a quantised network to a running STM32 board.")
+    parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, (module, text) in COMMANDS.items():
+        command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
+        if name == only:
+            importlib.import_module(module).configure(command)
+    return parser
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a sub-command.
+
+    Returns:
+        0 when it did what was asked, 1 for a refusal of the user's input, 2 for wrong usage (and for a difference
+        between expected and computed outputs).
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    asked = next((word for word in words if not word.startswith("-")), None)
+    args = _parser(asked).parse_args(words)
+    try:
+        return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
+    except NeuralArtError as error:
+        print(f"neuralart {args.command}: error: {error}", file=sys.stderr)
+        return USER_ERROR
+    except KeyboardInterrupt:
+        print(f"neuralart {args.command}: interrupted", file=sys.stderr)
+        return 130

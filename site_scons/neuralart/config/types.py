@@ -1,0 +1,114 @@
+"""What variants.yaml says, resolved: one frozen object per network and variant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Location:
+    """A place in a user's file."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class ToolchainConfig:
+    """Which cross compiler.
+
+    Attributes:
+        prefix: Program prefix, with or without a folder.
+        libc: ``auto``, ``picolibc``, ``newlib`` or ``newlib-nano``.
+        version: Wanted version of gcc, leading parts suffice (``12``, ``12.2``); empty: any.
+    """
+
+    prefix: str = "arm-none-eabi-"
+    libc: str = "auto"
+    version: str = ""
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """One network of one variant, overrides applied.
+
+    Attributes:
+        name: C identifier.
+        model: Path, relative to the file that names it.
+        compiler: ``reference`` (``stedgeai`` and ``auto`` follow).
+        profile: ``[profile@]file.json``; empty: the board's own.
+        mpool: Pool file instead of the profile's; empty: the profile's.
+        input_data_type: As ``--input-data-type``; empty: the model's.
+        output_data_type: As ``--output-data-type``.
+        inputs_ch_position: ``chlast``, ``chfirst`` or empty.
+        outputs_ch_position: Likewise.
+        allocate_inputs: False as with ``--no-inputs-allocation``.
+        allocate_outputs: Likewise.
+        options: Further options of generate, in order.
+        initializers: fnames of the pools whose raw file is declared; None: by rule.
+        vectors: Folder of golden vectors; empty: none.
+        where: Where the network was written.
+    """
+
+    name: str
+    model: str
+    compiler: str = "reference"
+    profile: str = ""
+    mpool: str = ""
+    input_data_type: str = ""
+    output_data_type: str = ""
+    inputs_ch_position: str = ""
+    outputs_ch_position: str = ""
+    allocate_inputs: bool = True
+    allocate_outputs: bool = True
+    options: tuple[str, ...] = ()
+    initializers: tuple[str, ...] | None = None
+    vectors: str = ""
+    where: Location = Location("", 0)
+
+
+@dataclass(frozen=True)
+class VariantConfig:
+    """One variant.
+
+    Attributes:
+        name: Name of its alias and its folder.
+        title: For ``scons -h``.
+        board: Name of a board.
+        machine: ``unicorn``, ``qemu``, ``silicon``; empty: the board's first.
+        networks: In the order given.
+        toolchain: Cross compiler.
+        optimization: GCC optimisation flag of the firmware, for example ``-O2``.
+        defines: Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``.
+        where: Where the variant was written.
+    """
+
+    name: str
+    title: str
+    board: str
+    machine: str
+    networks: tuple[NetworkConfig, ...]
+    toolchain: ToolchainConfig = ToolchainConfig()
+    optimization: str = "-O2"
+    defines: tuple[str, ...] = ()
+    where: Location = Location("", 0)
+
+
+@dataclass(frozen=True)
+class ProjectConfig:
+    """The whole file.
+
+    Attributes:
+        path: As named.
+        default: Variants that a bare ``scons`` builds.
+        titles: Title of each variant, in the order of the file (cheap: nothing else is resolved).
+        boards: The user's own board files (paths), in order.
+    """
+
+    path: str
+    default: tuple[str, ...]
+    titles: dict[str, str] = field(default_factory=dict)
+    boards: tuple[str, ...] = ()

@@ -1,0 +1,41 @@
+"""The one error family that users see."""
+
+from __future__ import annotations
+
+
+class NeuralArtError(Exception):
+    """An expected failure: said in one line, without a traceback.
+
+    Attributes:
+        what: What is wrong, with the numbers that show it.
+        where: Where it is: ``file:line``, ``file:line:column``, ``file@0x1c`` (a byte offset) or a name.
+        hint: What to do about it.
+    """
+
+    def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
+        self.what = what
+        self.where = where
+        self.hint = hint
+        super().__init__(what, where, hint)
+
+    def __str__(self) -> str:
+        text = f"{self.where}: {self.what}" if self.where else self.what
+        text = f"{text} ({self.hint})" if self.hint else text
+        return " ".join(text.split())
+
+
+def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
+    """Say what is allowed and which known name is meant most probably.
+
+    Args:
+        name: What the user wrote.
+        known: What would have been right.
+
+    Returns:
+        ``did you mean 'x'? known: a, b, x`` or ``known: a, b``.
+    """
+    import difflib
+
+    listed = "known: " + ", ".join(sorted(known)) if known else "none is known"
+    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    return f"did you mean '{close[0]}'? {listed}" if close else listed

@@ -1,0 +1,164 @@
+"""What came out of a compile, whichever compiler it was: ``network.json``.
+
+Facts only: no content hashes of weights, no versions, no paths. So whatever depends on this file is rebuilt when the
+shape of the network changes, and only then.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class PoolUse:
+    """A memory pool as the network uses it.
+
+    Attributes:
+        name: Report name, for example ``octoFlash``.
+        fname: File postfix, for example ``xSPI2``.
+        address: Base address as the pool file gives it.
+        size: Capacity in bytes.
+        used: Highest offset used, in bytes (weights and activations).
+        weights: Bytes of constants in it.
+        activations: Peak bytes of activations in it.
+        rights: ``ACC_READ`` or ``ACC_WRITE``.
+        mode: ``USEMODE_ABSOLUTE`` or ``USEMODE_RELATIVE``.
+        virtual: Made of adjoining pools; its use is not to be added to theirs.
+        parts: fnames of the pools a virtual pool is made of.
+        cacheable: Through the NPU cache.
+    """
+
+    name: str
+    fname: str
+    address: int
+    size: int
+    used: int
+    weights: int
+    activations: int
+    rights: str
+    mode: str = "USEMODE_ABSOLUTE"
+    virtual: bool = False
+    parts: tuple[str, ...] = ()
+    cacheable: bool = False
+
+
+@dataclass(frozen=True)
+class Port:
+    """An input or output of the network.
+
+    Attributes:
+        name: Name of the tensor in the model.
+        pool: fname of its pool; empty when the application provides the buffer.
+        address: Absolute address; 0 when the application provides the buffer.
+        bytes: Size.
+        shape: In memory order.
+        dtype: ``int8``, ``uint8``, ``float32``...
+        scale: 0.0 when not quantised.
+        zero_point: 0 when not quantised.
+        channel_position: ``last``, ``first`` or ``undefined``.
+        user_allocated: The application provides the buffer.
+    """
+
+    name: str
+    pool: str
+    address: int
+    bytes: int
+    shape: tuple[int, ...]
+    dtype: str
+    scale: float
+    zero_point: int
+    channel_position: str = "last"
+    user_allocated: bool = False
+
+
+@dataclass(frozen=True)
+class Epoch:
+    """One scheduled step.
+
+    Attributes:
+        number: From 0.
+        kind: ``HW``, ``SW``, ``HYBRID`` or ``EC``.
+        operators: Kinds of the model's operators in it.
+    """
+
+    number: int
+    kind: str
+    operators: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Network:
+    """The facts.
+
+    Attributes:
+        name: C name; prefix of files and suffix of symbols.
+        runtime: ``neuralart`` or ``ll_aton``.
+        runtime_version: Four numbers, as in the guard of network.c.
+        abi_stamp: 16 hex digits: hash of the normalised generated C and the layout of the pools.
+        numerics: Named rounding profile, for example ``litert-2.20``.
+        pools: In the compiler's order.
+        inputs: In the model's order.
+        outputs: In the model's order.
+        epochs: In execution order.
+        macc: Multiply-accumulate operations of one inference.
+    """
+
+    name: str
+    runtime: str
+    runtime_version: tuple[int, int, int, int]
+    abi_stamp: str
+    numerics: str
+    pools: tuple[PoolUse, ...]
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    epochs: tuple[Epoch, ...]
+    macc: int
+
+    @property
+    def initializers(self) -> tuple[PoolUse, ...]:
+        """Pools that hold constants: each has a raw file that must reach its memory."""
+        return tuple(pool for pool in self.pools if pool.weights)
+
+
+def to_json(network: Network) -> str:
+    """Canonical text of ``network.json``."""
+    return json.dumps({"schema": SCHEMA, **asdict(network)}, indent=1, sort_keys=True) + "\n"
+
+
+def from_json(text: str, where: str) -> Network:
+    """Read what :func:`to_json` wrote.
+
+    Raises:
+        NeuralArtError: Not such a file, or of another schema.
+    """
+    hint = "it is written by the compile of this very version: build it again"
+    try:
+        data: dict[str, Any] = json.loads(text)
+        schema = data.pop("schema")
+        if schema != SCHEMA:
+            raise NeuralArtError(f"schema {schema}, this version reads {SCHEMA}", where=where, hint=hint)
+        data["runtime_version"] = tuple(data["runtime_version"])
+        data["pools"] = tuple(PoolUse(**{**p, "parts": tuple(p["parts"])}) for p in data["pools"])
+        for key in ("inputs", "outputs"):
+            data[key] = tuple(Port(**{**p, "shape": tuple(p["shape"])}) for p in data[key])
+        data["epochs"] = tuple(Epoch(**{**e, "operators": tuple(e["operators"])}) for e in data["epochs"])
+        return Network(**data)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NeuralArtError(f"not a network.json: {error}", where=where, hint=hint) from error
+
+
+def load(path: Path) -> Network:
+    """Read a ``network.json``.
+
+    Raises:
+        NeuralArtError: It is missing or not such a file.
+    """
+    return from_json(read_bytes(path).decode("utf-8", "replace"), str(path))

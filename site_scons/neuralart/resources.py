@@ -1,0 +1,26 @@
+"""Where the data files of the package are, in a checkout and in an installed wheel alike."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+PACKAGE = Path(__file__).resolve().parent
+
+
+def package_parent() -> Path:
+    """The folder to put on PYTHONPATH so that ``python -m neuralart`` finds this very package."""
+    return PACKAGE.parent
+
+
+def firmware_dir() -> Path:
+    """The C sources: runtime, kernels, reference application, boards.
+
+    In a wheel they are package data; in a checkout (or a submodule) they stand beside site_scons.
+    """
+    packed = PACKAGE / "data" / "firmware"
+    return packed if packed.is_dir() else PACKAGE.parent.parent / "firmware"
+
+
+def board_data_dir() -> Path:
+    """Board descriptions, families of boards, stock memory pools and profiles."""
+    return PACKAGE / "boards" / "data"
