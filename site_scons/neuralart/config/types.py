@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 
@@ -51,6 +52,7 @@ class NetworkConfig:
         initializers: fnames of the pools whose raw file is declared; None: by rule.
         vectors: Folder of golden vectors; empty: none.
         where: Where the network was written.
+        places: Where each of its keys was written (in the network, in an override or in the defaults).
     """
 
     name: str
@@ -68,6 +70,11 @@ class NetworkConfig:
     initializers: tuple[str, ...] | None = None
     vectors: str = ""
     where: Location = Location("", 0)
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
+
+    def place(self, key: str) -> Location:
+        """Where a key was written; the network's own place if nobody wrote it."""
+        return self.places.get(key, self.where)
 
 
 @dataclass(frozen=True)
@@ -84,6 +91,7 @@ class VariantConfig:
         optimization: GCC optimisation flag of the firmware, for example ``-O2``.
         defines: Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``.
         where: Where the variant was written.
+        places: Where each of its keys was written.
     """
 
     name: str
@@ -95,6 +103,11 @@ class VariantConfig:
     optimization: str = "-O2"
     defines: tuple[str, ...] = ()
     where: Location = Location("", 0)
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
+
+    def place(self, key: str) -> Location:
+        """Where a key was written; the variant's own place if nobody wrote it."""
+        return self.places.get(key, self.where)
 
 
 @dataclass(frozen=True)

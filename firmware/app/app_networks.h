@@ -1,0 +1,16 @@
+/* The networks of this firmware. The table is generated (app_networks.c). */
+#ifndef APP_NETWORKS_H
+#define APP_NETWORKS_H
+
+#include "ll_aton.h"
+
+typedef struct {
+  const char *name;
+  NN_Instance_TypeDef *instance;
+  const char *abi_stamp; /* as in the network's network.json */
+} app_network_t;
+
+extern const app_network_t app_networks[];
+extern const unsigned app_network_count;
+
+#endif

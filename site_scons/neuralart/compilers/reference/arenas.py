@@ -1,0 +1,156 @@
+"""Where things may be placed: pools in order of preference, adjoining ones joined when asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neuralart.errors import NeuralArtError
+from neuralart.network.pools import MemoryPool, PoolFile
+
+_SPEED = {"HIGH": 0, "MID": 1, "LOW": 2}
+_DELAY = {"LOW": 0, "MID": 1, "HIGH": 2}
+EPOCH_CONTROLLER_POOL = "params"
+"""A compiler saves this pool with every pool file; it belongs to the epoch controller and holds nothing of ours."""
+
+
+@dataclass(frozen=True)
+class Arena:
+    """A range of addresses to place in.
+
+    Attributes:
+        fname: The pool's, or those of the joined pools in address order, joined with ``_``.
+        name: Report name, likewise.
+        pools: The pools it is made of, in address order.
+    """
+
+    fname: str
+    name: str
+    pools: tuple[MemoryPool, ...]
+
+    @property
+    def address(self) -> int:
+        """First address."""
+        return self.pools[0].address
+
+    @property
+    def end(self) -> int:
+        """First address behind it."""
+        return self.pools[-1].end
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return self.end - self.address
+
+    @property
+    def virtual(self) -> bool:
+        """Made of several pools."""
+        return len(self.pools) > 1
+
+    @property
+    def writable(self) -> bool:
+        """Activations may live here."""
+        return self.pools[0].writable
+
+
+def usable(pools: PoolFile) -> tuple[MemoryPool, ...]:
+    """The pools that this compiler places in.
+
+    Raises:
+        NeuralArtError: A pool has no absolute address, or no pool is writable.
+    """
+    chosen = []
+    for pool in pools.enabled:
+        if pool.mode == "USEMODE_RELATIVE":
+            if pool.fname == EPOCH_CONTROLLER_POOL:
+                continue
+            raise NeuralArtError(
+                f"pool {pool.fname} is USEMODE_RELATIVE: the reference compiler places at absolute addresses only",
+                where=pool.where,
+                hint="make it USEMODE_ABSOLUTE, or disable it with size 0",
+            )
+        chosen.append(pool)
+    if not any(pool.writable for pool in chosen):
+        listed = ", ".join(f"{pool.fname} {pool.rights}" for pool in chosen) or "none"
+        raise NeuralArtError(
+            f"no usable pool for activations: none of the enabled pools is ACC_WRITE ({listed})",
+            where=pools.path,
+            hint="give a RAM pool a size",
+        )
+    return tuple(chosen)
+
+
+def _alike(one: MemoryPool, other: MemoryPool) -> bool:
+    """Equal in everything but place and power: a tensor may lie across both."""
+
+    def key(pool: MemoryPool) -> tuple[object, ...]:
+        return (
+            pool.rights,
+            pool.throughput,
+            pool.latency,
+            pool.byte_width,
+            pool.freq_ratio,
+            pool.cacheable,
+            pool.constants_preferred,
+        )
+
+    return one.end == other.address and key(one) == key(other)
+
+
+def _joined(pools: Sequence[MemoryPool], *, virtual: bool) -> list[Arena]:
+    groups: list[list[MemoryPool]] = []
+    for pool in sorted(pools, key=lambda pool: pool.address):
+        if virtual and groups and pool.writable and _alike(groups[-1][-1], pool):
+            groups[-1].append(pool)
+        else:
+            groups.append([pool])
+    return [
+        Arena("_".join(pool.fname for pool in group), "_".join(pool.name for pool in group), tuple(group))
+        for group in groups
+    ]
+
+
+def speed_rank(pool: MemoryPool) -> tuple[int, int]:
+    """Smaller is faster: throughput first, then latency."""
+    return _SPEED[pool.throughput], _DELAY[pool.latency]
+
+
+def for_activations(pools: Sequence[MemoryPool], *, virtual: bool) -> list[Arena]:
+    """Writable arenas, the preferred one first.
+
+    By throughput (HIGH first), then latency (LOW first); pools that prefer constants come after their equals; then the
+    order of the pool file.
+    """
+    order = {pool.fname: number for number, pool in enumerate(pools)}
+    arenas = [arena for arena in _joined(pools, virtual=virtual) if arena.writable]
+
+    def rank(arena: Arena) -> tuple[object, ...]:
+        first = arena.pools[0]
+        return (*speed_rank(first), first.constants_preferred, min(order[pool.fname] for pool in arena.pools))
+
+    return sorted(arenas, key=rank)
+
+
+def for_constants(pools: Sequence[MemoryPool], *, virtual: bool, fastest_spill: bool = False) -> list[Arena]:
+    """All arenas, the preferred one for constants first.
+
+    Read-only pools (those that prefer constants before the others), then writable ones that prefer constants, each in
+    the order of the pool file. What does not fit there spills into the other writable arenas: the least preferred for
+    activations first, or the other way round with ``fastest_spill``.
+    """
+    order = {pool.fname: number for number, pool in enumerate(pools)}
+    arenas = _joined(pools, virtual=virtual)
+
+    def group(arena: Arena) -> int:
+        first = arena.pools[0]
+        return (
+            (0 if first.constants_preferred else 1) if not first.writable else (2 if first.constants_preferred else 3)
+        )
+
+    preferred = sorted(
+        (arena for arena in arenas if group(arena) < 3),
+        key=lambda arena: (group(arena), min(order[pool.fname] for pool in arena.pools)),
+    )
+    spill = [arena for arena in for_activations(pools, virtual=virtual) if group(arena) == 3]
+    return preferred + (spill if fastest_spill else spill[::-1])

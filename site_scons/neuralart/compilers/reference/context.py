@@ -1,0 +1,297 @@
+"""What an operator's lowering works with: checked tensors in, kernel calls out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NoReturn
+
+from neuralart.compilers.reference import quantize
+from neuralart.compilers.reference.ir import Arg, Call, ConstArg, Null, StructArg, TensorArg
+from neuralart.errors import NeuralArtError
+from neuralart.model.graph import Model, Operator, Quantization, Tensor
+
+C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int32": "int32_t", "float32": "float"}
+BYTES_T = "na_bytes_t"
+
+
+def describe(tensor: Tensor) -> str:
+    """Name, type and shape for a message: ``'conv/BiasAdd' int8[1, 8, 8, 4]``."""
+    return f"'{tensor.name}' {tensor.dtype}[{', '.join(map(str, tensor.shape))}]"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An 8-bit tensor with one scale.
+
+    Attributes:
+        tensor: The tensor.
+        scale: Its scale.
+        zero_point: Its zero point.
+    """
+
+    tensor: Tensor
+    scale: float
+    zero_point: int
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The tensor's shape."""
+        return self.tensor.shape
+
+    @property
+    def dtype(self) -> str:
+        """The tensor's element type."""
+        return self.tensor.dtype
+
+
+class Lowering:
+    """Collects the kernel calls of a network.
+
+    Attributes:
+        model: The model being lowered.
+        tensors: The model's tensors and those that conversions add.
+        calls: What has been emitted so far.
+        aliases: See :class:`neuralart.compilers.reference.ir.Program`.
+        border: Inputs and outputs as the application sees them.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.tensors: list[Tensor] = list(model.tensors)
+        self.calls: list[Call] = []
+        self.aliases: dict[int, int] = {}
+        self.border: set[int] = {*model.inputs, *model.outputs}
+        self._memory_at_border: set[int] = set()
+
+    # ---- refusing
+
+    def where(self, op: Operator) -> str:
+        """The operator's place: ``digits.tflite: operator 3 (LSTM)``."""
+        return f"{self.model.path}: operator {op.index} ({op.kind})"
+
+    def refuse(self, op: Operator, what: str, hint: str = "") -> NoReturn:
+        """Refuse the model because of this operator.
+
+        Raises:
+            NeuralArtError: Always.
+        """
+        raise NeuralArtError(what, where=self.where(op), hint=hint)
+
+    # ---- tensors in
+
+    def optional(self, op: Operator, position: int) -> Tensor | None:
+        """An input that may be absent."""
+        if position >= len(op.inputs) or op.inputs[position] < 0:
+            return None
+        return self.tensors[op.inputs[position]]
+
+    def input(self, op: Operator, position: int = 0) -> Tensor:
+        """An input.
+
+        Raises:
+            NeuralArtError: It is absent.
+        """
+        tensor = self.optional(op, position)
+        if tensor is None:
+            self.refuse(op, f"input {position} is absent")
+        return tensor
+
+    def output(self, op: Operator) -> Tensor:
+        """The only output.
+
+        Raises:
+            NeuralArtError: There are more, or none.
+        """
+        if len(op.outputs) != 1:
+            self.refuse(op, f"{len(op.outputs)} outputs, expected 1")
+        return self.tensors[op.outputs[0]]
+
+    def operand(self, op: Operator, tensor: Tensor, dtypes: Sequence[str] = ("int8",)) -> Operand:
+        """Check an 8-bit tensor that is computed on.
+
+        Raises:
+            NeuralArtError: Another element type, no quantisation, several scales, or values that make no sense.
+        """
+        if tensor.dtype not in dtypes:
+            hint = f"supported: {' and '.join(dtypes)}"
+            if tensor.dtype in ("int16", "uint8"):
+                self.refuse(op, f"{tensor.dtype} activations are not supported: {describe(tensor)}", hint)
+            self.refuse(op, f"element type {tensor.dtype} is not supported: {describe(tensor)}", hint)
+        quantization = self.quantization(op, tensor)
+        if quantization.per_channel:
+            self.refuse(
+                op, f"{describe(tensor)} has {len(quantization.scales)} scales", "activations have one scale per tensor"
+            )
+        low, high = quantize.RANGES[tensor.dtype]
+        if not low <= quantization.zero_point <= high:
+            self.refuse(
+                op, f"zero point {quantization.zero_point} of {describe(tensor)} is outside {low} to {high}"
+            )
+        return Operand(tensor, quantization.scale, quantization.zero_point)
+
+    def quantization(self, op: Operator, tensor: Tensor) -> Quantization:
+        """The quantisation of a tensor that must have one.
+
+        Raises:
+            NeuralArtError: It has none, or a scale is not a positive number.
+        """
+        quantization = tensor.quantization
+        if quantization is None or not quantization.scales:
+            self.refuse(op, f"{describe(tensor)} has no scale", "only quantised models are supported")
+        if len(quantization.zero_points) != len(quantization.scales):
+            self.refuse(
+                op,
+                f"{describe(tensor)} has {len(quantization.scales)} scales and {len(quantization.zero_points)} zero points",
+            )
+        for scale in quantization.scales:
+            if not (math.isfinite(scale) and scale > 0):
+                self.refuse(op, f"scale {scale!r} of {describe(tensor)} is not a positive number")
+        return quantization
+
+    def constant(self, op: Operator, tensor: Tensor, role: str, dtypes: Sequence[str]) -> bytes:
+        """The bytes of a tensor that must be constant.
+
+        Raises:
+            NeuralArtError: It is computed while the network runs, or has another element type.
+        """
+        if tensor.dtype not in dtypes:
+            self.refuse(op, f"{role} of type {tensor.dtype} are not supported: {describe(tensor)}", f"supported: {' and '.join(dtypes)}")
+        if tensor.data is None:
+            self.refuse(op, f"{role} must be constant: {describe(tensor)} is computed while the network runs")
+        return tensor.data
+
+    def same_quantization(self, op: Operator, source: Operand, target: Operand) -> None:
+        """Check that an operator that only selects values does not have to rescale them.
+
+        Raises:
+            NeuralArtError: Scale or zero point differ.
+        """
+        if (source.scale, source.zero_point) != (target.scale, target.zero_point):
+            self.refuse(
+                op,
+                f"input scale {source.scale:g} zero point {source.zero_point} and output scale {target.scale:g} "
+                f"zero point {target.zero_point} differ",
+                "both must be equal",
+            )
+
+    def expect_shape(self, op: Operator, tensor: Tensor, shape: Sequence[int]) -> None:
+        """Check the model's shape of an output against the one that follows from the inputs.
+
+        Raises:
+            NeuralArtError: They differ.
+        """
+        if tensor.shape != tuple(shape):
+            self.refuse(op, f"{describe(tensor)} does not fit its inputs, which give [{', '.join(map(str, shape))}]")
+
+    def activation(self, op: Operator) -> str:
+        """The fused activation.
+
+        Raises:
+            NeuralArtError: It is not supported.
+        """
+        name = str(op.options.get("fused_activation_function", "NONE"))
+        if name not in quantize.ACTIVATIONS:
+            known = ", ".join(a for a in quantize.ACTIVATIONS if a != "RELU_0_TO_1")
+            self.refuse(op, f"fused activation {name} is not supported", f"supported: {known}")
+        return name
+
+    def activation_range(self, op: Operator, activation: str, target: Operand) -> tuple[int, int]:
+        """Smallest and largest stored output value.
+
+        Raises:
+            NeuralArtError: The output scale is too small for the activation.
+        """
+        try:
+            return quantize.activation_range(activation, target.scale, target.zero_point, target.dtype)
+        except ValueError as error:
+            self.refuse(op, str(error))
+
+    def fixed_point(self, op: Operator, factor: float) -> quantize.FixedPoint:
+        """A real factor as multiplier and shift.
+
+        Raises:
+            NeuralArtError: It is out of range.
+        """
+        try:
+            return quantize.quantize_multiplier(factor)
+        except ValueError as error:
+            self.refuse(op, str(error), "look at the scales of its inputs and output")
+
+    # ---- calls out
+
+    def read(self, op: Operator, tensor: Tensor, role: str = "input") -> Arg:
+        """The address of a tensor that a kernel reads, constant or not."""
+        if tensor.data is not None:
+            return self.data(op, tensor.data, C_TYPES[tensor.dtype], role, tensor)
+        return TensorArg(tensor.index, C_TYPES[tensor.dtype])
+
+    def write(self, tensor: Tensor) -> TensorArg:
+        """The address of a tensor that a kernel writes."""
+        return TensorArg(tensor.index, C_TYPES[tensor.dtype], written=True)
+
+    def data(self, op: Operator, data: bytes, ctype: str, role: str, tensor: Tensor | None = None) -> ConstArg:
+        """The address of constant bytes.
+
+        Args:
+            op: Whose constants they are.
+            data: Little-endian bytes.
+            ctype: C element type.
+            role: ``weights``, ``bias``, ``multiplier``, ...
+            tensor: The model tensor that the bytes are, unchanged.
+        """
+        label = f"{op.kind.lower()}_{op.index}_{role}"
+        return ConstArg(data, ctype, label, tensor=None if tensor is None else tensor.index)
+
+    def emit(self, op: Operator, kernel: str, args: Sequence[Arg], *, macc: int = 0, scratch: int = 0) -> None:
+        """Add a kernel call; what it reads and writes follows from its arguments."""
+        activations = [arg for arg in args if isinstance(arg, TensorArg)]
+        self.calls.append(
+            Call(
+                operator=op.index,
+                kind=op.kind,
+                kernel=kernel,
+                args=tuple(args),
+                reads=tuple(dict.fromkeys(arg.tensor for arg in activations if not arg.written)),
+                writes=tuple(dict.fromkeys(arg.tensor for arg in activations if arg.written)),
+                macc=macc,
+                scratch=scratch,
+            )
+        )
+
+    def alias(self, op: Operator, source: Tensor, target: Tensor) -> None:
+        """Let the target be the source's memory, seen with another shape.
+
+        Two buffers that the application may provide separately never share memory: then the bytes are copied.
+        """
+        root = source.index
+        while root in self.aliases:
+            root = self.aliases[root]
+        shared = root in self._memory_at_border or root in self.border
+        if target.index in self.border:
+            if shared:
+                args = (
+                    TensorArg(source.index, "uint8_t"),
+                    TensorArg(target.index, "uint8_t", written=True),
+                    StructArg(BYTES_T, (("count", str(source.bytes)),)),
+                )
+                self.emit(op, "na_copy_8", args)
+                return
+            self._memory_at_border.add(root)
+        self.aliases[target.index] = source.index
+
+
+def struct(ctype: str, **fields: int | str) -> StructArg:
+    """A parameter structure from C expressions or integers, in the order of the C structure."""
+    return StructArg(ctype, tuple((name, str(value)) for name, value in fields.items()))
+
+
+def float_literal(value: float) -> str:
+    """A float32 as an exact C literal."""
+    return f"{quantize.float32(value).hex()}f"
+
+
+def absent() -> Null:
+    """An optional input that is not there."""
+    return Null()

@@ -1,0 +1,130 @@
+"""What CONV_2D and DEPTHWISE_CONV_2D share."""
+
+from __future__ import annotations
+
+import struct as binary
+from collections.abc import Sequence
+
+from neuralart.compilers.reference.context import Lowering, Operand, absent, describe, struct
+from neuralart.compilers.reference.ir import Arg
+from neuralart.compilers.reference.operators._window import window
+from neuralart.model.graph import Operator, Tensor
+
+
+def int32_bytes(values: Sequence[int]) -> bytes:
+    """Little-endian 32-bit integers."""
+    return binary.pack(f"<{len(values)}i", *values)
+
+
+def filter_scales(ctx: Lowering, op: Operator, weights: Tensor, axis: int) -> tuple[float, ...]:
+    """The scales of symmetric int8 weights: one, or one per output channel.
+
+    Raises:
+        NeuralArtError: A zero point is not 0, or the number or the dimension of the scales is wrong.
+    """
+    quantization = ctx.quantization(op, weights)
+    channels = weights.shape[axis]
+    if any(quantization.zero_points):
+        ctx.refuse(op, f"weights {describe(weights)} have a zero point other than 0", "their zero points must be 0")
+    if quantization.per_channel and (len(quantization.scales) != channels or quantization.axis != axis):
+        ctx.refuse(
+            op,
+            f"weights {describe(weights)} have {len(quantization.scales)} scales along dimension {quantization.axis}",
+            f"expected one scale, or {channels} along dimension {axis}",
+        )
+    return quantization.scales
+
+
+def bias_argument(ctx: Lowering, op: Operator, channels: int) -> Arg:
+    """The bias (input 2), or a null pointer.
+
+    Raises:
+        NeuralArtError: It is not a constant int32 vector with an element per channel.
+    """
+    bias = ctx.optional(op, 2)
+    if bias is None:
+        return absent()
+    data = ctx.constant(op, bias, "biases", ("int32",))
+    if bias.elements != channels:
+        ctx.refuse(op, f"bias {describe(bias)} has {bias.elements} elements, expected {channels}")
+    return ctx.data(op, data, "int32_t", "bias", bias)
+
+
+def convolution(ctx: Lowering, op: Operator, kernel: str, *, depthwise: bool) -> None:
+    """Emit a convolution.
+
+    Multiply-accumulate operations: output elements x kernel height x kernel width x kernel channels (1 when depthwise).
+
+    Raises:
+        NeuralArtError: Something is not supported.
+    """
+    source = ctx.operand(op, ctx.input(op))
+    target = ctx.operand(op, ctx.output(op))
+    weights = ctx.input(op, 1)
+    data = ctx.constant(op, weights, "weights", ("int8",))
+    if len(weights.shape) != 4:
+        ctx.refuse(op, f"weights {describe(weights)} have {len(weights.shape)} dimensions, expected 4")
+    axis = 3 if depthwise else 0
+    channels = weights.shape[axis]
+    geometry = window(ctx, op, source.tensor, (weights.shape[1], weights.shape[2]))
+    per_output = _kernel_channels(ctx, op, source, weights, depthwise)
+    ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, channels))
+    scales = filter_scales(ctx, op, weights, axis)
+    factors = [ctx.fixed_point(op, source.scale * scale / target.scale) for scale in scales]
+    if len(factors) == 1:
+        factors *= channels
+    low, high = ctx.activation_range(op, ctx.activation(op), target)
+    parameters = struct(
+        "na_conv2d_t",
+        batches=source.shape[0],
+        input_height=source.shape[1],
+        input_width=source.shape[2],
+        input_channels=source.shape[3],
+        output_height=geometry.output[0],
+        output_width=geometry.output[1],
+        output_channels=channels,
+        kernel_height=weights.shape[1],
+        kernel_width=weights.shape[2],
+        kernel_channels=per_output,
+        stride_height=geometry.stride[0],
+        stride_width=geometry.stride[1],
+        dilation_height=geometry.dilation[0],
+        dilation_width=geometry.dilation[1],
+        pad_top=geometry.pad[0],
+        pad_left=geometry.pad[1],
+        input_offset=-source.zero_point,
+        output_offset=target.zero_point,
+        activation_min=low,
+        activation_max=high,
+    )
+    args = (
+        ctx.read(op, source.tensor),
+        ctx.data(op, data, "int8_t", "weights", weights),
+        bias_argument(ctx, op, channels),
+        ctx.data(op, int32_bytes([f.multiplier for f in factors]), "int32_t", "multiplier"),
+        ctx.data(op, int32_bytes([f.shift for f in factors]), "int32_t", "shift"),
+        ctx.write(target.tensor),
+        parameters,
+    )
+    ctx.emit(op, kernel, args, macc=target.tensor.elements * weights.shape[1] * weights.shape[2] * per_output)
+
+
+def _kernel_channels(ctx: Lowering, op: Operator, source: Operand, weights: Tensor, depthwise: bool) -> int:
+    """Input channels that one output value depends on."""
+    inputs = source.shape[3]
+    if depthwise:
+        if weights.shape[0] != 1 or weights.shape[3] % inputs:
+            ctx.refuse(
+                op,
+                f"weights {describe(weights)} do not fit {describe(source.tensor)}",
+                f"expected [1, height, width, a multiple of {inputs}]",
+            )
+        return 1
+    per_output = weights.shape[3]
+    if inputs % per_output or weights.shape[0] % (inputs // per_output):
+        ctx.refuse(
+            op,
+            f"weights {describe(weights)} do not fit {describe(source.tensor)}",
+            f"expected [outputs, height, width, {inputs} or, grouped, a divisor of it]",
+        )
+    return per_output

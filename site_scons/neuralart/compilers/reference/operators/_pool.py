@@ -1,0 +1,47 @@
+"""What MAX_POOL_2D and AVERAGE_POOL_2D share."""
+
+from __future__ import annotations
+
+from neuralart.compilers.reference.context import Lowering, struct
+from neuralart.compilers.reference.operators._window import window
+from neuralart.model.graph import Operator
+
+POOL_LIMITS = (
+    "int8, equal quantisation of input and output; SAME and VALID padding, strides; fused RELU, RELU6, RELU_N1_TO_1"
+)
+
+
+def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
+    """Emit a pooling operator.
+
+    Operations counted as multiply-accumulate: output elements x kernel height x kernel width.
+
+    Raises:
+        NeuralArtError: Something is not supported.
+    """
+    source = ctx.operand(op, ctx.input(op))
+    target = ctx.operand(op, ctx.output(op))
+    taps = (int(op.options.get("filter_height", 0)), int(op.options.get("filter_width", 0)))
+    geometry = window(ctx, op, source.tensor, taps)
+    ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, source.shape[3]))
+    ctx.same_quantization(op, source, target)
+    low, high = ctx.activation_range(op, ctx.activation(op), target)
+    parameters = struct(
+        "na_pool_t",
+        batches=source.shape[0],
+        input_height=source.shape[1],
+        input_width=source.shape[2],
+        channels=source.shape[3],
+        output_height=geometry.output[0],
+        output_width=geometry.output[1],
+        kernel_height=taps[0],
+        kernel_width=taps[1],
+        stride_height=geometry.stride[0],
+        stride_width=geometry.stride[1],
+        pad_top=geometry.pad[0],
+        pad_left=geometry.pad[1],
+        activation_min=low,
+        activation_max=high,
+    )
+    args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
+    ctx.emit(op, kernel, args, macc=target.tensor.elements * taps[0] * taps[1])

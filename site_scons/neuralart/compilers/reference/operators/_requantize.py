@@ -1,0 +1,40 @@
+"""Elementwise change of scale, zero point and range."""
+
+from __future__ import annotations
+
+from neuralart.compilers.reference.context import Lowering, Operand, struct
+from neuralart.model.graph import Operator
+
+_SUFFIX = {"int8": "s8", "uint8": "u8"}
+
+
+def requantize(
+    ctx: Lowering, op: Operator, source: Operand, target: Operand, factor: float, bounds: tuple[int, int]
+) -> None:
+    """Emit a requantisation.
+
+    Operations counted as multiply-accumulate: output elements.
+
+    Args:
+        ctx: The lowering.
+        op: The operator.
+        source: Input.
+        target: Output.
+        factor: Input scale / output scale, in the precision that the profile prescribes.
+        bounds: Smallest and largest stored output value.
+    """
+    ctx.expect_shape(op, target.tensor, source.shape)
+    fixed = ctx.fixed_point(op, factor)
+    parameters = struct(
+        "na_requantize_t",
+        count=source.tensor.elements,
+        input_offset=-source.zero_point,
+        multiplier=fixed.multiplier,
+        shift=fixed.shift,
+        output_offset=target.zero_point,
+        activation_min=bounds[0],
+        activation_max=bounds[1],
+    )
+    kernel = f"na_requantize_{_SUFFIX[source.dtype]}_{_SUFFIX[target.dtype]}"
+    args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
+    ctx.emit(op, kernel, args, macc=target.tensor.elements)

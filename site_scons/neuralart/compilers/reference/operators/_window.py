@@ -1,0 +1,72 @@
+"""Geometry that convolutions and pooling share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuralart.compilers.reference import quantize
+from neuralart.compilers.reference.context import Lowering, describe
+from neuralart.model.graph import Operator, Tensor
+
+_LARGEST_EXTENT = 1 << 30
+
+
+@dataclass(frozen=True)
+class Window:
+    """A window sliding over height and width.
+
+    Attributes:
+        output: Height and width of the output.
+        stride: Down and right.
+        dilation: Down and right; 1 where the window has one tap.
+        pad: Padding above and left of the input.
+    """
+
+    output: tuple[int, int]
+    stride: tuple[int, int]
+    dilation: tuple[int, int]
+    pad: tuple[int, int]
+
+
+def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int]) -> Window:
+    """The geometry that an operator's options ask for.
+
+    Args:
+        ctx: The lowering.
+        op: Its options name padding, strides and dilations.
+        source: The input, N, H, W, C.
+        kernel: Height and width of the window.
+
+    Raises:
+        NeuralArtError: The input is not four-dimensional, an option is out of range, or no window fits.
+    """
+    if len(source.shape) != 4:
+        ctx.refuse(op, f"{describe(source)} has {len(source.shape)} dimensions, expected 4 (N, H, W, C)")
+    padding = op.options.get("padding")
+    if padding not in ("SAME", "VALID"):
+        ctx.refuse(op, f"padding {padding} is not supported", "supported: SAME, VALID")
+    strides = _pair(ctx, op, "stride_h", "stride_w")
+    dilations = _pair(ctx, op, "dilation_h_factor", "dilation_w_factor")
+    outputs, pads, steps = [], [], []
+    for size, taps, stride, dilation in zip(source.shape[1:3], kernel, strides, dilations, strict=True):
+        step = dilation if taps > 1 else 1
+        extent = (taps - 1) * step + 1
+        if taps < 1 or extent > _LARGEST_EXTENT:
+            ctx.refuse(op, f"a window of {taps} taps with dilation {dilation} is not supported")
+        length = quantize.output_size(size, taps, stride, step, padding)
+        if length < 1:
+            ctx.refuse(op, f"a window of {extent} does not fit into {size} of {describe(source)} with VALID padding")
+        outputs.append(length)
+        pads.append(quantize.padding_before(size, length, taps, stride, step))
+        steps.append(step)
+    return Window(
+        output=(outputs[0], outputs[1]), stride=strides, dilation=(steps[0], steps[1]), pad=(pads[0], pads[1])
+    )
+
+
+def _pair(ctx: Lowering, op: Operator, down: str, right: str) -> tuple[int, int]:
+    pair = (int(op.options.get(down, 1)), int(op.options.get(right, 1)))
+    for name, value in zip((down, right), pair, strict=True):
+        if value < 1:
+            ctx.refuse(op, f"{name} is {value}, expected at least 1")
+    return pair

@@ -1,0 +1,14 @@
+"""AVERAGE_POOL_2D."""
+
+from __future__ import annotations
+
+from neuralart.compilers.reference.context import Lowering
+from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._pool import POOL_LIMITS, pool
+from neuralart.model.graph import Operator
+
+
+@operator("AVERAGE_POOL_2D", limits=POOL_LIMITS)
+def average_pool_2d(ctx: Lowering, op: Operator) -> None:
+    """Lower a window's average."""
+    pool(ctx, op, "na_average_pool_s8")

@@ -1,0 +1,69 @@
+"""FULLY_CONNECTED."""
+
+from __future__ import annotations
+
+import struct as binary
+
+from neuralart.compilers.reference.context import Lowering, describe, struct
+from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._convolution import bias_argument, filter_scales
+from neuralart.model.graph import Operator, Tensor
+
+
+@operator(
+    "FULLY_CONNECTED",
+    limits="int8; constant weights, per tensor (with any zero point) or per channel (symmetric); int32 bias or none; "
+    "fused RELU, RELU6, RELU_N1_TO_1",
+)
+def fully_connected(ctx: Lowering, op: Operator) -> None:
+    """Lower a fully connected layer.
+
+    The profile requantises this one operator in float64 (LiteRT since 2.20 of TensorFlow): the factors stay real numbers.
+    Multiply-accumulate operations: output elements x depth.
+    """
+    source = ctx.operand(op, ctx.input(op))
+    target = ctx.operand(op, ctx.output(op))
+    weights = ctx.input(op, 1)
+    data = ctx.constant(op, weights, "weights", ("int8",))
+    layout = op.options.get("weights_format", "DEFAULT")
+    if layout != "DEFAULT":
+        ctx.refuse(op, f"weights format {layout} is not supported", "supported: DEFAULT")
+    if len(weights.shape) != 2:
+        ctx.refuse(op, f"weights {describe(weights)} have {len(weights.shape)} dimensions, expected 2")
+    units, depth = weights.shape
+    if source.tensor.elements % depth:
+        ctx.refuse(op, f"{describe(source.tensor)} is no whole number of rows of {depth} for {describe(weights)}")
+    batches = source.tensor.elements // depth
+    if not target.shape or target.shape[-1] != units or target.tensor.elements != batches * units:
+        ctx.expect_shape(op, target.tensor, (batches, units))
+    scales, zero_point = _weights_quantization(ctx, op, weights)
+    factors = [source.scale * scale / target.scale for scale in scales]
+    low, high = ctx.activation_range(op, ctx.activation(op), target)
+    parameters = struct(
+        "na_fully_connected_t",
+        batches=batches,
+        depth=depth,
+        units=units,
+        input_offset=-source.zero_point,
+        filter_offset=-zero_point,
+        output_offset=target.zero_point,
+        activation_min=low,
+        activation_max=high,
+        per_channel=int(len(factors) > 1),
+    )
+    args = (
+        ctx.read(op, source.tensor),
+        ctx.data(op, data, "int8_t", "weights", weights),
+        bias_argument(ctx, op, units),
+        ctx.data(op, binary.pack(f"<{len(factors)}d", *factors), "double", "scale"),
+        ctx.write(target.tensor),
+        parameters,
+    )
+    ctx.emit(op, "na_fully_connected_s8", args, macc=target.tensor.elements * depth)
+
+
+def _weights_quantization(ctx: Lowering, op: Operator, weights: Tensor) -> tuple[tuple[float, ...], int]:
+    if ctx.quantization(op, weights).per_channel:
+        return filter_scales(ctx, op, weights, 0), 0
+    operand = ctx.operand(op, weights)
+    return (operand.scale,), operand.zero_point

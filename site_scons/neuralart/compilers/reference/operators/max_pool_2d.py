@@ -1,0 +1,14 @@
+"""MAX_POOL_2D."""
+
+from __future__ import annotations
+
+from neuralart.compilers.reference.context import Lowering
+from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._pool import POOL_LIMITS, pool
+from neuralart.model.graph import Operator
+
+
+@operator("MAX_POOL_2D", limits=POOL_LIMITS)
+def max_pool_2d(ctx: Lowering, op: Operator) -> None:
+    """Lower a window's maximum."""
+    pool(ctx, op, "na_max_pool_s8")

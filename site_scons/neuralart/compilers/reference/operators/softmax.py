@@ -1,0 +1,53 @@
+"""SOFTMAX."""
+
+from __future__ import annotations
+
+import math
+
+from neuralart.compilers.reference.context import Lowering, describe, struct
+from neuralart.compilers.reference.operators import operator
+from neuralart.model.graph import Operator
+
+_FRACTION_BITS = 26  # DIFFERENCE_FRACTION of the kernel
+_INTEGER_BITS = 5
+_LONGEST = 4095  # the sum of exponentials has 12 integer bits
+_OUTPUT_SCALE = 1 / 256
+
+
+@operator("SOFTMAX", limits=f"int8 over the last dimension of at most {_LONGEST}; output scale 1/256, zero point -128")
+def softmax(ctx: Lowering, op: Operator) -> None:
+    """Lower a softmax, which the profile computes in fixed point.
+
+    Operations counted as multiply-accumulate: output elements.
+    """
+    source = ctx.operand(op, ctx.input(op))
+    target = ctx.operand(op, ctx.output(op))
+    ctx.expect_shape(op, target.tensor, source.shape)
+    if not source.shape:
+        ctx.refuse(op, f"{describe(source.tensor)} has no dimension")
+    depth = source.shape[-1]
+    if depth > _LONGEST:
+        ctx.refuse(op, f"{depth} values in the last dimension of {describe(source.tensor)}", f"at most {_LONGEST}")
+    if target.zero_point != -128 or abs(target.scale - _OUTPUT_SCALE) > 0.001 * _OUTPUT_SCALE:
+        ctx.refuse(
+            op,
+            f"output scale {target.scale:g} zero point {target.zero_point}",
+            "a softmax has scale 1/256 and zero point -128",
+        )
+    beta = float(op.options.get("beta", 1.0))
+    factor = beta * source.scale * (1 << _FRACTION_BITS)
+    if not factor > 1:
+        ctx.refuse(op, f"beta {beta:g} x input scale {source.scale:g} is not above 2**-{_FRACTION_BITS}")
+    fixed = _input_factor(factor)
+    # Differences further from the maximum do not fit the integer bits once they are scaled.
+    radius = math.floor(((1 << _INTEGER_BITS) - 1) * (1 << _FRACTION_BITS) / (1 << fixed[1]))
+    parameters = struct(
+        "na_softmax_t",
+        rows=source.tensor.elements // depth,
+        depth=depth,
+        multiplier=fixed[0],
+        shift=fixed[1],
+        minimum_difference=-radius,
+    )
+    args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
+    ctx.emit(op, "na_softmax_s8", args, macc=target.tensor.elements)

@@ -1,0 +1,101 @@
+"""The keys of a network in variants.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from neuralart.config.types import Location, NetworkConfig
+from neuralart.config.yamlmarks import Value
+
+COMPILERS = ("reference",)
+DATA_TYPES = ("float32", "int8", "uint8")
+CHANNEL_POSITIONS = ("chfirst", "chlast")
+
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_FNAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+
+Settings = Mapping[str, tuple[Any, Location]]
+
+
+def _data_types(value: Value) -> str:
+    """One type, or one for each input, separated by commas."""
+    text = value.text(empty=True)
+    for part in text.split(",") if text else ():
+        if part not in DATA_TYPES:
+            raise value.error(
+                f"'{part}' is not a data type", f"known: {', '.join(DATA_TYPES)}; one, or one per tensor: uint8,int8"
+            )
+    return text
+
+
+def _positions(value: Value) -> str:
+    return value.choice(CHANNEL_POSITIONS, empty=True)
+
+
+def _compiler(value: Value) -> str:
+    return value.choice(COMPILERS)
+
+
+def _path(value: Value) -> str:
+    return value.text()
+
+
+def _path_or_none(value: Value) -> str:
+    return value.text(empty=True)
+
+
+def _profile(value: Value) -> str:
+    """``file.json``, ``profile@file.json``, or ``profile@`` for a profile of the board's own file."""
+    text = value.text(empty=True)
+    if text.startswith("@"):
+        raise value.error(f"'{text}' names no profile before the @", "profile@file.json, profile@ or file.json")
+    return text
+
+
+def _pool_names(value: Value) -> tuple[str, ...]:
+    names = tuple(item.matching(_FNAME, "the fname of a pool, like xSPI2") for item in value.items())
+    for index, item in enumerate(value.items()):
+        if names[index] in names[:index]:
+            raise item.error(f"'{names[index]}' is named twice")
+    return names
+
+
+_READERS: dict[str, Callable[[Value], Any]] = {
+    "model": _path,
+    "compiler": _compiler,
+    "profile": _profile,
+    "mpool": _path_or_none,
+    "input_data_type": _data_types,
+    "output_data_type": _data_types,
+    "inputs_ch_position": _positions,
+    "outputs_ch_position": _positions,
+    "allocate_inputs": Value.boolean,
+    "allocate_outputs": Value.boolean,
+    "options": Value.texts,
+    "initializers": _pool_names,
+    "vectors": _path_or_none,
+}
+KEYS = tuple(_READERS)
+# A model belongs to one network: as a default for all of them it could only be a mistake.
+SHARED_KEYS = tuple(key for key in KEYS if key != "model")
+
+
+def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
+    """Read some of a network's keys.
+
+    Returns:
+        For each key that is there its value and its place.
+
+    Raises:
+        NeuralArtError: An unknown key or a wrong value.
+    """
+    return {name: (_READERS[name](entry), entry.where) for name, entry in value.fields(known).items()}
+
+
+def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
+    """A network from its layers; later ones win."""
+    merged = {key: setting for layer in layers for key, setting in layer.items()}
+    values: dict[str, Any] = {key: setting[0] for key, setting in merged.items()}
+    return NetworkConfig(name=name, where=where, places={key: s[1] for key, s in merged.items()}, **values)

@@ -1,0 +1,154 @@
+"""variants.yaml: all of it is checked when it is read; a variant is put together when somebody asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neuralart.config import networks, variants, yamlmarks
+from neuralart.config.types import Location, ProjectConfig, VariantConfig
+from neuralart.config.yamlmarks import Value
+from neuralart.errors import NeuralArtError, nearest
+
+SCHEMA = 1
+KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
+
+
+@dataclass(frozen=True)
+class ProjectFile:
+    """A project file that was read.
+
+    Attributes:
+        config: What holds for the whole file.
+    """
+
+    config: ProjectConfig
+    _networks: Mapping[str, tuple[Location, networks.Settings]]
+    _variants: Mapping[str, variants.Draft]
+    _network_defaults: networks.Settings
+
+    def variant(self, name: str) -> VariantConfig:
+        """One variant, its networks with all overrides applied.
+
+        Raises:
+            NeuralArtError: The file has no such variant.
+        """
+        draft = self._variants.get(name)
+        if draft is None:
+            raise NeuralArtError(
+                f"no variant '{name}'", where=self.config.path, hint=nearest(name, tuple(self._variants))
+            )
+        made = []
+        for network in draft.networks:
+            where, settings = self._networks[network]
+            override = draft.overrides.get(network, {})
+            made.append(networks.resolve(network, where, self._network_defaults, settings, override))
+        return variants.resolve(draft, tuple(made))
+
+
+def read(path: Path, display: str = "") -> ProjectFile:
+    """Read a project file.
+
+    Args:
+        path: The file, usually ``variants.yaml``.
+        display: Its name in messages; the path unless given.
+
+    Raises:
+        NeuralArtError: It cannot be read, is not YAML, or says something that is not allowed.
+    """
+    top = yamlmarks.read(path, display)
+    yamlmarks.check_schema(top, SCHEMA)
+    entries = top.fields(KEYS)
+    for key in ("networks", "variants"):
+        if key not in entries:
+            raise top.error(f"'{key}' is missing", f"the file needs 'networks:' and 'variants:', known: {', '.join(KEYS)}")
+    network_defaults, variant_defaults = _defaults(entries.get("defaults"))
+    nets = {
+        name: (value.where, _network(value))
+        for name, value in _named(entries["networks"], networks.NAME, "a C identifier")
+    }
+    drafts = {
+        name: variants.read_draft(name, value, variant_defaults, nets)
+        for name, value in _named(entries["variants"], variants.NAME, "letters, digits, '.', '_' and '-'")
+    }
+    for name in drafts:
+        _check_variant_name(entries["variants"].mapping()[name], name)
+    config = ProjectConfig(
+        path=top.file,
+        default=_default(entries.get("default"), tuple(drafts)),
+        titles={name: draft.title for name, draft in drafts.items()},
+        boards=_boards(entries.get("boards")),
+    )
+    return ProjectFile(config, nets, drafts, network_defaults)
+
+
+def _named(value: Value, pattern: Any, wanted: str) -> list[tuple[str, Value]]:
+    entries = value.mapping()
+    if not entries:
+        raise value.error("is empty", "the file needs at least one network and one variant")
+    folded: dict[str, str] = {}
+    for name, entry in entries.items():
+        if not pattern.fullmatch(name):
+            raise entry.error(f"the name must be {wanted}")
+        # Both become folders, and some file systems do not tell A from a.
+        other = folded.setdefault(name.casefold(), name)
+        if other != name:
+            raise entry.error(f"the name differs from '{other}' only in upper and lower case")
+    return list(entries.items())
+
+
+def _network(value: Value) -> networks.Settings:
+    settings = networks.read_settings(value)
+    if "model" not in settings:
+        raise value.error("names no model", "for example model: models/digits/digits.tflite")
+    return settings
+
+
+def _check_variant_name(value: Value, name: str) -> None:
+    folded = name.casefold()
+    for verb in variants.VERBS:
+        if folded.startswith(verb):
+            raise value.error(f"the name must not begin with '{verb}'", f"'{verb}NAME' is what one does with NAME")
+    if folded in variants.RESERVED:
+        raise value.error("this name is taken by a folder of the build", f"taken: {', '.join(variants.RESERVED)}")
+
+
+def _defaults(value: Value | None) -> tuple[networks.Settings, variants.Settings]:
+    if value is None:
+        return {}, {}
+    fields = value.fields(("network", "variant"))
+    for_networks, for_variants = fields.get("network"), fields.get("variant")
+    return (
+        networks.read_settings(for_networks, networks.SHARED_KEYS) if for_networks is not None else {},
+        variants.read_settings(for_variants, variants.SHARED_KEYS) if for_variants is not None else {},
+    )
+
+
+def _default(value: Value | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    if value is None:
+        return known
+    names: list[str] = []
+    for item in value.items() if value.is_list else [value]:
+        name = item.text()
+        if name not in known:
+            raise item.error(f"no variant '{name}'", nearest(name, known))
+        if name in names:
+            raise item.error(f"'{name}' is named twice")
+        names.append(name)
+    if not names:
+        raise value.error("is empty", "name at least one variant, or leave 'default' out: then it is all of them")
+    return tuple(names)
+
+
+def _boards(value: Value | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    paths: list[str] = []
+    for item in value.items():
+        path = item.text()
+        if path in paths:
+            raise item.error(f"'{path}' is named twice")
+        paths.append(path)
+    return tuple(paths)

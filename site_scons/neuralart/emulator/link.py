@@ -1,0 +1,204 @@
+"""The host's side of the host link: a session with the reference application, over any byte transport."""
+
+from __future__ import annotations
+
+import struct
+import time
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from neuralart.emulator.frames import Damaged, Decoder, Frame, Text, encode
+from neuralart.emulator.stops import LinkFailure, MachineStop
+
+PROTOCOL_VERSION = 1
+FAULT_MARK = "firmware fault:"
+
+
+class Transport(Protocol):
+    """Bytes to and from a machine."""
+
+    def write(self, data: bytes) -> None:
+        """Send bytes to the firmware's console."""
+
+    def read(self, seconds: float) -> bytes:
+        """Bytes from the console; empty when none came in time.
+
+        Raises:
+            MachineStop: The machine stopped and will send nothing more.
+        """
+
+    def waiting_for(self) -> str:
+        """What the machine does right now, for the message that no answer came."""
+
+
+@dataclass(frozen=True)
+class RemoteNetwork:
+    """A network as the firmware describes it.
+
+    Attributes:
+        name: C name.
+        abi_stamp: As in ``network.json``.
+        inputs: Bytes of each input.
+        outputs: Bytes of each output.
+    """
+
+    name: str
+    abi_stamp: str
+    inputs: tuple[int, ...]
+    outputs: tuple[int, ...]
+
+
+class _Reader:
+    """Takes fields off a payload."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def take(self, count: int) -> bytes:
+        if self._at + count > len(self._data):
+            raise LinkFailure(f"the firmware's hello is cut short at byte {len(self._data)}", where="host link")
+        self._at += count
+        return self._data[self._at - count : self._at]
+
+    def byte(self) -> int:
+        return self.take(1)[0]
+
+    def text(self) -> str:
+        return self.take(self.byte()).decode("utf-8", "replace")
+
+    def sizes(self) -> tuple[int, ...]:
+        count = self.byte()
+        return struct.unpack(f"<{count}I", self.take(4 * count))
+
+
+def parse_hello(payload: bytes) -> tuple[RemoteNetwork, ...]:
+    """Networks that an ``H`` frame describes.
+
+    Raises:
+        LinkFailure: Another protocol version, or cut short.
+    """
+    reader = _Reader(payload)
+    version = reader.byte()
+    if version != PROTOCOL_VERSION:
+        raise LinkFailure(
+            f"the firmware speaks host link version {version}, this program {PROTOCOL_VERSION}",
+            where="host link",
+            hint="build the firmware with this version of the package",
+        )
+    return tuple(
+        RemoteNetwork(reader.text(), reader.text(), reader.sizes(), reader.sizes()) for _ in range(reader.byte())
+    )
+
+
+class Session:
+    """Speaks with one run of the firmware."""
+
+    def __init__(
+        self, transport: Transport, *, timeout: float = 60.0, on_text: Callable[[str], None] | None = None
+    ) -> None:
+        """Starts nothing yet.
+
+        Args:
+            transport: To the firmware.
+            timeout: Seconds that one answer may take.
+            on_text: Called with each line of text of the console.
+        """
+        self._transport = transport
+        self._timeout = timeout
+        self._on_text = on_text or (lambda line: None)
+        self._decoder = Decoder()
+        self._frames: deque[Frame | Damaged] = deque()
+        self._line = b""
+
+    def hello(self) -> tuple[RemoteNetwork, ...]:
+        """Wait until the firmware introduces itself.
+
+        Raises:
+            LinkFailure: It reports an error, or speaks another protocol.
+            MachineStop: It stopped or does not answer in time.
+        """
+        return parse_hello(self._expect("H", "its hello"))
+
+    def infer(self, index: int, inputs: bytes) -> bytes:
+        """Compute one inference.
+
+        Args:
+            index: Number of the network.
+            inputs: All inputs, concatenated.
+
+        Returns:
+            All outputs, concatenated.
+
+        Raises:
+            LinkFailure: The firmware refuses, or its answer arrived damaged.
+            MachineStop: It stopped or does not answer in time.
+        """
+        self._transport.write(encode(Frame("I", bytes([index]) + inputs)))
+        payload = self._expect("O", "outputs")
+        if not payload or payload[0] != index:
+            raise LinkFailure(f"outputs of network {payload[:1].hex() or 'none'} came, asked was {index}")
+        return payload[1:]
+
+    def quit(self) -> None:
+        """Tell the firmware that it is done; it idles from then on.
+
+        Raises:
+            LinkFailure: It answers something else.
+            MachineStop: It stopped or does not answer in time.
+        """
+        self._transport.write(encode(Frame("Q", b"")))
+        self._expect("D", "its goodbye")
+
+    def flush_text(self) -> None:
+        """Hand over the last line of text, though unfinished."""
+        if self._line:
+            self._say(self._line)
+            self._line = b""
+
+    def _say(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace").rstrip("\r")
+        self._on_text(text)
+        if text.startswith(FAULT_MARK):
+            raise MachineStop(text)
+
+    def _take_text(self, data: bytes) -> None:
+        *lines, self._line = (self._line + data).split(b"\n")
+        for line in lines:
+            self._say(line)
+
+    def _expect(self, kind: str, what: str) -> bytes:
+        deadline = time.monotonic() + self._timeout
+        while not self._frames:
+            left = deadline - time.monotonic()
+            if left <= 0:
+                self._no_answer(what)
+            for event in self._decoder.feed(self._transport.read(min(left, 1.0))):
+                if isinstance(event, Text):
+                    self._take_text(event.data)
+                else:
+                    self._frames.append(event)
+        frame = self._frames.popleft()
+        if isinstance(frame, Damaged):
+            raise LinkFailure(f"a frame of type {frame.type!r} arrived damaged: {frame.reason}", where="host link")
+        if frame.type == "E":
+            code = int.from_bytes(frame.payload[:2], "little")
+            text = frame.payload[2:].decode("utf-8", "replace")
+            raise LinkFailure(f"the firmware reports error {code}: {text}")
+        if frame.type != kind:
+            raise LinkFailure(f"the firmware sent a frame of type {frame.type!r}, expected {kind!r} ({what})")
+        return frame.payload
+
+    def _no_answer(self, what: str) -> None:
+        self.flush_text()
+        # A fault in the middle of a frame: its report looks like a part of the payload.
+        pending = self._decoder.pending.decode("utf-8", "replace")
+        if FAULT_MARK in pending:
+            raise MachineStop(pending[pending.index(FAULT_MARK) :].splitlines()[0])
+        unfinished = f"; an unfinished frame of {len(pending)} bytes came" if pending else ""
+        raise MachineStop(
+            f"no answer after {self._timeout:g} s: waited for {what}; {self._transport.waiting_for()}{unfinished}",
+            hint="--timeout gives it longer",
+        )

@@ -1,0 +1,74 @@
+"""A hash of a part of this package and of all that it imports.
+
+A command of ours depends on the code that runs in it, which SCons cannot see. So each command depends on the
+fingerprint of its room: a change of the planner compiles the networks again and leaves everything else alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+from neuralart.resources import PACKAGE
+
+_IMPORT = re.compile(
+    rb"^[ \t]*(?:from[ \t]+(neuralart[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)|import[ \t]+(neuralart[\w.]*))", re.M
+)
+_NAME = re.compile(rb"[A-Za-z_]\w*")
+# What every command runs through: the entry point decides nothing about the result.
+_NEUTRAL = frozenset({"__init__.py", "__main__.py", "cli.py"})
+
+
+@cache
+def _read(path: Path) -> bytes:
+    return path.read_bytes()
+
+
+def _module_files(dotted: str) -> list[Path]:
+    """The file of a module (or the package's ``__init__``), if it is one of ours."""
+    inner = dotted.split(".")[1:]
+    base = PACKAGE.joinpath(*inner)
+    return [path for path in (base.with_suffix(".py"), base / "__init__.py") if inner and path.is_file()]
+
+
+@cache
+def _imports(path: Path) -> frozenset[Path]:
+    found: set[Path] = set()
+    for module, names, plain in _IMPORT.findall(_read(path)):
+        dotted = (module or plain).decode()
+        found.update(_module_files(dotted))
+        for name in _NAME.findall(names):
+            found.update(_module_files(f"{dotted}.{name.decode()}"))
+    return frozenset(found)
+
+
+def closure(rooms: tuple[str, ...]) -> list[Path]:
+    """All files of some rooms and what they import, in a fixed order.
+
+    Args:
+        rooms: Paths below the package: a folder (all of it, data too) or a file.
+    """
+    todo: list[Path] = []
+    for room in rooms:
+        path = PACKAGE / room
+        todo.extend(sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path])
+    seen: set[Path] = set()
+    while todo:
+        path = todo.pop()
+        if path in seen or "__pycache__" in path.parts:
+            continue
+        seen.add(path)
+        if path.suffix == ".py":
+            todo.extend(_imports(path))
+    return sorted(p for p in seen if p.relative_to(PACKAGE).as_posix() not in _NEUTRAL)
+
+
+@cache
+def fingerprint(*rooms: str) -> str:
+    """16 hex digits that change when the code of these rooms, or any code they import, changes."""
+    digest = hashlib.sha256()
+    for path in closure(rooms):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + _read(path) + b"\0")
+    return digest.hexdigest()[:16]

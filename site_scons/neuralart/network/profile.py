@@ -1,0 +1,181 @@
+"""Profile files (``neural_art.json``): which pools and which compiler options belong to a profile name."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import read_bytes
+from neuralart.network.jsonpos import Node, parse
+
+DEFAULT_PROFILE = "default"
+_BUILTIN = "profile-"
+FORMS = "<profile>@<file.json>, <file.json>, profile-<name of the board's own file>, or nothing"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """One profile.
+
+    Attributes:
+        name: Its name.
+        file: The file as shown to the user.
+        mpool: The memory-pool file, found relative to the profile file.
+        mpool_display: The same as shown to the user.
+        options: The compiler options, split into words.
+        machine_desc: Machine description as written; empty if none. Software epochs need none.
+        unknown: Keys of the profile that have no meaning.
+        where: ``file:line:column`` of the profile.
+        options_where: The same of its options.
+    """
+
+    name: str
+    file: str
+    mpool: Path
+    mpool_display: str
+    options: tuple[str, ...]
+    machine_desc: str = ""
+    unknown: tuple[str, ...] = ()
+    where: str = ""
+    options_where: str = ""
+
+
+@dataclass(frozen=True)
+class ProfileArgument:
+    """What ``--st-neural-art`` named.
+
+    Attributes:
+        name: The profile.
+        file: The file; empty: the board's own.
+    """
+
+    name: str
+    file: str = ""
+
+
+def parse_argument(text: str) -> ProfileArgument:
+    """Understand the argument of ``--st-neural-art``.
+
+    The profile's name ends at the first ``@``, so a path may hold further ones.
+
+    Args:
+        text: ``default@my.json``, ``my.json`` (profile ``default``), ``profile-default`` (a profile of the board's own
+            file) or nothing (``default`` of the board's own file).
+
+    Raises:
+        NeuralArtError: None of these.
+    """
+    name, at, file = text.partition("@")
+    if at:
+        if not name or not file:
+            raise NeuralArtError(
+                f"'{text}' names no {'file' if name else 'profile'}", where="--st-neural-art", hint=f"allowed: {FORMS}"
+            )
+        return ProfileArgument(name, file)
+    if not text:
+        return ProfileArgument(DEFAULT_PROFILE)
+    if text.lower().endswith(".json"):
+        return ProfileArgument(DEFAULT_PROFILE, text)
+    if text.startswith(_BUILTIN) and len(text) > len(_BUILTIN):
+        return ProfileArgument(text.removeprefix(_BUILTIN))
+    if text == "help":
+        raise NeuralArtError(
+            "'help' is not a profile", where="--st-neural-art", hint="docs/reference/generate-options.md lists them all"
+        )
+    hint = f"allowed: {FORMS}"
+    raise NeuralArtError(f"'{text}' names neither a profile nor a file", where="--st-neural-art", hint=hint)
+
+
+def _text(node: Node, what: str) -> str:
+    if not isinstance(node.value, str):
+        raise NeuralArtError(f"{what} must be a text, not {node.kind}", where=node.where)
+    return node.value
+
+
+def _object(node: Node, what: str) -> dict[str, Node]:
+    if not isinstance(node.value, dict):
+        raise NeuralArtError(f"{what} must be an object {{ }}, not {node.kind}", where=node.where)
+    return node.value
+
+
+def _options(node: Node | None) -> tuple[str, ...]:
+    if node is None:
+        return ()
+    try:
+        return tuple(shlex.split(_text(node, "options")))
+    except ValueError as error:
+        raise NeuralArtError(f"options: {error}".lower(), where=node.where) from error
+
+
+def _pool_path(node: Node, path: Path, file: str, profile: str) -> tuple[Path, str]:
+    """The pool file and how to show it."""
+    written = _text(node, "memory_pool")
+    found = path.parent / written
+    # A file that was found by an absolute name is shown with it, one beside the profile by the profile's own path.
+    absolute = Path(written).is_absolute() or PureWindowsPath(written).is_absolute()
+    shown = written if absolute else PurePosixPath(PurePosixPath(file.replace("\\", "/")).parent, written).as_posix()
+    if not written or not found.is_file():
+        hint = "the path is relative to the profile file"
+        if "\\" in written:
+            hint += "; write it with / instead of \\"
+        elif absolute:
+            hint = "the path is absolute: it exists on its author's machine only?"
+        raise NeuralArtError(
+            f"profile '{profile}' names the memory pools '{written}': no such file"
+            + ("" if absolute else f", looked for at {found}"),
+            where=node.where,
+            hint=hint,
+        )
+    return found, shown
+
+
+def read(path: Path, profile_name: str, display: str = "", *, need_pools: bool = True) -> Profile:
+    """Read one profile of a profile file.
+
+    Args:
+        path: The file.
+        profile_name: Which profile.
+        display: The file's name in messages; by default the path.
+        need_pools: False if another pool file is used anyway: then the profile need not name one that exists.
+
+    Raises:
+        NeuralArtError: It cannot be read, has no such profile, or names pools that are not there.
+    """
+    file = display or str(path)
+    document = parse(read_bytes(path), file, relaxed=True)
+    top = _object(document, "the document")
+    if "Profiles" not in top:
+        raise NeuralArtError(
+            "there is no 'Profiles'", where=document.where, hint=nearest("Profiles", list(top)) if top else "empty file"
+        )
+    profiles = _object(top["Profiles"], "Profiles")
+    if profile_name not in profiles:
+        raise NeuralArtError(
+            f"no profile '{profile_name}'", where=top["Profiles"].where, hint=nearest(profile_name, list(profiles))
+        )
+    node = profiles[profile_name]
+    members = _object(node, f"profile '{profile_name}'")
+    mpool, shown = Path(), ""
+    if need_pools:
+        if "memory_pool" not in members:
+            raise NeuralArtError(
+                f"profile '{profile_name}' names no 'memory_pool'", where=node.where, hint="or use --mpool FILE"
+            )
+        mpool, shown = _pool_path(members["memory_pool"], path, file, profile_name)
+    # Up to 2.1 the key was memory_desc.
+    desc = members.get("machine_desc") or members.get("memory_desc")
+    known = {"memory_pool", "options", "machine_desc", "memory_desc"}
+    options = members.get("options")
+    return Profile(
+        name=profile_name,
+        file=file,
+        mpool=mpool,
+        mpool_display=shown,
+        options=_options(options),
+        machine_desc=_text(desc, "machine_desc") if desc is not None else "",
+        unknown=tuple(sorted(key for key in members if key not in known and not key.startswith("_"))),
+        where=node.where,
+        options_where=options.where if options is not None else node.where,
+    )

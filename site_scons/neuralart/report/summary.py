@@ -1,0 +1,130 @@
+"""The summary of a build: what was made, how big it is, and where the limits of what it shows are."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.boards.types import Board
+from neuralart.network.facts import Network, PoolUse
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a summary tells.
+
+    Attributes:
+        variant: Name.
+        title: For people.
+        machine: Where the image executes.
+        compilers: Of the networks.
+        toolchain: Cross compiler and C library.
+        board: The board.
+        networks: Facts of each.
+        elf: The image.
+        artefacts: Paths of all files, relative to the top folder.
+    """
+
+    variant: str
+    title: str
+    machine: str
+    compilers: Sequence[str]
+    toolchain: str
+    board: Board
+    networks: Sequence[Network]
+    elf: Path
+    artefacts: Sequence[str]
+
+
+def size(count: int) -> str:
+    """Bytes for people: exact below 10 KiB, else with one decimal."""
+    if count < 10 * 1024:
+        return f"{count} B"
+    return f"{count / 1024:.1f} KiB" if count < 10 << 20 else f"{count / (1 << 20):.1f} MiB"
+
+
+def _share(used: int, capacity: int) -> str:
+    return f"{size(used)} of {size(capacity)} ({100 * used / capacity:.1f} %)" if capacity else size(used)
+
+
+def region_use(elf: Path, board: Board) -> dict[str, tuple[int, int]]:
+    """Bytes that an image occupies in the board's memories while it runs.
+
+    Returns:
+        Region name to (used, capacity); the capacity is that of the firmware's section where there is one.
+    """
+    from elftools.elf.elffile import ELFFile
+
+    capacity = {section.region: section.size for section in (board.code, board.data) if section is not None}
+    used: dict[str, int] = {}
+    with elf.open("rb") as stream:
+        for section in ELFFile(stream).iter_sections():
+            if not section["sh_flags"] & 2 or not section["sh_size"]:  # SHF_ALLOC
+                continue
+            region = board.region_at(section["sh_addr"])
+            name = region.name if region else f"0x{section['sh_addr']:08x}"
+            used[name] = used.get(name, 0) + section["sh_size"]
+    order = [region.name for region in board.memory]
+    names = sorted(used, key=lambda name: (order.index(name) if name in order else len(order), name))
+    return {name: (used[name], capacity.get(name, 0)) for name in names}
+
+
+def _epochs(network: Network) -> str:
+    kinds = [epoch.kind for epoch in network.epochs]
+    hardware = sum(kind in ("HW", "EC") for kind in kinds)
+    text = f"{len(kinds)} epochs: {hardware} HW, {kinds.count('SW')} SW"
+    return text + (f", {kinds.count('HYBRID')} hybrid" if "HYBRID" in kinds else "")
+
+
+def _pool_lines(pools: Sequence[PoolUse]) -> list[str]:
+    lines = []
+    for pool in pools:
+        if pool.weights:
+            lines.append(f"    weights      {pool.fname:<10} {_share(pool.weights, pool.size)} at 0x{pool.address:08x}")
+    for pool in pools:
+        if pool.activations:
+            lines.append(
+                f"    activations  {pool.fname:<10} {_share(pool.activations, pool.size)} at 0x{pool.address:08x}"
+            )
+    return lines
+
+
+def text(info: Info) -> str:
+    """Text of ``summary.txt``."""
+    lines = [
+        f"{info.variant}: {info.title}" if info.title else info.variant,
+        f"  board        {info.board.name}, image for {info.machine}",
+        f"  compiler     {', '.join(info.compilers)}; firmware by {info.toolchain}",
+    ]
+    for network in info.networks:
+        lines.append(
+            f"  network      {network.name}: {_epochs(network)}, {network.macc} MACC, runtime {network.runtime}"
+        )
+        lines.extend(_pool_lines(network.pools))
+    for name, (used, capacity) in region_use(info.elf, info.board).items():
+        lines.append(f"  firmware     {name:<10} {_share(used, capacity)}")
+    lines.append("  artefacts")
+    lines.extend(f"    {path}" for path in info.artefacts)
+    return "\n".join(lines) + "\n"
+
+
+def index(info: Info) -> str:
+    """Text of ``index.json``: every artefact of the variant by kind of file.
+
+    Returns:
+        JSON with ``schema``, ``variant``, ``board``, ``networks`` and ``artefacts`` (paths relative to the top folder).
+    """
+    firmware: Mapping[str, tuple[int, int]] = region_use(info.elf, info.board)
+    data = {
+        "schema": 1,
+        "variant": info.variant,
+        "board": info.board.name,
+        "machine": info.machine,
+        "toolchain": info.toolchain,
+        "networks": [{"name": network.name, "abi_stamp": network.abi_stamp} for network in info.networks],
+        "firmware": {name: {"used": used, "capacity": capacity} for name, (used, capacity) in firmware.items()},
+        "artefacts": list(info.artefacts),
+    }
+    return json.dumps(data, indent=1, sort_keys=True) + "\n"

@@ -1,0 +1,95 @@
+"""Targets that do something instead of making a file: they run each time they are named, and only then."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from neuralart.boards.types import Board, Machine
+from neuralart.scons.failures import in_action
+from neuralart.scons.firmware import FirmwareNodes
+from neuralart.scons.initializers import InitializerNodes
+from neuralart.scons.network import NetworkNodes
+from neuralart.scons.paths import word
+from neuralart.scons.registry import Registry
+
+VERBS = ("run",)
+
+
+def _refuse(text: str, where: str) -> Any:
+    from neuralart.errors import NeuralArtError
+
+    def action(target: list[Any], source: list[Any], env: Any) -> None:
+        def work() -> None:
+            raise NeuralArtError(text, where=where)
+
+        in_action(work, target, env)
+
+    return action
+
+
+def run_alias(
+    env: Any,
+    variant: str,
+    board: Board,
+    machine: Machine,
+    firmware: FirmwareNodes,
+    networks: Sequence[NetworkNodes],
+    initializers: InitializerNodes,
+) -> Any:
+    """``run-<variant>``: run the image on its virtual board and compare with the golden vectors."""
+    registry: Registry = env["NEURALART_REGISTRY"]
+    base = registry.base
+    name = f"run-{variant}"
+    without = [network.name for network in networks if not network.vectors]
+    if machine.kind == "silicon" or without:
+        reason = (
+            "this machine is silicon: there is no runner for it, choose machine: unicorn or qemu where the board has one"
+            if machine.kind == "silicon"
+            else f"network {without[0]} has no 'vectors:' to compare with"
+        )
+        return base.AlwaysBuild(base.Alias(name, [], base.Action(_refuse(reason, name), None)))
+    command = [
+        "$(",
+        "$NEURALART_PYTHON",
+        "$)",
+        "-m",
+        "neuralart",
+        "run",
+        "--board",
+        board.name,
+        "--machine",
+        machine.kind,
+    ]
+    for file in base["NEURALART_BOARD_FILES"]:
+        command += ["--board-file", str(base.File(file))]
+    command += ["--elf", str(firmware.elf)]
+    sources = [firmware.elf]
+    for image in initializers.images:
+        command += ["--load", f"{image.binary}@0x{image.address:08x}"]
+        sources.append(image.binary)
+    for network in networks:
+        vectors = base.Dir(f"#{network.vectors}")
+        command += ["--network", str(network.facts), "--vectors", *word(base, _path(vectors))]
+        sources.append(network.facts)
+    shown = None if base["NEURALART_VERBOSE"] else f"RUN      {variant} on {board.name} ({machine.kind})"
+    return base.AlwaysBuild(base.Alias(name, sources, base.Action([command], shown)))
+
+
+def _path(node: Any) -> Any:
+    from pathlib import Path
+
+    return Path(node.get_abspath())
+
+
+def keep_order(env: Any, named: Sequence[str]) -> None:
+    """Effects named together run in the order of the command line, also under -j.
+
+    Args:
+        env: Any environment of the tool.
+        named: The targets of the command line.
+    """
+    registry: Registry = env["NEURALART_REGISTRY"]
+    effects = [name for name in dict.fromkeys(named) if name.split("-", 1)[0] in VERBS]
+    for before, after in zip(effects, effects[1:], strict=False):
+        registry.base.Requires(registry.base.Alias(after), registry.base.Alias(before))

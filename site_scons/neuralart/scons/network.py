@@ -1,0 +1,311 @@
+"""``env.Network(...)``: model, pools and options become C sources and memory initialisers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+import SCons.Errors
+
+from neuralart.boards.types import Board
+from neuralart.config.types import Location, NetworkConfig
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.fingerprint import fingerprint
+from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.resources import firmware_dir
+from neuralart.scons.failures import at_read_time
+from neuralart.scons.paths import named, word
+from neuralart.scons.registry import Registry
+
+COMPILERS = ("reference",)
+# A room's code decides the bytes: compile again when it changes.
+_COMPILE_ROOMS = ("compilers",)
+# The headers that every generated network.c includes (beside its own N.h). Declared, so that SCons needs not read
+# megabytes of generated C in each build in which nothing changed.
+RUNTIME_INCLUDES = ("ll_aton.h", "ll_aton_NN_interface.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
+
+
+@dataclass(frozen=True)
+class NetworkNodes:
+    """What ``env.Network`` returns.
+
+    Attributes:
+        name: C name of the network.
+        board: The board it was compiled for.
+        folder: Where its files are, relative to the top folder.
+        c: The generated C.
+        header: ``N.h``.
+        facts: ``network.json``.
+        manifest: ``manifest.json``: sizes and hashes.
+        c_info: ``N_c_info.json``.
+        report: ``N_generate_report.txt``.
+        provenance: ``provenance.txt``; nothing depends on it.
+        initializers: Raw file per pool (fname).
+        pool_address: Base address per pool (fname).
+        runtime_sources: C sources of the runtime and its kernels.
+        include_dirs: For CPPPATH.
+        defines: For CPPDEFINES.
+        vectors: Folder of golden vectors (as named) or empty.
+        config: What it was made from.
+    """
+
+    name: str
+    board: Board
+    folder: str
+    c: Any
+    header: Any
+    facts: Any
+    manifest: Any
+    c_info: Any
+    report: Any
+    provenance: Any
+    initializers: dict[str, Any]
+    pool_address: dict[str, int]
+    runtime_sources: list[Any]
+    include_dirs: list[Any]
+    config: NetworkConfig
+    defines: list[str] = field(default_factory=list)
+    vectors: str = ""
+
+    @property
+    def sources(self) -> list[Any]:
+        """Everything to compile into a program with this one network.
+
+        A program with several networks takes each network's ``c`` and one ``runtime_sources``.
+        """
+        return [self.c, *self.runtime_sources]
+
+    @property
+    def files(self) -> list[Any]:
+        """All files of the compile."""
+        plain = [self.c, self.header, self.facts, self.manifest, self.c_info, self.report, self.provenance]
+        return [*plain, *self.initializers.values()]
+
+
+def _source_file(env: Any, path: str, what: str, where: str) -> Any:
+    node = env.File(path)
+    if not node.has_builder() and not node.exists():
+        raise NeuralArtError(f"{what} '{path}' does not exist", where=where)
+    return node
+
+
+def _refuse_built(node: Any, what: str, where: str) -> None:
+    if node.has_builder():
+        raise NeuralArtError(
+            f"{what} '{node}' is itself built by this SConstruct",
+            where=where,
+            hint="which files a compile writes is read from it before anything is built: make it a source file",
+        )
+
+
+@dataclass(frozen=True)
+class _Pools:
+    """Where the pools come from: the words of the command, the files it depends on, what they say."""
+
+    words: list[str]
+    sources: list[Any]
+    file: PoolFile
+    key: dict[str, str]
+
+
+def _pools(env: Any, registry: Registry, config: NetworkConfig, board: Board, where: str) -> _Pools:
+    from neuralart.network import mpool, profile
+
+    words: list[str] = []
+    sources: list[Any] = []
+    key: dict[str, str] = {}
+    pool_path: Path | None = None
+    if config.profile or not config.mpool:
+        selector, _, file = config.profile.rpartition("@")
+        file = file or board.profile
+        if not file:
+            raise NeuralArtError(
+                f"board {board.name} has no stock profile",
+                where=where,
+                hint="give the network a 'profile:' or an 'mpool:'",
+            )
+        node = _source_file(env, file, "profile", where)
+        _refuse_built(node, "profile", where)
+        path = Path(node.srcnode().get_abspath())
+        chosen = profile.read(path, selector or "default", named(env, path))
+        words += ["--st-neural-art", *word(env, path, f"{selector or 'default'}@")]
+        sources.append(node)
+        key["profile"] = f"{selector or 'default'}@{named(env, path)}"
+        pool_path = chosen.mpool
+    if config.mpool:
+        node = _source_file(env, config.mpool, "memory-pool file", where)
+        _refuse_built(node, "memory-pool file", where)
+        pool_path = Path(node.srcnode().get_abspath())
+        words += ["--mpool", *word(env, pool_path)]
+        key["mpool"] = named(env, pool_path)
+    else:
+        assert pool_path is not None
+        node = env.File(str(pool_path))
+        _refuse_built(node, "memory-pool file", where)
+    sources.append(node)
+    path = pool_path
+    pools = registry.once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
+    return _Pools(words, sources, pools, key)
+
+
+def _option_words(config: NetworkConfig) -> list[str]:
+    words: list[str] = []
+    for option, value in (
+        ("--input-data-type", config.input_data_type),
+        ("--output-data-type", config.output_data_type),
+        ("--inputs-ch-position", config.inputs_ch_position),
+        ("--outputs-ch-position", config.outputs_ch_position),
+    ):
+        if value:
+            words += [option, value]
+    if not config.allocate_inputs:
+        words.append("--no-inputs-allocation")
+    if not config.allocate_outputs:
+        words.append("--no-outputs-allocation")
+    return words + [text.replace("$", "$$") for text in config.options]
+
+
+def _declared(config: NetworkConfig, pools: PoolFile, where: str) -> tuple[str, ...]:
+    known = [pool.fname for pool in pools.enabled]
+    for name in config.initializers or ():
+        if name not in known:
+            raise NeuralArtError(
+                f"initializers: no pool '{name}' in {pools.path}", where=where, hint=nearest(name, known)
+            )
+    return default_initializers(pools) if config.initializers is None else config.initializers
+
+
+def _runtime_nodes(env: Any, folder: str) -> tuple[list[Any], list[Any]]:
+    """Runtime sources under the build folder, so that objects never land beside the package."""
+    origin = firmware_dir() / "runtime"
+    local = f"#{folder}/runtime"
+    env.VariantDir(local, env.Dir(str(origin)), duplicate=0)
+    relative = sorted(path.relative_to(origin).as_posix() for path in origin.rglob("*.c"))
+    return [env.File(f"{local}/{name}") for name in relative], [env.Dir(str(origin / "include"))]
+
+
+def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNodes:
+    """Declare a compile, once for equal specifications.
+
+    Args:
+        env: Names in ``config`` are relative to its current SConscript.
+        config: What to compile.
+        board_name: For which board.
+
+    Raises:
+        NeuralArtError: A file is missing or wrong, or an option is unknown.
+    """
+    registry: Registry = env["NEURALART_REGISTRY"]
+    where = str(config.where) if config.where.file else f"network {config.name}"
+    if config.compiler not in COMPILERS:
+        raise NeuralArtError(
+            f"compiler '{config.compiler}' is not available",
+            where=where,
+            hint=nearest(config.compiler, list(COMPILERS)),
+        )
+    if not config.name.isidentifier() or not config.name.isascii():
+        raise NeuralArtError(f"network name '{config.name}' is not a C identifier", where=where)
+    board = registry.board(board_name, where)
+    model = _source_file(env, config.model, "model", where)
+    pools = _pools(env, registry, config, board, where)
+    declared = _declared(config, pools.file, where)
+    options = _option_words(config)
+    key = json.dumps(
+        {
+            "name": config.name,
+            "model": named(env, Path(model.get_abspath())),
+            "target": board.target,
+            "compiler": config.compiler,
+            "pools": pools.key,
+            "options": options,
+            "initializers": declared,
+        },
+        sort_keys=True,
+    )
+    digest = hashlib.sha256(key.encode()).hexdigest()[:8]
+    folder = f"{env['NEURALART_BUILD_DIR']}/networks/{config.name}-{board.name}-{digest}"
+
+    def make() -> NetworkNodes:
+        base = registry.base
+        name = config.name
+        out = f"#{folder}"
+        raws = {pool: base.File(f"{out}/{name}_atonbuf.{pool}.raw") for pool in declared}
+        plain = [f"{name}.c", f"{name}.h", "network.json", "manifest.json", f"{name}_c_info.json"]
+        plain += [f"{name}_generate_report.txt", "provenance.txt"]
+        command = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "compile", "--quiet", "--model"]
+        command += word(base, Path(model.get_abspath())) + ["--target", board.target, "--name", name]
+        command += [*pools.words, *options, "--initializers", ",".join(declared) or "none", "--output", folder]
+        nodes = base.Command(
+            [base.File(f"{out}/{file}") for file in plain] + list(raws.values()),
+            [model, *pools.sources],
+            base.Action([command], None if base["NEURALART_VERBOSE"] else f"NETWORK  {folder}/{name}.c"),
+            # Python itself is not what decides the result; the code that runs in it is.
+            IMPLICIT_COMMAND_DEPENDENCIES=0,
+        )
+        base.Depends(nodes, base.Value(fingerprint(*_COMPILE_ROOMS), name="reference-compiler"))
+        runtime, include = _runtime_nodes(base, folder)
+        nodes[0].includes = list(RUNTIME_INCLUDES)
+        return NetworkNodes(
+            name=name,
+            board=board,
+            folder=folder,
+            c=nodes[0],
+            header=nodes[1],
+            facts=nodes[2],
+            manifest=nodes[3],
+            c_info=nodes[4],
+            report=nodes[5],
+            provenance=nodes[6],
+            initializers=raws,
+            pool_address={pool.fname: pool.address for pool in pools.file.enabled},
+            runtime_sources=runtime,
+            include_dirs=[base.Dir(out), *include],
+            config=config,
+            vectors=named(env, Path(env.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else "",
+        )
+
+    return registry.once("network", folder, make)
+
+
+_KEYWORDS = tuple(f.name for f in fields(NetworkConfig) if f.name not in ("name", "where"))
+
+
+@at_read_time
+def network_method(env: Any, name: str, *, model: Any, board: str, **options: Any) -> NetworkNodes:
+    """``env.Network(name, model=..., board=..., ...)``: compile a model for a board.
+
+    Args:
+        env: The construction environment.
+        name: C name of the network.
+        model: The .tflite, a path or a node (it may be built by your SConstruct).
+        board: Name of a board, built in or in ``NEURALART_BOARD_FILES``.
+        **options: As in variants.yaml: compiler, profile, mpool, input_data_type, output_data_type,
+            inputs_ch_position, outputs_ch_position, allocate_inputs, allocate_outputs, options, initializers, vectors.
+
+    Returns:
+        Nodes by attribute.
+
+    Raises:
+        SCons.Errors.UserError: An option is unknown, or a file is missing or wrong.
+    """
+    for keyword in options:
+        if keyword not in _KEYWORDS:
+            raise NeuralArtError(
+                f"unknown option '{keyword}'", where=f"Network('{name}')", hint=nearest(keyword, _KEYWORDS)
+            )
+    if isinstance(model, (list, tuple)):
+        if len(model) != 1:
+            raise SCons.Errors.UserError(f"Network('{name}'): one model, not {len(model)}")
+        model = model[0]
+    for keyword in ("options", "initializers"):
+        if isinstance(options.get(keyword), Sequence):
+            options[keyword] = tuple(options[keyword])
+    # A node's path is relative to the top folder; '#' keeps its meaning from any SConscript.
+    path = model if isinstance(model, str) else f"#{model}" if not Path(str(model)).is_absolute() else str(model)
+    for keyword in ("profile", "mpool", "vectors"):
+        options[keyword] = str(options.get(keyword, ""))
+    return make_network(env, NetworkConfig(name=name, model=path, where=Location("", 0), **options), board)

@@ -1,0 +1,141 @@
+"""``env.NeuralArtProject("variants.yaml")``: which variants a command line asks for, and only those are read."""
+
+from __future__ import annotations
+
+import atexit
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuralart import config
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.scons import effects
+from neuralart.scons.failures import at_read_time
+from neuralart.scons.paths import named
+from neuralart.scons.variant import VariantNodes
+
+if TYPE_CHECKING:
+    from neuralart.config.read import ProjectFile
+
+
+def requested(
+    names: Sequence[str], default: Sequence[str], targets: Sequence[str], *, everything: bool = False
+) -> list[str]:
+    """Variants that the targets of a command line need.
+
+    Args:
+        names: All variants.
+        default: What a bare ``scons`` builds.
+        targets: As written on the command line.
+        everything: A bare call means all (``scons -c``).
+
+    Returns:
+        Exact look-ups of ``<variant>`` and ``<verb>-<variant>``; any other target needs all of them.
+    """
+    if not targets:
+        return list(names if everything else default)
+    aliases = {name: name for name in names}
+    aliases.update({f"{verb}-{name}": name for verb in effects.VERBS for name in names})
+    if any(target not in aliases for target in targets):
+        return list(names)
+    return list(dict.fromkeys(aliases[target] for target in targets))
+
+
+class Project:
+    """A variants.yaml in a SConstruct.
+
+    Attributes:
+        file: What was read.
+        variants: Nodes of the variants that were asked for, by name.
+    """
+
+    def __init__(self, env: Any, file: ProjectFile) -> None:
+        self._env = env
+        self.file = file
+        self.variants: dict[str, VariantNodes] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """All variants."""
+        return list(self.file.config.titles)
+
+    def help(self) -> str:
+        """Text for ``scons -h``."""
+        titles = self.file.config.titles
+        width = max((len(name) for name in titles), default=0)
+        default = set(self.file.config.default)
+        rows = [f"  {name:<{width}}  {titles[name]}{'  (default)' if name in default else ''}" for name in titles]
+        return "\n".join(
+            [
+                "",
+                f"Variants of {self.file.config.path}:",
+                *rows,
+                "",
+                "Targets:",
+                "  scons                  build the default variants",
+                "  scons VARIANT          build one variant: network, firmware, images, summary",
+                "  scons run-VARIANT      run it on its virtual board and compare with its golden vectors",
+                "  scons -c VARIANT       remove what it made",
+                "  scons VERBOSE=1 ...    show whole commands",
+                "",
+            ]
+        )
+
+    @at_read_time
+    def check_targets(self, targets: Sequence[str]) -> None:
+        """Refuse a target that looks like a misspelt variant.
+
+        Raises:
+            SCons.Errors.UserError: It is neither a variant, an alias of one, nor a path.
+        """
+        known = [*self.names, *(f"{verb}-{name}" for verb in effects.VERBS for name in self.names)]
+        for target in targets:
+            if target not in known and "/" not in target and "\\" not in target and not Path(target).exists():
+                raise NeuralArtError(f"unknown target '{target}'", hint=nearest(target, known))
+
+    @at_read_time
+    def build(self, targets: Sequence[str], *, everything: bool = False) -> None:
+        """Declare the variants that the targets ask for.
+
+        Raises:
+            SCons.Errors.UserError: A variant is wrong.
+        """
+        for name in requested(self.names, self.file.config.default, targets, everything=everything):
+            self.variants[name] = self._env.NeuralArtVariant(self.file.variant(name))
+        effects.keep_order(self._env, targets)
+
+    def print_summaries_at_exit(self, targets: Sequence[str]) -> None:
+        """Show the summaries of what was asked for when the build has ended well."""
+        from SCons.Script import GetBuildFailures, GetOption
+
+        wanted = [name for name in (targets or self.file.config.default) if name in self.variants]
+
+        def show() -> None:
+            quiet = any(GetOption(option) for option in ("no_exec", "clean", "silent", "question", "help"))
+            if quiet or list(GetBuildFailures()):
+                return
+            for name in wanted:
+                path = Path(self.variants[name].summary.get_abspath())
+                if path.is_file():
+                    sys.stdout.write("\n" + path.read_text("utf-8"))
+
+        atexit.register(show)
+
+
+@at_read_time
+def project_method(env: Any, path: str = "variants.yaml") -> Project:
+    """Read a variants.yaml.
+
+    Args:
+        env: The construction environment.
+        path: Relative to the current SConscript.
+
+    Raises:
+        SCons.Errors.UserError: The file is missing or wrong.
+    """
+    node = env.File(path).srcnode()
+    file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
+    folder = Path(node.get_abspath()).parent
+    env.AppendUnique(NEURALART_BOARD_FILES=[named(env, folder / board) for board in file.config.boards])
+    return Project(env, file)

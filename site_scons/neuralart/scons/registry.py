@@ -1,0 +1,69 @@
+"""What is made once however many variants ask for it: the base environment, networks, shared objects."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from neuralart.boards.types import Board
+from neuralart.resources import package_parent
+
+T = TypeVar("T")
+
+# What a tool that we start may need from the user's environment.
+_PASSED_ON = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL", "STEDGEAI_CORE_DIR")
+
+
+def child_environment(own: dict[str, str]) -> dict[str, str]:
+    """The process environment of every command of ours.
+
+    Args:
+        own: ``env["ENV"]`` of the consumer; its values win. Programs it does not find are looked for in the user's PATH.
+    """
+    env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    path = [part for text in (own.get("PATH", ""), env.get("PATH", "")) for part in text.split(os.pathsep) if part]
+    env.update(own)
+    env["PATH"] = os.pathsep.join(dict.fromkeys(path))
+    env["PYTHONPATH"] = str(package_parent())
+    # Messages are UTF-8 on every system, bytecode is written beside the sources as usual.
+    env.setdefault("PYTHONUTF8", "1")
+    return env
+
+
+class Registry:
+    """Belongs to one root environment. Not a dict, because ``Clone`` copies dicts deeply."""
+
+    def __init__(self, env: Any) -> None:
+        self._root = env
+        self._made: dict[tuple[str, str], Any] = {}
+
+    def once(self, kind: str, key: str, make: Callable[[], T]) -> T:
+        """The thing with this key, made at the first call."""
+        found = self._made.get((kind, key))
+        if found is None:
+            found = self._made[(kind, key)] = make()
+        return found  # type: ignore[no-any-return]
+
+    @property
+    def base(self) -> Any:
+        """An environment without the consumer's C flags, for what we build ourselves."""
+
+        def make() -> Any:
+            base = self._root.Clone()
+            base["ENV"] = child_environment(dict(base["ENV"]))
+            return base
+
+        return self.once("env", "base", make)
+
+    def board(self, name: str, where: str = "") -> Board:
+        """A board, built in or of the user's own files.
+
+        Raises:
+            NeuralArtError: There is none of that name, or its file is wrong.
+        """
+        from neuralart import boards
+
+        files = [Path(str(self._root.File(file))) for file in self._root["NEURALART_BOARD_FILES"]]
+        return self.once("board", name, lambda: boards.load(name, files, where))

@@ -1,0 +1,32 @@
+"""What ``env.Tool("neuralart")`` adds to a construction environment."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from neuralart.scons import initializers, network, project, variant
+from neuralart.scons.registry import Registry
+
+
+def generate(env: Any, **kw: Any) -> None:
+    """Add methods and defaults; a value that the user has set already stays.
+
+    Args:
+        env: The construction environment.
+        **kw: ``NEURALART_...`` variables to set.
+    """
+    env.SetDefault(
+        # A list, so that a path with spaces stays one word.
+        NEURALART_PYTHON=[sys.executable],
+        NEURALART_BUILD_DIR="build",
+        NEURALART_BOARD_FILES=[],
+        NEURALART_VERBOSE=False,
+    )
+    env.Replace(**kw)
+    if "NEURALART_REGISTRY" not in env:
+        env["NEURALART_REGISTRY"] = Registry(env)
+    env.AddMethod(network.network_method, "Network")
+    env.AddMethod(initializers.initializers_method, "MemoryInitializers")
+    env.AddMethod(variant.variant_method, "NeuralArtVariant")
+    env.AddMethod(project.project_method, "NeuralArtProject")

@@ -1,0 +1,75 @@
+"""``env.NeuralArtVariant(...)``: composes networks, initialisers, firmware, effects and summary. Nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from neuralart.boards.types import Board, Machine
+from neuralart.config.types import VariantConfig
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.scons import effects
+from neuralart.scons.failures import at_read_time
+from neuralart.scons.firmware import FirmwareNodes, make_firmware
+from neuralart.scons.initializers import InitializerNodes, make_initializers
+from neuralart.scons.network import NetworkNodes, make_network
+from neuralart.scons.registry import Registry
+from neuralart.scons.report import make_summary
+
+
+@dataclass(frozen=True)
+class VariantNodes:
+    """What ``env.NeuralArtVariant`` returns.
+
+    Attributes:
+        name: Its name; also the alias that builds all of it.
+        networks: In the order of the variant.
+        initializers: Images and start-up code.
+        firmware: The image.
+        summary: ``summary.txt``.
+        index: ``index.json``.
+        alias: ``<variant>``.
+        run: ``run-<variant>``.
+    """
+
+    name: str
+    networks: list[NetworkNodes]
+    initializers: InitializerNodes
+    firmware: FirmwareNodes
+    summary: Any
+    index: Any
+    alias: Any
+    run: Any
+
+
+def _machine(variant: VariantConfig, board: Board, where: str) -> Machine:
+    known = list(board.machines)
+    name = variant.machine or (known[0] if known else "")
+    if name not in board.machines:
+        raise NeuralArtError(f"board {board.name} has no machine '{name}'", where=where, hint=nearest(name, known))
+    return board.machines[name]
+
+
+@at_read_time
+def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
+    """Declare everything of a variant.
+
+    Args:
+        env: The construction environment; paths in the variant are relative to its current SConscript.
+        variant: As ``ProjectFile.variant`` gives it, or made by hand.
+
+    Raises:
+        SCons.Errors.UserError: Something it names is missing or wrong.
+    """
+    registry: Registry = env["NEURALART_REGISTRY"]
+    where = str(variant.where) if variant.where.file else f"variant {variant.name}"
+    board = registry.board(variant.board, where)
+    machine = _machine(variant, board, where)
+    networks = [make_network(env, network, variant.board) for network in variant.networks]
+    folder = f"{env['NEURALART_BUILD_DIR']}/{variant.name}"
+    initializers = make_initializers(env, networks, folder, board_layout=True)
+    firmware = make_firmware(env, variant, board, machine, networks, initializers)
+    summary, index = make_summary(env, variant, board, machine, firmware, networks, initializers)
+    alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks)])
+    run = effects.run_alias(env, variant.name, board, machine, firmware, networks, initializers)
+    return VariantNodes(variant.name, networks, initializers, firmware, summary, index, alias, run)

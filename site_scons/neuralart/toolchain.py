@@ -1,0 +1,189 @@
+"""Finds the cross compiler and says what it is."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from neuralart.config.types import ToolchainConfig
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import write_text
+
+# Newest first by name. STM32CubeCLT and STM32CubeIDE bring GCC with newlib on all three systems.
+_VENDOR_ROOTS = (
+    ("/opt/st", "stm32cubeclt_*/GNU-tools-for-STM32/bin"),
+    ("/opt/ST", "STM32CubeCLT_*/GNU-tools-for-STM32/bin"),
+    ("C:/ST", "STM32CubeCLT_*/GNU-tools-for-STM32/bin"),
+    ("/opt/st", "stm32cubeide_*/plugins/com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin"),
+    (
+        "C:/ST",
+        "STM32CubeIDE_*/STM32CubeIDE/plugins/com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin",
+    ),
+    (
+        "/Applications/STM32CubeIDE.app/Contents/Eclipse/plugins",
+        "com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin",
+    ),
+)
+
+LIBC_FLAGS: Mapping[str, tuple[str, ...]] = {
+    "picolibc": ("--specs=picolibc.specs",),
+    "newlib": (),
+    "newlib-nano": ("--specs=nano.specs",),
+}
+
+_PROBE_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Toolchain:
+    """A cross compiler that was found.
+
+    Attributes:
+        folder: Where its programs are (absolute).
+        prefix: For example ``arm-none-eabi-``.
+        version: Of gcc, for example ``12.2.1``.
+        libc: ``picolibc``, ``newlib`` or ``newlib-nano``.
+    """
+
+    folder: str
+    prefix: str
+    version: str
+    libc: str
+
+    @property
+    def identity(self) -> str:
+        """What the objects depend on; the same on machines that have the same tools in different places."""
+        return f"{self.prefix}gcc {self.version}, {self.libc}"
+
+    @property
+    def libc_flags(self) -> tuple[str, ...]:
+        """For compiling and linking."""
+        return LIBC_FLAGS[self.libc]
+
+
+def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
+    """Folders to look into, in order.
+
+    Args:
+        prefix: Program prefix; one with a folder in it decides alone.
+        environ: ``NEURALART_TOOLCHAIN`` (a folder, its parent, or gcc itself) comes first, then PATH, then the
+            places where STM32CubeCLT and STM32CubeIDE install themselves.
+    """
+    named = Path(prefix)
+    if named.parent != Path():
+        return [named.parent]
+    asked = environ.get("NEURALART_TOOLCHAIN")
+    if asked:
+        path = Path(asked)
+        return [path.parent] if path.is_file() else [path, path / "bin"]
+    folders = [Path(entry) for entry in environ.get("PATH", "").split(os.pathsep) if entry]
+    for root, pattern in _VENDOR_ROOTS:
+        if Path(root).is_dir():
+            folders.extend(sorted(Path(root).glob(pattern), reverse=True))
+    return folders
+
+
+def _ask(gcc: Path, *words: str) -> str:
+    try:
+        done = subprocess.run(
+            [str(gcc), *words], capture_output=True, text=True, timeout=_PROBE_SECONDS, check=True, errors="replace"
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        raise NeuralArtError(
+            f"does not answer '{words[0]}': {error}", where=str(gcc), hint="is it a cross compiler for Arm?"
+        ) from error
+    return done.stdout.strip()
+
+
+def _has(gcc: Path, file: str) -> bool:
+    # gcc answers with the bare name when it does not know the file.
+    return os.path.dirname(_ask(gcc, f"-print-file-name={file}")) != ""  # noqa: PTH120 - "" is the answer looked for
+
+
+def probe(gcc: Path) -> dict[str, str]:
+    """Ask a compiler for its version and C libraries.
+
+    Returns:
+        ``version`` and ``libcs`` (space separated, best first).
+
+    Raises:
+        NeuralArtError: It does not answer.
+    """
+    version = _ask(gcc, "-dumpfullversion")
+    found = [("picolibc", "picolibc.specs"), ("newlib-nano", "libc_nano.a"), ("newlib", "libc.a")]
+    return {"version": version, "libcs": " ".join(name for name, file in found if _has(gcc, file))}
+
+
+def _cached_probe(gcc: Path, cache: Path | None) -> dict[str, str]:
+    """Starting a compiler three times costs more than a whole build in which nothing changed."""
+    stat = gcc.stat()
+    key = f"{gcc}|{stat.st_size}|{stat.st_mtime_ns}"
+    known: dict[str, dict[str, str]] = {}
+    if cache is not None and cache.is_file():
+        try:
+            known = json.loads(cache.read_text("utf-8"))
+            if isinstance(known, dict) and set(known.get(key, ())) == {"version", "libcs"}:
+                return known[key]
+        except ValueError:
+            pass  # a damaged cache is only a cache
+    answer = probe(gcc)
+    if cache is not None:
+        # Answers for compilers that are gone go with them.
+        write_text(cache, json.dumps({key: answer}, indent=1, sort_keys=True) + "\n")
+    return answer
+
+
+def find(
+    config: ToolchainConfig, environ: Mapping[str, str], *, cache: Path | None = None, where: str = ""
+) -> Toolchain:
+    """Find the compiler that a variant asks for.
+
+    Args:
+        config: The ``toolchain:`` of the variant.
+        environ: The process environment.
+        cache: File that remembers the compiler's answers.
+        where: ``file:line`` of the variant.
+
+    Raises:
+        NeuralArtError: None is there, it has no C library, or it is not the wanted version; names what was tried.
+    """
+    program = Path(config.prefix).name + "gcc"
+    folders = candidates(config.prefix, environ)
+    gcc = next((Path(hit) for folder in folders if (hit := shutil.which(program, path=str(folder)))), None)
+    if gcc is None:
+        tried = "NEURALART_TOOLCHAIN" if environ.get("NEURALART_TOOLCHAIN") else "PATH, STM32CubeCLT, STM32CubeIDE"
+        raise NeuralArtError(
+            f"no {program} found ({tried} looked at)",
+            where=where,
+            hint="install gcc-arm-none-eabi with a C library, or set NEURALART_TOOLCHAIN to the folder of its programs",
+        )
+    answer = _cached_probe(gcc.absolute(), cache)
+    version, libcs = answer["version"], answer["libcs"].split()
+    if config.version and not re.match(re.escape(config.version) + r"(\.|$)", version):
+        raise NeuralArtError(f"{program} is {version}, wanted {config.version}", where=where, hint=f"found at {gcc}")
+    if config.libc != "auto" and config.libc not in LIBC_FLAGS:
+        raise NeuralArtError(
+            f"unknown libc '{config.libc}'", where=where, hint=nearest(config.libc, [*LIBC_FLAGS, "auto"])
+        )
+    if not libcs or (config.libc != "auto" and config.libc not in libcs):
+        wanted = "a C library" if config.libc == "auto" else config.libc
+        raise NeuralArtError(
+            f"{program} {version} has no {wanted}",
+            where=where or str(gcc),
+            hint="install picolibc-arm-none-eabi or libnewlib-arm-none-eabi"
+            if not libcs
+            else "it has " + ", ".join(libcs),
+        )
+    libc = libcs[0] if config.libc == "auto" else config.libc
+    return Toolchain(str(gcc.absolute().parent), Path(config.prefix).name, version, libc)
+
+
+def describe(toolchain: Toolchain) -> str:
+    """Canonical text, for a dependency."""
+    return json.dumps({k: v for k, v in asdict(toolchain).items() if k != "folder"}, sort_keys=True)

@@ -1,0 +1,104 @@
+"""Each wrong input: one line that says what and where, exit status 2, nothing half-written."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+from support.sconsproject import Project
+
+pytestmark = [pytest.mark.arm, pytest.mark.long]
+
+MODEL = "models/digits/digits.tflite"
+POOLS = "site_scons/neuralart/boards/data/pools/stm32n6570-dk.mpool"
+PROFILE = "site_scons/neuralart/boards/data/profiles/stm32n6570-dk.json"
+
+
+def _truncate(project: Project) -> None:
+    path = project.path(MODEL)
+    path.write_bytes(path.read_bytes()[:1000])
+
+
+CASES: list[tuple[str, Callable[[Project], object], list[str]]] = [
+    ("no tflite", lambda p: p.path(MODEL).write_bytes(b"hello, this is text"), [MODEL]),
+    ("empty model", lambda p: p.path(MODEL).write_bytes(b""), [MODEL]),
+    ("truncated", _truncate, [MODEL]),
+    ("no model", lambda p: p.path(MODEL).unlink(), ["variants.yaml:", MODEL, "does not exist"]),
+    ("trailing comma", lambda p: p.edit(POOLS, "\n}", ",\n}"), ["stm32n6570-dk.mpool:"]),
+    ("no usable pool", lambda p: p.edit(POOLS, "ACC_WRITE", "ACC_READ"), ["stm32n6570-dk.mpool"]),
+    ("overlapping pools", lambda p: p.edit(POOLS, "0x34270000", "0x34260000"), ["stm32n6570-dk.mpool:", "overlap"]),
+    ("missing mpool", lambda p: p.path(POOLS).unlink(), ["stm32n6570-dk.mpool"]),
+    (
+        "misspelt board",
+        lambda p: p.edit("variants.yaml", "stm32n6570-dk", "stm32n6750-dk"),
+        ["variants.yaml:", "stm32n6570-dk"],
+    ),
+    ("unknown key", lambda p: p.edit("variants.yaml", "board:", "bord:"), ["variants.yaml:", "board"]),
+    ("missing unit", lambda p: p.edit(POOLS, '"KBYTES"', '""'), ["stm32n6570-dk.mpool:"]),
+    ("no variants.yaml", lambda p: p.path("variants.yaml").unlink(), ["variants.yaml"]),
+]
+
+
+@pytest.mark.parametrize(("name", "change", "words"), CASES, ids=[case[0] for case in CASES])
+def test_bad_input(sources: Project, name: str, change: Callable[[Project], object], words: list[str]) -> None:
+    change(sources)
+    failed = sources.run("digits-n6", code=2)
+    said = [line for line in failed.errors if all(word in line for word in words)]
+    assert len(said) == 1, failed.err
+    # SCons adds its own line, and at read time the place in the SConstruct.
+    assert len(failed.errors) <= 3, failed.err
+    written = [path for path in sources.path("build").rglob("*") if path.is_file()]
+    assert not [path for path in written if "networks" in path.parts], written
+
+
+def test_built_pool_file(sources: Project) -> None:
+    sources.path("SConstruct").write_text(
+        'env = Environment(tools=[])\nenv.Tool("neuralart", toolpath=["#site_scons"])\n'
+        'env.Command("made.mpool", [], Touch("$TARGET"))\n'
+        'env.Network("digits", model="models/digits/digits.tflite", board="stm32n6570-dk", mpool="made.mpool")\n',
+        "utf-8",
+    )
+    failed = sources.run(code=2)
+    assert "made.mpool' is itself built by this SConstruct" in failed.err
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_folder(sources: Project) -> None:
+    sources.path("build").mkdir()
+    sources.path("build").chmod(0o555)
+    try:
+        failed = sources.run("digits-n6", code=2)
+    finally:
+        sources.path("build").chmod(0o755)
+    assert any("build" in line for line in failed.errors)
+
+
+def test_output_in_the_way(sources: Project) -> None:
+    """Also root cannot write a folder's name as a file."""
+    sources.path("build").write_text("a file", "utf-8")
+    failed = sources.run("digits-n6", code=2)
+    assert any("build" in line for line in failed.errors)
+
+
+@pytest.mark.parametrize("name", ["modèle été.tflite", "a model.tflite", "$(odd) model.tflite"])
+def test_odd_names_of_the_model_work(sources: Project, name: str) -> None:
+    sources.path(MODEL).rename(sources.path(name))
+    text = sources.path("variants.yaml").read_text("utf-8").replace(MODEL, f"'{name}'")
+    sources.path("variants.yaml").write_text(text, "utf-8")
+    sources.run("digits-n6")
+    sources.up_to_date("digits-n6")
+
+
+def test_missing_toolchain(sources: Project) -> None:
+    failed = sources.run("digits-n6", code=2, env={"NEURALART_TOOLCHAIN": str(sources.root / "nowhere")})
+    assert any("no arm-none-eabi-gcc found" in line and "variants.yaml:" in line for line in failed.errors), failed.err
+
+
+def test_other_version_wanted(sources: Project) -> None:
+    text = sources.path("variants.yaml").read_text("utf-8")
+    text = text.replace("    board: stm32n6570-dk\n", '    board: stm32n6570-dk\n    toolchain: {version: "99"}\n')
+    sources.path("variants.yaml").write_text(text, "utf-8")
+    failed = sources.run("digits-n6", code=2)
+    assert any("wanted 99" in line for line in failed.errors), failed.err

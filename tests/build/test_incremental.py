@@ -1,0 +1,198 @@
+"""What a change rebuilds, and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support import tflite_edit
+from support.sconsproject import Project, copy_built, copy_sources
+
+pytestmark = [pytest.mark.arm, pytest.mark.long]
+
+MODEL = "models/digits/digits.tflite"
+C_TAGS = {"CC", "LINK", "OBJCOPY", "MEMORY", "SOURCES", "BOARD"}
+
+
+def test_default_variants_are_built_and_summarised(template: Project) -> None:
+    for variant in ("digits-n6", "digits-an547"):
+        index = json.loads(template.path(f"build/{variant}/index.json").read_text("utf-8"))
+        assert index["variant"] == variant
+        for artefact in index["artefacts"]:
+            assert template.path(artefact).is_file(), artefact
+        kinds = {Path(artefact).name for artefact in index["artefacts"]}
+        assert {"firmware.elf", "firmware.bin", "firmware.hex", "network.json", "manifest.json"} <= kinds
+
+
+def test_summary_ends_the_build_also_when_nothing_ran(built: Project) -> None:
+    out = built.run("digits-n6").out
+    assert "digits-n6: Digits" in out
+    for words in ("0 HW", "weights", "activations", "firmware", "build/digits-n6/firmware.elf", "unicorn"):
+        assert words in out, out
+    assert "digits-an547:" not in out
+
+
+def test_nothing_changed(built: Project) -> None:
+    built.up_to_date()
+
+
+def test_another_folder_is_as_good(built: Project, tmp_path: Path) -> None:
+    other = copy_built(built, tmp_path / "elsewhere" / "deep" / "down")
+    other.up_to_date()
+
+
+def test_touched_model(built: Project) -> None:
+    os.utime(built.path(MODEL), (time.time() + 60, time.time() + 60))
+    built.up_to_date()
+
+
+def test_metadata_of_the_model(built: Project) -> None:
+    tflite_edit.change_description(built.path(MODEL), b"digits", b"DIGITS")
+    result = built.run("digits-n6")
+    assert result.tags == {"NETWORK"}, result.commands
+    built.up_to_date("digits-n6")
+
+
+def test_weights_with_equal_quantisation(built: Project) -> None:
+    before = built.files("build/digits-n6")
+    tflite_edit.change_weight(built.path(MODEL))
+    result = built.run("digits-n6")
+    assert not result.tags & C_TAGS, result.commands
+    assert {"NETWORK", "IMAGE"} <= result.tags
+    changed = {name for name, data in built.files("build/digits-n6").items() if before[name] != data}
+    assert changed == {"build/digits-n6/digits.xSPI2.bin", "build/digits-n6/digits.xSPI2.hex"}
+    built.up_to_date("digits-n6")
+
+
+def test_pool_address(built: Project) -> None:
+    pools = "site_scons/neuralart/boards/data/pools/stm32n6570-dk.mpool"
+    built.edit(pools, "0x70380000", "0x70390000")
+    result = built.run()
+    networks = {target for tag, target in result.commands if tag == "NETWORK"}
+    assert len(networks) == 1, networks
+    assert "digits-stm32n6570-dk-" in next(iter(networks))
+    built_again = {target for tag, target in result.commands if tag in ("CC", "LINK")}
+    assert built_again, "the addresses in the C changed"
+    assert not [target for target in built_again if "an547" in target], built_again
+    assert "0x70390000" in built.path("build/digits-n6/summary.txt").read_text("utf-8")
+    built.up_to_date()
+
+
+@pytest.mark.parametrize(
+    "name", ["digits.c", "digits.h", "network.json", "manifest.json", "digits_atonbuf.xSPI2.raw", "provenance.txt"]
+)
+def test_deleted_output_comes_back(built: Project, name: str) -> None:
+    folder = built.network_folder("digits-stm32n6570-dk-")
+    before = (folder / name).read_bytes()
+    (folder / name).unlink()
+    result = built.run("digits-n6")
+    assert result.tags == {"NETWORK"}, "equal bytes came back: nothing follows"
+    assert (folder / name).read_bytes() == before
+    built.up_to_date("digits-n6")
+
+
+def test_deleted_image_comes_back(built: Project) -> None:
+    built.path("build/digits-n6/digits.xSPI2.hex").unlink()
+    assert built.run("digits-n6").commands == {("IMAGE", "build/digits-n6/digits.xSPI2.hex")}
+
+
+@pytest.mark.parametrize(
+    ("room", "tags"),
+    [
+        ("compilers/reference/planner.py", {"NETWORK"}),
+        ("model/tflite.py", {"NETWORK"}),
+        ("memory/startup.py", {"MEMORY"}),
+        ("memory/linker.py", {"BOARD"}),
+        ("memory/ihex.py", {"IMAGE"}),
+        ("sources/app_networks.py", {"SOURCES"}),
+        ("report/summary.py", {"SUMMARY"}),
+        ("emulator/runner.py", set()),
+    ],
+)
+def test_changed_room_of_the_package(built: Project, room: str, tags: set[str]) -> None:
+    path = built.path(f"site_scons/neuralart/{room}")
+    path.write_text(path.read_text("utf-8") + "\n# changed\n", "utf-8")
+    assert built.run("digits-n6").tags == tags
+    built.up_to_date("digits-n6")
+
+
+def test_changed_kernel(built: Project) -> None:
+    path = built.path("firmware/runtime/kernels/softmax.c")
+    path.write_text(path.read_text("utf-8") + "\n/* changed */\n", "utf-8")
+    result = built.run("digits-n6")
+    compiled = {target for tag, target in result.commands if tag == "CC"}
+    assert len(compiled) == 1 and next(iter(compiled)).endswith("softmax.o"), compiled
+    assert "NETWORK" not in result.tags
+
+
+def test_changed_runtime_header_recompiles_the_network(built: Project) -> None:
+    """The generated C is not scanned in each build, yet its headers are dependencies."""
+    path = built.path("firmware/runtime/include/ll_aton_lib.h")
+    path.write_text(path.read_text("utf-8") + "\n/* changed */\n", "utf-8")
+    compiled = {target for tag, target in built.run("digits-n6").commands if tag == "CC"}
+    assert [target for target in compiled if target.endswith("/digits.o")], compiled
+
+
+def test_equal_specs_compile_once(sources: Project) -> None:
+    sources.edit(
+        "variants.yaml",
+        "default:",
+        "# the same network on the same board, twice\ndefault:",
+    )
+    text = sources.path("variants.yaml").read_text("utf-8").rstrip() + (
+        "\n  digits-n6-again:\n    title: The same again\n    board: stm32n6570-dk\n    networks: [digits]\n"
+    )
+    sources.path("variants.yaml").write_text(text, "utf-8")
+    result = sources.run("digits-n6", "digits-n6-again")
+    assert len([1 for tag, _ in result.commands if tag == "NETWORK"]) == 1
+    kernels = [target for tag, target in result.commands if tag == "CC" and "kernels" in target]
+    assert len(kernels) == len(set(kernels)) == len(list(sources.path("firmware/runtime/kernels").glob("*.c")))
+
+
+def test_one_variant_reads_only_that_one(sources: Project) -> None:
+    """A variant that is broken does not matter to the others."""
+    text = sources.path("variants.yaml").read_text("utf-8").rstrip() + (
+        "\n  broken:\n    board: no-such-board\n    networks: [digits]\n"
+    )
+    sources.path("variants.yaml").write_text(text, "utf-8")
+    sources.run("-n", "digits-n6")
+    failed = sources.run("-n", "broken", code=2)
+    assert any("no-such-board" in line and "variants.yaml:" in line for line in failed.errors), failed.err
+
+
+def test_two_folders_give_equal_bytes(template: Project, tmp_path: Path) -> None:
+    other = copy_sources(tmp_path / "another name" / "tree")
+    other.run("-j2")
+    ours, theirs = template.files("build"), other.files("build")
+    ours.pop("build/.toolchain.json"), theirs.pop("build/.toolchain.json")
+    assert sorted(ours) == sorted(theirs)
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+@pytest.mark.parametrize("seconds", [0.35, 0.8, 1.6])
+def test_killed_in_the_middle(template: Project, sources: Project, seconds: float) -> None:
+    """Whatever the moment: the next build gives what a clean one gives."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "SCons", "-Q", "-j2"],
+        cwd=sources.root,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    time.sleep(seconds)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    sources.run("-j2")
+    ours, theirs = template.files("build"), sources.files("build")
+    leftovers = [name for name in theirs if name not in ours]
+    assert leftovers == []
+    differing = [name for name in ours if name != "build/.toolchain.json" and ours[name] != theirs[name]]
+    assert differing == []

@@ -1,0 +1,40 @@
+"""Skips what this machine cannot run, with the reason."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from neuralart.config.types import ToolchainConfig
+from neuralart.errors import NeuralArtError
+
+
+def _arm_reason() -> str:
+    from neuralart import toolchain
+
+    try:
+        toolchain.find(ToolchainConfig(), os.environ)
+    except NeuralArtError as error:
+        return str(error)
+    return ""
+
+
+_REASONS = {
+    "arm": _arm_reason,
+    "qemu": lambda: "" if shutil.which("qemu-system-arm") else "qemu-system-arm is not installed",
+    "hostcc": lambda: "" if shutil.which("cc") else "no C compiler for this machine",
+    "real": lambda: "" if os.environ.get("NEURALART_REAL_DATA") else "NEURALART_REAL_DATA is not set",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    reasons: dict[str, str] = {}
+    for item in items:
+        for marker in item.iter_markers():
+            if marker.name in _REASONS:
+                if marker.name not in reasons:
+                    reasons[marker.name] = _REASONS[marker.name]()
+                if reasons[marker.name]:
+                    item.add_marker(pytest.mark.skip(reason=reasons[marker.name]))

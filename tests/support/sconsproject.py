@@ -1,0 +1,109 @@
+"""A project in a folder of its own, built by a real ``scons``, with the verbs that tests of a build need."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[2]
+# What a command of ours prints: a tag in capitals and the file it makes.
+_COMMAND = re.compile(r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|RUN) +(\S+)", re.M)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a call of scons did."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def commands(self) -> set[tuple[str, str]]:
+        """(tag, target) of the commands that ran."""
+        return set(_COMMAND.findall(self.out))
+
+    @property
+    def tags(self) -> set[str]:
+        """Kinds of commands that ran."""
+        return {tag for tag, _ in self.commands}
+
+    @property
+    def errors(self) -> list[str]:
+        """Lines on stderr that say something."""
+        return [line for line in self.err.splitlines() if line.strip()]
+
+
+@dataclass(frozen=True)
+class Project:
+    """A folder with a SConstruct."""
+
+    root: Path
+
+    def run(self, *args: str, code: int | None = 0, env: dict[str, str] | None = None, timeout: float = 300) -> Result:
+        """Call scons; fail the test unless it ends as expected."""
+        done = subprocess.run(
+            [sys.executable, "-W", "error", "-m", "SCons", "-Q", *args],
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            timeout=timeout,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})},
+        )
+        result = Result(done.returncode, done.stdout, done.stderr)
+        if code is not None:
+            assert result.code == code, f"scons {args}: exit {result.code}\n{result.out}\n{result.err}"
+        assert "Traceback" not in result.err + result.out, result.err + result.out
+        return result
+
+    def up_to_date(self, *args: str) -> None:
+        """Nothing at all runs."""
+        result = self.run(*args)
+        assert result.commands == set(), f"ran {sorted(result.commands)}\n{self.run('--debug=explain', *args).out}"
+        assert self.run("-q", *args, code=None).code == 0
+
+    def files(self, *below: str) -> dict[str, bytes]:
+        """All files below some folders, with their bytes."""
+        found = {}
+        for folder in below:
+            for path in sorted((self.root / folder).rglob("*")):
+                if path.is_file():
+                    found[path.relative_to(self.root).as_posix()] = path.read_bytes()
+        return found
+
+    def path(self, name: str) -> Path:
+        """A file of the project."""
+        return self.root / name
+
+    def network_folder(self, start: str) -> Path:
+        """The one folder of a network below build/networks."""
+        (found,) = (self.root / "build" / "networks").glob(start + "*")
+        return found
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Change a text file."""
+        path = self.root / name
+        text = path.read_text("utf-8")
+        assert old in text, f"{old!r} is not in {name}"
+        path.write_text(text.replace(old, new), "utf-8")
+
+
+def copy_sources(target: Path) -> Project:
+    """This repository's own sources in another folder, without anything built."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in ("SConstruct", "variants.yaml"):
+        shutil.copy2(REPO / name, target / name)
+    for name in ("site_scons", "firmware", "models/digits"):
+        shutil.copytree(REPO / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+    return Project(target)
+
+
+def copy_built(source: Project, target: Path) -> Project:
+    """A built tree in another folder, times kept."""
+    shutil.copytree(source.root, target, symlinks=True)
+    return Project(target)
