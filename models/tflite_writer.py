@@ -244,7 +244,8 @@ class ModelWriter:
             points = np.repeat(points, len(scales))
         buffer = 0
         if data is not None:
-            raw = data if isinstance(data, bytes) else np.asarray(data).astype(np.dtype(dtype).newbyteorder("<")).tobytes()
+            little = np.dtype(dtype).newbyteorder("<") if not isinstance(data, bytes) else None
+            raw = data if little is None else np.asarray(data).astype(little).tobytes()
             buffer = len(self._buffers)
             self._buffers.append(raw)
         self.tensors.append(

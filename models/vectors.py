@@ -24,9 +24,7 @@ def _describe(names: Sequence[str], values: Sequence[np.ndarray]) -> list[dict[s
 
 
 def _pack(vectors: Sequence[Sequence[np.ndarray]]) -> bytes:
-    return b"".join(
-        np.ascontiguousarray(v).astype(v.dtype.newbyteorder("<")).tobytes() for one in vectors for v in one
-    )
+    return b"".join(np.ascontiguousarray(v).astype(v.dtype.newbyteorder("<")).tobytes() for one in vectors for v in one)
 
 
 def encode(

@@ -58,19 +58,19 @@ def draw(digit: int, dice: Dice) -> np.ndarray:
     ink = np.zeros((SIZE, SIZE), bool)
     top = (SIZE - height) // 2 + dice.one(-1, 2)
     left = (SIZE - width) // 2 + dice.one(-1, 2)
-    slant = dice.one(-2, 3)
+    slant = dice.one(-1, 2)
     for row in range(height):
-        start = left + (height // 2 - row) * slant // 6
+        start = left + (height // 2 - row) * slant // 3
         ink[top + row, start : start + width] = glyph[row]
     thickness = dice.one(0, 4)
     if thickness == 1:
         ink[:, 1:] |= ink[:, :-1].copy()
     elif thickness == 2:
         ink[1:] |= ink[:-1].copy()
-    ink &= dice.integers(0, 100, ink.shape) >= 4
-    ink |= dice.integers(0, 100, ink.shape) < 1
+    ink &= dice.integers(0, 100, ink.shape) >= 2
+    ink |= dice.integers(0, 200, ink.shape) < 1
     dark = dice.one(130, 256)
-    ground = dice.integers(0, 40, ink.shape)
+    ground = dice.integers(0, 30, ink.shape)
     grey = np.where(ink, dark * dice.integers(70, 101, ink.shape) // 100, ground)
     return grey.astype(np.uint8)
 

@@ -12,9 +12,9 @@ __version__ = "0.1.0"
 
 def generate(env: Any, **kw: Any) -> None:
     """Add the builders and methods to a construction environment (called by SCons)."""
-    from neuralart.scons import tool
+    from neuralart.scons.tool import add_to
 
-    tool.generate(env, **kw)
+    add_to(env, **kw)
 
 
 def exists(env: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
@@ -19,7 +20,8 @@ def write_bytes(path: Path, data: bytes) -> None:
         temporary.write_bytes(data)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True) if temporary.parent.is_dir() else None
+        with contextlib.suppress(OSError):
+            temporary.unlink()
         raise NeuralArtError(
             f"cannot write: {error.strerror}", where=str(path), hint="is the folder writable, is the disk full?"
         ) from error

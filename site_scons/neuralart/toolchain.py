@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.config.types import ToolchainConfig
@@ -120,22 +120,29 @@ def probe(gcc: Path) -> dict[str, str]:
     return {"version": version, "libcs": " ".join(name for name, file in found if _has(gcc, file))}
 
 
+def _remembered(cache: Path | None) -> dict[str, dict[str, str]]:
+    """What the cache file knows; a damaged cache knows nothing."""
+    if cache is None or not cache.is_file():
+        return {}
+    try:
+        known = json.loads(cache.read_text("utf-8"))
+        return {key: {name: str(answer[name]) for name in ("version", "libcs")} for key, answer in known.items()}
+    except (OSError, ValueError, AttributeError, KeyError, TypeError):
+        return {}
+
+
 def _cached_probe(gcc: Path, cache: Path | None) -> dict[str, str]:
     """Starting a compiler three times costs more than a whole build in which nothing changed."""
     stat = gcc.stat()
     key = f"{gcc}|{stat.st_size}|{stat.st_mtime_ns}"
-    known: dict[str, dict[str, str]] = {}
-    if cache is not None and cache.is_file():
-        try:
-            known = json.loads(cache.read_text("utf-8"))
-            if isinstance(known, dict) and set(known.get(key, ())) == {"version", "libcs"}:
-                return known[key]
-        except ValueError:
-            pass  # a damaged cache is only a cache
+    known = _remembered(cache)
+    if key in known:
+        return known[key]
     answer = probe(gcc)
     if cache is not None:
-        # Answers for compilers that are gone go with them.
-        write_text(cache, json.dumps({key: answer}, indent=1, sort_keys=True) + "\n")
+        # Variants may ask for different compilers. Answers of those that are gone or were replaced go with them.
+        kept = {k: v for k, v in known.items() if (file := k.split("|")[0]) != str(gcc) and Path(file).is_file()}
+        write_text(cache, json.dumps({**kept, key: answer}, indent=1, sort_keys=True) + "\n")
     return answer
 
 
@@ -172,7 +179,7 @@ def find(
             f"unknown libc '{config.libc}'", where=where, hint=nearest(config.libc, [*LIBC_FLAGS, "auto"])
         )
     if not libcs or (config.libc != "auto" and config.libc not in libcs):
-        wanted = "a C library" if config.libc == "auto" else config.libc
+        wanted = "C library" if config.libc == "auto" else config.libc
         raise NeuralArtError(
             f"{program} {version} has no {wanted}",
             where=where or str(gcc),
@@ -182,8 +189,3 @@ def find(
         )
     libc = libcs[0] if config.libc == "auto" else config.libc
     return Toolchain(str(gcc.absolute().parent), Path(config.prefix).name, version, libc)
-
-
-def describe(toolchain: Toolchain) -> str:
-    """Canonical text, for a dependency."""
-    return json.dumps({k: v for k, v in asdict(toolchain).items() if k != "folder"}, sort_keys=True)

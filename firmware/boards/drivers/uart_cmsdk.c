@@ -21,6 +21,9 @@ void console_init(void) {
   console_board_init();
   PORT->BAUDDIV = CONSOLE_BAUD_DIVISOR;
   PORT->CTRL = CTRL_TX_ENABLE | CTRL_RX_ENABLE;
+  /* A byte from before the start is none of ours. QEMU also needs this read to look for input at once: it learns of a
+   * port that became ready only here, else about a second later. */
+  (void)PORT->DATA;
 }
 
 void console_putc(uint8_t c) {

@@ -43,7 +43,7 @@ void na_depthwise_conv2d_s8(const int8_t *input, const int8_t *filter, const int
   const int32_t input_row = p->input_width * p->input_channels;
   const int32_t filter_row = p->kernel_width * p->output_channels;
   const int32_t depth_multiplier = p->output_channels / p->input_channels;
-  window_t w;
+  window_t w = {0};
   w.input_row_step = p->dilation_height * input_row;
   w.input_step = p->dilation_width * p->input_channels;
   w.filter_row_step = filter_row;

@@ -31,9 +31,10 @@ class MemoryRegion:
         size: Bytes.
         kind: ``ram``, ``flash``, ``psram``, ``rom``.
         owner: Who usually works in it: ``cpu``, ``npu``, ``cpu+npu``, ``periph``.
-        enable: What turns it on; None if it is on after reset.
+        enable: What turns it on (it may be on after reset all the same); None if nothing gates it.
         on_at_reset: The bank answers straight after reset (and what the boot chain did).
         note: For readers.
+        risaf: Number of the firewall that guards it (STM32N6); None: none.
     """
 
     name: str
@@ -46,6 +47,7 @@ class MemoryRegion:
     enable: Enable | None = None
     on_at_reset: bool = True
     note: str = ""
+    risaf: int | None = None
 
     @property
     def end(self) -> int:
@@ -125,7 +127,7 @@ class Section:
     """Where a part of the firmware goes.
 
     Attributes:
-        region: Name of a memory region.
+        region: Name of the memory region it begins in; it may run on into a region that follows without a gap.
         offset: Bytes from its base.
         size: Bytes.
     """
@@ -154,11 +156,12 @@ class Board:
         data: Where its variables and stack are.
         mpool: Stock pool file (path), empty if the board has none.
         profile: Stock profile file (path), empty if the board has none.
-        flash: Erase sector etc. of the external NOR: ``part``, ``base``, ``size``, ``sector``, ``loader``.
+        flash: The external NOR: ``part``, ``base``, ``size``, ``sector`` and ``page`` (bytes), ``loader``; or empty.
         slots: Flash slots by name (``fsbl``, ``application``, ``weights``): address; advice, the mpool wins.
         switches: Boot switches, in words, by mode.
         note: Honest limits.
         where: The file it came from.
+        files: All files that made it what it is: the families and boards it is based on, its own file last.
     """
 
     name: str
@@ -180,6 +183,7 @@ class Board:
     switches: Mapping[str, str] = field(default_factory=dict)
     note: str = ""
     where: str = ""
+    files: tuple[str, ...] = ()
 
     def region(self, name: str) -> MemoryRegion:
         """A memory by name.

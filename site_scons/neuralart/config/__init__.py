@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from neuralart.config.reading import ProjectFile, read
+from neuralart.config.read import ProjectFile, read
 
 __all__ = ["ProjectFile", "read"]

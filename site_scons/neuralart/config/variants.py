@@ -158,7 +158,9 @@ def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, 
     mine, place = settings["networks"]
     for network in mine:
         if network not in known:
-            raise NeuralArtError(f"{value.key}: no network '{network}'", where=str(place), hint=nearest(network, tuple(known)))
+            raise NeuralArtError(
+                f"{value.key}: no network '{network}'", where=str(place), hint=nearest(network, tuple(known))
+            )
     overrides: dict[str, networks.Settings] = {}
     written = value.mapping().get("overrides")
     for network, entry in written.mapping().items() if written is not None else ():
@@ -171,9 +173,7 @@ def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, 
 def resolve(draft: Draft, made: tuple[NetworkConfig, ...]) -> VariantConfig:
     """The variant with its networks."""
     values: dict[str, Any] = {
-        key: setting[0]
-        for key, setting in draft.settings.items()
-        if key in ("machine", "optimization", "defines")
+        key: setting[0] for key, setting in draft.settings.items() if key in ("machine", "optimization", "defines")
     }
     toolchain = {
         key.removeprefix("toolchain."): setting[0]

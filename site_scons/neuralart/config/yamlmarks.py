@@ -110,7 +110,8 @@ class Value:
                 raise Value(node, self.file, line, self.key).error("a key must be a plain word")
             if key_node.tag == _TAG + "merge":
                 raise Value(node, self.file, line, self.key).error(
-                    "merge keys (<<) are not read", "write the keys out, or use 'defaults:'; anchors and aliases are read"
+                    "merge keys (<<) are not read",
+                    "write the keys out; anchors and aliases are read",
                 )
             if name in entries:
                 raise here.error(f"is written twice, first in line {entries[name].line}")
@@ -232,7 +233,7 @@ class Value:
         """
         text = self._scalar("a number")
         found = _NUMBER.fullmatch(text)
-        if not found:
+        if not found or len(text) > 20:
             raise self.error(
                 f"must be a number, this is {self._described()}", "decimal, 0x34200000, or a size such as 448K, 1M"
             )
@@ -242,29 +243,6 @@ class Value:
             limits = f"{low:#x} to {high:#x}" if high > 0xFFFF else f"{low} to {high}"
             raise self.error(f"{text} is out of range, allowed: {limits}")
         return number
-
-
-def overlaid(below: Value, above: Value, depth: int) -> Value:
-    """One mapping laid over another.
-
-    Args:
-        below: What holds unless ``above`` says otherwise.
-        above: What wins.
-        depth: Mappings at this many further levels are laid over one another too; deeper ones are replaced.
-
-    Returns:
-        A mapping in the order of ``below``, then what only ``above`` has; each value keeps its place.
-
-    Raises:
-        NeuralArtError: One of the two is not a mapping.
-    """
-    entries = dict(below.mapping())
-    for name, value in above.mapping().items():
-        under = entries.get(name)
-        if depth > 0 and under is not None and under.is_mapping and value.is_mapping:
-            value = overlaid(under, value, depth - 1)
-        entries[name] = value
-    return Value(None, above.file, above.line, above.key, entries)
 
 
 def read(path: Path, display: str = "") -> Value:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
+import SCons.Action
+
 from neuralart.boards.types import Board, Machine
+from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.initializers import InitializerNodes
@@ -44,11 +49,11 @@ def run_alias(
     without = [network.name for network in networks if not network.vectors]
     if machine.kind == "silicon" or without:
         reason = (
-            "this machine is silicon: there is no runner for it, choose machine: unicorn or qemu where the board has one"
+            "there is no runner for silicon: choose machine: unicorn or qemu where the board has one"
             if machine.kind == "silicon"
             else f"network {without[0]} has no 'vectors:' to compare with"
         )
-        return base.AlwaysBuild(base.Alias(name, [], base.Action(_refuse(reason, name), None)))
+        return base.AlwaysBuild(base.Alias(name, [], SCons.Action.Action(_refuse(reason, name), None)))
     command = [
         "$(",
         "$NEURALART_PYTHON",
@@ -61,8 +66,8 @@ def run_alias(
         "--machine",
         machine.kind,
     ]
-    for file in base["NEURALART_BOARD_FILES"]:
-        command += ["--board-file", str(base.File(file))]
+    for file in registry.board_files:
+        command += ["--board-file", *word(base, Path(file.get_abspath()))]
     command += ["--elf", str(firmware.elf)]
     sources = [firmware.elf]
     for image in initializers.images:
@@ -70,16 +75,10 @@ def run_alias(
         sources.append(image.binary)
     for network in networks:
         vectors = base.Dir(f"#{network.vectors}")
-        command += ["--network", str(network.facts), "--vectors", *word(base, _path(vectors))]
+        command += ["--network", str(network.facts), "--vectors", *word(base, Path(vectors.get_abspath()))]
         sources.append(network.facts)
-    shown = None if base["NEURALART_VERBOSE"] else f"RUN      {variant} on {board.name} ({machine.kind})"
-    return base.AlwaysBuild(base.Alias(name, sources, base.Action([command], shown)))
-
-
-def _path(node: Any) -> Any:
-    from pathlib import Path
-
-    return Path(node.get_abspath())
+    shown = f"RUN      {variant} on {board.name} ({machine.kind})"
+    return base.AlwaysBuild(base.Alias(name, sources, messages.command(base, command, shown)))
 
 
 def keep_order(env: Any, named: Sequence[str]) -> None:
@@ -91,5 +90,5 @@ def keep_order(env: Any, named: Sequence[str]) -> None:
     """
     registry: Registry = env["NEURALART_REGISTRY"]
     effects = [name for name in dict.fromkeys(named) if name.split("-", 1)[0] in VERBS]
-    for before, after in zip(effects, effects[1:], strict=False):
+    for before, after in itertools.pairwise(effects):
         registry.base.Requires(registry.base.Alias(after), registry.base.Alias(before))

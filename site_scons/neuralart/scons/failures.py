@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
@@ -16,14 +17,18 @@ R = TypeVar("R")
 
 def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
     """Wrap a method that a user's SConstruct calls."""
+    # SCons names the deepest frame outside a folder called SCons as the place of an error. Seen as part of SCons, this
+    # wrapper leaves that to the line of the user's SConstruct.
+    place = f"{os.sep}SCons{os.sep}neuralart"
 
     @functools.wraps(method)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
-        except NeuralArtError as error:
+        except (NeuralArtError, SCons.Errors.UserError) as error:
             raise SCons.Errors.UserError(str(error)) from None
 
+    wrapped.__code__ = wrapped.__code__.replace(co_filename=place)  # type: ignore[attr-defined]
     return wrapped
 
 

@@ -15,11 +15,12 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.resources import firmware_dir
+from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import named, top
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import Registry, identity
 from neuralart.toolchain import Toolchain
 
 # No contraction and no fast-math: the kernels round exactly as their oracle does.
@@ -155,10 +156,6 @@ def _write_app_networks(target: list[Any], source: list[Any], env: Any) -> None:
     in_action(work, target, env)
 
 
-def _shown(env: Any, text: str) -> str | None:
-    return None if env["NEURALART_VERBOSE"] else text
-
-
 def _board_objects(
     env: Any, board: Board, recipe: _Recipe, found: Toolchain, include: Sequence[Any]
 ) -> tuple[list[Any], Any]:
@@ -171,10 +168,10 @@ def _board_objects(
         files = base.Command(
             [f"#{folder}/board_config.h", f"#{folder}/memory.ld"],
             [],
-            base.Action(_write_board_files, _shown(base, f"BOARD    {folder}"), varlist=["NEURALART_BOARD"]),
+            messages.function(_write_board_files, f"BOARD    {folder}", "NEURALART_BOARD"),
             NEURALART_BOARD=board.name,
         )
-        base.Depends(files, base.Value(repr(board), name=f"board {board.name}"))
+        base.Depends(files, base.Value(identity(board), name=f"board {board.name}"))
         base.Depends(files, base.Value(fingerprint("memory/linker.py"), name="linker-fragment"))
         root = firmware_dir()
         if board.console is None:
@@ -217,7 +214,7 @@ def make_firmware(
     table = base.Command(
         f"#{folder}/app_networks.c",
         [network.facts for network in networks],
-        base.Action(_write_app_networks, _shown(base, f"SOURCES  {folder}/app_networks.c")),
+        messages.function(_write_app_networks, f"SOURCES  {folder}/app_networks.c"),
     )
     base.Depends(table, base.Value(fingerprint("sources/app_networks.py"), name="app-networks"))
     app = root / "app"
@@ -259,8 +256,8 @@ def _link(recipe: _Recipe, folder: str, objects: list[Any], memory_ld: Any, foun
     env.Depends(elf, [script, memory_ld, env.Value(found.identity, name="toolchain")])
     outputs = []
     for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
-        command = [["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"]]
+        command = ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"]
         outputs.append(
-            env.Command(f"#{folder}/firmware.{suffix}", elf[0], env.Action(command, _shown(env, "OBJCOPY  $TARGET")))[0]
+            env.Command(f"#{folder}/firmware.{suffix}", elf[0], messages.command(env, command, "OBJCOPY  $TARGET"))[0]
         )
     return FirmwareNodes(elf[0], outputs[0], outputs[1], elf[1], found)

@@ -12,9 +12,10 @@ import SCons.Errors
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
+from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.network import NetworkNodes
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import Registry, identity
 
 _FLASH = "flash"
 
@@ -142,20 +143,17 @@ def make_initializers(
     if len(names) != 1:
         raise NeuralArtError(f"one program, but its networks are for {' and '.join(names) or 'no board'}")
     board = networks[0].board
-    show = base["NEURALART_VERBOSE"]
     sources = base.Command(
         [f"#{folder}/npu_memory_init.c", f"#{folder}/npu_memory_init.h"],
         [network.facts for network in networks],
-        base.Action(
-            _write_sources,
-            None if show else f"MEMORY   {folder}/npu_memory_init.c",
-            varlist=["NEURALART_BOARD", "NEURALART_BOARD_LAYOUT"],
+        messages.function(
+            _write_sources, f"MEMORY   {folder}/npu_memory_init.c", "NEURALART_BOARD", "NEURALART_BOARD_LAYOUT"
         ),
         NEURALART_BOARD=board.name,
         NEURALART_BOARD_LAYOUT=board_layout,
     )
     base.Depends(sources, base.Value(fingerprint("memory/startup.py"), name="memory-start-up"))
-    base.Depends(sources, base.Value(repr(board), name=f"board {board.name}"))
+    base.Depends(sources, base.Value(identity(board), name=f"board {board.name}"))
     images = []
     for network in networks:
         for pool, raw in network.initializers.items():
@@ -163,11 +161,11 @@ def make_initializers(
             if region_of(board, address, f"pool {pool} of network {network.name}").kind != _FLASH:
                 continue  # an initialiser in RAM with content is refused when the facts are known
             stem = f"#{folder}/{network.name}.{pool}"
-            binary = base.Command(f"{stem}.bin", raw, base.Action(_copy, None if show else "IMAGE    $TARGET"))
+            binary = base.Command(f"{stem}.bin", raw, messages.function(_copy, "IMAGE    $TARGET"))
             hexa = base.Command(
                 f"{stem}.hex",
                 raw,
-                base.Action(_write_hex, None if show else "IMAGE    $TARGET", varlist=["NEURALART_ADDRESS"]),
+                messages.function(_write_hex, "IMAGE    $TARGET", "NEURALART_ADDRESS"),
                 NEURALART_ADDRESS=f"0x{address:08x}",
             )
             base.Depends(binary + hexa, base.Value(fingerprint("memory/ihex.py", "files.py"), name="image-writer"))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -17,8 +16,9 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.resources import firmware_dir
+from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.paths import named, word
+from neuralart.scons.paths import named, stable, text_of, word
 from neuralart.scons.registry import Registry
 
 COMPILERS = ("reference",)
@@ -89,7 +89,7 @@ class NetworkNodes:
 def _source_file(env: Any, path: str, what: str, where: str) -> Any:
     node = env.File(path)
     if not node.has_builder() and not node.exists():
-        raise NeuralArtError(f"{what} '{path}' does not exist", where=where)
+        raise NeuralArtError(f"{what} '{node}' does not exist", where=where)
     return node
 
 
@@ -134,14 +134,14 @@ def _pools(env: Any, registry: Registry, config: NetworkConfig, board: Board, wh
         chosen = profile.read(path, selector or "default", named(env, path))
         words += ["--st-neural-art", *word(env, path, f"{selector or 'default'}@")]
         sources.append(node)
-        key["profile"] = f"{selector or 'default'}@{named(env, path)}"
+        key["profile"] = f"{selector or 'default'}@{stable(env, path)}"
         pool_path = chosen.mpool
     if config.mpool:
         node = _source_file(env, config.mpool, "memory-pool file", where)
         _refuse_built(node, "memory-pool file", where)
         pool_path = Path(node.srcnode().get_abspath())
         words += ["--mpool", *word(env, pool_path)]
-        key["mpool"] = named(env, pool_path)
+        key["mpool"] = stable(env, pool_path)
     else:
         assert pool_path is not None
         node = env.File(str(pool_path))
@@ -217,7 +217,7 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
     key = json.dumps(
         {
             "name": config.name,
-            "model": named(env, Path(model.get_abspath())),
+            "model": stable(env, Path(model.get_abspath())),
             "target": board.target,
             "compiler": config.compiler,
             "pools": pools.key,
@@ -237,12 +237,12 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
         plain = [f"{name}.c", f"{name}.h", "network.json", "manifest.json", f"{name}_c_info.json"]
         plain += [f"{name}_generate_report.txt", "provenance.txt"]
         command = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "compile", "--quiet", "--model"]
-        command += word(base, Path(model.get_abspath())) + ["--target", board.target, "--name", name]
+        command += [*word(base, Path(model.get_abspath())), "--target", board.target, "--name", name]
         command += [*pools.words, *options, "--initializers", ",".join(declared) or "none", "--output", folder]
         nodes = base.Command(
             [base.File(f"{out}/{file}") for file in plain] + list(raws.values()),
             [model, *pools.sources],
-            base.Action([command], None if base["NEURALART_VERBOSE"] else f"NETWORK  {folder}/{name}.c"),
+            messages.command(base, command, f"NETWORK  {folder}/{name}.c"),
             # Python itself is not what decides the result; the code that runs in it is.
             IMPLICIT_COMMAND_DEPENDENCIES=0,
         )
@@ -271,7 +271,7 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
     return registry.once("network", folder, make)
 
 
-_KEYWORDS = tuple(f.name for f in fields(NetworkConfig) if f.name not in ("name", "where"))
+_KEYWORDS = tuple(f.name for f in fields(NetworkConfig) if f.name not in ("name", "model", "where", "places"))
 
 
 @at_read_time
@@ -302,10 +302,9 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
             raise SCons.Errors.UserError(f"Network('{name}'): one model, not {len(model)}")
         model = model[0]
     for keyword in ("options", "initializers"):
-        if isinstance(options.get(keyword), Sequence):
-            options[keyword] = tuple(options[keyword])
-    # A node's path is relative to the top folder; '#' keeps its meaning from any SConscript.
-    path = model if isinstance(model, str) else f"#{model}" if not Path(str(model)).is_absolute() else str(model)
+        if options.get(keyword) is not None:
+            # As everywhere in SCons, one text is a list of words.
+            options[keyword] = tuple(env.Split(options[keyword]))
     for keyword in ("profile", "mpool", "vectors"):
-        options[keyword] = str(options.get(keyword, ""))
-    return make_network(env, NetworkConfig(name=name, model=path, where=Location("", 0), **options), board)
+        options[keyword] = text_of(options.get(keyword) or "")
+    return make_network(env, NetworkConfig(name=name, model=text_of(model), where=Location("", 0), **options), board)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
+
+from neuralart.resources import PACKAGE
 
 
 def top(env: Any) -> Path:
@@ -17,6 +19,37 @@ def named(env: Any, path: Path) -> str:
         return path.resolve().relative_to(top(env).resolve()).as_posix()
     except ValueError:
         return str(path)
+
+
+def stable(env: Any, path: Path) -> str:
+    """A name for a path that is the same on every machine, also for files of this package outside the tree."""
+    text = named(env, path)
+    if Path(text).is_absolute() and path.resolve().is_relative_to(PACKAGE):
+        return f"neuralart:{path.resolve().relative_to(PACKAGE).as_posix()}"
+    return text
+
+
+def anchored(value: Any) -> Any:
+    """A path relative to the top folder, whichever SConscript is being read; nodes stay what they are."""
+    if not isinstance(value, (str, PurePath)):
+        return value
+    text = str(value)
+    return text if text.startswith("#") or PurePath(text).is_absolute() else f"#{text}"
+
+
+def text_of(value: Any) -> str:
+    """What a user names a file by (text, a ``pathlib`` path, a node) as text for ``env.File``."""
+    if isinstance(value, str):
+        return value
+    text = str(value).replace("$", "$$")
+    # A node's path is relative to the top folder; '#' keeps its meaning from any SConscript.
+    return text if isinstance(value, PurePath) or PurePath(text).is_absolute() else f"#{text}"
+
+
+def readable(node: Any) -> Path:
+    """The path of a source file, for opening it now: short below the current folder, else absolute."""
+    path = Path(node.srcnode().get_abspath())
+    return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
 def word(env: Any, path: Path, prefix: str = "") -> list[str]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import atexit
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart import config
+from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.scons import effects
 from neuralart.scons.failures import at_read_time
@@ -50,8 +52,9 @@ class Project:
         variants: Nodes of the variants that were asked for, by name.
     """
 
-    def __init__(self, env: Any, file: ProjectFile) -> None:
+    def __init__(self, env: Any, file: ProjectFile, folder: Path) -> None:
         self._env = env
+        self._folder = folder
         self.file = file
         self.variants: dict[str, VariantNodes] = {}
 
@@ -102,8 +105,31 @@ class Project:
             SCons.Errors.UserError: A variant is wrong.
         """
         for name in requested(self.names, self.file.config.default, targets, everything=everything):
-            self.variants[name] = self._env.NeuralArtVariant(self.file.variant(name))
+            self.variants[name] = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
         effects.keep_order(self._env, targets)
+
+    def _placed(self, variant: VariantConfig) -> VariantConfig:
+        """Paths in the file are relative to it, not to the SConstruct that reads it."""
+
+        def path(text: str) -> str:
+            # SCons expands "$" in names: a file's own "$" is written "$$".
+            return ("#" + named(self._env, self._folder / text)).replace("$", "$$") if text else ""
+
+        def profile(text: str) -> str:
+            selector, at, file = text.rpartition("@")
+            return selector + at + path(file)
+
+        networks = tuple(
+            replace(
+                network,
+                model=path(network.model),
+                mpool=path(network.mpool),
+                profile=profile(network.profile),
+                vectors=path(network.vectors),
+            )
+            for network in variant.networks
+        )
+        return replace(variant, networks=networks)
 
     def print_summaries_at_exit(self, targets: Sequence[str]) -> None:
         """Show the summaries of what was asked for when the build has ended well."""
@@ -138,4 +164,4 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
     folder = Path(node.get_abspath()).parent
     env.AppendUnique(NEURALART_BOARD_FILES=[named(env, folder / board) for board in file.config.boards])
-    return Project(env, file)
+    return Project(env, file, folder)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from neuralart.boards.types import Board
 from neuralart.resources import package_parent
+from neuralart.scons.paths import anchored, readable
 
 T = TypeVar("T")
 
@@ -20,16 +21,23 @@ def child_environment(own: dict[str, str]) -> dict[str, str]:
     """The process environment of every command of ours.
 
     Args:
-        own: ``env["ENV"]`` of the consumer; its values win. Programs it does not find are looked for in the user's PATH.
+        own: ``env["ENV"]`` of the consumer; its values win, its PATH comes before the user's.
     """
     env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     path = [part for text in (own.get("PATH", ""), env.get("PATH", "")) for part in text.split(os.pathsep) if part]
     env.update(own)
     env["PATH"] = os.pathsep.join(dict.fromkeys(path))
-    env["PYTHONPATH"] = str(package_parent())
+    env["PYTHONPATH"] = os.pathsep.join(
+        [str(package_parent()), *([own["PYTHONPATH"]] if own.get("PYTHONPATH") else [])]
+    )
     # Messages are UTF-8 on every system, bytecode is written beside the sources as usual.
     env.setdefault("PYTHONUTF8", "1")
     return env
+
+
+def identity(board: Board) -> str:
+    """What depends on a board depends on this text: all that it says, and not where its files are."""
+    return repr(replace(board, where="", files=(), mpool="", profile=""))
 
 
 class Registry:
@@ -44,7 +52,7 @@ class Registry:
         found = self._made.get((kind, key))
         if found is None:
             found = self._made[(kind, key)] = make()
-        return found  # type: ignore[no-any-return]
+        return found
 
     @property
     def base(self) -> Any:
@@ -65,5 +73,11 @@ class Registry:
         """
         from neuralart import boards
 
-        files = [Path(str(self._root.File(file))) for file in self._root["NEURALART_BOARD_FILES"]]
+        files = [readable(node) for node in self.board_files]
         return self.once("board", name, lambda: boards.load(name, files, where))
+
+    @property
+    def board_files(self) -> list[Any]:
+        """``NEURALART_BOARD_FILES`` as nodes; names are relative to the top folder, whichever SConscript asks."""
+        files = self._root["NEURALART_BOARD_FILES"]
+        return [self._root.File(anchored(file)) for file in ([files] if isinstance(files, str) else files)]

@@ -9,11 +9,12 @@ from typing import Any
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
 from neuralart.fingerprint import fingerprint
+from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.network import NetworkNodes
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import Registry, identity
 
 
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
@@ -67,14 +68,10 @@ def make_summary(
     nodes = base.Command(
         [f"#{folder}/summary.txt", f"#{folder}/index.json"],
         sources,
-        base.Action(
-            _write,
-            None if base["NEURALART_VERBOSE"] else "SUMMARY  $TARGET",
-            varlist=["NEURALART_SUMMARY", "NEURALART_BOARD"],
-        ),
+        messages.function(_write, "SUMMARY  $TARGET", "NEURALART_SUMMARY", "NEURALART_BOARD"),
         NEURALART_SUMMARY=about,
         NEURALART_BOARD=board.name,
     )
     base.Depends(nodes, base.Value(fingerprint("report/summary.py"), name="summary-writer"))
-    base.Depends(nodes, base.Value(repr(board), name=f"board {board.name}"))
+    base.Depends(nodes, base.Value(identity(board), name=f"board {board.name}"))
     return list(nodes)

@@ -9,7 +9,7 @@ from neuralart.scons import initializers, network, project, variant
 from neuralart.scons.registry import Registry
 
 
-def generate(env: Any, **kw: Any) -> None:
+def add_to(env: Any, **kw: Any) -> None:
     """Add methods and defaults; a value that the user has set already stays.
 
     Args:

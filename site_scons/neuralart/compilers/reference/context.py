@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from neuralart.compilers.reference import quantize
-from neuralart.compilers.reference.ir import Arg, Call, ConstArg, Null, StructArg, TensorArg
+from neuralart.compilers.reference.ir import Arg, Call, ConstArg, StructArg, TensorArg
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model, Operator, Quantization, Tensor
 
@@ -126,9 +126,7 @@ class Lowering:
             )
         low, high = quantize.RANGES[tensor.dtype]
         if not low <= quantization.zero_point <= high:
-            self.refuse(
-                op, f"zero point {quantization.zero_point} of {describe(tensor)} is outside {low} to {high}"
-            )
+            self.refuse(op, f"zero point {quantization.zero_point} of {describe(tensor)} is outside {low} to {high}")
         return Operand(tensor, quantization.scale, quantization.zero_point)
 
     def quantization(self, op: Operator, tensor: Tensor) -> Quantization:
@@ -141,10 +139,8 @@ class Lowering:
         if quantization is None or not quantization.scales:
             self.refuse(op, f"{describe(tensor)} has no scale", "only quantised models are supported")
         if len(quantization.zero_points) != len(quantization.scales):
-            self.refuse(
-                op,
-                f"{describe(tensor)} has {len(quantization.scales)} scales and {len(quantization.zero_points)} zero points",
-            )
+            counts = f"{len(quantization.scales)} scales and {len(quantization.zero_points)} zero points"
+            self.refuse(op, f"{describe(tensor)} has {counts}")
         for scale in quantization.scales:
             if not (math.isfinite(scale) and scale > 0):
                 self.refuse(op, f"scale {scale!r} of {describe(tensor)} is not a positive number")
@@ -157,7 +153,11 @@ class Lowering:
             NeuralArtError: It is computed while the network runs, or has another element type.
         """
         if tensor.dtype not in dtypes:
-            self.refuse(op, f"{role} of type {tensor.dtype} are not supported: {describe(tensor)}", f"supported: {' and '.join(dtypes)}")
+            self.refuse(
+                op,
+                f"{role} of type {tensor.dtype} are not supported: {describe(tensor)}",
+                f"supported: {' and '.join(dtypes)}",
+            )
         if tensor.data is None:
             self.refuse(op, f"{role} must be constant: {describe(tensor)} is computed while the network runs")
         return tensor.data
@@ -290,8 +290,3 @@ def struct(ctype: str, **fields: int | str) -> StructArg:
 def float_literal(value: float) -> str:
     """A float32 as an exact C literal."""
     return f"{quantize.float32(value).hex()}f"
-
-
-def absent() -> Null:
-    """An optional input that is not there."""
-    return Null()

@@ -47,7 +47,22 @@ class _Placed:
     block: Block
 
 
-def _first_fit(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
+@dataclass(frozen=True)
+class Strategy:
+    """One way to place the same things.
+
+    Attributes:
+        sequence: What to place, in this order.
+        from_top: Keys of blocks that go to the highest address that is free, not to the lowest.
+        height: How far above its first free address an arena is used at most when filling from the top.
+    """
+
+    sequence: tuple[Block, ...]
+    from_top: frozenset[tuple[str, int]] = frozenset()
+    height: int = 0
+
+
+def _lowest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
     """The lowest address for a block beside those that live at the same time (sorted by address)."""
     at = _up(start, block.align)
     for other in placed:
@@ -59,13 +74,25 @@ def _first_fit(block: Block, start: int, end: int, placed: Sequence[_Placed]) ->
     return at if at + block.size <= end else None
 
 
+def _highest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
+    """The highest address likewise."""
+    at = (end - block.size) // block.align * block.align
+    for other in sorted(placed, key=lambda each: -each.end):
+        if other.address >= at + block.size or not block.meets(other.block):
+            continue
+        if other.end <= at:
+            break
+        at = (other.address - block.size) // block.align * block.align
+    return at if at >= start else None
+
+
 def place_blocks(
-    sequence: Sequence[Block], arenas: Sequence[Arena], free_from: Mapping[str, int]
+    strategy: Strategy, arenas: Sequence[Arena], free_from: Mapping[str, int]
 ) -> tuple[dict[tuple[str, int], int], Block | None]:
-    """First fit in the given sequence.
+    """Place in the order of a strategy, each block into the first arena with a gap.
 
     Args:
-        sequence: What to place, in this order.
+        strategy: In which order, and from which end.
         arenas: Preferred first.
         free_from: First free address per arena.
 
@@ -74,10 +101,13 @@ def place_blocks(
     """
     placed: dict[str, list[_Placed]] = {arena.fname: [] for arena in arenas}
     addresses: dict[tuple[str, int], int] = {}
-    for order, block in enumerate(sequence):
+    for order, block in enumerate(strategy.sequence):
         for arena in arenas:
             start = _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS)
-            at = _first_fit(block, start, arena.end, placed[arena.fname])
+            if block.key in strategy.from_top:
+                at = _highest(block, start, min(arena.end, start + strategy.height), placed[arena.fname])
+            else:
+                at = _lowest(block, start, arena.end, placed[arena.fname])
             if at is not None:
                 insort(placed[arena.fname], _Placed(at, at + block.size, order, block))
                 addresses[block.key] = at
@@ -87,9 +117,14 @@ def place_blocks(
     return addresses, None
 
 
-def sequences(items: Sequence[Block], epochs: int) -> list[list[Block]]:
-    """The sequences that are tried, the normal one (decreasing size) first."""
+def strategies(items: Sequence[Block], epochs: int) -> list[Strategy]:
+    """The strategies that are tried, the normal one (first fit by decreasing size) first.
+
+    The last ones fill from both ends, by turns of the epoch that makes a block: what follows each other in a chain then
+    lies at opposite ends, and the largest sum of neighbours is enough.
+    """
     live = live_bytes(items, epochs)
+    peak = _up(max(live, default=0), _ALIGN_AFTER_CONSTANTS)
 
     def crowd(block: Block) -> int:
         return max(live[block.first + 1 : block.last + 2])
@@ -100,4 +135,7 @@ def sequences(items: Sequence[Block], epochs: int) -> list[list[Block]]:
         lambda block: (-block.size * (block.last - block.first + 1), block.first),
         lambda block: (block.first, -block.size),
     ]
-    return [sorted(items, key=lambda block: (*rank(block), block.key)) for rank in ranks]
+    ordered = [tuple(sorted(items, key=lambda block: (*rank(block), block.key))) for rank in ranks]
+    tops = frozenset(block.key for block in items if block.first % 2)
+    both = [Strategy(each, tops, height) for height in (peak, 1 << 32) for each in (ordered[0], ordered[3])]
+    return [*(Strategy(each) for each in ordered), *both]

@@ -59,14 +59,15 @@ def round_half_away(value: float) -> int:
     return whole
 
 
-def quantize_multiplier(factor: float) -> FixedPoint:
+def quantize_multiplier(factor: float, largest_shift: int = 30) -> FixedPoint:
     """Turn a real factor into a 32-bit multiplier and a shift.
 
     Args:
         factor: Not negative. Factors under 2**-32 become zero.
+        largest_shift: Limit of the shift.
 
     Raises:
-        ValueError: The factor is negative, not finite, or needs a left shift by more than 30.
+        ValueError: The factor is negative, not finite, or needs a larger shift to the left.
     """
     if not math.isfinite(factor) or factor < 0:
         raise ValueError(f"the scale factor {factor!r} is not a finite number >= 0")
@@ -79,8 +80,8 @@ def quantize_multiplier(factor: float) -> FixedPoint:
         shift += 1
     if shift < -31:
         return FixedPoint(0, 0)
-    if shift > 30:
-        raise ValueError(f"the scale factor {factor:g} is above the limit of 2**30")
+    if shift > largest_shift:
+        raise ValueError(f"the scale factor {factor:g} is not below the limit of 2**{largest_shift}")
     return FixedPoint(multiplier, shift)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct as binary
 from collections.abc import Sequence
 
-from neuralart.compilers.reference.context import Lowering, Operand, absent, describe, struct
-from neuralart.compilers.reference.ir import Arg
+from neuralart.compilers.reference.context import Lowering, Operand, describe, struct
+from neuralart.compilers.reference.ir import Arg, Null
 from neuralart.compilers.reference.operators._window import window
 from neuralart.model.graph import Operator, Tensor
 
@@ -43,7 +43,7 @@ def bias_argument(ctx: Lowering, op: Operator, channels: int) -> Arg:
     """
     bias = ctx.optional(op, 2)
     if bias is None:
-        return absent()
+        return Null()
     data = ctx.constant(op, bias, "biases", ("int32",))
     if bias.elements != channels:
         ctx.refuse(op, f"bias {describe(bias)} has {bias.elements} elements, expected {channels}")

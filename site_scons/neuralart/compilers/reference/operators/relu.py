@@ -20,4 +20,7 @@ def relu(ctx: Lowering, op: Operator) -> None:
     source = ctx.operand(op, ctx.input(op))
     target = ctx.operand(op, ctx.output(op))
     bounds = ctx.activation_range(op, op.kind, target)
-    requantize(ctx, op, source, target, quantize.float32(source.scale / target.scale), bounds)
+    factor = source.scale / target.scale
+    if factor < quantize.INT32_MAX:  # else it is refused, and may not be a float32
+        factor = quantize.float32(factor)
+    requantize(ctx, op, source, target, factor, bounds)

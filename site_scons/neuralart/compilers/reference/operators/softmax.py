@@ -6,6 +6,7 @@ import math
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
 from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.quantize import INT32_MAX, quantize_multiplier
 from neuralart.model.graph import Operator
 
 _FRACTION_BITS = 26  # DIFFERENCE_FRACTION of the kernel
@@ -38,15 +39,15 @@ def softmax(ctx: Lowering, op: Operator) -> None:
     factor = beta * source.scale * (1 << _FRACTION_BITS)
     if not factor > 1:
         ctx.refuse(op, f"beta {beta:g} x input scale {source.scale:g} is not above 2**-{_FRACTION_BITS}")
-    fixed = _input_factor(factor)
+    fixed = quantize_multiplier(min(factor, INT32_MAX), largest_shift=31)
     # Differences further from the maximum do not fit the integer bits once they are scaled.
-    radius = math.floor(((1 << _INTEGER_BITS) - 1) * (1 << _FRACTION_BITS) / (1 << fixed[1]))
+    radius = math.floor(((1 << _INTEGER_BITS) - 1) * (1 << _FRACTION_BITS) / (1 << fixed.shift))
     parameters = struct(
         "na_softmax_t",
         rows=source.tensor.elements // depth,
         depth=depth,
-        multiplier=fixed[0],
-        shift=fixed[1],
+        multiplier=fixed.multiplier,
+        shift=fixed.shift,
         minimum_difference=-radius,
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)

@@ -63,7 +63,7 @@ def read(path: Path, display: str = "") -> ProjectFile:
     entries = top.fields(KEYS)
     for key in ("networks", "variants"):
         if key not in entries:
-            raise top.error(f"'{key}' is missing", f"the file needs 'networks:' and 'variants:', known: {', '.join(KEYS)}")
+            raise top.error(f"'{key}' is missing", f"known: {', '.join(KEYS)}")
     network_defaults, variant_defaults = _defaults(entries.get("defaults"))
     nets = {
         name: (value.where, _network(value))
@@ -120,10 +120,18 @@ def _defaults(value: Value | None) -> tuple[networks.Settings, variants.Settings
         return {}, {}
     fields = value.fields(("network", "variant"))
     for_networks, for_variants = fields.get("network"), fields.get("variant")
+    _refuse_own(for_networks, networks.KEYS, networks.SHARED_KEYS)
+    _refuse_own(for_variants, variants.KEYS, variants.SHARED_KEYS)
     return (
         networks.read_settings(for_networks, networks.SHARED_KEYS) if for_networks is not None else {},
         variants.read_settings(for_variants, variants.SHARED_KEYS) if for_variants is not None else {},
     )
+
+
+def _refuse_own(value: Value | None, known: tuple[str, ...], shared: tuple[str, ...]) -> None:
+    for name, entry in value.mapping().items() if value is not None else ():
+        if name in known and name not in shared:
+            raise entry.error("cannot be the same for all of them", f"allowed here: {', '.join(sorted(shared))}")
 
 
 def _default(value: Value | None, known: tuple[str, ...]) -> tuple[str, ...]:

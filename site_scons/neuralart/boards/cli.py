@@ -1,0 +1,145 @@
+"""``neuralart boards``: list the boards, or show the memory map of one."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from neuralart.boards.types import Board, MemoryRegion
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("name", nargs="?", metavar="NAME", help="show this board instead of the list")
+    parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
+    parser.add_argument(
+        "--board-file",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="a board file of your own (may be given several times)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what was asked for.
+
+    Raises:
+        NeuralArtError: No such board, or a board file is wrong.
+    """
+    from neuralart import boards
+
+    extra: list[Path] = args.board_file
+    if args.name is None:
+        loaded = [boards.load(name, extra) for name in boards.names(extra)]
+        print(_json([as_data(board) for board in loaded]) if args.json else listing(loaded))
+    else:
+        board = boards.load(args.name, extra)
+        print(_json(as_data(board)) if args.json else description(board))
+    return 0
+
+
+def _json(data: Any) -> str:
+    import json
+
+    return json.dumps(data, indent=1)
+
+
+def as_data(board: Board) -> dict[str, Any]:
+    """A board as plain mappings, lists, texts and integers."""
+    from dataclasses import asdict
+
+    return asdict(board)
+
+
+def size_text(size: int) -> str:
+    """A size as board files write it: ``448K``, ``1M``, or plain bytes."""
+    for suffix, unit in (("G", 1 << 30), ("M", 1 << 20), ("K", 1 << 10)):
+        if size and size % unit == 0:
+            return f"{size // unit}{suffix}"
+    return str(size)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def listing(boards: Sequence[Board]) -> str:
+    """One line for each board."""
+    rows = [("BOARD", "TARGET", "CPU", "MACHINES", "TITLE")]
+    rows += [(b.name, b.target, b.cpu, ",".join(b.machines), b.title) for b in boards]
+    return "\n".join(_table(rows))
+
+
+def _enabled_by(region: MemoryRegion, board: Board) -> str:
+    words = []
+    if region.enable is not None and region.enable.clock_bit is not None:
+        words.append(f"clock bit {region.enable.clock_bit}")
+    if region.enable is not None and region.enable.ramcfg_offset is not None:
+        words.append(f"RAMCFG+0x{region.enable.ramcfg_offset:03x} bit {board.registers.shutdown_bit}")
+    return ", ".join(words)
+
+
+def _memory_rows(board: Board) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = [("MEMORY", "ADDRESS", "ALIAS", "SIZE", "KIND", "OWNER", "POOL", "AT RESET", "GATES")]
+    for region in board.memory:
+        rows.append(
+            (
+                region.name,
+                f"0x{region.base:08x}",
+                f"0x{region.alias:08x}" if region.alias is not None else "-",
+                size_text(region.size),
+                region.kind,
+                region.owner,
+                region.pool_name or "-",
+                "on" if region.on_at_reset else "off",
+                _enabled_by(region, board) or "-",
+            )
+        )
+    return rows
+
+
+def description(board: Board) -> str:
+    """Everything about one board."""
+    lines = [
+        f"{board.name}: {board.title}",
+        f"target {board.target}, device {board.device}, {board.cpu}",
+        f"addresses are those of the secure state{', aliases non-secure' if _has_alias(board) else ''}"
+        if board.security == "secure"
+        else "one security state",
+        "",
+        *_table(_memory_rows(board)),
+        "",
+    ]
+    for name, section in (("code", board.code), ("data", board.data)):
+        if section is not None:
+            start = board.region(section.region).base + section.offset
+            lines.append(f"{name}: 0x{start:08x}, {size_text(section.size)}, from {section.region}")
+    for machine in board.machines.values():
+        model = f" {machine.model}" if machine.model else ""
+        lines.append(f"machine {machine.kind}{model}: {machine.isa}; {' '.join(machine.cpu_flags)}")
+        if machine.note:
+            lines.append(f"  {machine.note}")
+    if board.console is not None:
+        lines.append(f"console: {board.console.driver} at 0x{board.console.base:08x}")
+    if board.flash:
+        flash = board.flash
+        lines.append(
+            f"flash: {flash['part']} at 0x{int(flash['base']):08x}, {size_text(int(flash['size']))}, "
+            f"sector {size_text(int(flash['sector']))}, page {flash['page']}, loader {flash['loader'] or '-'}"
+        )
+    lines += [f"slot {name}: 0x{address:08x}" for name, address in board.slots.items()]
+    lines += [f"switches for {mode}: {words}" for mode, words in board.switches.items()]
+    lines += [f"{region.name}: {region.note}" for region in board.memory if region.note]
+    for name, path in (("pool file", board.mpool), ("profile", board.profile)):
+        lines.append(f"{name}: {path or '-'}")
+    return "\n".join([*lines, *([f"note: {board.note}"] if board.note else [])])
+
+
+def _has_alias(board: Board) -> bool:
+    return any(region.alias is not None for region in board.memory)

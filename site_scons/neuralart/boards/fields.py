@@ -1,0 +1,253 @@
+"""The keys of a board file, each group into its dataclass."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from neuralart.boards.types import Console, Enable, Machine, MemoryRegion, Registers, Section
+from neuralart.config.yamlmarks import Value
+
+KINDS = ("ram", "flash", "psram", "rom")
+OWNERS = ("cpu", "npu", "cpu+npu", "periph")
+SECURITIES = ("secure", "none")
+MACHINES = ("silicon", "unicorn", "qemu")
+
+_ADDRESS_SPACE = 1 << 32
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
+_WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
+_SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
+_FLAG = re.compile(r"-\S+")
+
+
+def word(top: Value, key: str) -> str:
+    """A required word such as ``stm32n6``.
+
+    Raises:
+        NeuralArtError: It is missing or no word.
+    """
+    return need(top, key).matching(_WORD, "one word")
+
+
+def need(value: Value, key: str) -> Value:
+    """A required key.
+
+    Raises:
+        NeuralArtError: It is missing.
+    """
+    found = value.mapping().get(key)
+    if found is None:
+        raise value.error(f"'{key}' is missing")
+    return found
+
+
+def text(value: Value, key: str, default: str = "") -> str:
+    """An optional text.
+
+    Raises:
+        NeuralArtError: It is something else.
+    """
+    found = value.mapping().get(key)
+    return default if found is None else found.text(empty=True)
+
+
+def _number(value: Value, key: str, low: int = 0, high: int = _ADDRESS_SPACE - 1) -> int | None:
+    found = value.mapping().get(key)
+    return None if found is None else found.integer(low, high)
+
+
+def memory(value: Value) -> tuple[MemoryRegion, ...]:
+    """All memories that are fitted (size above 0).
+
+    Raises:
+        NeuralArtError: A key or a value is wrong.
+    """
+    regions = [_region(name, entry) for name, entry in value.mapping().items()]
+    return tuple(region for region in regions if region.size)
+
+
+def _region(name: str, value: Value) -> MemoryRegion:
+    fields = value.fields(
+        ("base", "alias", "size", "kind", "pool_name", "owner", "risaf", "enable", "on_at_reset", "note")
+    )
+    if not _NAME.fullmatch(name):
+        raise value.error("the name of a memory must be letters, digits and '_'")
+    size = need(value, "size").integer(0, _ADDRESS_SPACE)
+    base = need(value, "base").integer()
+    alias = _number(value, "alias")
+    for key, start in (("base", base), ("alias", alias)):
+        if start is not None and start + size > _ADDRESS_SPACE:
+            raise fields[key].error(f"{start:#010x} + {size:#x} bytes runs over the end of the address space")
+    enable, on = fields.get("enable"), fields.get("on_at_reset")
+    return MemoryRegion(
+        name=name,
+        base=base,
+        size=size,
+        kind=need(value, "kind").choice(KINDS),
+        pool_name=text(value, "pool_name"),
+        alias=alias,
+        owner=fields["owner"].choice(OWNERS) if "owner" in fields else "cpu",
+        enable=_enable(enable) if enable is not None else None,
+        on_at_reset=on.boolean() if on is not None else True,
+        note=text(value, "note"),
+        risaf=_number(value, "risaf", 1, 63),
+    )
+
+
+def _enable(value: Value) -> Enable:
+    value.fields(("clock_bit", "ramcfg_offset"))
+    offset = _number(value, "ramcfg_offset", 0, 0xFFC)
+    if offset is not None and offset % 4:
+        raise need(value, "ramcfg_offset").error(f"{offset:#x} is not a multiple of 4")
+    return Enable(_number(value, "clock_bit", 0, 31), offset)
+
+
+def registers(value: Value | None) -> Registers:
+    """Addresses and bits of the registers that turn banks on.
+
+    Raises:
+        NeuralArtError: A key or a value is wrong.
+    """
+    if value is None:
+        return Registers()
+    value.fields(
+        ("memory_clock", "memory_sleep_clock", "ramcfg", "ramcfg_clock", "ramcfg_clock_bit", "shutdown_bit", "source")
+    )
+    source = need(value, "source").text()
+    return Registers(
+        memory_clock=register(value, "memory_clock"),
+        memory_sleep_clock=register(value, "memory_sleep_clock"),
+        ramcfg=register(value, "ramcfg"),
+        ramcfg_clock=register(value, "ramcfg_clock"),
+        ramcfg_clock_bit=_number(value, "ramcfg_clock_bit", 0, 31),
+        shutdown_bit=_number(value, "shutdown_bit", 0, 31),
+        source=source,
+    )
+
+
+def register(value: Value, key: str) -> int | None:
+    """The address of a 32-bit register.
+
+    Raises:
+        NeuralArtError: Not such an address.
+    """
+    address = _number(value, key)
+    if address is not None and address % 4:
+        raise need(value, key).error(f"{address:#010x} is not a multiple of 4")
+    return address
+
+
+def console(value: Value | None) -> Console | None:
+    """The serial port.
+
+    Raises:
+        NeuralArtError: A key or a value is wrong.
+    """
+    if value is None:
+        return None
+    fields = value.fields(("driver", "base", "clock_register", "clock_bit"))
+    driver = need(value, "driver").matching(_NAME, "the name of a driver, like uart_stm32")
+    need(value, "base")
+    base = register(value, "base") or 0
+    if ("clock_register" in fields) != ("clock_bit" in fields):
+        raise value.error("'clock_register' and 'clock_bit' belong together", "give both, or none")
+    return Console(driver, base, register(value, "clock_register"), _number(value, "clock_bit", 0, 31))
+
+
+def section(value: Value | None) -> Section | None:
+    """Where a part of the firmware goes.
+
+    Raises:
+        NeuralArtError: A key or a value is wrong.
+    """
+    if value is None:
+        return None
+    value.fields(("region", "offset", "size"))
+    return Section(
+        region=need(value, "region").text(),
+        offset=_number(value, "offset") or 0,
+        size=need(value, "size").integer(1, _ADDRESS_SPACE),
+    )
+
+
+def machines(value: Value) -> dict[str, Machine]:
+    """Where images execute, by kind.
+
+    Raises:
+        NeuralArtError: A key or a value is wrong, or there is none.
+    """
+    found = value.fields(MACHINES)
+    if not found:
+        raise value.error("is empty", f"name at least one of {', '.join(MACHINES)}")
+    return {kind: _machine(kind, entry) for kind, entry in found.items()}
+
+
+def _machine(kind: str, value: Value) -> Machine:
+    value.fields(("model", "cpu_flags", "cpuid", "isa", "note"))
+    flags = tuple(item.matching(_FLAG, "a flag of gcc, like -mthumb") for item in need(value, "cpu_flags").items())
+    if not flags:
+        raise need(value, "cpu_flags").error("is empty", "name at least -mcpu=...")
+    # An emulator has to be told what to emulate.
+    model = text(value, "model") if kind == "silicon" else need(value, "model").matching(_WORD, "one word")
+    return Machine(kind, flags, model, _number(value, "cpuid"), text(value, "isa"), text(value, "note"))
+
+
+def flash(value: Value | None) -> dict[str, str | int]:
+    """The flash that slots are in.
+
+    Raises:
+        NeuralArtError: A key or a value is wrong.
+    """
+    if value is None:
+        return {}
+    value.fields(("part", "base", "size", "sector", "page", "loader"))
+    made: dict[str, str | int] = {
+        "part": need(value, "part").text(),
+        "base": need(value, "base").integer(),
+        "size": need(value, "size").integer(1, _ADDRESS_SPACE),
+    }
+    for key in ("sector", "page"):
+        number = need(value, key).integer(1, 1 << 24)
+        if number & (number - 1):
+            raise need(value, key).error(f"{number} is not a power of two")
+        made[key] = number
+    made["loader"] = text(value, "loader")
+    return made
+
+
+def slots(value: Value | None) -> dict[str, int]:
+    """Flash addresses by name.
+
+    Raises:
+        NeuralArtError: A name or an address is wrong.
+    """
+    made = {}
+    for name, entry in value.mapping().items() if value is not None else ():
+        if not _SLOT.fullmatch(name):
+            raise entry.error("the name of a slot must be small letters, digits, '_' and '-'")
+        made[name] = entry.integer()
+    return made
+
+
+def switches(value: Value | None) -> dict[str, str]:
+    """Boot switches in words, by mode.
+
+    Raises:
+        NeuralArtError: Not text.
+    """
+    return {mode: entry.text() for mode, entry in value.mapping().items()} if value is not None else {}
+
+
+def file(value: Value | None) -> str:
+    """A file named relative to the board file that names it; empty if there is none.
+
+    Raises:
+        NeuralArtError: There is no such file.
+    """
+    name = value.text(empty=True) if value is not None else ""
+    if value is None or not name:
+        return ""
+    path = Path(value.file).parent / name
+    if not path.is_file():
+        raise value.error(f"no file {path}", "the path is relative to the board file that names it")
+    return str(path)

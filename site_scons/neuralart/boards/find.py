@@ -1,0 +1,77 @@
+"""Which boards there are: the built-in ones and the user's own files. Nothing is read here but folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from neuralart import resources
+from neuralart.errors import NeuralArtError, nearest
+
+_SUFFIXES = (".yaml", ".yml")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+
+
+def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:
+    """Names of all boards, sorted; no file is opened.
+
+    Args:
+        extra: The user's own board files.
+
+    Raises:
+        NeuralArtError: A file has a name that no board can have, or that another one has.
+    """
+    return tuple(sorted(_files(extra)))
+
+
+def locate(name: str, extra: Sequence[Path], where: str) -> Path:
+    """The file of a board.
+
+    Args:
+        name: Its name: the stem of its file.
+        extra: The user's own board files.
+        where: Who asks, for the message.
+
+    Raises:
+        NeuralArtError: There is no such board.
+    """
+    files = _files(extra)
+    if name not in files:
+        raise NeuralArtError(f"no board '{name}'", where=where, hint=nearest(name, tuple(files)))
+    return files[name]
+
+
+def locate_family(name: str) -> Path | None:
+    """The file of a built-in family of boards; None if there is no such family."""
+    return _folder(resources.board_data_dir() / "families").get(name)
+
+
+def family_names() -> tuple[str, ...]:
+    """Names of all families."""
+    return tuple(_folder(resources.board_data_dir() / "families"))
+
+
+def _folder(folder: Path) -> dict[str, Path]:
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def _files(extra: Sequence[Path]) -> dict[str, Path]:
+    files = _folder(resources.board_data_dir())
+    own: dict[str, Path] = {}
+    for path in extra:
+        if path.suffix.lower() not in _SUFFIXES or not _NAME.fullmatch(path.stem):
+            raise NeuralArtError(
+                "not the name of a board file", where=str(path), hint="NAME.yaml, with letters, digits, '.', '_', '-'"
+            )
+        if path.stem in files:
+            raise NeuralArtError(
+                f"board '{path.stem}' is built in",
+                where=str(path),
+                hint=f"give the file another name and begin it with 'base: {path.stem}'",
+            )
+        if own.setdefault(path.stem, path) != path:
+            raise NeuralArtError(
+                f"board '{path.stem}' has two files, the other is {own[path.stem]}", where=str(path), hint="rename one"
+            )
+    return {**files, **own}

@@ -1,0 +1,101 @@
+"""A board file laid over the family or the board it is based on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from neuralart.boards.find import family_names, locate, locate_family
+from neuralart.config import yamlmarks
+from neuralart.config.yamlmarks import Value
+from neuralart.errors import nearest
+
+SCHEMA = 1
+FAMILY_KEYS = (
+    "schema",
+    "title",
+    "target",
+    "device",
+    "cpu",
+    "security",
+    "memory",
+    "registers",
+    "console",
+    "machines",
+    "code",
+    "data",
+    "mpool",
+    "profile",
+    "flash",
+    "slots",
+    "switches",
+    "note",
+)
+KEYS = (*FAMILY_KEYS, "family", "base")
+# Mappings join key by key down to one field of one memory: memory -> xSPI2 -> size.
+_DEPTH = 2
+
+
+def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) -> tuple[Value, tuple[Path, ...]]:
+    """Read a board file and everything it is based on.
+
+    Args:
+        path: The board file.
+        extra: The user's own board files, which ``base:`` may name.
+        seen: Files that are based on this one.
+
+    Returns:
+        The joined mapping, whose values keep the file and line they came from, and the files, this one last.
+
+    Raises:
+        NeuralArtError: A file cannot be read, has unknown keys, or is based on something unknown or on itself.
+    """
+    top = _open(path, KEYS)
+    entries = top.mapping()
+    family, base = entries.get("family"), entries.get("base")
+    if family is not None and base is not None:
+        raise base.error("a board has a family or a base, not both", "the base brings its family with it")
+    if family is not None:
+        name = family.text()
+        found = locate_family(name)
+        if found is None:
+            raise family.error(f"no family '{name}'", nearest(name, family_names()))
+        return overlaid(_open(found, FAMILY_KEYS), top, _DEPTH), (found, path)
+    if base is not None:
+        name = base.text()
+        below_path = locate(name, extra, str(base.where))
+        if below_path in (*seen, path):
+            raise base.error(f"'{name}' is based on this very board")
+        below, files = read(below_path, extra, (*seen, path))
+        return overlaid(below, top, _DEPTH), (*files, path)
+    return top, (path,)
+
+
+def overlaid(below: Value, above: Value, depth: int) -> Value:
+    """One mapping laid over another.
+
+    Args:
+        below: What holds unless ``above`` says otherwise.
+        above: What wins.
+        depth: Mappings at this many further levels are laid over one another too; deeper ones are replaced.
+
+    Returns:
+        A mapping in the order of ``below``, then what only ``above`` has; each value keeps its place.
+
+    Raises:
+        NeuralArtError: One of the two is not a mapping.
+    """
+    entries = dict(below.mapping())
+    for name, value in above.mapping().items():
+        under = entries.get(name)
+        if depth > 0 and under is not None and under.is_mapping and value.is_mapping:
+            value = overlaid(under, value, depth - 1)
+        entries[name] = value
+    return Value(None, above.file, above.line, above.key, entries)
+
+
+def _open(path: Path, known: Sequence[str]) -> Value:
+    top = yamlmarks.read(path)
+    yamlmarks.check_schema(top, SCHEMA)
+    top.fields(known)
+    return top

@@ -1,0 +1,212 @@
+"""``neuralart compile``: the argument shape of ``stedgeai generate``."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.compilers.reference.options import FLAG, GENERATE, HONOURED, MAYBE, NO_EFFECT, REFUSED, Option
+from neuralart.errors import NeuralArtError
+
+if TYPE_CHECKING:
+    from neuralart.compilers.reference.compile import CompileRequest, CompileResult
+    from neuralart.network.profile import Profile
+
+_LONG_MODEL = 500_000
+_DOC = "docs/reference/generate-options.md"
+
+
+def _key(option: Option) -> str:
+    return option.name.lstrip("-").replace("-", "_")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add every option of the table, those too that are refused with a reason."""
+    parser.allow_abbrev = False
+    parser.epilog = f"Options that are accepted without effect, or refused: {_DOC}"
+    for option in GENERATE:
+        shown = option.why if option.effect == HONOURED else argparse.SUPPRESS
+        names = option.names
+        if option.takes == FLAG:
+            parser.add_argument(*names, dest=_key(option), action="store_true", default=None, help=shown)
+        elif option.takes == MAYBE:
+            meta = option.metavar or "VALUE"
+            parser.add_argument(*names, dest=_key(option), nargs="?", const="", help=shown, metavar=meta)
+        elif option.effect == REFUSED:
+            # Whatever follows, the answer is the reason.
+            parser.add_argument(*names, dest=_key(option), nargs="?", const="", help=shown)
+        else:
+            meta = option.metavar or "{" + ",".join(option.choices) + "}"
+            parser.add_argument(*names, dest=_key(option), help=shown, metavar=meta)
+
+
+def _checked(args: argparse.Namespace) -> tuple[str, ...]:
+    """Refuse what the table refuses; the notes of what has no effect."""
+    notes = []
+    for option in GENERATE:
+        value = getattr(args, _key(option))
+        if value is None:
+            continue
+        if option.effect == REFUSED:
+            raise NeuralArtError(f"refused: {option.why}", where=option.name, hint=option.remedy or f"see {_DOC}")
+        if option.choices and value not in option.choices:
+            raise NeuralArtError(
+                f"'{value}' is refused: {option.why}", where=option.name, hint=f"possible: {', '.join(option.choices)}"
+            )
+        if option.effect == NO_EFFECT:
+            notes.append(f"{option.name}: {option.why}")
+    for kind in ("inputs", "outputs"):
+        if getattr(args, f"allocate_{kind}") and getattr(args, f"no_{kind}_allocation"):
+            raise NeuralArtError(f"contradicts --no-{kind}-allocation", where=f"--allocate-{kind}", hint="keep one")
+    return tuple(notes)
+
+
+def _split(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",")) if text is not None else ()
+
+
+def _profile(args: argparse.Namespace) -> Profile | None:
+    """The profile that was named, or the board's own; None if only a pool file was named."""
+    from neuralart.compilers.reference.targets import usable
+    from neuralart.network import profile
+    from neuralart.resources import board_data_dir
+
+    if args.st_neural_art is None and args.mpool is not None:
+        return None
+    named = profile.parse_argument(args.st_neural_art or "")
+    path = Path(named.file)
+    if not named.file:
+        path = board_data_dir() / "profiles" / f"{usable(args.target).board}.json"
+    return profile.read(path, named.name, named.file or path.name, need_pools=args.mpool is None)
+
+
+def _initializers(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    return () if text.strip().lower() in ("", "none") else _split(text)
+
+
+def _arguments(args: argparse.Namespace, profile: Profile | None) -> str:
+    """The command line as reports show it: names without their folders."""
+    words = ["generate", "--model", Path(args.model).name, "--target", args.target, "--name", args.name or "network"]
+    if profile is not None:
+        words += ["--st-neural-art", f"{profile.name}@{Path(profile.file).name}"]
+    if args.mpool is not None:
+        words += ["--mpool", Path(args.mpool).name]
+    for option in GENERATE:
+        if option.name in ("--model", "--target", "--name", "--st-neural-art", "--mpool", "--output", "--workspace"):
+            continue
+        if option.name in ("--quiet", "--verbosity", "--no-workspace"):
+            continue
+        value = getattr(args, _key(option))
+        if value is not None:
+            words += [option.name] if option.takes == FLAG else [option.name, value]
+    return " ".join(words)
+
+
+def request_of(args: argparse.Namespace) -> CompileRequest:
+    """What the command line asks for.
+
+    Raises:
+        NeuralArtError: An option is missing, refused or contradicts another.
+    """
+    from neuralart.compilers.reference.compile import CompileRequest, check_name
+    from neuralart.compilers.reference.ir import BorderOptions
+    from neuralart.compilers.reference.targets import usable
+
+    notes = _checked(args)
+    for needed in ("model", "target"):
+        if not getattr(args, needed):
+            raise NeuralArtError("is required", where=f"--{needed}")
+    usable(args.target)
+    check_name(args.name or "network")
+    model = Path(args.model)
+    if model.suffix.lower() in (".onnx", ".h5", ".keras"):
+        raise NeuralArtError(f"{model.suffix} models are not read", where=args.model, hint="only .tflite is")
+    profile = _profile(args)
+    if profile is not None:
+        notes += tuple(f"key '{key}' of profile '{profile.name}': it has no meaning" for key in profile.unknown)
+        if profile.machine_desc:
+            notes += ("machine_desc: software epochs need no machine description",)
+    assert args.mpool is not None or profile is not None
+    return CompileRequest(
+        model=model,
+        mpool=Path(args.mpool) if args.mpool is not None or profile is None else profile.mpool,
+        name=args.name or "network",
+        target=args.target,
+        model_display=args.model,
+        mpool_display=args.mpool if args.mpool is not None or profile is None else profile.mpool_display,
+        profile_options=profile.options if profile is not None else (),
+        options_where=profile.options_where if profile is not None else "profile options",
+        border=BorderOptions(
+            _split(args.input_data_type),
+            _split(args.output_data_type),
+            _split(args.inputs_ch_position),
+            _split(args.outputs_ch_position),
+        ),
+        allocate_inputs=not args.no_inputs_allocation,
+        allocate_outputs=not args.no_outputs_allocation,
+        initializers=_initializers(args.initializers),
+        report=not args.no_report,
+        arguments=_arguments(args, profile),
+        notes=notes,
+    )
+
+
+def summary(result: CompileResult, folder: str, verbosity: int) -> str:
+    """What a person wants to know after a compile."""
+    network = result.network
+    physical = [pool for pool in network.pools if not pool.virtual]
+    lines = [
+        f"network {network.name}: {len(network.epochs)} epochs, all software on the CPU (0 % NPU), {network.macc:,} MAC"
+    ]
+    for pool in physical:
+        if pool.used or verbosity > 1:
+            share = 100 * pool.used / pool.size
+            lines.append(
+                f"  {pool.fname:<12} 0x{pool.address:08x}  weights {pool.weights:>10,} B  "
+                f"activations {pool.activations:>10,} B  {share:6.2f} % of {pool.size:,} B"
+            )
+    if verbosity > 1:
+        lines += [f"  without effect: {note}" for note in result.notes]
+    elif result.notes:
+        lines.append(f"  {len(result.notes)} options have no effect here (--verbosity 2 or the report lists them)")
+    if verbosity > 2:
+        for block in result.plan.blocks:
+            kind, number = block.key
+            at = result.plan.tensors[number] if kind == "tensor" else result.plan.scratch[number]
+            span = f"epochs {block.first} to {block.last}"
+            lines.append(f"  0x{at:08x} {block.size:>10,} B  {span:<20} {block.name}")
+    names = ", ".join(sorted(name for name, data in result.files.items() if data or verbosity > 1))
+    return "\n".join([*lines, f"  {folder}: {names}"])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compile.
+
+    Raises:
+        NeuralArtError: As :func:`~neuralart.compilers.reference.compile.compile_network`.
+    """
+    from neuralart.compilers.reference.compile import compile_network, write
+
+    request = request_of(args)
+    verbosity = 0 if args.quiet else int(args.verbosity or 1)
+    live = verbosity > 0 and sys.stderr.isatty() and request.model.is_file()
+    live = live and request.model.stat().st_size > _LONG_MODEL
+
+    def progress(text: str) -> None:
+        if live:
+            print(f"\r\x1b[K{request.name}: {text}", end="", file=sys.stderr, flush=True)
+
+    try:
+        result = compile_network(request, progress)
+    finally:
+        if live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    folder = args.output or "st_ai_output"
+    write(result, Path(folder))
+    if verbosity:
+        print(summary(result, folder, verbosity))
+    return 0

@@ -1,0 +1,107 @@
+"""What the writers know: a planned program and the choices that shape the text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from neuralart.compilers.reference.ir import BorderOptions, Program
+from neuralart.compilers.reference.planner import Plan
+from neuralart.compilers.reference.usage import PoolPlan
+from neuralart.model.graph import Model, Tensor
+from neuralart.network.pools import MemoryPool, PoolFile
+
+RUNTIME = "neuralart"
+RUNTIME_VERSION = (0, 1, 0, 0)
+"""As in firmware/runtime/include/ll_aton_version.h (a test compares them)."""
+NUMERICS = "litert-2.20"
+TOOL = "neuralart-reference"
+
+
+@dataclass(frozen=True)
+class Emission:
+    """Input of every writer.
+
+    Attributes:
+        name: C name of the network.
+        target: ``--target``.
+        model: The model it came from.
+        program: Its lowering.
+        plan: Where everything is.
+        pools: The pool file.
+        border: Types and channel positions asked for.
+        user_owned: Owners whose memory the application provides -> (``input`` | ``output``, index).
+        all_buffers: Emit the table of internal buffers.
+        options: Options in effect, for the banner: (name, C-like value).
+        arguments: The command line without folders, for reports.
+        notes: What was asked for and has no effect here.
+    """
+
+    name: str
+    target: str
+    model: Model
+    program: Program
+    plan: Plan
+    pools: PoolFile
+    border: BorderOptions = field(default_factory=BorderOptions)
+    user_owned: Mapping[int, tuple[str, int]] = field(default_factory=dict)
+    all_buffers: bool = False
+    options: tuple[tuple[str, str], ...] = ()
+    arguments: str = ""
+    notes: tuple[str, ...] = ()
+
+    def tensor(self, number: int) -> Tensor:
+        """A tensor of the program."""
+        return self.program.tensors[number]
+
+    def owner(self, number: int) -> tuple[str, int] | None:
+        """Which port's buffer a tensor lies in, if the application provides it."""
+        return self.user_owned.get(self.program.root(number))
+
+    def address(self, number: int) -> int:
+        """Absolute address of a tensor that the compiler placed."""
+        root = self.program.root(number)
+        if root in self.plan.tensors:
+            return self.plan.tensors[root]
+        return self.plan.constant_address["tensor", root]
+
+    def disabled(self) -> tuple[MemoryPool, ...]:
+        """Pools of size 0."""
+        return tuple(pool for pool in self.pools.pools if not pool.size)
+
+    def physical(self) -> tuple[PoolPlan, ...]:
+        """Pools that are not made of others."""
+        return tuple(pool for pool in self.plan.pools if not pool.parts)
+
+    def port_tensors(self, kind: str) -> tuple[int, ...]:
+        """Tensor numbers of ``input`` or ``output``."""
+        return self.program.inputs if kind == "input" else self.program.outputs
+
+    def channel_position(self, kind: str, index: int) -> str:
+        """``first``, ``last`` or ``undefined`` of a port."""
+        asked = self.border.inputs_ch_position if kind == "input" else self.border.outputs_ch_position
+        word = asked[index if len(asked) > 1 else 0] if asked else "chlast"
+        rank = len(self.tensor(self.port_tensors(kind)[index]).shape)
+        if rank >= 3 and word == "chfirst":
+            return "first"
+        return "last" if rank >= 2 else "undefined"
+
+    def epochs_of(self, number: int) -> tuple[int, int]:
+        """First and last epoch that touches a tensor's memory; (0, 0) if none does."""
+        root = self.program.root(number)
+        hit = [
+            epoch
+            for epoch, call in enumerate(self.program.calls)
+            if any(self.program.root(each) == root for each in (*call.reads, *call.writes))
+        ]
+        return (hit[0], hit[-1]) if hit else (0, 0)
+
+
+def user_symbol(name: str, kind: str, index: int) -> str:
+    """The variable that holds the address of a buffer of the application."""
+    return f"_mem_pool__user_io_{kind}_{index}_{name}"
+
+
+def score(pool: MemoryPool) -> int:
+    """How desirable a pool is for activations, 0 to 100: 50 for throughput, 50 for latency."""
+    return {"HIGH": 50, "MID": 35, "LOW": 10}[pool.throughput] + {"LOW": 50, "MID": 40, "HIGH": 15}[pool.latency]

@@ -1,0 +1,115 @@
+"""Epoch functions and the epoch table: one software epoch per kernel call."""
+
+from __future__ import annotations
+
+from neuralart.compilers.reference.emit.ctext import in_comment
+from neuralart.compilers.reference.emit.emission import Emission, user_symbol
+from neuralart.compilers.reference.ir import Arg, Call, ConstArg, Null, StructArg, TensorArg
+
+_RULER = "-" * 67
+_FLAGS = "EpochBlock_Flags_epoch_start | EpochBlock_Flags_epoch_end | EpochBlock_Flags_pure_sw"
+
+
+def pointer(emission: Emission, address: int, size: int, ctype: str, *, written: bool = False) -> str:
+    """An absolute address as a C expression: base of the pool plus offset, with the sum beside it."""
+    base = emission.plan.pool_of(address, size).address
+    const = "" if written else "const "
+    return (
+        f"({const}{ctype} *)ATON_LIB_PHYSICAL_TO_VIRTUAL_ADDR((uintptr_t)(0x{base:08x}UL + {address - base}UL))"
+        f" /* Equivalent hex address = 0x{address:08x}UL */"
+    )
+
+
+def _argument(emission: Emission, epoch: int, number: int, arg: Arg, struct: str) -> str:
+    if isinstance(arg, Null):
+        return "NULL"
+    if isinstance(arg, StructArg):
+        return f"&{struct}"
+    key = emission.plan.constant_of.get((epoch, number))
+    if key is not None:
+        offset = arg.offset if isinstance(arg, TensorArg) else 0
+        size = next(len(item.data) for item in emission.plan.constants if item.key == key)
+        return pointer(emission, emission.plan.constant_address[key] + offset, max(0, size - offset), arg.ctype)
+    assert isinstance(arg, TensorArg)
+    owner = emission.owner(arg.tensor)
+    if owner is not None:
+        const = "" if arg.written else "const "
+        return f"({const}{arg.ctype} *)({user_symbol(emission.name, *owner)} + {arg.offset})"
+    size = emission.tensor(arg.tensor).bytes - arg.offset
+    return pointer(emission, emission.address(arg.tensor) + arg.offset, size, arg.ctype, written=arg.written)
+
+
+def _arguments(emission: Emission, epoch: int, call: Call) -> tuple[list[str], list[tuple[str, StructArg]]]:
+    structs: list[tuple[str, StructArg]] = []
+    words: list[str] = []
+    for number, arg in enumerate(call.args):
+        struct = f"parameters{len(structs) or ''}"
+        if isinstance(arg, StructArg):
+            structs.append((struct, arg))
+        note = f" /* {in_comment(arg.label)} */" if isinstance(arg, ConstArg) else ""
+        words.append(_argument(emission, epoch, number, arg, struct) + note)
+    if call.scratch:
+        working = pointer(emission, emission.plan.scratch[epoch], call.scratch, "void", written=True)
+        # Working memory stands before the parameters.
+        at = len(words) - 1 if call.args and isinstance(call.args[-1], StructArg) else len(words)
+        words.insert(at, working)
+    return words, structs
+
+
+def function_name(emission: Emission, epoch: int) -> str:
+    """The C function of an epoch; it carries the network's name, so that networks can share a program."""
+    return f"LL_ATON_Start_EpochBlock_{epoch}_{emission.name}"
+
+
+def _function(emission: Emission, epoch: int, call: Call) -> str:
+    words, structs = _arguments(emission, epoch, call)
+    written = call.writes[0] if call.writes else call.reads[0] if call.reads else None
+    node = in_comment(emission.tensor(written).name) if written is not None else call.kind
+    declarations = "".join(
+        f"  static const {arg.ctype} {name} = {{\n"
+        + "".join(f"    .{member} = {value},\n" for member, value in arg.fields)
+        + "  };\n"
+        for name, arg in structs
+    )
+    return (
+        f"/* scheduling epoch={epoch:<4} nodes=1   {_RULER} */\n\n"
+        f"static void {function_name(emission, epoch)}(const void *epoch_block)\n{{\n"
+        f"  /* Unit= 0 [PROCESSOR 0] */\n  /* kind={in_comment(call.kind)} node={node} */\n"
+        f"{declarations}\n"
+        "  (void)epoch_block;\n"
+        f"  {call.kernel}(\n    " + ",\n    ".join(words) + ");\n}\n"
+    )
+
+
+def functions(emission: Emission) -> str:
+    """All epoch functions."""
+    return "\n".join(_function(emission, epoch, call) for epoch, call in enumerate(emission.program.calls))
+
+
+def table(emission: Emission) -> str:
+    """``LL_ATON_EpochBlockItems_<N>``."""
+    rows = "".join(
+        "    {\n"
+        f"      .start_epoch_block = {function_name(emission, epoch)},\n"
+        "      .end_epoch_block = NULL,\n"
+        "      .wait_mask = 0x00000000,\n"
+        f"      .flags = {_FLAGS},\n"
+        "#ifdef LL_ATON_EB_DBG_INFO\n"
+        f"      .epoch_num = {epoch},\n"
+        f"      .last_epoch_num = {epoch},\n"
+        "      .in_streng_mask = 0x0000,\n"
+        "      .out_streng_mask = 0x0000,\n"
+        "      .estimated_npu_cycles = 0,\n"
+        "      .estimated_tot_cycles = 0,\n"
+        "#endif\n"
+        "    },\n"
+        for epoch in range(len(emission.program.calls))
+    )
+    return (
+        f"const LL_ATON_RT_EpochBlockItem_t *LL_ATON_EpochBlockItems_{emission.name}(void)\n{{\n"
+        "  static const LL_ATON_RT_EpochBlockItem_t ll_atonn_rt_epoch_block_array[] = {\n"
+        f"{rows}"
+        "    {\n      .flags = EpochBlock_Flags_last_eb,\n    },\n"
+        "  };\n\n"
+        "  return ll_atonn_rt_epoch_block_array;\n}\n"
+    )

@@ -1,0 +1,163 @@
+"""Rows of the buffer tables, before they become C or JSON."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from neuralart.compilers.reference.emit.ctext import dtype_of_ctype
+from neuralart.compilers.reference.emit.emission import Emission
+from neuralart.compilers.reference.lifetimes import Constant
+from neuralart.model.graph import DTYPE_BYTES, Quantization, Tensor
+
+GUARD = 64
+"""``offset_limit`` lies this far behind the end, but never behind the pool."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A buffer.
+
+    Attributes:
+        name: Tensor name or label.
+        pool: fname of its pool; empty if the application provides it.
+        base: Base address of that pool.
+        start: Offset of the first byte.
+        size: Bytes.
+        capacity: Size of the pool.
+        owner: Port whose buffer it lies in, if the application provides it.
+        is_param: Weights, or other constants of the compiler.
+        first: First epoch that touches it.
+        epoch: Last epoch that touches it.
+        shape: N, H, W, C (weights: as the model has them).
+        memory: Shape in memory order.
+        letter: ``L``, ``F`` or ``U``: channels last, first, undefined.
+        dtype: Tensor dtype; ``uint8`` for opaque bytes.
+        quantization: None if not quantised.
+    """
+
+    name: str
+    pool: str
+    base: int
+    start: int
+    size: int
+    capacity: int
+    owner: tuple[str, int] | None
+    is_param: bool
+    first: int
+    epoch: int
+    shape: tuple[int, ...]
+    memory: tuple[int, ...]
+    letter: str
+    dtype: str
+    quantization: Quantization | None
+
+    @property
+    def end(self) -> int:
+        """Offset of the first byte behind it."""
+        return self.start + self.size
+
+    @property
+    def limit(self) -> int:
+        """End with the guard, capped by the pool."""
+        return min(self.end + GUARD, self.capacity) if self.pool else self.end
+
+    @property
+    def onnx_order(self) -> tuple[int, ...]:
+        """Channels moved to the second place: how tools name shapes."""
+        if len(self.shape) < 3:
+            return self.shape
+        return (self.shape[0], self.shape[-1], *self.shape[1:-1])
+
+
+def _place(emission: Emission, address: int, size: int) -> tuple[str, int, int, int]:
+    pool = emission.plan.pool_of(address, size)
+    return pool.fname, pool.address, address - pool.address, pool.size
+
+
+def tensor_row(emission: Emission, number: int, position: str) -> Row:
+    """A row of an activation.
+
+    Args:
+        emission: What is written.
+        number: The tensor.
+        position: ``last``, ``first`` or ``undefined``.
+    """
+    tensor = emission.tensor(number)
+    owner = emission.owner(number)
+    if owner is not None:
+        pool, base, start, capacity = "", 0, 0, tensor.bytes
+    else:
+        pool, base, start, capacity = _place(emission, emission.address(number), tensor.bytes)
+    shape = tensor.shape or (1,)
+    # The lowering admits chfirst only where both orders are the same bytes.
+    memory = (shape[0], shape[-1], *shape[1:-1]) if position == "first" else shape
+    first, last = emission.epochs_of(number)
+    return Row(
+        name=tensor.name,
+        pool=pool,
+        base=base,
+        start=start,
+        size=tensor.bytes,
+        capacity=capacity,
+        owner=owner,
+        is_param=False,
+        first=first,
+        epoch=last,
+        shape=shape,
+        memory=memory,
+        letter={"last": "L", "first": "F", "undefined": "U"}[position],
+        dtype=tensor.dtype,
+        quantization=tensor.quantization,
+    )
+
+
+def constant_row(emission: Emission, item: Constant) -> Row:
+    """A row of a constant: as the model has it, or a plain list of elements if the compiler made it."""
+    address = emission.plan.constant_address[item.key]
+    pool, base, start, capacity = _place(emission, address, len(item.data))
+    tensor: Tensor | None = emission.tensor(item.tensor) if item.tensor is not None else None
+    dtype = tensor.dtype if tensor is not None else dtype_of_ctype(item.ctype) or "uint8"
+    elements = len(item.data) // DTYPE_BYTES.get(dtype, 1)
+    shape = (tensor.shape if tensor is not None else ()) or (elements,)
+    first = next((epoch for (epoch, _), key in emission.plan.constant_of.items() if key == item.key), item.epoch)
+    return Row(
+        name=item.label,
+        pool=pool,
+        base=base,
+        start=start,
+        size=len(item.data),
+        capacity=capacity,
+        owner=None,
+        is_param=True,
+        first=first,
+        epoch=item.epoch,
+        shape=shape,
+        memory=shape,
+        letter="L" if len(shape) >= 2 else "U",
+        dtype=dtype,
+        quantization=tensor.quantization if tensor is not None else None,
+    )
+
+
+def port_rows(emission: Emission, kind: str) -> list[Row]:
+    """Rows of the inputs or of the outputs."""
+    return [
+        tensor_row(emission, number, emission.channel_position(kind, index))
+        for index, number in enumerate(emission.port_tensors(kind))
+    ]
+
+
+def constant_rows(emission: Emission) -> list[Row]:
+    """Rows of all constants."""
+    return [constant_row(emission, item) for item in emission.plan.constants]
+
+
+def internal_rows(emission: Emission) -> list[Row]:
+    """Rows of the activations that are neither input nor output."""
+    border = {emission.program.root(each) for each in (*emission.program.inputs, *emission.program.outputs)}
+    rows = []
+    for root in sorted(emission.plan.tensors):
+        if root not in border:
+            rank = len(emission.tensor(root).shape)
+            rows.append(tensor_row(emission, root, "last" if rank >= 2 else "undefined"))
+    return rows

@@ -1,0 +1,100 @@
+"""The files of a compile: which there are, and how they get into a folder."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
+from neuralart.errors import NeuralArtError
+from neuralart.files import write_bytes
+
+FACTS = "network.json"
+PROVENANCE = "provenance.txt"
+_RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
+
+
+def initializer_name(network: str, prefix: str, fname: str) -> str:
+    """File name of an initialiser.
+
+    Args:
+        network: C name of the network.
+        prefix: ``mem_file_prefix`` of the pool file.
+        fname: The pool.
+    """
+    return f"{network}_{prefix}.{fname}.raw"
+
+
+def file_names(network: str, prefix: str, initializers: Sequence[str], *, report: bool = True) -> tuple[str, ...]:
+    """Every file of a compile, known before it runs.
+
+    Args:
+        network: C name of the network.
+        prefix: ``mem_file_prefix`` of the pool file.
+        initializers: fnames of the pools whose initialiser is declared.
+        report: The text report is written.
+    """
+    plain = [f"{network}.c", f"{network}.h", FACTS, MANIFEST, f"{network}_c_info.json"]
+    plain += [f"{network}_generate_report.txt"] if report else []
+    return (*plain, PROVENANCE, *(initializer_name(network, prefix, fname) for fname in initializers))
+
+
+def _earlier(folder: Path, network: str) -> set[str]:
+    """Names that an earlier run of this network wrote here.
+
+    Raises:
+        NeuralArtError: The folder holds another network: its facts would be lost.
+    """
+    names: set[str] = set()
+    try:
+        data = json.loads((folder / MANIFEST).read_bytes())
+        owner = data["network"]
+        names = {row["name"] for row in data["files"]}
+    except OSError:
+        owner = network
+    except (ValueError, KeyError, TypeError):
+        # Not one of ours, or damaged: it gives no names to remove, and will be replaced.
+        owner = network
+    if owner != network:
+        raise NeuralArtError(
+            f"the folder holds network '{owner}', whose {FACTS} would be lost",
+            where=str(folder),
+            hint="give each network a folder of its own (--output), or empty this one",
+        )
+    if folder.is_dir():
+        names |= {
+            path.name
+            for path in folder.iterdir()
+            if path.name.startswith(f"{network}_") and _RAW.fullmatch(path.name.removeprefix(f"{network}_"))
+        }
+    safe = (f"{network}.", f"{network}_")
+    return {name for name in names if Path(name).name == name and (name.startswith(safe) or name == FACTS)}
+
+
+def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
+    """Write a complete set and remove what an earlier run left and this one does not write.
+
+    The manifest goes first and comes back last: where it is, it is right.
+
+    Args:
+        folder: Made when it is not there.
+        network: C name of the network.
+        files: Name -> content.
+
+    Raises:
+        NeuralArtError: The folder cannot be written or belongs to another network.
+    """
+    stale = _earlier(folder, network) - set(files)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / MANIFEST).unlink(missing_ok=True)
+        for name in sorted(stale):
+            (folder / name).unlink(missing_ok=True)
+    except OSError as error:
+        raise NeuralArtError(
+            f"cannot write: {error.strerror}", where=str(folder), hint="is it a folder, and writable?"
+        ) from error
+    for name in sorted(files, key=lambda name: (name == MANIFEST, name)):
+        write_bytes(folder / name, files[name])

@@ -1,0 +1,153 @@
+"""Memories of a virtual board: host memory behind them, and whether they answer right now."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from typing import Any
+
+from neuralart.boards.types import Board, MemoryRegion
+from neuralart.emulator.devices import PAGE
+from neuralart.emulator.image import Load
+from neuralart.emulator.power import Power
+from neuralart.errors import NeuralArtError
+
+# Memory is given to the emulator in pieces, when it is first touched: a flash of 128 MiB costs nothing.
+PIECE = 1 << 20
+# Erased NOR reads ones; the contents of RAM after power-up are undefined, so nothing may rely on zeros.
+READ_ONLY = {"flash": 0xFF, "rom": 0xFF}
+UNDEFINED = 0xA5
+
+
+def import_unicorn() -> Any:
+    """The emulator of the CPU.
+
+    Raises:
+        NeuralArtError: It is not installed.
+    """
+    try:
+        import unicorn
+    except ImportError as error:
+        raise NeuralArtError(
+            f"the virtual board needs Unicorn: {error}", hint="pip install scons-neuralart[emulator]"
+        ) from error
+    return unicorn
+
+
+class _Piece:
+    """Host memory behind a piece of a bank."""
+
+    def __init__(self, size: int, fill: int) -> None:
+        self.memory = mmap.mmap(-1, size)
+        self.memory.write(bytes([fill]) * size)
+        self._pin = (ctypes.c_char * size).from_buffer(self.memory)
+        self.address = ctypes.addressof(self._pin)
+        self.size = size
+
+
+class Banks:
+    """All memories of a board.
+
+    Both aliases of a memory are mapped to the same host memory. A bank that does not answer is not mapped at all, so
+    every access to it is seen; what it held is gone when it was shut down, and kept when only its clock was off.
+    """
+
+    def __init__(self, uc: Any, board: Board, power: Power) -> None:
+        """Maps nothing yet.
+
+        Raises:
+            NeuralArtError: A memory does not begin or end at a page.
+        """
+        self._uc = uc
+        self._board = board
+        self._power = power
+        self._pieces: dict[tuple[str, int], _Piece] = {}
+        self._mapped: dict[tuple[str, int], tuple[int, ...]] = {}
+        for region in board.memory:
+            odd = [n for n in (region.base, region.alias or 0, region.size) if n % PAGE]
+            if odd:
+                raise NeuralArtError(
+                    f"machine unicorn maps pages of 4 KiB: 0x{odd[0]:x} of {region.name} is no multiple of it",
+                    where=board.where or f"board {board.name}",
+                )
+
+    def _locate(self, address: int) -> tuple[MemoryRegion, int] | None:
+        region = self._board.region_at(address)
+        if region is None:
+            return None
+        base = region.base if region.base <= address < region.end else region.alias or 0
+        return region, address - base
+
+    def _piece(self, region: MemoryRegion, offset: int) -> _Piece:
+        key = (region.name, offset // PIECE)
+        if key not in self._pieces:
+            size = min(PIECE, region.size - key[1] * PIECE)
+            self._pieces[key] = _Piece(size, READ_ONLY.get(region.kind, UNDEFINED))
+        return self._pieces[key]
+
+    def map_at(self, address: int) -> bool:
+        """Make the emulator see the memory round an address; false if nothing answers there."""
+        found = self._locate(address)
+        if found is None or self._power.missing(found[0]):
+            return False
+        region, offset = found
+        key = (region.name, offset // PIECE)
+        if key in self._mapped:
+            return True
+        unicorn = import_unicorn()
+        piece = self._piece(region, offset)
+        rights = unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC
+        if region.kind not in READ_ONLY:
+            rights |= unicorn.UC_PROT_WRITE
+        bases = [base for base in (region.base, region.alias) if base is not None]
+        places = tuple(dict.fromkeys(base + key[1] * PIECE for base in bases))
+        for place in places:
+            self._uc.mem_map_ptr(place, piece.size, rights, piece.address)
+        self._mapped[key] = places
+        return True
+
+    def apply_power(self) -> None:
+        """Take away what does not answer any more, and the contents of what was shut down."""
+        for region in self._board.memory:
+            if self._power.missing(region):
+                for key in [key for key in self._mapped if key[0] == region.name]:
+                    for place in self._mapped.pop(key):
+                        self._uc.mem_unmap(place, self._pieces[key].size)
+            if not self._power.keeps_contents(region):
+                for key in [key for key in self._pieces if key[0] == region.name]:
+                    del self._pieces[key]
+
+    def load(self, load: Load) -> None:
+        """Put bytes into memories that are on.
+
+        Raises:
+            NeuralArtError: No memory is there, or it is off.
+        """
+        address = load.address
+        while address < load.end:
+            found = self._locate(address)
+            if found is None:
+                raise NeuralArtError(
+                    f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}, "
+                    f"but no memory is at 0x{address:08x}",
+                    where=f"board {self._board.name}",
+                )
+            region, offset = found
+            if self._power.missing(region):
+                raise NeuralArtError(
+                    f"{load.name} is loaded to 0x{address:08x} in {region.name}, which is off after reset",
+                    where=f"board {self._board.name}",
+                    hint="load it to flash and let the firmware copy it",
+                )
+            piece, inside = self._piece(region, offset), offset % PIECE
+            part = load.data[address - load.address :][: piece.size - inside]
+            piece.memory[inside : inside + len(part)] = part
+            address += len(part)
+
+    def peek(self, address: int, count: int) -> bytes:
+        """Bytes as a debugger would see them; fewer where a memory ends or none is."""
+        found = self._locate(address)
+        if found is None:
+            return b""
+        piece, inside = self._piece(*found), found[1] % PIECE
+        return bytes(piece.memory[inside : inside + count])

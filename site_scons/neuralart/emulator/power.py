@@ -1,0 +1,110 @@
+"""Which memories and peripherals of a virtual board answer, and what is missing if one does not."""
+
+from __future__ import annotations
+
+from neuralart.boards.types import Board, MemoryRegion
+from neuralart.emulator.devices import PAGE, ClockController, RegisterFile
+
+
+class Power:
+    """Clock and shutdown gates of a board, driven by the firmware's register writes.
+
+    Attributes:
+        controllers: Clock controllers by base address, for the bus to map.
+        ramcfg: RAMCFG, if the board has one.
+    """
+
+    def __init__(self, board: Board) -> None:
+        """Puts everything into the state after reset."""
+        self._board = board
+        registers = board.registers
+        self.controllers: dict[int, RegisterFile] = {}
+        self.ramcfg: RegisterFile | None = None
+        self.generation = 0
+        console = board.console
+        for address in (registers.memory_clock, registers.ramcfg_clock, console.clock_register if console else None):
+            if address is not None:
+                self._controller(address)
+        if registers.memory_clock is not None:
+            on = 0
+            for region in board.memory:
+                if region.on_at_reset and region.enable is not None and region.enable.clock_bit is not None:
+                    on |= 1 << region.enable.clock_bit
+            controller = self._controller(registers.memory_clock)
+            controller.write(registers.memory_clock - controller.base, on)
+        if registers.ramcfg is not None and registers.shutdown_bit is not None:
+            off = {
+                region.enable.ramcfg_offset: 1 << registers.shutdown_bit
+                for region in board.memory
+                if not region.on_at_reset and region.enable is not None and region.enable.ramcfg_offset is not None
+            }
+            self.ramcfg = RegisterFile("RAMCFG", registers.ramcfg, PAGE, off, self._note)
+
+    def _note(self, offset: int) -> None:
+        self.generation += 1
+
+    def _controller(self, address: int) -> RegisterFile:
+        base = address & ~(PAGE - 1)
+        if base not in self.controllers:
+            # Twins of set and clear registers exist where the memories are clocked through one (STM32N6).
+            twins = self._board.registers.memory_clock is not None
+            self.controllers[base] = (
+                ClockController("RCC", base, 2 * PAGE, changed=self._note)
+                if twins
+                else RegisterFile("RCC", base, PAGE, changed=self._note)
+            )
+        return self.controllers[base]
+
+    def _clocked(self, address: int | None, bit: int | None) -> bool:
+        if address is None or bit is None:
+            return True
+        controller = self._controller(address)
+        return bool(controller.get(address - controller.base) >> bit & 1)
+
+    def _shut_down(self, region: MemoryRegion) -> bool:
+        bit = self._board.registers.shutdown_bit
+        if self.ramcfg is None or bit is None or region.enable is None or region.enable.ramcfg_offset is None:
+            return False
+        return bool(self.ramcfg.get(region.enable.ramcfg_offset) >> bit & 1)
+
+    def ramcfg_missing(self) -> str:
+        """What RAMCFG needs before its registers answer; empty when they do."""
+        registers = self._board.registers
+        if self._clocked(registers.ramcfg_clock, registers.ramcfg_clock_bit):
+            return ""
+        return (
+            f"RAMCFG has no clock: set bit {registers.ramcfg_clock_bit} of RCC_AHB2ENR (0x{registers.ramcfg_clock:08x})"
+        )
+
+    def console_missing(self) -> str:
+        """What the console's port needs before it answers; empty when it does."""
+        console = self._board.console
+        if console is None or self._clocked(console.clock_register, console.clock_bit):
+            return ""
+        return (
+            f"the console's port at 0x{console.base:08x} has no clock: set bit {console.clock_bit} "
+            f"of 0x{console.clock_register:08x}"
+        )
+
+    def missing(self, region: MemoryRegion) -> str:
+        """What a memory needs before it answers; empty when it does."""
+        if region.enable is None:
+            return "" if region.on_at_reset else f"{region.name} is off after reset, and nothing here turns it on"
+        registers = self._board.registers
+        reasons = []
+        if registers.memory_clock is not None and not self._clocked(registers.memory_clock, region.enable.clock_bit):
+            reasons.append(
+                f"has no clock: set bit {region.enable.clock_bit} of RCC_MEMENR (0x{registers.memory_clock:08x})"
+            )
+        if self._shut_down(region):
+            reasons.append(
+                f"is shut down: clear SRAMSD in RAMCFG_{region.name}CR "
+                f"(0x{(registers.ramcfg or 0) + (region.enable.ramcfg_offset or 0):08x})"
+            )
+            if self.ramcfg_missing():
+                reasons.append(f"and {self.ramcfg_missing()}")
+        return f"{region.name} {', '.join(reasons)}" if reasons else ""
+
+    def keeps_contents(self, region: MemoryRegion) -> bool:
+        """Does a memory hold its bytes now? (Without a clock it does, shut down it does not.)"""
+        return not self._shut_down(region)

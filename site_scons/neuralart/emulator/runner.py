@@ -1,0 +1,218 @@
+"""Runs an image on a virtual machine and compares every golden vector."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.boards.types import Board, Machine
+from neuralart.emulator import vectors as golden
+from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session, Transport
+from neuralart.emulator.stops import LinkFailure, MachineStop
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.network import facts
+from neuralart.network.facts import Network
+
+if TYPE_CHECKING:
+    from neuralart.emulator.image import Symbols
+
+DEFAULT_TIMEOUT = 60.0
+
+
+@dataclass(frozen=True)
+class NetworkRun:
+    """A network to check.
+
+    Attributes:
+        network: Path of its ``network.json``.
+        vectors: Folder of its golden vectors.
+    """
+
+    network: Path
+    vectors: Path
+
+
+@dataclass(frozen=True)
+class NetworkResult:
+    """A network whose vectors all came out bit-exact.
+
+    Attributes:
+        name: C name.
+        vectors: How many were compared.
+    """
+
+    name: str
+    vectors: int
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """A run that went well: anything else is an exception.
+
+    Attributes:
+        machine: Kind of the machine.
+        note: What that machine is and is not, in a few words.
+        networks: In the order given.
+        console: Lines of text that the firmware printed.
+    """
+
+    machine: str
+    note: str
+    networks: tuple[NetworkResult, ...]
+    console: tuple[str, ...]
+
+
+def machine_of(board: Board, kind: str) -> Machine:
+    """A board's machine that can be run here.
+
+    Args:
+        board: The board.
+        kind: ``unicorn`` or ``qemu``; empty: the first that is virtual.
+
+    Raises:
+        NeuralArtError: The board has no such machine, or it is silicon.
+    """
+    where = f"board {board.name}"
+    virtual = [name for name in board.machines if name != "silicon"]
+    if not kind:
+        if not virtual:
+            raise NeuralArtError("no virtual machine of this board exists", where=where)
+        return board.machines[virtual[0]]
+    if kind not in board.machines:
+        raise NeuralArtError(f"no machine '{kind}'", where=where, hint=nearest(kind, virtual))
+    if kind not in ("unicorn", "qemu"):
+        raise NeuralArtError(f"machine {kind} cannot be run here", where=where, hint=nearest(kind, virtual))
+    return board.machines[kind]
+
+
+def describe(machine: Machine) -> str:
+    """What a result on this machine means, for one line."""
+    core = next((flag[6:] for flag in machine.cpu_flags if flag.startswith("-mcpu=")), "unknown core")
+    return f"{core} code; {machine.note or 'no NPU, no timing'}"
+
+
+@contextlib.contextmanager
+def _started(
+    board: Board, machine: Machine, elf: Path, loads: Sequence[tuple[Path, int]]
+) -> Iterator[tuple[Transport, Symbols]]:
+    from neuralart.emulator import image
+
+    # Both machines get the same checks of what is loaded where.
+    firmware = image.read_elf(elf)
+    raws = [image.read_raw(path, address) for path, address in loads]
+    image.check_disjoint([*firmware.loads, *raws])
+    if machine.kind == "qemu":
+        from neuralart.emulator.qemu import QemuMachine
+
+        for load in (*firmware.loads, *raws):
+            if load.data and (board.region_at(load.address) is None or board.region_at(load.end - 1) is None):
+                raise NeuralArtError(
+                    f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}, where no memory is",
+                    where=f"board {board.name}",
+                )
+        with QemuMachine(board, machine, elf, loads) as transport:
+            yield transport, firmware.symbols
+    else:
+        from neuralart.emulator.unicorn_board import UnicornBoard
+
+        yield UnicornBoard(board, machine, firmware, raws), firmware.symbols
+
+
+def _with_symbol(stop: MachineStop, symbols: Symbols) -> MachineStop:
+    """The firmware reports where it faulted as a number only."""
+    found = re.search(r" PC 0x([0-9a-f]{8})", stop.what) if stop.what.startswith(FAULT_MARK) else None
+    name = symbols.name_at(int(found[1], 16)) if found else ""
+    return MachineStop(f"{stop.what}, in {name}", where=stop.where, hint=stop.hint) if name else stop
+
+
+def _check_remote(remote: RemoteNetwork, network: Network) -> None:
+    if remote.abi_stamp != network.abi_stamp:
+        raise LinkFailure(
+            f"the firmware was built for abi stamp {remote.abi_stamp}, network.json has {network.abi_stamp}",
+            where=network.name,
+            hint="firmware and network do not belong together: build both again",
+        )
+    inputs = tuple(port.bytes for port in network.inputs)
+    outputs = tuple(port.bytes for port in network.outputs)
+    if (remote.inputs, remote.outputs) != (inputs, outputs):
+        raise LinkFailure(
+            f"the firmware has inputs of {list(remote.inputs)} and outputs of {list(remote.outputs)} bytes, "
+            f"network.json says {list(inputs)} and {list(outputs)}",
+            where=network.name,
+        )
+
+
+def run(
+    board: Board,
+    kind: str,
+    elf: Path,
+    loads: Sequence[tuple[Path, int]],
+    runs: Sequence[NetworkRun],
+    *,
+    timeout: float = DEFAULT_TIMEOUT,
+    on_text: Callable[[str], None] | None = None,
+    on_vector: Callable[[str, int, int], None] | None = None,
+) -> RunResult:
+    """Start an image, feed every golden vector, compare every output to the byte.
+
+    Args:
+        board: Where it runs.
+        kind: Kind of machine; empty: the board's first virtual one.
+        elf: The image.
+        loads: Raw files and their addresses.
+        runs: Networks to check, at least one.
+        timeout: Seconds that one answer may take.
+        on_text: Called with each line of the console.
+        on_vector: Called with network, vectors done, vectors in all.
+
+    Raises:
+        NeuralArtError: Something given is wrong.
+        RunFailure: The run did not end well: a stop, a fault, a difference.
+    """
+    machine = machine_of(board, kind)
+    if not runs:
+        raise NeuralArtError("no network to check", hint="--network NETWORK.JSON --vectors DIR")
+    checks: list[tuple[Network, golden.Vectors]] = []
+    for one in runs:
+        network, vectors = facts.load(one.network), golden.load(one.vectors)
+        if network.runtime != "neuralart":
+            raise NeuralArtError(
+                f"network {network.name} is made for runtime {network.runtime}: virtual boards run neuralart only",
+                where=str(one.network),
+            )
+        golden.check(vectors, network)
+        checks.append((network, vectors))
+    console: list[str] = []
+
+    def text(line: str) -> None:
+        console.append(line)
+        if on_text is not None:
+            on_text(line)
+
+    results = []
+    with _started(board, machine, elf, loads) as (transport, symbols):
+        session = Session(transport, timeout=timeout, on_text=text)
+        try:
+            remotes = {remote.name: (index, remote) for index, remote in enumerate(session.hello())}
+            for network, vectors in checks:
+                if network.name not in remotes:
+                    raise LinkFailure(
+                        f"the firmware has no network '{network.name}'", hint=nearest(network.name, list(remotes))
+                    )
+                index, remote = remotes[network.name]
+                _check_remote(remote, network)
+                for number, inputs in enumerate(vectors.input_data):
+                    golden.compare(vectors, number, session.infer(index, inputs), network.name)
+                    if on_vector is not None:
+                        on_vector(network.name, number + 1, vectors.count)
+                results.append(NetworkResult(network.name, vectors.count))
+            session.quit()
+        except MachineStop as stop:
+            raise _with_symbol(stop, symbols) from stop
+        finally:
+            session.flush_text()
+    return RunResult(machine.kind, describe(machine), tuple(results), tuple(console))

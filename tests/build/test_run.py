@@ -1,0 +1,66 @@
+"""``run-<variant>``: the built image computes the golden vectors, and says so when it does not."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from support.sconsproject import Project
+
+pytestmark = [pytest.mark.arm, pytest.mark.qemu, pytest.mark.long]
+
+
+def test_both_machines_are_bit_exact_twice(built: Project) -> None:
+    for _ in range(2):
+        out = built.run("run-digits-n6", "run-digits-an547").out
+        assert out.count("20 vectors bit-exact") == 2, out
+        assert out.index("unicorn") < out.index("qemu")
+
+
+def test_effects_run_in_the_order_of_the_command_line(built: Project) -> None:
+    for names in (("run-digits-an547", "run-digits-n6"), ("run-digits-n6", "run-digits-an547")):
+        out = built.run("-j4", *names).out
+        runs = [line.split()[1] for line in out.splitlines() if line.startswith("RUN")]
+        assert runs == [name.removeprefix("run-") for name in names], out
+
+
+def test_run_builds_what_it_needs(sources: Project) -> None:
+    out = sources.run("run-digits-n6").out
+    assert "bit-exact" in out
+    assert not sources.path("build/digits-an547").exists()
+
+
+def test_wrong_expectation_names_the_first_difference(built: Project) -> None:
+    path = built.path("models/digits/vectors/outputs.bin")
+    data = bytearray(path.read_bytes())
+    width = json.loads(built.path("models/digits/vectors/vectors.json").read_text("utf-8"))["outputs"][0]["bytes"]
+    at = 3 * width + 4
+    got = int.from_bytes(data[at : at + 1], "little", signed=True)
+    wrong = got ^ 1
+    data[at : at + 1] = wrong.to_bytes(1, "little", signed=True)
+    path.write_bytes(bytes(data))
+    failed = built.run("run-digits-n6", code=2)
+    assert f"index 4: expected {wrong}, got {got}" in failed.err, failed.err
+    assert "vector 3" in failed.err
+
+
+def test_without_vectors(built: Project) -> None:
+    built.edit("variants.yaml", "    vectors: models/digits/vectors\n", "")
+    failed = built.run("run-digits-n6", code=2)
+    assert "no 'vectors:'" in failed.err
+
+
+def test_new_weights_run_without_a_new_firmware(built: Project) -> None:
+    """The image stays as it was; its answers change, so the golden vectors must differ."""
+    from support import tflite_edit
+
+    before = built.path("build/digits-n6/firmware.elf").read_bytes()
+    path = built.path("models/digits/digits.tflite")
+    for _ in range(1):
+        tflite_edit.change_weight(path)
+    result = built.run("run-digits-n6", code=None)
+    assert built.path("build/digits-n6/firmware.elf").read_bytes() == before
+    assert not result.tags & {"CC", "LINK"}
+    # One flipped bit may or may not move a rounded output; the run must end in one of the two ways.
+    assert ("bit-exact" in result.out) == (result.code == 0)

@@ -1,0 +1,61 @@
+"""Questions to a graph that SCons has read but not built."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import SCons.Action
+
+
+def names(nodes: Any) -> list[str]:
+    return [str(node) for node in nodes]
+
+
+def actions(node: Any) -> list[Any]:
+    """The single actions that make a node (a list action taken apart)."""
+    found = []
+    for action in node.get_executor().get_action_list():
+        found.extend(action.list if isinstance(action, SCons.Action.ListAction) else [action])
+    return found
+
+
+def commands(node: Any) -> list[list[str]]:
+    """argv of each program that is started to make a node."""
+    executor = node.get_executor()
+    env = executor.get_build_env()
+    found = []
+    for action in actions(node):
+        if isinstance(action, SCons.Action.FunctionAction):
+            continue
+        lines, _, _ = action.process(executor.get_all_targets(), executor.get_all_sources(), env, executor)
+        found.extend([list(map(str, line)) for line in lines])
+    return found
+
+
+def command(node: Any) -> list[str]:
+    """argv of the one program that makes a node."""
+    (argv,) = commands(node)
+    return argv
+
+
+def signature(node: Any) -> bytes:
+    """What of the actions counts for the decision to run them again."""
+    return bytes(node.get_executor().get_contents())
+
+
+def built_nodes(nodes: Any) -> Iterator[Any]:
+    """All nodes with a builder, that these nodes need, each once, needed ones first."""
+    seen: set[int] = set()
+
+    def walk(node: Any) -> Iterator[Any]:
+        if id(node) in seen:
+            return
+        seen.add(id(node))
+        for child in node.all_children(scan=0):
+            yield from walk(child)
+        if node.has_builder():
+            yield node
+
+    for node in nodes:
+        yield from walk(node)

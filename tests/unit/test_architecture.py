@@ -1,0 +1,134 @@
+"""The rooms of the package: who may import whom, what starts fast, how large a file may be."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from neuralart.cli import COMMANDS
+from neuralart.resources import PACKAGE
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
+# From the ground up. A room imports itself and rooms of floors below; on one floor, rooms do not know each other.
+# config lies below boards: both are YAML, and a board is read with the reader that config has.
+FLOORS = (
+    {"errors", "resources"},
+    {"files"},
+    {"model", "network", "config"},
+    {"boards", "fingerprint", "toolchain"},
+    {"memory"},
+    {"sources", "report", "compilers", "emulator"},
+    {"cli"},
+    {"__main__", "scons"},
+)
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert"}
+CORE = {"SCons", "yaml", "jinja2", "elftools"}
+SLOW = {"yaml", "jinja2", "elftools", "SCons", *EXTRAS}
+LARGEST = 400
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def _room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def _imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """(dotted name, inside a function) of each import of a module."""
+    tree = ast.parse(path.read_text("utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inner = {id(node) for function in functions for node in ast.walk(function)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, id(node) in inner) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{_name(path)}: a relative import"
+            assert node.module is not None
+            yield from ((f"{node.module}.{alias.name}", id(node) in inner) for alias in node.names)
+
+
+def _ours(path: Path) -> set[str]:
+    """Rooms that a module imports."""
+    rooms = {name.split(".")[1] for name, _ in _imports(path) if name.startswith("neuralart.")}
+    return rooms - {"__version__"}
+
+
+def test_every_room_has_its_floor() -> None:
+    rooms = {_room(path) for path in MODULES} - {"__init__"}
+    assert rooms == set(FLOOR), "put a new room on its floor (FLOORS)"
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if _room(p) != "__init__"], ids=_name)
+def test_direction_of_imports(path: Path) -> None:
+    room = _room(path)
+    wrong = {other for other in _ours(path) - {room} if FLOOR[other] >= FLOOR[room]}
+    assert wrong == set(), f"{_name(path)} imports {sorted(wrong)}"
+
+
+def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
+    inside = [inner for name, inner in _imports(PACKAGE / "__init__.py") if name.startswith("neuralart.")]
+    assert inside and all(inside)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_imports_of_other_packages(path: Path) -> None:
+    """SCons only in its room, extras only in functions of the emulator, nothing else that is not declared."""
+    for name, inside in _imports(path):
+        top = name.split(".")[0]
+        if top == "neuralart" or top in sys.stdlib_module_names:
+            continue
+        if top == "SCons":
+            assert _room(path) == "scons", f"{_name(path)} imports SCons"
+        elif top in EXTRAS:
+            assert (_room(path), top, inside) == ("emulator", "unicorn", True), f"{_name(path)} imports {name}"
+        else:
+            assert top in CORE, f"{_name(path)} imports {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_size_of_a_module(path: Path) -> None:
+    lines = len(path.read_text("utf-8").splitlines())
+    assert lines <= LARGEST, f"{_name(path)} has {lines} lines: it does more than one thing"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_no_calls_that_only_some_systems_have(path: Path) -> None:
+    posix = {"fcntl", "pwd", "grp", "termios", "resource", "pty", "posix"}
+    assert not {name for name, _ in _imports(path)} & posix
+    calls = {f"os.{name}" for name in ("fork", "getuid", "geteuid", "chown", "mkfifo", "killpg", "setsid", "uname")}
+    used = {
+        ast.unparse(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)
+    }
+    assert not used & calls
+
+
+def _loaded(code: str) -> set[str]:
+    """Modules that are loaded after some code has run."""
+    script = f"import json, sys\n{code}\nsys.stderr.write(json.dumps(sorted(sys.modules)))\n"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in json.loads(done.stderr.splitlines()[-1])}
+
+
+def test_importing_the_package_is_cheap() -> None:
+    assert not _loaded("import neuralart") & SLOW
+
+
+@pytest.mark.parametrize("command", ["", *COMMANDS])
+def test_help_is_cheap(command: str) -> None:
+    arguments = ["neuralart", *([command] if command else []), "--help"]
+    code = (
+        f"sys.argv = {arguments!r}\nfrom neuralart.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+    )
+    loaded = _loaded(code)
+    assert not loaded & SLOW
+    assert not loaded & {"subprocess", "asyncio", "email", "http", "unittest"}

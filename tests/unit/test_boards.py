@@ -1,0 +1,652 @@
+"""The board database: the built-in boards, boards of one's own, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from neuralart import boards, cli
+from neuralart.boards.types import Enable, MemoryRegion, Section
+from neuralart.errors import NeuralArtError
+
+N6 = ("stm32n6570-dk", "nucleo-n657x0-q")
+ALL = ("mps3-an547", "nucleo-n657x0-q", "stm32h747i-disco", "stm32n6570-dk")
+
+# CMSIS device header STM32N6: name, non-secure base, secure base, size, bit of RCC_MEMENR, RAMCFG register with SRAMSD.
+N6_BANKS = [
+    ("ITCM", 0x00000000, 0x10000000, 64, None, None),
+    ("BOOTROM", 0x08000000, 0x18000000, 128, 12, None),
+    ("DTCM", 0x20000000, 0x30000000, 128, None, None),
+    ("FLEXRAM", 0x24000000, 0x34000000, 400, 9, None),
+    ("AXISRAM1", 0x24064000, 0x34064000, 624, 7, None),
+    ("AXISRAM2", 0x24100000, 0x34100000, 1024, 8, 0x080),
+    ("AXISRAM3", 0x24200000, 0x34200000, 448, 0, 0x100),
+    ("AXISRAM4", 0x24270000, 0x34270000, 448, 1, 0x180),
+    ("AXISRAM5", 0x242E0000, 0x342E0000, 448, 2, 0x200),
+    ("AXISRAM6", 0x24350000, 0x34350000, 448, 3, 0x280),
+    ("CACHEAXI", 0x243C0000, 0x343C0000, 256, 10, None),
+    ("VENCRAM", 0x24400000, 0x34400000, 128, 11, None),
+    ("AHBSRAM1", 0x28000000, 0x38000000, 16, 4, None),
+    ("AHBSRAM2", 0x28004000, 0x38004000, 16, 5, None),
+    ("BKPSRAM", 0x2C000000, 0x3C000000, 8, 6, None),
+]
+RCC_MEMENR_AFTER_RESET = 0x13F0
+
+
+def test_names() -> None:
+    assert boards.names() == ALL
+
+
+@pytest.mark.parametrize("board", N6)
+@pytest.mark.parametrize(("name", "non_secure", "secure", "kbytes", "clock", "ramcfg"), N6_BANKS)
+def test_n6_banks(
+    board: str, name: str, non_secure: int, secure: int, kbytes: int, clock: int | None, ramcfg: int | None
+) -> None:
+    region = boards.load(board).region(name)
+    assert (region.base, region.alias, region.size) == (secure, non_secure, kbytes * 1024)
+    assert region.enable == (None if clock is None else Enable(clock, ramcfg))
+    assert region.on_at_reset == (clock is None or bool(RCC_MEMENR_AFTER_RESET >> clock & 1))
+
+
+@pytest.mark.parametrize("board", N6)
+def test_n6_has_no_other_internal_memory(board: str) -> None:
+    loaded = boards.load(board)
+    assert loaded.security == "secure"
+    assert {r.name for r in loaded.memory if r.alias is not None} == {bank[0] for bank in N6_BANKS}
+
+
+def test_n6_firewalls_and_pools() -> None:
+    memory = {r.name: r for r in boards.load("stm32n6570-dk").memory}
+    assert {name: memory[name].risaf for name in ("FLEXRAM", "AXISRAM1", "AXISRAM2", "AXISRAM5", "xSPI1", "xSPI2")} == {
+        "FLEXRAM": 7,
+        "AXISRAM1": 2,
+        "AXISRAM2": 3,
+        "AXISRAM5": 6,
+        "xSPI1": 11,
+        "xSPI2": 12,
+    }
+    assert [memory[f"AXISRAM{n}"].pool_name for n in range(1, 7)] == [
+        "cpuRAM1",
+        "cpuRAM2",
+        "npuRAM3",
+        "npuRAM4",
+        "npuRAM5",
+        "npuRAM6",
+    ]
+
+
+@pytest.mark.parametrize("board", N6)
+def test_n6_registers_and_firmware(board: str) -> None:
+    loaded = boards.load(board)
+    registers = loaded.registers
+    assert (registers.memory_clock, registers.memory_sleep_clock) == (0x5602824C, 0x5602828C)
+    assert (registers.ramcfg, registers.shutdown_bit) == (0x52023000, 20)
+    assert (registers.ramcfg_clock, registers.ramcfg_clock_bit) == (0x56028254, 12)
+    assert loaded.code == Section("FLEXRAM", 0x400, 1023 * 1024)
+    assert loaded.data == Section("DTCM", 0, 128 * 1024)
+    assert loaded.console is not None
+    assert (loaded.console.base, loaded.console.clock_register, loaded.console.clock_bit) == (0x52001000, 0x5602826C, 4)
+
+
+@pytest.mark.parametrize("board", N6)
+def test_n6_images_are_the_same_for_both_machines(board: str) -> None:
+    machines = boards.load(board).machines
+    assert list(machines) == ["unicorn", "silicon"], "the first is the default of run-"
+    assert machines["unicorn"].cpu_flags == machines["silicon"].cpu_flags
+    assert machines["unicorn"].cpuid == 0x410FD221
+    assert "no NPU, no RIF, no timing" in machines["unicorn"].note
+
+
+def test_what_differs_between_the_n6_boards() -> None:
+    kit, nucleo = (boards.load(name) for name in N6)
+    assert (kit.region("xSPI2").size, nucleo.region("xSPI2").size) == (128 << 20, 64 << 20)
+    assert kit.region("xSPI1").size == 32 << 20
+    assert nucleo.region_at(0x90000000) is None, "no external RAM on the Nucleo"
+    assert (kit.flash["part"], nucleo.flash["part"]) == ("MX66UW1G45G", "MX25UM51245G")
+    for board in (kit, nucleo):
+        assert board.slots == {"fsbl": 0x70000000, "application": 0x70100000, "weights": 0x70380000}
+        assert (board.flash["sector"], board.flash["page"]) == (65536, 256)
+        assert set(board.switches) == {"development", "flash"}
+
+
+def test_qemu_board() -> None:
+    board = boards.load("mps3-an547")
+    assert list(board.machines) == ["qemu"]
+    assert board.machines["qemu"].model == "mps3-an547"
+    assert board.console is not None
+    assert (board.console.driver, board.console.base) == ("uart_cmsdk", 0x59303000)
+    assert board.region_at(0x70380000) == board.region("DDRFLASH")
+    assert board.region_at(0x34200000) is None, "QEMU has no memory where the STM32N6 has its own"
+
+
+def test_h747_is_data_only() -> None:
+    board = boards.load("stm32h747i-disco")
+    assert (list(board.machines), board.console, board.mpool, board.profile) == (["silicon"], None, "", "")
+    assert board.region("SDRAM") == MemoryRegion(
+        "SDRAM",
+        0xD0000000,
+        32 << 20,
+        "ram",
+        on_at_reset=False,
+        note="answers once the firmware has initialised FMC and the SDRAM",
+    )
+    assert board.region("AXIRAM").end == 0x24080000
+
+
+def test_files_are_named() -> None:
+    assert [Path(f).name for f in boards.load("nucleo-n657x0-q").files] == ["stm32n6.yaml", "nucleo-n657x0-q.yaml"]
+    assert [Path(f).name for f in boards.load("mps3-an547").files] == ["mps3-an547.yaml"]
+
+
+def _bytes(amount: dict[str, str]) -> int:
+    return int(amount["value"], 0) * {"BYTES": 1, "KBYTES": 1 << 10, "MBYTES": 1 << 20}[amount["magnitude"]]
+
+
+@pytest.mark.parametrize("name", [n for n in ALL if n != "stm32h747i-disco"])
+def test_stock_pools_lie_inside_the_memories_of_their_names(name: str) -> None:
+    board = boards.load(name)
+    text = Path(board.mpool).read_bytes()
+    assert text.isascii()
+    pools = json.loads(text)["memory"]["mempools"]
+    last = 0
+    for pool in sorted(pools, key=lambda pool: _bytes(pool["offset"])):
+        start, size = _bytes(pool["offset"]), _bytes(pool["size"])
+        region = board.region_at(start)
+        assert region is not None, pool["fname"]
+        assert region.pool_name == pool["name"]
+        assert region.base <= start, "pools use the addresses the firmware uses"
+        assert start + size <= region.end, pool["fname"]
+        assert start >= last, "pools do not overlap"
+        last = start + size
+        assert pool["prop"]["rights"] == ("ACC_READ" if region.kind == "flash" else "ACC_WRITE")
+    for section in (board.code, board.data):
+        assert section is not None
+        begin = board.region(section.region).base + section.offset
+        for pool in pools:
+            start, size = _bytes(pool["offset"]), _bytes(pool["size"])
+            assert start + size <= begin or begin + section.size <= start or not size, pool["fname"]
+
+
+def test_stock_pools_of_the_nucleo_end_with_its_flash() -> None:
+    pools = json.loads(Path(boards.load("nucleo-n657x0-q").mpool).read_text())["memory"]["mempools"]
+    flash = next(p for p in pools if p["fname"] == "xSPI2")
+    assert _bytes(flash["offset"]) + _bytes(flash["size"]) == 0x74000000
+    assert "xSPI1" not in [p["fname"] for p in pools]
+
+
+@pytest.mark.parametrize("name", [n for n in ALL if n != "stm32h747i-disco"])
+def test_stock_profile_names_the_stock_pools(name: str) -> None:
+    board = boards.load(name)
+    path = Path(board.profile)
+    lines = [line for line in path.read_text().splitlines() if not line.lstrip().startswith("//")]
+    default = json.loads("\n".join(lines))["Profiles"]["default"]
+    assert (path.parent / default["memory_pool"]).resolve() == Path(board.mpool).resolve()
+    assert "--enable-virtual-mem-pools" in default["options"].split()
+
+
+@pytest.mark.skipif(not hasattr(yaml, "CSafeLoader"), reason="PyYAML without libyaml")
+def test_loading_is_cheap() -> None:
+    boards.load("stm32n6570-dk")
+    spent = []
+    for _ in range(5):
+        start = time.process_time()
+        boards.load("stm32n6570-dk")
+        spent.append(time.process_time() - start)
+    assert min(spent) < 0.015
+
+
+def test_both_loaders_read_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    fast = [boards.load(name) for name in ALL]
+    monkeypatch.delattr(yaml, "CSafeLoader", raising=False)
+    assert [boards.load(name) for name in ALL] == fast
+
+
+# Boards of one's own ---------------------------------------------------------------------------------------------
+
+OWN = """\
+schema: 1
+title: A board of mine
+target: stm32n6
+device: STM32N657xx
+cpu: cortex-m55
+security: secure
+memory:
+  CODE: {base: 0x10000000, alias: 0x0, size: 64K, kind: ram}
+  DATA: {base: 0x30000000, alias: 0x20000000, size: 1M, kind: ram}
+  NOR: {base: 0x70000000, size: 8M, kind: flash}
+  BANK: {base: 0x34000000, size: 64K, kind: ram, on_at_reset: false, enable: {clock_bit: 3, ramcfg_offset: 0x80}}
+registers:
+  memory_clock: 0x5602824C
+  ramcfg: 0x52023000
+  shutdown_bit: 20
+  source: my own reading
+console: {driver: uart_stm32, base: 0x52001000}
+code: {region: CODE, offset: 0x400, size: 63K}
+data: {region: DATA, size: 1M}
+machines:
+  silicon: {cpu_flags: [-mcpu=cortex-m55, -mthumb]}
+flash: {part: X, base: 0x70000000, size: 4M, sector: 4K, page: 256}
+slots: {weights: 0x70100000}
+"""
+
+Writer = Callable[..., Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Writer:
+    monkeypatch.chdir(tmp_path)
+
+    def make(text: str, name: str = "mine.yaml") -> Path:
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).write_text(text)
+        return Path(name)
+
+    return make
+
+
+def refusal(path: Path, *more: Path) -> str:
+    with pytest.raises(NeuralArtError) as caught:
+        boards.load(path.stem, [path, *more], "variants.yaml:7")
+    said = str(caught.value)
+    assert "\n" not in said
+    return said
+
+
+def test_own_board(write: Writer) -> None:
+    path = write(OWN)
+    assert boards.names([path]) == ("mine", *ALL)
+    board = boards.load("mine", [path])
+    assert (board.name, board.title, board.where, board.files) == (
+        "mine",
+        "A board of mine",
+        "mine.yaml",
+        ("mine.yaml",),
+    )
+    assert board.data == Section("DATA", 0, 1 << 20)
+    assert board.region("BANK").enable == Enable(3, 0x80)
+    assert board.console is not None
+    assert board.console.clock_register is None
+    assert board.region_at(0x20000000) == board.region("DATA"), "through the alias"
+
+
+def test_own_board_of_a_family(write: Writer) -> None:
+    path = write(
+        "schema: 1\nfamily: stm32n6\ntitle: Mine\nmpool: pools/m.mpool\n"
+        "memory:\n  xSPI2: {size: 16M}\n  AXISRAM6: {size: 0}\n  MRAM: {base: 0xA0000000, size: 4M, kind: psram}\n",
+        "boards/mine.yaml",
+    )
+    pool = write("{}", "boards/pools/m.mpool")
+    board = boards.load("mine", [path])
+    assert Path(board.mpool) == pool, "relative to the board file"
+    assert board.region("xSPI2").size == 16 << 20
+    assert board.region("xSPI2").pool_name == "octoFlash", "from the family"
+    assert "AXISRAM6" not in [r.name for r in board.memory], "size 0: not fitted"
+    assert board.memory[-1].name == "MRAM"
+
+
+def test_own_board_based_on_another(write: Writer) -> None:
+    first = write(
+        "schema: 1\nbase: stm32n6570-dk\ntitle: First\nflash: {part: MX25UM25645G, size: 32M}\n", "first.yaml"
+    )
+    second = write(
+        "schema: 1\nbase: first\nslots: {weights: 0x70400000}\nmachines: {silicon: {note: tried}}\n", "b/second.yaml"
+    )
+    board = boards.load("second", [second, first])
+    stock = boards.load("stm32n6570-dk")
+    assert (board.title, board.flash["part"], board.flash["size"]) == ("First", "MX25UM25645G", 32 << 20)
+    assert board.flash["loader"] == stock.flash["loader"]
+    assert board.slots == {**stock.slots, "weights": 0x70400000}
+    assert board.machines["silicon"].note == "tried"
+    assert board.machines["silicon"].cpu_flags == stock.machines["silicon"].cpu_flags
+    assert (board.mpool, board.memory, board.console) == (stock.mpool, stock.memory, stock.console)
+    assert [Path(f).name for f in board.files] == ["stm32n6.yaml", "stm32n6570-dk.yaml", "first.yaml", "second.yaml"]
+
+
+def test_a_board_may_drop_the_stock_pools(write: Writer) -> None:
+    board = boards.load("mine", [write('schema: 1\nbase: stm32n6570-dk\nmpool: ""\nprofile: ""\n')])
+    assert (board.mpool, board.profile) == ("", "")
+
+
+def test_section_may_run_on_only_without_a_gap(write: Writer) -> None:
+    two = "  CODE: {base: 0x10000000, size: 32K, kind: ram}\n  CODE2: {base: 0x10008000, size: 32K, kind: ram}\n"
+    old = "  CODE: {base: 0x10000000, alias: 0x0, size: 64K, kind: ram}\n"
+    assert boards.load("mine", [write(OWN.replace(old, two))]).code == Section("CODE", 0x400, 63 << 10)
+    gap = write(OWN.replace(old, two.replace("0x10008000", "0x1000A000")))
+    assert (
+        refusal(gap) == "mine.yaml:19: code.size: 0xfc00 bytes from 0x10000400 run over the end of memory at 0x10008000"
+    )
+
+
+BAD = [
+    ("schema: 1", "schema: 2", "mine.yaml:1: schema: 2 is not a version this program reads (it reads schema: 1)"),
+    (
+        "title: A board",
+        "titel: A board",
+        "mine.yaml:2: unknown key 'titel' "
+        "(did you mean 'title'? known: base, code, console, cpu, data, device, family, "
+        "flash, machines, memory, mpool, note, profile, registers, schema, security, slots, switches, target, title)",
+    ),
+    ("title: A board of mine\n", "", "mine.yaml:1: 'title' is missing"),
+    ("target: stm32n6", "target: stm32 n6", "mine.yaml:3: target: 'stm32 n6' is not one word"),
+    (
+        "security: secure",
+        "security: secur",
+        "mine.yaml:6: security: 'secur' is not allowed (did you mean 'secure'? known: none, secure)",
+    ),
+    (
+        "NOR: {base",
+        "NOR: {bas",
+        "mine.yaml:10: unknown key 'bas' in memory.NOR (did you mean 'base'? known: alias, base, enable, kind, note, "
+        "on_at_reset, owner, pool_name, risaf, size)",
+    ),
+    ("NOR: {base: 0x70000000, ", "NOR: {", "mine.yaml:10: memory.NOR: 'base' is missing"),
+    ("size: 8M, ", "", "mine.yaml:10: memory.NOR: 'size' is missing"),
+    (
+        "size: 8M",
+        "size: 8MB",
+        "mine.yaml:10: memory.NOR.size: must be a number, this is '8MB' "
+        "(decimal, 0x34200000, or a size such as 448K, 1M)",
+    ),
+    (
+        "size: 8M",
+        "size: -8M",
+        "mine.yaml:10: memory.NOR.size: must be a number, this is '-8M' "
+        "(decimal, 0x34200000, or a size such as 448K, 1M)",
+    ),
+    (
+        "NOR: {base: 0x70000000",
+        "NOR: {base: 0x170000000",
+        "mine.yaml:10: memory.NOR.base: 0x170000000 is out of range, allowed: 0x0 to 0xffffffff",
+    ),
+    (
+        "NOR: {base: 0x70000000",
+        "NOR: {base: 0xFFFF0000",
+        "mine.yaml:10: memory.NOR.base: 0xffff0000 + 0x800000 bytes runs over the end of the address space",
+    ),
+    ("kind: flash", "kind: nor", "mine.yaml:10: memory.NOR.kind: 'nor' is not allowed (known: flash, psram, ram, rom)"),
+    ("  NOR:", "  N-R:", "mine.yaml:10: memory.N-R: the name of a memory must be letters, digits and '_'"),
+    (
+        "on_at_reset: false",
+        "on_at_reset: off",
+        "mine.yaml:11: memory.BANK.on_at_reset: must be true or false, this is 'off'",
+    ),
+    (
+        "clock_bit: 3,",
+        "clock_bit: 32,",
+        "mine.yaml:11: memory.BANK.enable.clock_bit: 32 is out of range, allowed: 0 to 31",
+    ),
+    (
+        "ramcfg_offset: 0x80",
+        "ramcfg_offset: 0x81",
+        "mine.yaml:11: memory.BANK.enable.ramcfg_offset: 0x81 is not a multiple of 4",
+    ),
+    (
+        "  memory_clock: 0x5602824C\n",
+        "",
+        "mine.yaml:11: memory.BANK.enable: clock_bit needs 'registers: memory_clock'",
+    ),
+    (
+        "  shutdown_bit: 20\n",
+        "",
+        "mine.yaml:11: memory.BANK.enable: ramcfg_offset needs 'registers: ramcfg' and 'shutdown_bit'",
+    ),
+    ("  source: my own reading\n", "", "mine.yaml:12: registers: 'source' is missing"),
+    (
+        "BANK: {base: 0x34000000",
+        "BANK: {base: 0x300F0000",
+        "mine.yaml:11: memory.BANK: base [0x300f0000, 0x30100000) overlaps DATA base [0x30000000, 0x30100000)",
+    ),
+    (
+        "BANK: {base: 0x34000000",
+        "BANK: {base: 0x200FFFFC",
+        "mine.yaml:11: memory.BANK: base [0x200ffffc, 0x2010fffc) overlaps DATA alias [0x20000000, 0x20100000)",
+    ),
+    (
+        "alias: 0x20000000",
+        "alias: 0x30080000",
+        "mine.yaml:9: memory.DATA: alias [0x30080000, 0x30180000) overlaps DATA base [0x30000000, 0x30100000)",
+    ),
+    (
+        "console: {driver: uart_stm32, base: 0x52001000}",
+        "console: {driver: uart_stm32, base: 0x52001000, clock_bit: 4}",
+        "mine.yaml:17: console: 'clock_register' and 'clock_bit' belong together (give both, or none)",
+    ),
+    (
+        "base: 0x52001000}",
+        "base: 0x52001001}",
+        "mine.yaml:17: console.base: 0x52001001 is not a multiple of 4",
+    ),
+    (
+        "console: {driver: uart_stm32",
+        "console: {driver: ../uart",
+        "mine.yaml:17: console.driver: '../uart' is not the name of a driver, like uart_stm32",
+    ),
+    (
+        "region: CODE",
+        "region: CDOE",
+        "mine.yaml:18: code.region: no memory 'CDOE' (did you mean 'CODE'? known: BANK, CODE, DATA, NOR)",
+    ),
+    ("offset: 0x400", "offset: 0x10000", "mine.yaml:18: code.offset: 0x10000 is outside CODE (0x10000 bytes)"),
+    (
+        "size: 63K",
+        "size: 64K",
+        "mine.yaml:18: code.size: 0x10000 bytes from 0x10000400 run over the end of memory at 0x10010000",
+    ),
+    ("size: 63K", "size: 0", "mine.yaml:18: code.size: 0 is out of range, allowed: 0x1 to 0x100000000"),
+    (
+        "code: {region: CODE, offset: 0x400, size: 63K}",
+        "code: {region: BANK, size: 63K}",
+        "mine.yaml:18: code: BANK is off after reset, firmware cannot start there",
+    ),
+    (
+        "code: {region: CODE, offset: 0x400, size: 63K}",
+        "code: {region: DATA, offset: 0x80000, size: 64K}",
+        "mine.yaml:19: data: [0x30000000, 0x30100000) overlaps code [0x30080000, 0x30090000)",
+    ),
+    (
+        "silicon:",
+        "silico:",
+        "mine.yaml:21: unknown key 'silico' in machines (did you mean 'silicon'? known: qemu, silicon, unicorn)",
+    ),
+    (
+        "  silicon: {cpu_flags: [-mcpu=cortex-m55, -mthumb]}",
+        "  {}",
+        "mine.yaml:20: machines: is empty (name at least one of silicon, unicorn, qemu)",
+    ),
+    ("silicon:", "qemu:", "mine.yaml:21: machines.qemu: 'model' is missing"),
+    (
+        "[-mcpu=cortex-m55, -mthumb]",
+        "[]",
+        "mine.yaml:21: machines.silicon.cpu_flags: is empty (name at least -mcpu=...)",
+    ),
+    (
+        "[-mcpu=cortex-m55, -mthumb]",
+        "[cortex-m55]",
+        "mine.yaml:21: machines.silicon.cpu_flags[0]: 'cortex-m55' is not a flag of gcc, like -mthumb",
+    ),
+    ("sector: 4K", "sector: 3K", "mine.yaml:22: flash.sector: 3072 is not a power of two"),
+    (
+        "size: 4M, sector",
+        "size: 16M, sector",
+        "mine.yaml:22: flash.base: [0x70000000, 0x71000000) is not inside a memory of kind flash",
+    ),
+    (
+        "weights: 0x70100000",
+        "weights: 0x70400000",
+        "mine.yaml:23: slots.weights: 0x70400000 is outside X [0x70000000, 0x70400000)",
+    ),
+    (
+        "weights: 0x70100000",
+        "weights: 0x70100100",
+        "mine.yaml:23: slots.weights: 0x70100100 is not a multiple of the sector, 4096 bytes",
+    ),
+    (
+        "weights: 0x70100000",
+        "weights: 0x30000000",
+        "mine.yaml:23: slots.weights: 0x30000000 is not in a memory of kind flash",
+    ),
+    (
+        "slots:",
+        "mpool: no.mpool\nslots:",
+        "mine.yaml:23: mpool: no file no.mpool (the path is relative to the board file that names it)",
+    ),
+    (
+        "slots:",
+        "family: stm32n7\nslots:",
+        "mine.yaml:23: family: no family 'stm32n7' (did you mean 'stm32n6'? known: stm32n6)",
+    ),
+    (
+        "slots:",
+        "base: stm32n6570\nslots:",
+        "mine.yaml:23: no board 'stm32n6570' (did you mean 'stm32n6570-dk'? known: mine, mps3-an547, nucleo-n657x0-q, "
+        "stm32h747i-disco, stm32n6570-dk)",
+    ),
+    ("slots:", "base: mine\nslots:", "mine.yaml:23: base: 'mine' is based on this very board"),
+    (
+        "slots:",
+        "base: mps3-an547\nfamily: stm32n6\nslots:",
+        "mine.yaml:23: base: a board has a family or a base, not both (the base brings its family with it)",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"), BAD, ids=[f"{index}-{b[1].strip()[:24]}" for index, b in enumerate(BAD)]
+)
+def test_refusals(write: Writer, old: str, new: str, said: str) -> None:
+    assert OWN.count(old) == 1, old
+    assert refusal(write(OWN.replace(old, new))) == said
+
+
+def test_unknown_board_names_the_asker() -> None:
+    with pytest.raises(NeuralArtError) as caught:
+        boards.load("stm32n6570_dk", (), "variants.yaml:15")
+    assert str(caught.value) == (
+        "variants.yaml:15: no board 'stm32n6570_dk' (did you mean 'stm32n6570-dk'? known: mps3-an547, nucleo-n657x0-q, "
+        "stm32h747i-disco, stm32n6570-dk)"
+    )
+
+
+@pytest.mark.parametrize("name", ["../families/stm32n6", "families/stm32n6", "", ".", "stm32n6570-dk.yaml"])
+def test_a_board_is_no_path(name: str) -> None:
+    with pytest.raises(NeuralArtError, match=r"^x: no board '"):
+        boards.load(name, (), "x")
+
+
+def test_what_clashes_with_the_family_is_placed_in_the_own_file(write: Writer) -> None:
+    path = write("schema: 1\nfamily: stm32n6\ntitle: T\n\nmemory:\n  AXISRAM3:\n    size: 512K\n")
+    assert refusal(path) == (
+        "mine.yaml:6: memory.AXISRAM3: alias [0x24200000, 0x24280000) overlaps AXISRAM4 alias [0x24270000, 0x242e0000)"
+    )
+
+
+def test_what_is_missing_is_placed_in_the_own_file(write: Writer) -> None:
+    path = write("schema: 1\nfamily: stm32n6\ntitle: T\n\nmemory:\n  AXISRAM7:\n    size: 512K\n")
+    assert refusal(path) == "mine.yaml:6: memory.AXISRAM7: 'base' is missing"
+
+
+def test_own_files_are_told_apart(write: Writer) -> None:
+    stock = write(OWN, "stm32n6570-dk.yaml")
+    assert refusal(stock) == (
+        "stm32n6570-dk.yaml: board 'stm32n6570-dk' is built in "
+        "(give the file another name and begin it with 'base: stm32n6570-dk')"
+    )
+    one, other = write(OWN, "a/mine.yaml"), write(OWN, "b/mine.yaml")
+    assert refusal(one, other) == f"{other}: board 'mine' has two files, the other is {one} (rename one)"
+    assert boards.names([one, one]) == ("mine", *ALL), "the same file twice is one board"
+    text = write(OWN, "mine.txt")
+    assert refusal(text) == "mine.txt: not the name of a board file (NAME.yaml, with letters, digits, '.', '_', '-')"
+
+
+def test_missing_own_file(write: Writer) -> None:
+    assert refusal(Path("no.yaml")) == "no.yaml: cannot read: No such file or directory"
+    assert boards.names([Path("no.yaml")]) == ("mps3-an547", "no", *ALL[1:]), "nothing is opened to list names"
+
+
+def test_boards_based_on_each_other(write: Writer) -> None:
+    a = write("schema: 1\nbase: b\n", "a.yaml")
+    b = write("schema: 1\nbase: a\n", "b.yaml")
+    assert refusal(a, b) == "b.yaml:2: base: 'a' is based on this very board"
+
+
+# The command -----------------------------------------------------------------------------------------------------
+
+
+def test_list(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["boards"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].split() == ["BOARD", "TARGET", "CPU", "MACHINES", "TITLE"]
+    assert [line.split()[0] for line in lines[1:]] == list(ALL)
+
+
+def test_memory_map(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["boards", "stm32n6570-dk"]) == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+    assert "AXISRAM5 0x342e0000 0x242e0000 448K ram npu npuRAM5 off clock bit 2, RAMCFG+0x200 bit 20" in lines
+    assert "xSPI2 0x70000000 - 128M flash cpu+npu octoFlash on -" in lines
+    assert "code: 0x34000400, 1023K, from FLEXRAM" in lines
+    assert all(line == line.strip() for line in lines)
+
+
+def test_json(capsys: pytest.CaptureFixture[str], write: Writer) -> None:
+    path = write(OWN)
+    assert cli.main(["boards", "--json", "--board-file", str(path)]) == 0
+    listed = json.loads(capsys.readouterr().out)
+    assert [board["name"] for board in listed] == ["mine", *ALL]
+    assert cli.main(["boards", "mine", "--json", "--board-file", str(path)]) == 0
+    one = json.loads(capsys.readouterr().out)
+    assert one == listed[0]
+    assert one["memory"][1]["base"] == 0x30000000
+
+
+def test_command_refuses_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["boards", "nucleo"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("neuralart boards: error: no board 'nucleo' (did you mean 'nucleo-n657x0-q'? known: ")
+    assert said.count("\n") == 1
+
+
+# The documentation -----------------------------------------------------------------------------------------------
+
+DOCS = Path(__file__).resolve().parents[2] / "docs" / "reference"
+
+
+def test_documented_boards_are_right(write: Writer) -> None:
+    blocks = [block.split("```")[0] for block in (DOCS / "boards.md").read_text().split("```yaml\n")[1:]]
+    whole = [block for block in blocks if block.startswith("schema: 1")]
+    assert len(whole) == 2
+    write("{}", "pools/camera.mpool")
+    write("{}", "profiles/camera.json")
+    camera, bench = (write(block, f"doc{index}.yaml") for index, block in enumerate(whole))
+    assert boards.load("doc0", [camera]).region_at(0x90000000) is None
+    assert boards.load("doc0", [camera]).flash["size"] == 32 << 20
+    assert boards.load("doc1", [bench]).region("SRAM123").on_at_reset is False
+
+
+def test_documented_map_is_the_map() -> None:
+    text = (DOCS / "boards.md").read_text()
+    rows = {
+        line.split("|")[1].strip(): [cell.strip() for cell in line.split("|")]
+        for line in text.splitlines()
+        if "| 0x" in line
+    }
+    memory = boards.load("stm32n6570-dk").memory
+    assert set(rows) == {region.name for region in memory}
+    for region in memory:
+        row = rows[region.name]
+        assert row[2] == region.pool_name
+        assert int(row[3], 16) == region.base
+        assert row[4] == ("" if region.alias is None else f"0x{region.alias:08x}")
+        enable = region.enable or Enable()
+        assert row[6] == ("" if enable.clock_bit is None else str(enable.clock_bit))
+        assert row[7] == ("" if enable.ramcfg_offset is None else f"0x{enable.ramcfg_offset:03x}")
+        assert row[8] == (
+            "mapped by the boot chain" if "xSPI" in region.name else "on" if region.on_at_reset else "off"
+        )
+        assert row[9] == ("" if region.risaf is None else str(region.risaf))
+    assert [name for name in boards.names() if f"| `{name}` |" not in text] == []

@@ -1,0 +1,124 @@
+"""A reader never sees half a file, and a failure leaves what was there."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes, write_text
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_write_makes_folders_and_nothing_else(tmp_path: Path) -> None:
+    write_bytes(tmp_path / "a" / "b" / "file.bin", b"\0\r\n\xff")
+    assert read_bytes(tmp_path / "a" / "b" / "file.bin") == b"\0\r\n\xff"
+    assert _names(tmp_path / "a" / "b") == ["file.bin"]
+
+
+def test_text_is_utf8_with_lf_on_every_system(tmp_path: Path) -> None:
+    write_text(tmp_path / "t", "é\n$x\n")
+    assert (tmp_path / "t").read_bytes() == b"\xc3\xa9\n$x\n"
+
+
+def test_write_replaces(tmp_path: Path) -> None:
+    target = tmp_path / "t"
+    target.write_bytes(b"a longer text than the next")
+    write_bytes(target, b"new")
+    assert target.read_bytes() == b"new"
+
+
+def test_the_old_bytes_are_there_until_the_new_ones_are_complete(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = tmp_path / "t"
+    target.write_bytes(b"old")
+    seen: list[tuple[bytes, bytes]] = []
+    replace = Path.replace
+
+    def spy(self: Path, other: Path) -> Path:
+        seen.append((target.read_bytes(), self.read_bytes()))
+        return replace(self, other)
+
+    monkeypatch.setattr(Path, "replace", spy)
+    write_bytes(target, b"new")
+    assert seen == [(b"old", b"new")]
+
+
+def _disk_full(*_: object) -> None:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_disk_full_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "t"
+    target.write_bytes(b"old")
+    write = Path.write_bytes
+
+    def half(self: Path, data: bytes) -> int:
+        write(self, data[: len(data) // 2])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", half)
+    with pytest.raises(NeuralArtError) as caught:
+        write_bytes(target, b"newer")
+    assert caught.value.where == str(target)
+    assert os.strerror(errno.ENOSPC) in caught.value.what
+    assert target.read_bytes() == b"old"
+    assert _names(tmp_path) == ["t"]
+
+
+def test_failing_rename(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "t"
+    target.write_bytes(b"old")
+    monkeypatch.setattr(Path, "replace", _disk_full)
+    with pytest.raises(NeuralArtError, match="cannot write"):
+        write_bytes(target, b"new")
+    assert target.read_bytes() == b"old"
+    assert _names(tmp_path) == ["t"]
+
+
+def test_a_folder_stands_where_the_file_goes(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    with pytest.raises(NeuralArtError, match="cannot write"):
+        write_bytes(tmp_path / "t", b"new")
+    assert _names(tmp_path) == ["t"]
+    assert _names(tmp_path / "t") == []
+
+
+def test_a_folder_stands_where_the_temporary_file_goes(tmp_path: Path) -> None:
+    (tmp_path / ".t.part").mkdir()
+    with pytest.raises(NeuralArtError, match="cannot write"):
+        write_bytes(tmp_path / "t", b"new")
+    assert _names(tmp_path) == [".t.part"]
+
+
+def test_a_file_stands_where_the_folder_goes(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"file")
+    with pytest.raises(NeuralArtError, match="cannot write"):
+        write_bytes(tmp_path / "a" / "t", b"new")
+    assert (tmp_path / "a").read_bytes() == b"file"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_folder(tmp_path: Path) -> None:
+    tmp_path.chmod(0o555)
+    try:
+        with pytest.raises(NeuralArtError, match="cannot write"):
+            write_bytes(tmp_path / "t", b"new")
+        assert _names(tmp_path) == []
+    finally:
+        tmp_path.chmod(0o755)
+
+
+@pytest.mark.parametrize("name", ["missing", "."])
+def test_unreadable(tmp_path: Path, name: str) -> None:
+    with pytest.raises(NeuralArtError) as caught:
+        read_bytes(tmp_path / name)
+    assert caught.value.where == str(tmp_path / name)
+    assert caught.value.what.startswith("cannot read: ")

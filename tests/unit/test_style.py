@@ -1,0 +1,25 @@
+"""The checkers are part of the suite: what they say is what the test says."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        pytest.param(["ruff", "check", "--no-cache", "."], id="ruff check"),
+        pytest.param(["ruff", "format", "--no-cache", "--check", "--diff", "."], id="ruff format"),
+        pytest.param(["mypy"], id="mypy --strict", marks=pytest.mark.long),
+    ],
+)
+def test_checker(words: list[str]) -> None:
+    done = subprocess.run([sys.executable, "-m", *words], cwd=REPO, capture_output=True, text=True)
+    if done.returncode:
+        pytest.fail(f"{' '.join(words)}:\n{done.stdout}\n{done.stderr}", pytrace=False)
