@@ -13,4 +13,8 @@ typedef struct {
 extern const app_network_t app_networks[];
 extern const unsigned app_network_count;
 
+/* Memory for inputs and outputs that the networks do not allocate themselves; each takes whole lines of 32 bytes. */
+extern uint8_t app_user_io[];
+extern const uint32_t app_user_io_bytes;
+
 #endif

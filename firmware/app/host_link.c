@@ -90,24 +90,16 @@ void host_link_error(uint16_t code, const char *subject, const char *text) {
   end();
 }
 
-static uint32_t count(const LL_Buffer_InfoTypeDef *table) {
-  uint32_t rows = 0;
-  while (table != NULL && table[rows].name != NULL) {
-    rows++;
-  }
-  return rows;
-}
-
 static uint32_t total(const LL_Buffer_InfoTypeDef *table) {
   uint32_t bytes = 0;
-  for (uint32_t i = 0; i < count(table); i++) {
+  for (uint32_t i = 0; i < user_io_count(table); i++) {
     bytes += LL_Buffer_len(&table[i]);
   }
   return bytes;
 }
 
 static void put_sizes(const LL_Buffer_InfoTypeDef *table) {
-  uint32_t rows = count(table);
+  uint32_t rows = user_io_count(table);
   put((uint8_t)rows);
   for (uint32_t i = 0; i < rows; i++) {
     put_u32(LL_Buffer_len(&table[i]));
@@ -124,7 +116,7 @@ static void hello(void) {
   for (unsigned n = 0; n < app_network_count; n++) {
     const NN_Interface_TypeDef *network = app_networks[n].instance->network;
     length += 1u + length_of(app_networks[n].name) + 1u + length_of(app_networks[n].abi_stamp);
-    length += 1u + 4u * count(network->input_buffers_info()) + 1u + 4u * count(network->output_buffers_info());
+    length += 1u + 4u * user_io_count(network->input_buffers_info()) + 1u + 4u * user_io_count(network->output_buffers_info());
   }
   begin('H', length);
   put(HOST_LINK_VERSION);
@@ -144,7 +136,7 @@ static void send_outputs(uint8_t index) {
   const LL_Buffer_InfoTypeDef *table = instance->network->output_buffers_info();
   begin('O', 1u + total(table));
   put(index);
-  for (uint32_t i = 0; i < count(table); i++) {
+  for (uint32_t i = 0; i < user_io_count(table); i++) {
     const uint8_t *data = user_io_output(instance, i);
     for (uint32_t left = LL_Buffer_len(&table[i]); left != 0; left--) {
       put(*data++);
@@ -171,7 +163,7 @@ static void infer(uint32_t length) {
     host_link_error(HOST_LINK_E_SIZE, app_networks[index].name, "the frame is not as long as the inputs");
     return;
   }
-  for (uint32_t i = 0; i < count(table); i++) {
+  for (uint32_t i = 0; i < user_io_count(table); i++) {
     uint8_t *data = user_io_input(instance, i);
     for (uint32_t left = LL_Buffer_len(&table[i]); left != 0; left--) {
       *data++ = get();

@@ -2,30 +2,36 @@
 
 #define LINE 32u /* a buffer shares no cache line with anything else */
 
-/* One line more than asked for, so that zero bytes are an array too. */
-static uint8_t arena[(APP_USER_IO_BYTES) + LINE] __attribute__((aligned(32)));
 static uint32_t taken;
+
+uint32_t user_io_count(const LL_Buffer_InfoTypeDef *table) {
+  uint32_t rows = 0;
+  while (table != NULL && table[rows].name != NULL && !table[rows].is_param) {
+    rows++;
+  }
+  return rows;
+}
 
 static uint8_t *take(uint32_t bytes) {
   uint32_t rounded = (bytes + LINE - 1u) & ~(LINE - 1u);
-  if (rounded < bytes || rounded > (uint32_t)(APP_USER_IO_BYTES) - taken) {
+  if (rounded < bytes || rounded > app_user_io_bytes - taken) {
     return NULL;
   }
   taken += rounded;
-  return &arena[taken - rounded];
+  return &app_user_io[taken - rounded];
 }
 
 typedef LL_ATON_User_IO_Result_t (*setter_t)(uint32_t num, void *buffer, uint32_t size);
 
 static const char *provide(const LL_Buffer_InfoTypeDef *table, setter_t set) {
-  for (uint32_t i = 0; table != NULL && table[i].name != NULL; i++) {
+  for (uint32_t i = 0; i < user_io_count(table); i++) {
     if (!table[i].is_user_allocated) {
       continue;
     }
     uint32_t bytes = LL_Buffer_len(&table[i]);
     uint8_t *buffer = take(bytes);
     if (buffer == NULL) {
-      return "buffers of the application are too small: raise APP_USER_IO_BYTES";
+      return "app_user_io of the application is too small for the buffers";
     }
     if (set(i, buffer, bytes) != LL_ATON_User_IO_NOERROR) {
       return "the network refuses a buffer of the application";

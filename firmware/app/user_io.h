@@ -4,11 +4,8 @@
 
 #include "app_networks.h"
 
-/* Bytes for all such buffers of all networks, each rounded up to 32. */
-#ifndef APP_USER_IO_BYTES
-#define APP_USER_IO_BYTES 0
-#endif
-
+/* Tensors of a buffer table. The weights, which a network lists behind its inputs, are not counted. */
+uint32_t user_io_count(const LL_Buffer_InfoTypeDef *table);
 /* NULL when every buffer of the network has a place, else what is wrong. */
 const char *user_io_provide(NN_Instance_TypeDef *instance);
 /* Where a tensor is, whoever provided it. */

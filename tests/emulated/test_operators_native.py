@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
 DIGITS = ROOT / "models" / "digits"
 SEED = 20
-MODELS = 20
-BRANCHES = 10  # operators side by side in a model: 200 configurations per operator
+MODELS = 30
+BRANCHES = 10  # operators side by side in a model: 300 configurations per operator
 
 pytestmark = [
     pytest.mark.hostcc,
@@ -76,8 +76,8 @@ def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
         varied += sum(len(np.unique(value)) > 2 for value in want[0])
         found += differences(cases, want, network.run(inputs), number)
     assert not found, "\n".join(found[:5])
-    # Constant outputs compare equal too easily: most must not be.
-    assert varied > MODELS * BRANCHES * 0.4
+    # Constant outputs compare equal too easily: many must not be.
+    assert varied > MODELS * BRANCHES * 0.3, varied
 
 
 def test_every_operator_is_compared() -> None:

@@ -115,7 +115,7 @@ def test_another_abi_stamp_is_refused(builder, run, tmp_path):
 
 
 def test_buffers_of_the_application(builder, run, tmp_path):
-    image = builder.image(tmp_path, memory=NOTHING, defines=("TOY_USER_IO",), app_defines=("APP_USER_IO_BYTES=96",))
+    image = builder.image(tmp_path, memory=NOTHING, defines=("TOY_USER_IO",), user_io=True)
     assert run(image).networks[0].vectors == 5
 
 

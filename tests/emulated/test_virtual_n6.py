@@ -237,14 +237,10 @@ def test_the_runtime_refuses_hardware_epochs(builder, run, tmp_path):
 
 
 def test_buffers_of_the_application(builder, run, tmp_path):
-    image = builder.image(
-        tmp_path / "right", memory=memory_init(ALL), defines=("TOY_USER_IO",), app_defines=("APP_USER_IO_BYTES=96",)
-    )
+    image = builder.image(tmp_path / "right", memory=memory_init(ALL), defines=("TOY_USER_IO",), user_io=True)
     assert run(image).networks[0].vectors == 5
-    image = builder.image(
-        tmp_path / "small", memory=memory_init(ALL), defines=("TOY_USER_IO",), app_defines=("APP_USER_IO_BYTES=95",)
-    )
-    with pytest.raises(LinkFailure, match=r"error 7: toy: .*raise APP_USER_IO_BYTES"):
+    image = builder.image(tmp_path / "none", memory=memory_init(ALL), defines=("TOY_USER_IO",))
+    with pytest.raises(LinkFailure, match="error 7: toy: app_user_io of the application is too small"):
         run(image)
 
 

@@ -43,9 +43,10 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 
 @pytest.fixture
 def make_env(tree: Path) -> MakeEnv:
-    """A construction environment with the tool; arguments are those of ``Environment``."""
+    """A construction environment with the tool, in a graph of its own; arguments are those of ``Environment``."""
 
     def make(**variables: Any) -> Any:
+        _forget()
         env = SCons.Environment.Environment(tools=[], **variables)
         neuralart.generate(env)
         return env

@@ -161,7 +161,7 @@ class Builder:
         *,
         memory: str,
         defines: tuple[str, ...] = (),
-        app_defines: tuple[str, ...] = (),
+        user_io: bool = False,
         stamp: str = STAMP,
     ) -> Image:
         """The application, its network, its facts and its golden vectors, in a folder."""
@@ -169,13 +169,19 @@ class Builder:
 
         root = firmware_dir()
         network = facts(address=self.activations_at, stamp=stamp)
+        if user_io:
+            network = replace(
+                network,
+                inputs=tuple(replace(port, user_allocated=True) for port in network.inputs),
+                outputs=tuple(replace(port, user_allocated=True) for port in network.outputs),
+            )
         sources = [
             root / "runtime" / "ll_aton_runtime.c",
             *sorted((root / "boards").glob("*.c")),
             root / "boards" / "drivers" / f"{self.board.console.driver}.c",
         ]
         objects = [self.object(source) for source in sources]
-        objects += [self.object(source, app_defines) for source in sorted((root / "app").glob("*.c"))]
+        objects += [self.object(source) for source in sorted((root / "app").glob("*.c"))]
         objects += [self.object(HERE / "toy_network.c", (*self.addresses, *defines))]
         objects += [self.object(self.text("app_networks.c", app_networks([network])))]
         objects += [self.object(self.text("npu_memory_init.c", memory))]

@@ -1,33 +1,32 @@
-"""Runs compiled networks on this machine: their network.c, the runtime and the kernels in one shared object, the memory
-pools mapped at the addresses of the target.
+"""Runs compiled networks on this machine: their network.c, the runtime and the kernels, in a process of its own.
 
-Linux on x86-64 only: nothing else lets a test map the low gigabytes at will. :func:`unavailable` says why not.
+Its memory pools lie at the addresses of the target.
+
+Linux on x86-64 only: nothing else lets a program map the low gigabytes at will. :func:`unavailable` says why not.
 """
 
 from __future__ import annotations
 
-import ctypes
-import mmap
 import platform
 import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 
 import numpy as np
 
 from neuralart.network import facts
-from neuralart.network.facts import Network, PoolUse, Port
+from neuralart.network.facts import Network, Port
 
 RUNTIME = Path(__file__).parents[2] / "firmware" / "runtime"
-FLAGS = ("-std=gnu11", "-fPIC", "-ffp-contract=off", "-fno-fast-math", "-Wall", "-Wextra", "-Werror", "-I")
-_FIXED_NOREPLACE = 0x100000
-_NORESERVE = 0x4000
-_PAGE = mmap.PAGESIZE
+RUNNER = Path(__file__).with_name("native_runner.c")
+FLAGS = ("-std=gnu11", "-fPIE", "-ffp-contract=off", "-fno-fast-math", "-Wall", "-Wextra", "-Werror")
+PAGE = 0x10000
 # What was in memory before the network ran: nobody may rely on zeros.
-_GARBAGE = 0xA5
+GARBAGE = 0xA5
+# Where buffers of the application go; aligned to no more than the interface asks for.
+OWN_BUFFERS = 0x2_0000_0000
 
 
 def unavailable() -> str:
@@ -39,30 +38,19 @@ def unavailable() -> str:
 
 
 class NativeNetwork:
-    """A network ready to run in this process.
+    """A network ready to run.
 
     Attributes:
         facts: Its network.json.
     """
 
-    def __init__(self, network: Network, folder: Path, library: ctypes.CDLL) -> None:
+    def __init__(self, network: Network, folder: Path, program: Path) -> None:
         self.facts = network
         self._folder = folder
-        self._library = library
-
-    def load(self) -> None:
-        """Fill the memory in use with garbage and load the initialisers, as a flashed board would find them."""
-        physical = [pool for pool in self.facts.pools if not pool.virtual]
-        for pool in physical:
-            _map(pool)
-        for pool in physical:
-            ctypes.memset(pool.address, _GARBAGE, min(pool.used, pool.size))
-        for pool in self.facts.initializers:
-            raw = (self._folder / f"{self.facts.name}_atonbuf.{pool.fname}.raw").read_bytes()
-            ctypes.memmove(pool.address, raw, len(raw))
+        self._program = program
 
     def run(self, vectors: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
-        """Load, then one inference per vector.
+        """Load the initialisers into memory full of garbage, then one inference per vector.
 
         Args:
             vectors: For each inference a value per input, in the order of the model.
@@ -70,41 +58,72 @@ class NativeNetwork:
         Returns:
             For each inference the outputs, in the order of the model.
         """
-        self.load()
-        inputs = [self._buffer("Input", n, port) for n, port in enumerate(self.facts.inputs)]
-        outputs = [self._buffer("Output", n, port) for n, port in enumerate(self.facts.outputs)]
-        results = []
+        commands = self._memory()
+        ports = [("in", n, port) for n, port in enumerate(self.facts.inputs)]
+        ports += [("out", n, port) for n, port in enumerate(self.facts.outputs)]
+        addresses = {(side, n): port.address for side, n, port in ports}
+        free = OWN_BUFFERS
+        for side, number, port in ports:
+            if port.user_allocated:
+                address = free + 8
+                free += -(-(port.bytes + 8) // 16) * 16
+                addresses[side, number] = address
+                commands.append(f"set {self.facts.name} {side} {number:x} {address:x} {port.bytes:x}")
+        commands[:0] = self._mapping([(OWN_BUFFERS, free)])
+        given = []
         for vector in vectors:
-            for port, (address, _), value in zip(self.facts.inputs, inputs, vector, strict=True):
-                raw = np.ascontiguousarray(value).tobytes()
-                if value.dtype.name != port.dtype or len(raw) != port.bytes:
-                    raise ValueError(f"input {port.name}: {value.dtype}{value.shape} for {port.dtype}{port.shape}")
-                ctypes.memmove(address, raw, len(raw))
-            if not getattr(self._library, f"native_run_{self.facts.name}")():
-                raise RuntimeError(f"the runtime refuses {self.facts.name}")
-            results.append(
-                [
-                    np.frombuffer(ctypes.string_at(address, port.bytes), port.dtype).reshape(port.shape)
-                    for port, (address, _) in zip(self.facts.outputs, outputs, strict=True)
-                ]
-            )
-        return results
+            for number, (port, value) in enumerate(zip(self.facts.inputs, vector, strict=True)):
+                given.append(_raw(port, value))
+                commands.append(f"in {addresses['in', number]:x} {port.bytes:x}")
+            commands.append(f"run {self.facts.name}")
+            commands += [f"out {addresses['out', n]:x} {port.bytes:x}" for n, port in enumerate(self.facts.outputs)]
+        return self._results(len(vectors), self._execute(commands, b"".join(given)))
 
-    def _buffer(self, side: str, number: int, port: Port) -> tuple[int, object]:
-        """The address of a port; a buffer of our own where the application has to provide it."""
-        if not port.user_allocated:
-            return port.address, None
-        # Aligned to no more than the interface asks for, so that a kernel that wants more is found out.
-        store = ctypes.create_string_buffer(port.bytes + 24)
-        address = ctypes.addressof(store) + -ctypes.addressof(store) % 16 + 8
-        setter = getattr(self._library, f"LL_ATON_Set_User_{side}_Buffer_{self.facts.name}")
-        if setter(ctypes.c_uint32(number), ctypes.c_void_p(address), ctypes.c_uint32(port.bytes)):
-            raise RuntimeError(f"{self.facts.name} refuses the buffer of {port.name}")
-        return address, store
+    def _memory(self) -> list[str]:
+        physical = [pool for pool in self.facts.pools if not pool.virtual]
+        fill = [f"fill {pool.address:x} {min(pool.used, pool.size):x} {GARBAGE:x}" for pool in physical]
+        prefix = self._folder.resolve() / f"{self.facts.name}_atonbuf"
+        return [*fill, *(f"load {pool.address:x} {prefix}.{pool.fname}.raw" for pool in self.facts.initializers)]
+
+    def _mapping(self, more: Sequence[tuple[int, int]]) -> list[str]:
+        """Pools as whole pages; pools that share a page become one range."""
+        ranges = [(pool.address, pool.address + pool.size) for pool in self.facts.pools if not pool.virtual]
+        joined: list[list[int]] = []
+        for start, end in sorted((a // PAGE * PAGE, -(-b // PAGE) * PAGE) for a, b in [*ranges, *more] if a < b):
+            if joined and start <= joined[-1][1]:
+                joined[-1][1] = max(joined[-1][1], end)
+            else:
+                joined.append([start, end])
+        return [f"map {start:x} {end - start:x}" for start, end in joined]
+
+    def _execute(self, commands: Sequence[str], inputs: bytes) -> bytes:
+        inputs_path, outputs_path = self._folder / "inputs.run", self._folder / "outputs.run"
+        inputs_path.write_bytes(inputs)
+        done = subprocess.run(
+            [self._program, inputs_path, outputs_path],
+            input="".join(f"{command}\n" for command in commands),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise RuntimeError(f"{self.facts.name}: native run ended with {done.returncode}: {done.stderr}")
+        return outputs_path.read_bytes()
+
+    def _results(self, count: int, raw: bytes) -> list[list[np.ndarray]]:
+        results: list[list[np.ndarray]] = []
+        at = 0
+        for _ in range(count):
+            one = []
+            for port in self.facts.outputs:
+                one.append(np.frombuffer(raw[at : at + port.bytes], port.dtype).reshape(port.shape))
+                at += port.bytes
+            results.append(one)
+        return results
 
 
 def build(folders: Sequence[Path], work: Path) -> list[NativeNetwork]:
-    """Build compiled networks into one shared object.
+    """Build compiled networks into one program.
 
     Args:
         folders: Output folders of the reference compiler; the C names of the networks differ.
@@ -113,97 +132,47 @@ def build(folders: Sequence[Path], work: Path) -> list[NativeNetwork]:
     Returns:
         The networks in the order given.
     """
-    networks = [facts.load(_only(folder, "network.json")) for folder in folders]
+    networks = [facts.load(folder / "network.json") for folder in folders]
     names = [network.name for network in networks]
-    driver = work / "native_driver.c"
-    driver.write_text(_driver(names), encoding="utf-8")
+    (work / "native_networks.h").write_text(_table(names), encoding="utf-8")
     sources = [folder.resolve() / f"{name}.c" for folder, name in zip(folders, names, strict=True)]
     # One process for all of them: starting the compiler costs more than a network.c.
-    _cc(work, "-O0", "-c", driver.name, *map(str, sources))
-    library = work / "networks.so"
-    objects = [f"{source.stem}.o" for source in (driver, *sources)]
-    _cc(work, "-shared", "-o", library.name, *objects, *map(str, _runtime_objects(work)))
-    loaded = ctypes.CDLL(str(library.resolve()))
-    for name in names:
-        getattr(loaded, f"native_run_{name}").restype = ctypes.c_bool
-    return [NativeNetwork(network, folder, loaded) for network, folder in zip(networks, folders, strict=True)]
+    _cc(work, "-O0", "-I.", "-c", str(RUNNER), *map(str, sources))
+    objects = [f"{source.stem}.o" for source in (RUNNER, *sources)]
+    _cc(work, "-pie", "-o", "native_runner", *objects, *map(str, _runtime_objects(work)))
+    program = (work / "native_runner").resolve()
+    return [NativeNetwork(network, folder, program) for network, folder in zip(networks, folders, strict=True)]
 
 
-def _only(folder: Path, name: str) -> Path:
-    path = folder / name
-    if not path.is_file():
-        raise FileNotFoundError(path)
-    return path
+def _raw(port: Port, value: np.ndarray) -> bytes:
+    raw = np.ascontiguousarray(value).tobytes()
+    if value.dtype.name != port.dtype or len(raw) != port.bytes:
+        raise ValueError(f"input {port.name}: {value.dtype}{value.shape} for {port.dtype}{port.shape}")
+    return raw
 
 
-def _driver(names: Sequence[str]) -> str:
-    """Each network through the runtime's public interface."""
-    parts = ['#include "ll_aton.h"\n']
-    for name in names:
-        parts.append(
-            f"LL_ATON_DECLARE_NAMED_NN_INSTANCE_AND_INTERFACE({name});\n"
-            f"bool native_run_{name}(void);\n"
-            f"bool native_run_{name}(void) {{\n"
-            "  LL_ATON_RT_RuntimeInit();\n"
-            f"  if (!LL_ATON_RT_Init_Network(&NN_Instance_{name})) return false;\n"
-            f"  LL_ATON_RT_Main(&NN_Instance_{name});\n"
-            f"  LL_ATON_RT_DeInit_Network(&NN_Instance_{name});\n"
-            "  return true;\n"
-            "}\n"
-        )
-    return "".join(parts)
+def _table(names: Sequence[str]) -> str:
+    declared = "".join(f"LL_ATON_DECLARE_NAMED_NN_INSTANCE_AND_INTERFACE({name});\n" for name in names)
+    rows = "".join(f'  {{"{name}", &NN_Instance_{name}}},\n' for name in names)
+    return f"{declared}static const entry_t networks[] = {{\n{rows}  {{NULL, NULL}},\n}};\n"
 
 
-_runtime_made: dict[str, list[Path]] = {}
+_runtime_made: list[Path] = []
 
 
 def _runtime_objects(work: Path) -> list[Path]:
-    """Runtime and kernels as the firmware compiles them (-O2), once per process."""
-    if "" not in _runtime_made:
+    """Runtime and kernels, optimised as in the firmware, once per process."""
+    if not _runtime_made:
         folder = work / "runtime"
         folder.mkdir()
         sources = [RUNTIME / "ll_aton_runtime.c", *sorted((RUNTIME / "kernels").glob("*.c"))]
         _cc(folder, "-O2", "-c", *map(str, sources))
-        _runtime_made[""] = [(folder / f"{source.stem}.o").resolve() for source in sources]
-    return _runtime_made[""]
+        _runtime_made.extend((folder / f"{source.stem}.o").resolve() for source in sources)
+    return _runtime_made
 
 
 def _cc(folder: Path, *arguments: str) -> None:
-    done = subprocess.run(
-        ["cc", *FLAGS, str(RUNTIME / "include"), *arguments], cwd=folder, capture_output=True, text=True, check=False
-    )
+    command = ["cc", *FLAGS, "-I", str(RUNTIME / "include"), *arguments]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise RuntimeError(f"cc failed:\n{done.stderr}")
-
-
-@cache
-def _libc() -> ctypes.CDLL:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mmap.restype = ctypes.c_void_p
-    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long]
-    return libc
-
-
-_mapped: list[tuple[int, int]] = []
-
-
-def _map(pool: PoolUse) -> None:
-    """Make a pool's addresses memory; what is mapped stays mapped, untouched pages cost nothing."""
-    start = pool.address // _PAGE * _PAGE
-    end = -(-(pool.address + pool.size) // _PAGE) * _PAGE
-    for low, high in sorted(_mapped):
-        if low >= end or high <= start:
-            continue
-        if low > start:
-            _map_range(start, low)
-        start = max(start, high)
-    if start < end:
-        _map_range(start, end)
-
-
-def _map_range(start: int, end: int) -> None:
-    flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _FIXED_NOREPLACE | _NORESERVE
-    got = _libc().mmap(start, end - start, mmap.PROT_READ | mmap.PROT_WRITE, flags, -1, 0)
-    if got != start:
-        raise RuntimeError(f"this process cannot map 0x{start:08x} to 0x{end:08x}: errno {ctypes.get_errno()}")
-    _mapped.append((start, end))

@@ -53,7 +53,7 @@ def ratio(rng: np.random.Generator, decades: float) -> float:
 
 def zero_point(rng: np.random.Generator, dtype: str = "int8") -> int:
     low, high = (-128, 127) if dtype == "int8" else (0, 255)
-    return int(rng.choice([low, high, 0, rng.integers(low, high + 1), rng.integers(low, high + 1)]))
+    return int(rng.choice([low, high, 0, rng.integers(low, high + 1)], p=[0.1, 0.1, 0.1, 0.7]))
 
 
 def values(rng: np.random.Generator, shape: tuple[int, ...], dtype: str = "int8") -> list[list[np.ndarray]]:
@@ -256,8 +256,9 @@ def _shape(rng: np.random.Generator) -> tuple[int, ...]:
 def activation(kind: str) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
         shape, number = _shape(rng), len(writer.operators)
-        s_in = scale(rng)
-        s_out = f32(s_in * ratio(rng, 4))
+        # One step of the output is well below the bound of the activation, mostly.
+        s_in = scale(rng, -3, 0.3 if kind in ("RELU", "RELU6") else -0.7)
+        s_out = f32(s_in * ratio(rng, 3))
         x = writer.tensor(f"x{number}", shape, "int8", s_in, zero_point(rng))
         y = writer.tensor(f"y{number}", shape, "int8", s_out, zero_point(rng))
         writer.op(kind, [x], [y])

@@ -77,7 +77,10 @@ const LL_ATON_RT_EpochBlockItem_t *LL_ATON_EpochBlockItems_toy(void) {
 
 const LL_Buffer_InfoTypeDef *LL_ATON_Input_Buffers_Info_toy(void) {
   static const LL_Buffer_InfoTypeDef table[] = {
-      {.name = "pixels", PLACE(0, 16), .type = DataType_INT8, .nbits = 8, .ndims = 2, .shape = shape16}, {.name = NULL}};
+      {.name = "pixels", PLACE(0, 16), .type = DataType_INT8, .nbits = 8, .ndims = 2, .shape = shape16},
+      /* Weights stand behind the inputs, as in every generated network. */
+      {.name = "weights", .addr_base = {(unsigned char *)TOY_WEIGHTS}, .offset_end = 16, .is_param = 1},
+      {.name = NULL}};
   return table;
 }
 

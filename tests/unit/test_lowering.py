@@ -453,7 +453,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "weights of other channels",
         conv(w=("w", (3, 3, 3, 5), "int8", 0.5, 0, bytes(135))),
         "(CONV_2D): weights 'w' int8[3, 3, 3, 5] do not fit 'x' int8[1, 4, 4, 2] "
-        "(expected [outputs, height, width, 2] or, grouped, a divisor of it)",
+        "(expected [outputs, height, width, 2 or, grouped, a divisor of it])",
     ),
     (
         "depthwise weights",

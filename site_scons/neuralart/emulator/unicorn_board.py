@@ -254,6 +254,10 @@ class UnicornBoard:
             raise MachineStop(self._stop)
         return sent
 
+    def memory(self, address: int, size: int) -> bytes:
+        """Bytes as a debugger reads them; fewer where no memory answers."""
+        return self._banks.peek(address, size)
+
     def waiting_for(self) -> str:
         """What the core does right now."""
         at = self._symbols.describe(self._pc())

@@ -15,7 +15,7 @@ from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.network import NetworkNodes
-from neuralart.scons.paths import word
+from neuralart.scons.paths import anchored, word
 from neuralart.scons.registry import Registry
 
 VERBS = ("run",)
@@ -74,7 +74,7 @@ def run_alias(
         command += ["--load", f"{image.binary}@0x{image.address:08x}"]
         sources.append(image.binary)
     for network in networks:
-        vectors = base.Dir(f"#{network.vectors}")
+        vectors = base.fs.Dir(anchored(network.vectors))
         command += ["--network", str(network.facts), "--vectors", *word(base, Path(vectors.get_abspath()))]
         sources.append(network.facts)
     shown = f"RUN      {variant} on {board.name} ({machine.kind})"

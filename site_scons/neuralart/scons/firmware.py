@@ -19,7 +19,7 @@ from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.network import NetworkNodes
-from neuralart.scons.paths import named, top
+from neuralart.scons.paths import build_dir, named, top
 from neuralart.scons.registry import Registry, identity
 from neuralart.toolchain import Toolchain
 
@@ -99,7 +99,7 @@ def find_toolchain(env: Any, variant: VariantConfig) -> Toolchain:
     Raises:
         NeuralArtError: It is not there, or not as wanted.
     """
-    cache = Path(env.Dir(f"#{env['NEURALART_BUILD_DIR']}").abspath) / ".toolchain.json"
+    cache = Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
     registry: Registry = env["NEURALART_REGISTRY"]
     where = str(variant.where) if variant.where.file else f"variant {variant.name}"
     return registry.once(
@@ -161,7 +161,7 @@ def _board_objects(
 ) -> tuple[list[Any], Any]:
     """Runtime, start-up code and console driver: the same for every variant of this board with these flags."""
     registry: Registry = env["NEURALART_REGISTRY"]
-    folder = f"{env['NEURALART_BUILD_DIR']}/firmware/{board.name}-{recipe.digest}"
+    folder = f"{build_dir(env)}/firmware/{board.name}-{recipe.digest}"
 
     def make() -> tuple[list[Any], Any]:
         base = registry.base
@@ -208,7 +208,7 @@ def make_firmware(
     recipe = _recipe(env, variant, machine, found)
     base = registry.base
     root = firmware_dir()
-    folder = f"{env['NEURALART_BUILD_DIR']}/{variant.name}"
+    folder = f"{build_dir(env)}/{variant.name}"
     include = [base.Dir(str(root / "runtime" / "include"))]
     shared, memory_ld = _board_objects(env, board, recipe, found, include)
     table = base.Command(

@@ -15,6 +15,7 @@ from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.network import NetworkNodes
+from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
 
 _FLASH = "flash"
@@ -191,5 +192,5 @@ def initializers_method(env: Any, *networks: Any, folder: str = "", board_layout
         raise SCons.Errors.UserError("MemoryInitializers takes what Network returned, one or more")
     chosen: list[NetworkNodes] = list(networks)
     stem = "-".join(Path(network.folder).name for network in chosen)
-    where = folder or f"{env['NEURALART_BUILD_DIR']}/initializers/{stem}"
+    where = folder or f"{build_dir(env)}/initializers/{stem}"
     return make_initializers(env, chosen, where, board_layout=board_layout)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import SCons.Errors
+import SCons.Util
 
 from neuralart.boards.types import Board
 from neuralart.config.types import Location, NetworkConfig
@@ -18,13 +19,13 @@ from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.paths import named, stable, text_of, word
+from neuralart.scons.paths import build_dir, literal, named, stable, word
 from neuralart.scons.registry import Registry
 
 COMPILERS = ("reference",)
 # A room's code decides the bytes: compile again when it changes.
 _COMPILE_ROOMS = ("compilers",)
-# The headers that every generated network.c includes (beside its own N.h). Declared, so that SCons needs not read
+# The headers that every generated network.c includes. Declared, so that SCons needs not read
 # megabytes of generated C in each build in which nothing changed.
 RUNTIME_INCLUDES = ("ll_aton.h", "ll_aton_NN_interface.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
 
@@ -87,7 +88,7 @@ class NetworkNodes:
 
 
 def _source_file(env: Any, path: str, what: str, where: str) -> Any:
-    node = env.File(path)
+    node = env.fs.File(path)
     if not node.has_builder() and not node.exists():
         raise NeuralArtError(f"{what} '{node}' does not exist", where=where)
     return node
@@ -144,7 +145,7 @@ def _pools(env: Any, registry: Registry, config: NetworkConfig, board: Board, wh
         key["mpool"] = stable(env, pool_path)
     else:
         assert pool_path is not None
-        node = env.File(str(pool_path))
+        node = env.fs.File(str(pool_path))
         _refuse_built(node, "memory-pool file", where)
     sources.append(node)
     path = pool_path
@@ -227,7 +228,7 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
         sort_keys=True,
     )
     digest = hashlib.sha256(key.encode()).hexdigest()[:8]
-    folder = f"{env['NEURALART_BUILD_DIR']}/networks/{config.name}-{board.name}-{digest}"
+    folder = f"{build_dir(env)}/networks/{config.name}-{board.name}-{digest}"
 
     def make() -> NetworkNodes:
         base = registry.base
@@ -248,7 +249,7 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
         )
         base.Depends(nodes, base.Value(fingerprint(*_COMPILE_ROOMS), name="reference-compiler"))
         runtime, include = _runtime_nodes(base, folder)
-        nodes[0].includes = list(RUNTIME_INCLUDES)
+        nodes[0].includes = [('"', name, '"') for name in RUNTIME_INCLUDES]
         return NetworkNodes(
             name=name,
             board=board,
@@ -265,7 +266,7 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
             runtime_sources=runtime,
             include_dirs=[base.Dir(out), *include],
             config=config,
-            vectors=named(env, Path(env.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else "",
+            vectors=named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else "",
         )
 
     return registry.once("network", folder, make)
@@ -297,14 +298,13 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
             raise NeuralArtError(
                 f"unknown option '{keyword}'", where=f"Network('{name}')", hint=nearest(keyword, _KEYWORDS)
             )
-    if isinstance(model, (list, tuple)):
-        if len(model) != 1:
-            raise SCons.Errors.UserError(f"Network('{name}'): one model, not {len(model)}")
-        model = model[0]
+    if SCons.Util.is_Sequence(model) and len(model) != 1:
+        raise SCons.Errors.UserError(f"Network('{name}'): one model, not {len(model)}")
     for keyword in ("options", "initializers"):
         if options.get(keyword) is not None:
             # As everywhere in SCons, one text is a list of words.
             options[keyword] = tuple(env.Split(options[keyword]))
     for keyword in ("profile", "mpool", "vectors"):
-        options[keyword] = text_of(options.get(keyword) or "")
-    return make_network(env, NetworkConfig(name=name, model=text_of(model), where=Location("", 0), **options), board)
+        options[keyword] = literal(env, options.get(keyword) or "")
+    config = NetworkConfig(name=name, model=literal(env, model), where=Location("", 0), **options)
+    return make_network(env, config, board)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path, PurePath
+from collections import UserList
+from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 
 
@@ -19,6 +21,21 @@ def named(env: Any, path: Path) -> str:
         return path.resolve().relative_to(top(env).resolve()).as_posix()
     except ValueError:
         return str(path)
+
+
+def build_dir(env: Any) -> str:
+    """``NEURALART_BUILD_DIR``: where everything of ours goes, relative to the top folder, with slashes.
+
+    Raises:
+        NeuralArtError: It lies outside the tree: commands and signatures name files relative to the top folder.
+    """
+    text = str(env.subst(str(env["NEURALART_BUILD_DIR"]))).replace("\\", "/").removeprefix("#").rstrip("/")
+    path = PurePosixPath(text)
+    if not path.parts or path.is_absolute() or PureWindowsPath(text).drive or ".." in path.parts:
+        raise NeuralArtError(
+            f"NEURALART_BUILD_DIR is '{env['NEURALART_BUILD_DIR']}'", hint="name a folder below the top folder: 'build'"
+        )
+    return path.as_posix()
 
 
 def stable(env: Any, path: Path) -> str:
@@ -37,13 +54,16 @@ def anchored(value: Any) -> Any:
     return text if text.startswith("#") or PurePath(text).is_absolute() else f"#{text}"
 
 
-def text_of(value: Any) -> str:
-    """What a user names a file by (text, a ``pathlib`` path, a node) as text for ``env.File``."""
-    if isinstance(value, str):
-        return value
-    text = str(value).replace("$", "$$")
-    # A node's path is relative to the top folder; '#' keeps its meaning from any SConscript.
-    return text if isinstance(value, PurePath) or PurePath(text).is_absolute() else f"#{text}"
+def literal(env: Any, value: Any) -> str:
+    """The path that a user names (text with variables, a ``pathlib`` path, a node), for ``env.fs``.
+
+    Whatever stands in a path that was found is meant: ``env.File`` would expand it once more.
+    """
+    if isinstance(value, (list, tuple, UserList)) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, PurePath):
+        return str(value)
+    return str(env.subst(value)) if isinstance(value, str) else str(value.get_abspath())
 
 
 def readable(node: Any) -> Path:

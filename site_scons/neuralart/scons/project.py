@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -141,10 +142,13 @@ class Project:
             quiet = any(GetOption(option) for option in ("no_exec", "clean", "silent", "question", "help"))
             if quiet or list(GetBuildFailures()):
                 return
-            for name in wanted:
-                path = Path(self.variants[name].summary.get_abspath())
-                if path.is_file():
-                    sys.stdout.write("\n" + path.read_text("utf-8"))
+            # A reader that has closed the pipe (head) wants no more: nothing to report at this point.
+            with contextlib.suppress(OSError):
+                for name in wanted:
+                    path = Path(self.variants[name].summary.get_abspath())
+                    if path.is_file():
+                        sys.stdout.write("\n" + path.read_text("utf-8"))
+                sys.stdout.flush()
 
         atexit.register(show)
 

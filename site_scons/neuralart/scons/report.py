@@ -14,6 +14,7 @@ from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.network import NetworkNodes
+from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
 
 
@@ -54,7 +55,7 @@ def make_summary(
     """
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
-    folder = f"{env['NEURALART_BUILD_DIR']}/{variant.name}"
+    folder = f"{build_dir(env)}/{variant.name}"
     sources = [firmware.elf, firmware.binary, firmware.hex, firmware.map, *initializers.files]
     for network in networks:
         sources += [network.facts, network.manifest, network.c_info, network.report]

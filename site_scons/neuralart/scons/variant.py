@@ -13,6 +13,7 @@ from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import FirmwareNodes, make_firmware
 from neuralart.scons.initializers import InitializerNodes, make_initializers
 from neuralart.scons.network import NetworkNodes, make_network
+from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
 from neuralart.scons.report import make_summary
 
@@ -66,7 +67,7 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     board = registry.board(variant.board, where)
     machine = _machine(variant, board, where)
     networks = [make_network(env, network, variant.board) for network in variant.networks]
-    folder = f"{env['NEURALART_BUILD_DIR']}/{variant.name}"
+    folder = f"{build_dir(env)}/{variant.name}"
     initializers = make_initializers(env, networks, folder, board_layout=True)
     firmware = make_firmware(env, variant, board, machine, networks, initializers)
     summary, index = make_summary(env, variant, board, machine, firmware, networks, initializers)
