@@ -192,7 +192,8 @@ def _camel(name: str) -> str:
 
 def _number(name: str, value: Any) -> Any:
     if isinstance(value, str):
-        return getattr(_ENUMS[name], value.upper())
+        # Without regard to case: the types are upper case there and lower case everywhere else.
+        return {key.upper(): number for key, number in vars(_ENUMS[name]).items()}[value.upper()]
     return value
 
 
@@ -304,7 +305,7 @@ class ModelWriter:
         return len(self.operators) - 1
 
     def _version(self, kind: str, inputs: Sequence[int], outputs: Sequence[int], options: Mapping[str, Any]) -> int:
-        used = [self.tensors[i].dtype for i in (*inputs, *outputs) if i >= 0]
+        used = [self.tensors[i].dtype for i in (*inputs, *outputs) if 0 <= i < len(self.tensors)]
         dtype = next((d for d in ("int16", "int8") if d in used), "")
         version = _VERSIONS.get(dtype, {}).get(kind, 1)
         if kind == "QUANTIZE" and inputs and self.tensors[inputs[0]].dtype == "float32":

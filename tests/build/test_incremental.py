@@ -54,7 +54,7 @@ def test_touched_model(built: Project) -> None:
 
 
 def test_metadata_of_the_model(built: Project) -> None:
-    tflite_edit.change_description(built.path(MODEL), b"digits", b"DIGITS")
+    tflite_edit.change_description(built.path(MODEL), b"synthetic digits", b"SYNTHETIC DIGITS")
     result = built.run("digits-n6")
     assert result.tags == {"NETWORK"}, result.commands
     built.up_to_date("digits-n6")

@@ -80,6 +80,15 @@ def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
     assert varied > MODELS * BRANCHES * 0.3, varied
 
 
+def test_kernels_have_defined_behaviour(tmp_path: Path) -> None:
+    """Overflow, shifts and alignment, on buffers that are aligned as little as the interface allows."""
+    models = {f"defined{n}": drawn(draw, n) for n, draw in enumerate(OPERATORS.values())}
+    own = {"allocate_inputs": False, "allocate_outputs": False}
+    folders = [compiled(tmp_path, name, model, **own) for name, (_, _, model) in models.items()]
+    for network, (_, cases, _) in zip(native.build(folders, tmp_path, sanitize=True), models.values(), strict=True):
+        network.run([[value for case in cases for value in case.vectors[v]] for v in range(VECTORS)])
+
+
 def test_every_operator_is_compared() -> None:
     kinds = {name.split()[0] for name in OPERATORS}
     assert kinds == set(registry())

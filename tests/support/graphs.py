@@ -13,10 +13,22 @@ def names(nodes: Any) -> list[str]:
 
 
 def actions(node: Any) -> list[Any]:
-    """The single actions that make a node (a list action taken apart)."""
+    """The single actions that make a node: lists taken apart, variables that hold an action looked up."""
+    executor = node.get_executor()
     found = []
-    for action in node.get_executor().get_action_list():
-        found.extend(action.list if isinstance(action, SCons.Action.ListAction) else [action])
+
+    def take(action: Any) -> None:
+        if isinstance(action, SCons.Action.ListAction):
+            for part in action.list:
+                take(part)
+        elif isinstance(action, SCons.Action.CommandGeneratorAction):
+            targets, sources = executor.get_all_targets(), executor.get_all_sources()
+            take(action._generate(targets, sources, executor.get_build_env(), 1, executor))
+        else:
+            found.append(action)
+
+    for action in executor.get_action_list():
+        take(action)
     return found
 
 
@@ -26,10 +38,9 @@ def commands(node: Any) -> list[list[str]]:
     env = executor.get_build_env()
     found = []
     for action in actions(node):
-        if isinstance(action, SCons.Action.FunctionAction):
-            continue
-        lines, _, _ = action.process(executor.get_all_targets(), executor.get_all_sources(), env, executor)
-        found.extend([list(map(str, line)) for line in lines])
+        if isinstance(action, SCons.Action.CommandAction):
+            lines, _, _ = action.process(executor.get_all_targets(), executor.get_all_sources(), env, executor)
+            found.extend([list(map(str, line)) for line in lines])
     return found
 
 

@@ -22,6 +22,7 @@ from neuralart.network.facts import Network, Port
 RUNTIME = Path(__file__).parents[2] / "firmware" / "runtime"
 RUNNER = Path(__file__).with_name("native_runner.c")
 FLAGS = ("-std=gnu11", "-fPIE", "-ffp-contract=off", "-fno-fast-math", "-Wall", "-Wextra", "-Werror")
+SANITIZER = ("-fsanitize=undefined", "-fno-sanitize-recover=undefined")
 PAGE = 0x10000
 # What was in memory before the network ran: nobody may rely on zeros.
 GARBAGE = 0xA5
@@ -122,12 +123,13 @@ class NativeNetwork:
         return results
 
 
-def build(folders: Sequence[Path], work: Path) -> list[NativeNetwork]:
+def build(folders: Sequence[Path], work: Path, *, sanitize: bool = False) -> list[NativeNetwork]:
     """Build compiled networks into one program.
 
     Args:
         folders: Output folders of the reference compiler; the C names of the networks differ.
         work: A folder for objects.
+        sanitize: Undefined behaviour in runtime or kernels ends the run.
 
     Returns:
         The networks in the order given.
@@ -139,7 +141,8 @@ def build(folders: Sequence[Path], work: Path) -> list[NativeNetwork]:
     # One process for all of them: starting the compiler costs more than a network.c.
     _cc(work, "-O0", "-I.", "-c", str(RUNNER), *map(str, sources))
     objects = [f"{source.stem}.o" for source in (RUNNER, *sources)]
-    _cc(work, "-pie", "-o", "native_runner", *objects, *map(str, _runtime_objects(work)))
+    extra = SANITIZER if sanitize else ()
+    _cc(work, *extra, "-pie", "-o", "native_runner", *objects, *map(str, _runtime_objects(work, extra)))
     program = (work / "native_runner").resolve()
     return [NativeNetwork(network, folder, program) for network, folder in zip(networks, folders, strict=True)]
 
@@ -157,18 +160,18 @@ def _table(names: Sequence[str]) -> str:
     return f"{declared}static const entry_t networks[] = {{\n{rows}  {{NULL, NULL}},\n}};\n"
 
 
-_runtime_made: list[Path] = []
+_runtime_made: dict[tuple[str, ...], list[Path]] = {}
 
 
-def _runtime_objects(work: Path) -> list[Path]:
-    """Runtime and kernels, optimised as in the firmware, once per process."""
-    if not _runtime_made:
+def _runtime_objects(work: Path, extra: tuple[str, ...]) -> list[Path]:
+    """Runtime and kernels, optimised as in the firmware, once per process and flags."""
+    if extra not in _runtime_made:
         folder = work / "runtime"
         folder.mkdir()
         sources = [RUNTIME / "ll_aton_runtime.c", *sorted((RUNTIME / "kernels").glob("*.c"))]
-        _cc(folder, "-O2", "-c", *map(str, sources))
-        _runtime_made.extend((folder / f"{source.stem}.o").resolve() for source in sources)
-    return _runtime_made
+        _cc(folder, *extra, "-O2", "-c", *map(str, sources))
+        _runtime_made[extra] = [(folder / f"{source.stem}.o").resolve() for source in sources]
+    return _runtime_made[extra]
 
 
 def _cc(folder: Path, *arguments: str) -> None:

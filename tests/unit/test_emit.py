@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import shutil
 import subprocess
 import zlib
 from dataclasses import replace
@@ -107,7 +108,7 @@ def test_pool_comments():
 
 def test_a_pool_name_cannot_end_its_comment():
     pools = replace(ROOMY, pools=tuple(replace(pool, name="ec */ pool") for pool in ROOMY.pools))
-    assert [match.group(3) for match in POOL.finditer(text(compiled(pools), "small.c"))] == ["ec_/_pool"] * 3
+    assert [match.group(3) for match in POOL.finditer(text(compiled(pools), "small.c"))] == ["ec__/_pool"] * 3
 
 
 def test_epochs():
@@ -130,34 +131,16 @@ def rows(code: str, title: str) -> list[dict[str, str]]:
     body = code[code.index(f"LL_ATON_{title}_Buffers_Info_small") :]
     body = body[: body.index("\n}\n")]
     return [
-        dict(re.findall(r"\.(\w+) = (.*?),?\n", row)) for row in re.findall(r"\n    \{\n(.*?)\n    \},", body, re.S)
+        dict(re.findall(r"\.(\w+) = (.*?),?\n", f"{row}\n"))
+        for row in re.findall(r"\n    \{\n(.*?)\n    \},", body, re.S)
     ]
 
 
-FIELDS = [
-    "name",
-    "addr_base",
-    "offset_start",
-    "offset_end",
-    "offset_limit",
-    "is_user_allocated",
-    "is_param",
-    "epoch",
-    "batch",
-    "mem_shape",
-    "mem_ndims",
-    "chpos",
-    "Qm",
-    "Qn",
-    "Qunsigned",
-    "type",
-    "nbits",
-    "ndims",
-    "shape",
-    "per_channel",
-    "scale",
-    "offset",
-]
+FIELDS = (
+    *("name", "addr_base", "offset_start", "offset_end", "offset_limit", "is_user_allocated", "is_param", "epoch"),
+    *("batch", "mem_shape", "mem_ndims", "chpos", "Qm", "Qn", "Qunsigned", "type", "nbits", "ndims", "shape"),
+    *("per_channel", "scale", "offset"),
+)
 
 
 def test_buffer_tables():
@@ -174,8 +157,8 @@ def test_buffer_tables():
         "NULL",
     ]
     assert [row.get("is_param") for row in table] == ["0", *["1"] * 6, None]
-    assert list(table[0]) == FIELDS
-    assert list(table[2]) == FIELDS[:-3]
+    assert tuple(table[0]) == FIELDS
+    assert tuple(table[2]) == FIELDS[:-3]
     image, weights = table[0], table[1]
     assert (image["type"], image["chpos"], image["Qm"], image["Qunsigned"]) == ("DataType_INT8", "CHPos_Last", "7", "0")
     assert (image["shape"], image["mem_shape"]) == ("buff_info__shape_1_1_4_4", "buff_info__mem_shape_L_1_4_4_1")
@@ -311,13 +294,13 @@ def test_report():
     assert re.search(r"^1 +flat \(RESHAPE\) +\[b:1,c:8\] +conv$", body, re.M)
     assert re.search(r"^2 +scores \(FULLY_CONNECTED\) +\[b:1,c:3\] +24/24 +24 +flat$", body, re.M)
     assert "model: macc=96 weights=50 activations=-- io=--" in lines
-    pool = re.search(
-        r"^\txSPI2_name +\[0x70380000 - 0x70480000\]: +120  B / +1\.000 MB  \(  0\.01 % used\) -- weights: +120  B \( +0\.01 % "
-        r"used\)  activations: +0  B \( +0\.00 % used\)$",
-        body,
-        re.M,
+    line = next(line for line in lines if line.startswith("\txSPI2_name"))
+    used = r"\( +0\.\d\d % used\)"
+    assert re.fullmatch(
+        rf"\txSPI2_name +\[0x70380000 - 0x70480000\]: +120  B / +1\.000 MB  {used} -- weights: +120  B {used}"
+        rf"  activations: +0  B {used}",
+        line,
     )
-    assert pool
     assert re.search(r"^\txSPI2_name +\[0x70380000 - 0x70480000\]: 0x70380000-0x70380078$", body, re.M)
     assert re.search(r"^Total number of epochs +2$", body, re.M)
     assert re.search(r"^>> pure software \(SW\) epochs +2$", body, re.M)
@@ -360,7 +343,7 @@ def test_an_undeclared_initialiser_prints_the_line_to_add():
 
 
 def test_an_initialiser_of_no_pool():
-    with pytest.raises(NeuralArtError, match="no enabled pool 'xSPI1'.*did you mean 'xSPI2'"):
+    with pytest.raises(NeuralArtError, match=r"no enabled pool 'xSPI1'.*did you mean 'xSPI2'"):
         compiled(initializers=("xSPI1",))
 
 
@@ -412,7 +395,14 @@ def gcc(kind: str) -> list[str]:
     import os
 
     found = toolchain.find(ToolchainConfig(), os.environ)
-    return [str(found.gcc), "-mcpu=cortex-m33", "-mthumb", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", *found.libc_flags]
+    return [
+        f"{found.folder}/{found.prefix}gcc",
+        "-mcpu=cortex-m33",
+        "-mthumb",
+        "-mfpu=fpv5-sp-d16",
+        "-mfloat-abi=hard",
+        *found.libc_flags,
+    ]
 
 
 def write(folder: Path, result) -> None:
@@ -426,7 +416,6 @@ NETWORKS = {
     "user buffers": {"allocate_inputs": False, "allocate_outputs": False},
     "no options": {"profile_options": ()},
     "no call": {"network": (small_network()[0], chain(8))},
-    "scratch": {"network": (small_network()[0], chain(64, 64, 64))},
 }
 
 
@@ -467,7 +456,7 @@ int main(void) {
   assert(row->is_user_allocated && LL_Buffer_len(row) == 64 && strcmp(row->name, "t0") == 0);
   row = LL_ATON_Output_Buffers_Info_other();
   assert(!row->is_user_allocated && LL_Buffer_addr_start(row) == (unsigned char *)(uintptr_t)ADDRESS);
-  assert(LL_ATON_Internal_Buffers_Info_mine() == NULL);
+  assert(LL_ATON_Internal_Buffers_Info_other() == NULL && NN_Instance_other.network != NULL);
   for (int k = 0; k < 64; k++) in[k] = (unsigned char)(k * 7);
   LL_ATON_RT_RuntimeInit();
   assert(LL_ATON_RT_Init_Network(&NN_Instance_mine));
@@ -492,18 +481,26 @@ def test_two_networks_in_one_program_run(tmp_path):
     define = f"-DADDRESS={other.network.outputs[0].address}UL"
     command = ["cc", *WARNINGS, define, *map(str, sources), "-o", "program"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert done.returncode == 0, done.stderr
     assert subprocess.run([tmp_path / "program"]).returncode == 0
 
 
 @pytest.mark.hostcc
 def test_another_runtime_is_refused_by_the_guard(tmp_path):
     write(tmp_path, compiled())
-    header = (INCLUDE / "ll_aton_version.h").read_text().replace("VERSION_DEV 0", "VERSION_DEV 1")
-    (tmp_path / "ll_aton_version.h").write_text(header)
-    done = subprocess.run(["cc", "-I.", *WARNINGS, "-c", "small.c"], cwd=tmp_path, capture_output=True, text=True)
+    shutil.copytree(INCLUDE, tmp_path / "include")
+    version = tmp_path / "include" / "ll_aton_version.h"
+    version.write_text(version.read_text().replace("VERSION_DEV 0", "VERSION_DEV 1"))
+    done = subprocess.run(["cc", "-Iinclude", "-c", "small.c"], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode != 0
     assert "Possible mismatch in ll_aton library used" in done.stderr
+
+
+def test_working_memory_stands_before_the_parameters():
+    code = text(compiled(network=(small_network()[0], chain(64, 64, scratch={0: 100}))), "small.c")
+    call = code[code.index("  na_copy_8(") :]
+    words = [line.strip().split(" ")[0] for line in call[: call.index(";")].splitlines()[1:]]
+    assert words == ["(const", "(uint8_t", "(void", "&parameters)"]
 
 
 # ---- C text

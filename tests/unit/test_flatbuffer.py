@@ -71,7 +71,7 @@ def test_absent_fields_have_their_default(slot: int) -> None:
 
 
 def table_bytes(fields: list[int], body: bytes, *, size: int | None = None, length: int | None = None) -> bytes:
-    """root offset, vtable at 4, table behind it; ``fields`` are vtable entries, ``body`` follows the table's soffset."""
+    """A root offset, a vtable of ``fields``, and its table: the way back to the vtable and ``body``."""
     vtable = struct.pack(
         f"<HH{len(fields)}H",
         4 + 2 * len(fields) if length is None else length,

@@ -499,6 +499,16 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "(both must be equal)",
     ),
     (
+        "pool of everything",
+        one("MAX_POOL_2D", options={"filter_height": 4096, "filter_width": 4096}, x=IMAGE, y=IMAGE),
+        "(MAX_POOL_2D): a window of 4096 x 4096 is not supported (at most 8388608 elements)",
+    ),
+    (
+        "pool of nothing",
+        one("MAX_POOL_2D", options={"filter_height": 0}, x=IMAGE, y=IMAGE),
+        "(MAX_POOL_2D): a window of 0 taps with dilation 1 is not supported",
+    ),
+    (
         "rows",
         one("FULLY_CONNECTED", x=((5,),), w=((2, 3), "int8", 0.5, 0, bytes(6)), y=((1, 2),)),
         "(FULLY_CONNECTED): 'x' int8[5] is no whole number of rows of 3 for 'w' int8[2, 3]",

@@ -5,8 +5,8 @@
 
 enum { BLOCK = 4 }; /* output channels that share the loads of one input value */
 
-/* Adds the products of a run of input values to the accumulators of `outputs` channels. Accumulators wrap as 32-bit numbers,
- * hence unsigned; a single product always fits. */
+/* Adds the products of a run of input values to the accumulators of `outputs` channels. Accumulators wrap as 32-bit
+ * numbers, hence unsigned; a single product always fits. */
 static void accumulate(uint32_t *accumulator, int32_t outputs, const int8_t *input, const int8_t *filter,
                        int32_t filter_size, int32_t run, int32_t offset) {
   if (outputs == BLOCK) {

@@ -1,5 +1,5 @@
-/* FULLY_CONNECTED. The profile requantises in float64, unlike every other operator: accumulator * scale, to nearest, halves
- * away from zero. IEEE arithmetic gives the same bits in hardware and in libgcc. */
+/* FULLY_CONNECTED. The profile requantises in float64, unlike every other operator: accumulator * scale, to nearest,
+ * halves away from zero. IEEE arithmetic gives the same bits in hardware and in libgcc. */
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
 

@@ -2,8 +2,8 @@
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
 
-/* The float32 quotient to the nearest integer, halves away from zero. It saturates beyond every 8-bit value; not-a-number
- * becomes the lowest. */
+/* The float32 quotient to the nearest integer, halves away from zero. It saturates beyond every 8-bit value; not-a-
+ * number becomes the lowest. */
 static int32_t round_quotient(float value, float scale) {
   const float limit = 65536.0f;
   const float quotient = value / scale;

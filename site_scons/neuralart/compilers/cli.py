@@ -29,14 +29,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     for option in GENERATE:
         shown = option.why if option.effect == HONOURED else argparse.SUPPRESS
         names = option.names
-        if option.takes == FLAG:
+        if option.effect == REFUSED:
+            # Whatever follows, the answer is the reason.
+            parser.add_argument(*names, dest=_key(option), nargs="?", const="", help=shown)
+        elif option.takes == FLAG:
             parser.add_argument(*names, dest=_key(option), action="store_true", default=None, help=shown)
         elif option.takes == MAYBE:
             meta = option.metavar or "VALUE"
             parser.add_argument(*names, dest=_key(option), nargs="?", const="", help=shown, metavar=meta)
-        elif option.effect == REFUSED:
-            # Whatever follows, the answer is the reason.
-            parser.add_argument(*names, dest=_key(option), nargs="?", const="", help=shown)
         else:
             meta = option.metavar or "{" + ",".join(option.choices) + "}"
             parser.add_argument(*names, dest=_key(option), help=shown, metavar=meta)
@@ -79,7 +79,7 @@ def _profile(args: argparse.Namespace) -> Profile | None:
     path = Path(named.file)
     if not named.file:
         path = board_data_dir() / "profiles" / f"{usable(args.target).board}.json"
-    return profile.read(path, named.name, named.file or path.name, need_pools=args.mpool is None)
+    return profile.read(path, named.name, named.file or str(path), need_pools=args.mpool is None)
 
 
 def _initializers(text: str | None) -> tuple[str, ...] | None:
@@ -172,7 +172,7 @@ def summary(result: CompileResult, folder: str, verbosity: int) -> str:
     if verbosity > 1:
         lines += [f"  without effect: {note}" for note in result.notes]
     elif result.notes:
-        lines.append(f"  {len(result.notes)} options have no effect here (--verbosity 2 or the report lists them)")
+        lines.append(f"  options without effect here: {len(result.notes)} (--verbosity 2 or the report lists them)")
     if verbosity > 2:
         for block in result.plan.blocks:
             kind, number = block.key

@@ -172,7 +172,7 @@ def _quantization(table: Table, dtype: str, shape: tuple[int, ...]) -> Quantizat
         described.fail(f"the quantization of {table.what}: {what}", hint)
 
     if described.integer(4, "details_type", "uint8"):
-        fail("is not affine with one axis", "convert the model with per-tensor or per-channel quantization")
+        fail("not one scale per tensor or per slice", "convert the model with per-tensor or per-channel quantization")
     scales = described.reals(2, "scale")
     zero_points = described.integers(3, "zero_point", "int64")
     if not scales:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from posixpath import normpath
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
@@ -115,7 +116,7 @@ def _pool_path(node: Node, path: Path, file: str, profile: str) -> tuple[Path, s
     found = path.parent / written
     # A file that was found by an absolute name is shown with it, one beside the profile by the profile's own path.
     absolute = Path(written).is_absolute() or PureWindowsPath(written).is_absolute()
-    shown = written if absolute else PurePosixPath(PurePosixPath(file.replace("\\", "/")).parent, written).as_posix()
+    shown = written if absolute else normpath(PurePosixPath(PurePosixPath(file.replace("\\", "/")).parent, written))
     if not written or not found.is_file():
         hint = "the path is relative to the profile file"
         if "\\" in written:

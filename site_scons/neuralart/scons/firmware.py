@@ -71,14 +71,12 @@ def _toolchain_env(registry: Registry, found: Toolchain) -> Any:
             CC=f"{found.prefix}gcc",
             LINK=f"{found.prefix}gcc",
             OBJSUFFIX=".o",
-            CPPDEFINES=[],
-            CPPPATH=[],
-            CPPFLAGS=[],
-            CFLAGS=[],
+            CCCOMSTR="" if env["NEURALART_VERBOSE"] else "CC       $TARGET",
+            LINKCOMSTR="" if env["NEURALART_VERBOSE"] else "LINK     $TARGET",
         )
-        env.Replace(CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
-        if not env["NEURALART_VERBOSE"]:
-            env.Replace(CCCOMSTR="CC       $TARGET", LINKCOMSTR="LINK     $TARGET")
+        # The consumer's flags are for the consumer's programs.
+        env.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
+        env.Replace(OBJPREFIX="", PROGPREFIX="", RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
         return env
 
     return registry.once("toolchain", f"{found.folder}|{found.prefix}", make)

@@ -113,8 +113,7 @@ class Project:
         """Paths in the file are relative to it, not to the SConstruct that reads it."""
 
         def path(text: str) -> str:
-            # SCons expands "$" in names: a file's own "$" is written "$$".
-            return ("#" + named(self._env, self._folder / text)).replace("$", "$$") if text else ""
+            return "#" + named(self._env, self._folder / text) if text else ""
 
         def profile(text: str) -> str:
             selector, at, file = text.rpartition("@")

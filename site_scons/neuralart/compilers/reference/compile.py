@@ -241,13 +241,13 @@ def compile_network(request: CompileRequest, progress: Callable[[str], None] = l
         NeuralArtError: The input is wrong, not supported or too large; said in one line.
     """
     from neuralart.compilers.reference.lower import lower
-    from neuralart.model import tflite
+    from neuralart.model.tflite import read
 
     check_name(request.name)
     usable(request.target)
     pools = mpool.read(request.mpool, request.mpool_display)
     progress("reading the model")
-    model = tflite.read(request.model, request.model_display or str(request.model))
+    model = read(request.model, request.model_display or str(request.model))
     progress("lowering")
     program = lower(model, request.border)
     progress("placing and writing code")

@@ -55,6 +55,16 @@ def _covered(ranges: Sequence[tuple[int, int]], low: int, high: int) -> int:
 def images(
     items: Sequence[Constant], addresses: Mapping[tuple[str, int], int], pools: Sequence[MemoryPool]
 ) -> dict[str, bytes]:
+    """Initialiser of each pool that holds constants: from its base to the last byte of a constant, gaps zero.
+
+    Args:
+        items: The constants.
+        addresses: Address by key.
+        pools: The pools.
+
+    Raises:
+        NeuralArtError: The pool's format is one that is not written.
+    """
     result = {}
     for pool in pools:
         inside = [(addresses[item.key], item) for item in items if item.data]
@@ -86,6 +96,15 @@ def pool_plans(
     ranges: Sequence[tuple[int, int]],
     constant_ranges: Sequence[tuple[int, int]],
 ) -> tuple[PoolPlan, ...]:
+    """Every pool in the order of preference, then the virtual ones that something lies across.
+
+    Args:
+        pools: The pools.
+        arenas: Writable arenas, preferred first.
+        raws: Initialisers.
+        ranges: Addresses [start, end) of the activations.
+        constant_ranges: Likewise of the constants.
+    """
     ordered = [pool for arena in arenas for pool in arena.pools]
     ordered += [pool for pool in pools if pool not in ordered]
 

@@ -10,6 +10,8 @@ POOL_LIMITS = (
     "int8, equal quantisation of input and output; SAME and VALID padding, strides; fused RELU, RELU6, RELU_N1_TO_1"
 )
 
+_LARGEST_WINDOW = 1 << 23  # the sum of so many 8-bit values fits 32 bits
+
 
 def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
     """Emit a pooling operator.
@@ -23,6 +25,8 @@ def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
     target = ctx.operand(op, ctx.output(op))
     taps = (int(op.options.get("filter_height", 0)), int(op.options.get("filter_width", 0)))
     geometry = window(ctx, op, source.tensor, taps)
+    if taps[0] * taps[1] > _LARGEST_WINDOW:
+        ctx.refuse(op, f"a window of {taps[0]} x {taps[1]} is not supported", f"at most {_LARGEST_WINDOW} elements")
     ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, source.shape[3]))
     ctx.same_quantization(op, source, target)
     low, high = ctx.activation_range(op, ctx.activation(op), target)

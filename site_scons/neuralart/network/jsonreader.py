@@ -1,0 +1,293 @@
+"""The parser behind :mod:`~neuralart.network.jsonpos`: one method per rule of the grammar."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from neuralart.errors import NeuralArtError
+
+MAX_DEPTH = 64
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_WORD = re.compile(r"[A-Za-z0-9_.+-]+")
+_ESCAPES = {'"': '"', "\\": "\\", "/": "/", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
+_LITERALS: dict[str, bool | None] = {"true": True, "false": False, "null": None}
+QUOTES = {"'": "a single quote", "\u2018": "a typographic quote", "\u2019": "a typographic quote"}
+QUOTES |= {"\u201c": "a typographic quote", "\u201d": "a typographic quote"}
+_LONGEST_NUMBER = 40
+
+
+@dataclass(frozen=True)
+class Node:
+    """A value and its place.
+
+    Attributes:
+        value: ``dict[str, Node]``, ``list[Node]``, ``str``, ``int``, ``float``, ``bool`` or ``None``.
+        file: Name of the file as shown to the user.
+        line: From 1.
+        column: From 1, in characters.
+    """
+
+    value: Any
+    file: str
+    line: int
+    column: int
+
+    @property
+    def where(self) -> str:
+        """``file:line:column``."""
+        return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def kind(self) -> str:
+        """What it is, in words."""
+        for types, name in (
+            (dict, "an object"),
+            (list, "a list"),
+            (str, "a text"),
+            (bool, "true or false"),
+            ((int, float), "a number"),
+        ):
+            if isinstance(self.value, types):
+                return name
+        return "null"
+
+
+class Reader:
+    """Reads one text.
+
+    Args:
+        text: The text.
+        file: Its name for messages.
+        relaxed: Comments and continued texts are allowed.
+    """
+
+    def __init__(self, text: str, file: str, *, relaxed: bool) -> None:
+        self.text = text
+        self.file = file
+        self.relaxed = relaxed
+        self.at = 0
+        self.starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", text))]
+
+    def place(self, at: int) -> tuple[int, int]:
+        line = bisect_right(self.starts, at)
+        return line, at - self.starts[line - 1] + 1
+
+    def fail(self, what: str, hint: str = "", at: int | None = None) -> NoReturn:
+        line, column = self.place(self.at if at is None else at)
+        raise NeuralArtError(what, where=f"{self.file}:{line}:{column}", hint=hint)
+
+    def node(self, value: Any, at: int) -> Node:
+        line, column = self.place(at)
+        return Node(value, self.file, line, column)
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def blanks(self) -> None:
+        while True:
+            while self.peek() in (" ", "\t", "\n", "\r"):
+                self.at += 1
+            two = self.text[self.at : self.at + 2]
+            if two == "//" and self.relaxed:
+                while self.peek() not in ("", "\n", "\r"):
+                    self.at += 1
+                continue
+            if two in ("//", "/*"):
+                self.fail(
+                    "a comment is not allowed here",
+                    "only // to the end of the line is" if self.relaxed else "this format has no comments: remove it",
+                )
+            if two[:1] == "#":
+                self.fail("'#' starts no comment in JSON", "remove it")
+            return
+
+    def found(self) -> str:
+        """What stands here, for messages."""
+        char = self.peek()
+        if not char:
+            return "the end of the file"
+        if char in "\r\n":
+            return "the end of the line"
+        word = _WORD.match(self.text, self.at)
+        return f"'{word.group()[:24] if word else char}'"
+
+    def document(self) -> Node:
+        self.blanks()
+        if not self.peek():
+            self.fail("the file is empty")
+        node = self.value(0)
+        self.blanks()
+        if self.peek():
+            self.fail(f"{self.found()} after the end of the document", "one bracket too many, or one closed too early?")
+        return node
+
+    def value(self, depth: int) -> Node:
+        if depth > MAX_DEPTH:
+            self.fail(f"nested deeper than {MAX_DEPTH} levels")
+        start, char = self.at, self.peek()
+        if char == "{":
+            return self.object(depth)
+        if char == "[":
+            return self.array(depth)
+        if char == '"':
+            return self.node(self.string(), start)
+        if char in QUOTES and char:
+            self.fail(f"{QUOTES[char]} where a value should start", 'texts stand in "double quotes"')
+        number = _NUMBER.match(self.text, self.at)
+        word = _WORD.match(self.text, self.at)
+        if word and word.group() in _LITERALS:
+            self.at = word.end()
+            return self.node(_LITERALS[word.group()], start)
+        if number and word and number.group() == word.group():
+            self.at = number.end()
+            return self.node(self.number(number), start)
+        if word:
+            self.wrong_word(word.group())
+        self.fail(f"a value is missing: found {self.found()}")
+
+    def wrong_word(self, word: str) -> NoReturn:
+        if word[0].isdigit() or word[0] in "+-.":
+            hint = "leave out leading zeros and '+'"
+            if word.lower().startswith("0x"):
+                hint = f'JSON has no hexadecimal numbers: write it as a text, "{word}"'
+            self.fail(f"'{word[:40]}' is not a JSON number", hint)
+        low = word.lower()
+        hint = f"write {low}" if low in _LITERALS else f'is a quote missing? "{word[:24]}"'
+        self.fail(f"'{word[:40]}' is not a JSON value", hint)
+
+    def number(self, match: re.Match[str]) -> int | float:
+        text = match.group()
+        if len(text) > _LONGEST_NUMBER:
+            self.fail(f"a number of {len(text)} characters", at=match.start())
+        if not match.group(1) and not match.group(2):
+            return int(text)
+        value = float(text)
+        if value in (float("inf"), float("-inf")):
+            self.fail(f"{text} is too large", at=match.start())
+        return value
+
+    def string(self) -> str:
+        start = self.at
+        self.at += 1
+        parts: list[str] = []
+        while True:
+            char = self.peek()
+            self.at += 1
+            if char == '"':
+                return "".join(parts)
+            if not char or char in "\r\n":
+                self.fail("this text is not closed on its line", "a closing quote is missing", at=start)
+            if char == "\\":
+                parts.append(self.escape())
+            elif char < " " and not (self.relaxed and char == "\t"):
+                self.fail(f"control character 0x{ord(char):02x} in a text", "write it as \\u escape", at=self.at - 1)
+            else:
+                parts.append(char)
+
+    def escape(self) -> str:
+        char = self.peek()
+        start = self.at - 1
+        self.at += 1
+        if char in _ESCAPES and char:
+            return _ESCAPES[char]
+        if char == "u":
+            return self.unicode(start)
+        if char and char in "\r\n":
+            if not self.relaxed:
+                self.fail("a text cannot be continued on the next line in this format", at=start)
+            if char == "\r" and self.peek() == "\n":
+                self.at += 1
+            return ""
+        self.fail(f"unknown escape '\\{char}'", "a backslash itself is written \\\\; in paths use /", at=start)
+
+    def unicode(self, start: int) -> str:
+        def unit() -> int:
+            digits = self.text[self.at : self.at + 4]
+            if not re.fullmatch(r"[0-9a-fA-F]{4}", digits):
+                self.fail("\\u needs four hexadecimal digits", at=start)
+            self.at += 4
+            return int(digits, 16)
+
+        code = unit()
+        if 0xD800 <= code < 0xDC00 and self.text[self.at : self.at + 2] == "\\u":
+            self.at += 2
+            low = unit()
+            if 0xDC00 <= low < 0xE000:
+                return chr(0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00))
+            self.fail("half of a \\u surrogate pair", at=start)
+        if 0xD800 <= code < 0xE000:
+            self.fail("half of a \\u surrogate pair", at=start)
+        return chr(code)
+
+    def array(self, depth: int) -> Node:
+        start = self.at
+        self.at += 1
+        items: list[Node] = []
+        self.blanks()
+        if self.peek() == "]":
+            self.at += 1
+            return self.node(items, start)
+        while True:
+            items.append(self.value(depth + 1))
+            if not self.more("]", start):
+                return self.node(items, start)
+
+    def object(self, depth: int) -> Node:
+        start = self.at
+        self.at += 1
+        members: dict[str, Node] = {}
+        places: dict[str, int] = {}
+        self.blanks()
+        if self.peek() == "}":
+            self.at += 1
+            return self.node(members, start)
+        while True:
+            at = self.at
+            key = self.key()
+            if key in members:
+                line, column = self.place(places[key])
+                self.fail(f"the key '{key}' stands here a second time", f"first at {line}:{column}: keep one", at=at)
+            places[key] = at
+            self.blanks()
+            if self.peek() != ":":
+                self.fail(f"':' is missing after the key '{key}': found {self.found()}", "is a quote missing before?")
+            self.at += 1
+            self.blanks()
+            members[key] = self.value(depth + 1)
+            if not self.more("}", start):
+                return self.node(members, start)
+
+    def key(self) -> str:
+        char = self.peek()
+        if char == '"':
+            return self.string()
+        if char in QUOTES and char:
+            self.fail(f"{QUOTES[char]} where a key should start", 'keys stand in "double quotes"')
+        self.fail(f"a key in double quotes is missing: found {self.found()}", "is a quote missing?")
+
+    def more(self, close: str, start: int) -> bool:
+        """After a value: another one, or the end of its list or object."""
+        self.blanks()
+        char, comma = self.peek(), self.at
+        if char == close:
+            self.at += 1
+            return False
+        if char == ",":
+            self.at += 1
+            self.blanks()
+            if self.peek() == close:
+                self.fail(f"a comma before '{close}'", "remove the trailing comma", at=comma)
+            if self.peek() == ",":
+                self.fail("two commas", "remove one")
+            return True
+        line, column = self.place(start)
+        opener = "[" if close == "]" else "{"
+        if not char:
+            self.fail(f"the file ends, but '{opener}' of {line}:{column} is not closed", "is it complete?")
+        hint = "is a comma missing before it, or a quote?"
+        if char in "]}":
+            hint = f"'{opener}' of {line}:{column} is closed by another kind of bracket"
+        self.fail(f"',' or '{close}' is missing: found {self.found()}", hint)

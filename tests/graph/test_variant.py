@@ -1,0 +1,395 @@
+"""``env.MemoryInitializers`` and ``env.NeuralArtVariant``: images, addresses, firmware, effects."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import SCons.Action
+import SCons.Errors
+import SCons.Script
+import SCons.Subst
+
+from neuralart.boards.types import Board
+from neuralart.config.types import Location, NetworkConfig, ToolchainConfig, VariantConfig
+from neuralart.resources import board_data_dir
+from neuralart.scons import effects
+from neuralart.scons.registry import Registry, identity
+from neuralart.toolchain import Toolchain
+from support import graphs
+
+BOARD = "stm32n6570-dk"
+MODEL = "models/digits.tflite"
+POOLS = board_data_dir() / "pools"
+
+
+def variant(name: str = "digits-n6", **changes: Any) -> VariantConfig:
+    fields: dict[str, Any] = {
+        "name": name,
+        "title": "Digits",
+        "board": BOARD,
+        "machine": "",
+        "networks": (NetworkConfig("digits", MODEL, vectors="models"),),
+        "where": Location("variants.yaml", 9),
+        **changes,
+    }
+    return VariantConfig(**fields)
+
+
+def _net(env: Any, name: str = "digits", board: str = BOARD, **options: Any) -> Any:
+    return env.Network(name, model=MODEL, board=board, **options)
+
+
+# ---- MemoryInitializers
+
+
+def test_images_and_their_addresses(env: Any) -> None:
+    net = _net(env)
+    ini = env.MemoryInitializers(net)
+    (image,) = ini.images
+    folder = f"build/initializers/{Path(net.folder).name}"
+    assert (image.network, image.pool, image.address) == ("digits", "xSPI2", 0x7038_0000)
+    assert graphs.names(ini.files) == [f"{folder}/digits.xSPI2.bin", f"{folder}/digits.xSPI2.hex"]
+    assert graphs.names(image.binary.sources) == graphs.names([net.initializers["xSPI2"]])
+    assert graphs.names(ini.sources) == [f"{folder}/npu_memory_init.c"]
+    assert str(ini.header) == f"{folder}/npu_memory_init.h"
+    assert graphs.names(ini.include_dirs) == [folder]
+    assert graphs.names(ini.sources[0].sources) == [str(net.facts)]
+
+
+def test_the_address_counts_for_the_hex_and_not_for_the_binary(make_env: Any, tree: Path) -> None:
+    def contents(address: str) -> tuple[bytes, bytes]:
+        text = (POOLS / f"{BOARD}.mpool").read_text("utf-8").replace("0x70380000", address)
+        (tree / "own.mpool").write_text(text, "utf-8")
+        env = make_env()
+        (image,) = env.MemoryInitializers(_net(env, mpool="own.mpool")).images
+        assert image.address == int(address, 16)
+        return graphs.signature(image.hex), graphs.signature(image.binary)
+
+    before, after = contents("0x70380000"), contents("0x70390000")
+    assert before[0] != after[0]
+    assert before[1] == after[1]
+
+
+def test_initializers_in_ram_are_no_images(env: Any) -> None:
+    ini = env.MemoryInitializers(_net(env, initializers=["AXISRAM5", "xSPI2"]))
+    assert [image.pool for image in ini.images] == ["xSPI2"]
+
+
+def test_several_networks_in_a_folder_of_the_users(env: Any) -> None:
+    ini = env.MemoryInitializers(_net(env, "one"), _net(env, "two"), folder="out/flash")
+    assert [(image.network, str(image.hex)) for image in ini.images] == [
+        ("one", "out/flash/one.xSPI2.hex"),
+        ("two", "out/flash/two.xSPI2.hex"),
+    ]
+    assert len(ini.sources[0].sources) == 2
+
+
+@pytest.mark.parametrize("arguments", [(), ("digits",), ([],)])
+def test_initializers_of_no_network(env: Any, arguments: tuple[Any, ...]) -> None:
+    with pytest.raises(SCons.Errors.UserError, match="MemoryInitializers takes what Network returned"):
+        env.MemoryInitializers(*arguments)
+
+
+def test_initializers_of_networks_for_different_boards(env: Any) -> None:
+    with pytest.raises(SCons.Errors.UserError, match="its networks are for mps3-an547 and stm32n6570-dk"):
+        env.MemoryInitializers(_net(env), _net(env, board="mps3-an547"))
+
+
+# ---- NeuralArtVariant
+
+
+def test_nodes_of_a_variant(env: Any, gcc: Toolchain) -> None:
+    made = env.NeuralArtVariant(variant())
+    assert made.name == "digits-n6"
+    assert graphs.names(made.alias) == ["digits-n6"]
+    assert graphs.names(made.run) == ["run-digits-n6"]
+    assert str(made.firmware.elf) == "build/digits-n6/firmware.elf"
+    assert graphs.names([made.summary, made.index]) == ["build/digits-n6/summary.txt", "build/digits-n6/index.json"]
+    assert str(made.initializers.images[0].hex) == "build/digits-n6/digits.xSPI2.hex"
+    # A command that makes several files makes all of them.
+    needed = {
+        str(target) for node in graphs.built_nodes(made.alias) for target in node.get_executor().get_all_targets()
+    }
+    assert {str(node) for node in made.networks[0].files} <= needed
+    assert {"build/digits-n6/firmware.bin", "build/digits-n6/firmware.hex", "build/digits-n6/firmware.elf"} <= needed
+    assert not [name for name in needed if name.startswith("run-")], "building does not run"
+
+
+def test_everything_goes_below_the_build_folder(make_env: Any, gcc: Toolchain) -> None:
+    made = make_env(NEURALART_BUILD_DIR="out/here").NeuralArtVariant(variant())
+    files = [node for node in graphs.built_nodes(made.alias) if hasattr(node, "get_abspath") and node not in made.alias]
+    assert len(files) > 20
+    values = [node for node in files if not hasattr(node, "srcnode")]
+    assert not [str(node) for node in files if node not in values and not str(node).startswith("out/here/")]
+
+
+def test_two_variants_share_what_they_can(env: Any, gcc: Toolchain) -> None:
+    one = env.NeuralArtVariant(variant("one"))
+    two = env.NeuralArtVariant(variant("two"))
+    other = env.NeuralArtVariant(variant("other", optimization="-Os"))
+    assert one.networks[0] is two.networks[0] is other.networks[0]
+
+    def objects(made: Any) -> set[str]:
+        return {str(node) for node in made.firmware.elf.sources}
+
+    shared = objects(one) & objects(two)
+    assert all(name.startswith("build/one/") for name in objects(one) - shared)
+    assert [name for name in shared if name.endswith("/digits.o")]
+    assert [name for name in shared if name.endswith("runtime/kernels/conv2d.o")]
+    assert not [name for name in objects(one) & objects(other)], "other flags, other objects"
+
+
+def test_order_of_what_runs(env: Any, gcc: Toolchain) -> None:
+    env.NeuralArtVariant(variant("one"))
+    env.NeuralArtVariant(variant("two"))
+    effects.keep_order(env, ["run-two", "one", "run-one", "run-two"])
+    (one,), (two,) = env.Alias("run-one"), env.Alias("run-two")
+    assert one.prerequisites is not None and list(one.prerequisites) == [two]
+    assert not two.prerequisites
+    assert two not in one.children(), "order only: the one does not make the other run again"
+
+
+def test_command_of_a_run(env: Any, gcc: Toolchain, tree: Path) -> None:
+    (run,) = env.NeuralArtVariant(variant()).run
+    argv = graphs.command(run)
+    assert argv[1:] == [
+        "-m",
+        "neuralart",
+        "run",
+        "--board",
+        BOARD,
+        "--machine",
+        "unicorn",
+        "--elf",
+        "build/digits-n6/firmware.elf",
+        "--load",
+        "build/digits-n6/digits.xSPI2.bin@0x70380000",
+        "--network",
+        f"{env.NeuralArtVariant(variant('x')).networks[0].folder}/network.json",
+        "--vectors",
+        "models",
+    ]
+    assert run.always_build
+
+
+def test_run_of_a_board_of_the_users(env: Any, gcc: Toolchain, tree: Path, tmp_path: Path) -> None:
+    (tree / "boards").mkdir()
+    (tree / "boards" / "mine.yaml").write_text(f"schema: 1\nbase: {BOARD}\ntitle: Mine\n", "utf-8")
+    env["NEURALART_BOARD_FILES"] = ["boards/mine.yaml"]
+    shutil.copytree(tree / "models", tmp_path / "vectors elsewhere")
+    net = NetworkConfig("digits", MODEL, vectors=str(tmp_path / "vectors elsewhere"))
+    argv = graphs.command(env.NeuralArtVariant(variant(board="mine", networks=(net,))).run[0])
+    assert argv[argv.index("--board-file") + 1] == "boards/mine.yaml"
+    assert argv[argv.index("--vectors") + 1] == str(tmp_path / "vectors elsewhere")
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"machine": "silicon"}, "run-digits-n6: there is no runner for silicon"),
+        ({"networks": (NetworkConfig("digits", MODEL),)}, "network digits has no 'vectors:'"),
+    ],
+)
+def test_run_that_cannot_be(env: Any, gcc: Toolchain, changes: dict[str, Any], words: str) -> None:
+    """The variant can be built all the same: the refusal comes when somebody wants to run it."""
+    (run,) = env.NeuralArtVariant(variant(**changes)).run
+    (action,) = graphs.actions(run)
+    with pytest.raises(SCons.Errors.BuildError) as caught:
+        action.execfunction([run], [], env)
+    assert words in caught.value.errstr
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"board": "stm32n6750-dk"}, ["variants.yaml:9: no board", "did you mean 'stm32n6570-dk'"]),
+        ({"machine": "qmu"}, ["variants.yaml:9: board stm32n6570-dk has no machine 'qmu'", "unicorn"]),
+        ({"board": "stm32h747i-disco", "machine": ""}, ["stm32h747i-disco"]),
+        (
+            {"networks": (NetworkConfig("digits", "none.tflite", where=Location("v.yaml", 3)),)},
+            ["v.yaml:3: model 'none"],
+        ),
+        ({"networks": ()}, ["no board"]),
+    ],
+)
+def test_refused(env: Any, gcc: Toolchain, changes: dict[str, Any], words: list[str]) -> None:
+    with pytest.raises(SCons.Errors.UserError) as caught:
+        env.NeuralArtVariant(variant(**changes))
+    for word in words:
+        assert word in str(caught.value)
+
+
+def test_no_compiler(env: Any, tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEURALART_TOOLCHAIN", str(tree / "nowhere"))
+    with pytest.raises(SCons.Errors.UserError, match=r"variants.yaml:9: no arm-none-eabi-gcc found"):
+        env.NeuralArtVariant(variant())
+
+
+# ---- the firmware's own environment
+
+POLLUTED: dict[str, Any] = {
+    "CC": "mycc",
+    "LINK": "myld",
+    "OBJCOPY": "mycopy",
+    "CFLAGS": ["-theirs"],
+    "CCFLAGS": ["-theirs"],
+    "CPPFLAGS": ["-theirs"],
+    "CPPDEFINES": {"THEIRS": 1},
+    "CPPPATH": ["theirs"],
+    "LINKFLAGS": ["-theirs"],
+    "LIBS": ["theirs"],
+    "LIBPATH": ["theirs"],
+    "RPATH": ["theirs"],
+    "FRAMEWORKS": ["theirs"],
+    "ASFLAGS": ["-theirs"],
+    "OBJPREFIX": "theirs_",
+    "OBJSUFFIX": ".theirs",
+    "PROGPREFIX": "theirs_",
+    "PROGSUFFIX": ".theirs",
+    "CCCOM": "theirs $SOURCE",
+    "LINKCOM": "theirs $SOURCE",
+    "CCCOMSTR": "theirs",
+    "INCPREFIX": "/theirs ",
+    "CPPDEFPREFIX": "/theirs ",
+}
+
+
+def _signatures(made: Any) -> dict[str, tuple[bytes, list[list[str]]]]:
+    """Of everything that is built for a variant."""
+    return {
+        str(node): (graphs.signature(node), graphs.commands(node))
+        for node in graphs.built_nodes(made.alias)
+        if node not in made.alias
+    }
+
+
+def test_the_consumers_flags_stay_theirs(make_env: Any, gcc: Toolchain) -> None:
+    clean = _signatures(make_env().NeuralArtVariant(variant()))
+    env = make_env(**POLLUTED)
+    polluted = _signatures(env.NeuralArtVariant(variant()))
+    assert sorted(polluted) == sorted(clean)
+    for name in clean:
+        assert polluted[name] == clean[name], name
+    assert len([argv for _, commands in clean.values() for argv in commands if argv[0] == "arm-none-eabi-gcc"]) > 10
+    for name, value in POLLUTED.items():
+        if name != "CPPDEFINES":
+            assert env[name] == value, "ours does not leak into theirs"
+
+
+def test_firmware_commands(env: Any, gcc: Toolchain, tree: Path) -> None:
+    made = env.NeuralArtVariant(variant(defines=("A=1", "B")))
+    found = {str(node): graphs.commands(node) for node in graphs.built_nodes(made.alias)}
+    (compile_main,) = found["build/digits-n6/app/main.o"]
+    assert compile_main[:4] == ["arm-none-eabi-gcc", "-o", "build/digits-n6/app/main.o", "-c"]
+    board_flags = ["-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", "-mthumb"]
+    assert compile_main[4:9] == [*board_flags, "--specs=picolibc.specs"]
+    assert {"-O2", "-ffp-contract=off", "-DA=1", "-DB", f"-ffile-prefix-map={tree}=."} <= set(compile_main)
+    (link,) = found["build/digits-n6/firmware.elf"]
+    assert link[:3] == ["arm-none-eabi-gcc", "-o", "build/digits-n6/firmware.elf"]
+    assert set(board_flags) <= set(link)
+    assert "-Wl,-Map=build/digits-n6/firmware.map" in link
+    (binary,), (hexa,) = found["build/digits-n6/firmware.bin"], found["build/digits-n6/firmware.hex"]
+    for kind, argv in (("binary", binary), ("ihex", hexa)):
+        assert argv == ["arm-none-eabi-objcopy", "-O", kind, "build/digits-n6/firmware.elf", argv[-1]]
+    child = made.firmware.elf.get_executor().get_build_env()["ENV"]
+    assert child["PATH"].split(os.pathsep)[0] == gcc.folder
+
+
+def test_no_command_counts_a_folder_of_this_machine(env: Any, gcc: Toolchain) -> None:
+    """The package lies outside of the tree here, as an installed one does; sources by path are SCons's own."""
+    made = env.NeuralArtVariant(variant())
+    for name, (signature, commands) in _signatures(made).items():
+        if any(argv[0].startswith("arm-") for argv in commands):
+            continue
+        assert b" /" not in signature, name
+    (link,) = [sig for name, (sig, _) in _signatures(made).items() if name.endswith("firmware.elf")]
+    assert b"sections.ld" not in link
+
+
+def test_another_compiler_rebuilds(make_env: Any, gcc: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    from neuralart import toolchain
+
+    def depends(version: str) -> set[str]:
+        monkeypatch.setattr(toolchain, "find", lambda *_, **__: replace(gcc, version=version))
+        made = make_env().NeuralArtVariant(variant())
+        return {node.get_csig() for node in made.firmware.elf.depends if getattr(node, "name", "") == "toolchain"}
+
+    assert depends("12.2.1") == depends("12.2.1")
+    assert depends("12.2.1") != depends("12.3.1")
+    assert len(depends("12.2.1")) == 1
+
+
+def test_toolchain_is_looked_for_as_the_variant_says(env: Any, gcc: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    from neuralart import toolchain
+
+    asked: list[ToolchainConfig] = []
+
+    def find(config: ToolchainConfig, *_: Any, **__: Any) -> Toolchain:
+        asked.append(config)
+        return gcc
+
+    monkeypatch.setattr(toolchain, "find", find)
+    own = ToolchainConfig(prefix="/x/arm-", version="13")
+    env.NeuralArtVariant(variant("one"))
+    env.NeuralArtVariant(variant("two"))
+    env.NeuralArtVariant(variant("three", toolchain=own))
+    assert asked == [ToolchainConfig(), own], "once each"
+
+
+def test_no_variable_of_our_commands_is_undefined(env: Any, gcc: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = env.NeuralArtVariant(variant())
+    monkeypatch.setattr(SCons.Subst, "AllowableExceptions", ())
+    count = 0
+    for node in [*graphs.built_nodes(made.alias), *made.run]:
+        executor = node.get_executor()
+        targets, sources, build_env = executor.get_all_targets(), executor.get_all_sources(), executor.get_build_env()
+        for action in graphs.actions(node):
+            if not isinstance(action, SCons.Action.FunctionAction):
+                assert graphs.commands(node)
+            if action.cmdstr not in (None, SCons.Action._null):
+                assert build_env.subst(action.cmdstr, 0, targets, sources)
+            for name in getattr(action, "varlist", ()):
+                assert name in build_env, name
+            count += 1
+    assert count > 30
+
+
+def test_every_function_says_what_it_reads(env: Any, gcc: Toolchain) -> None:
+    """SCons does not see which variables a Python function reads: each must be in its varlist."""
+    made = env.NeuralArtVariant(variant())
+    seen = set()
+    for node in graphs.built_nodes(made.alias):
+        for action in graphs.actions(node):
+            if isinstance(action, SCons.Action.FunctionAction):
+                function = action.execfunction
+                code = [function.__code__, *(c for c in function.__code__.co_consts if hasattr(c, "co_consts"))]
+                read = {c for part in code for c in part.co_consts if isinstance(c, str) and c.startswith("NEURALART_")}
+                # The registry is no value: what it gives has a dependency of its own.
+                assert read - {"NEURALART_REGISTRY"} == set(action.varlist), function
+                seen.add(function)
+    assert len(seen) >= 5
+
+
+# ---- boards
+
+
+def test_what_depends_on_a_board_does_not_depend_on_where_its_files_are() -> None:
+    from neuralart import boards
+
+    board: Board = boards.load(BOARD)
+    moved = replace(board, where="/x", files=("/x",), mpool="/y", profile="/z")
+    assert identity(moved) == identity(board)
+    assert identity(replace(board, cpu="cortex-m7")) != identity(board)
+    assert str(board_data_dir()) not in identity(board)
+
+
+def test_registry_is_shared_by_clones(env: Any) -> None:
+    clone = env.Clone()
+    assert isinstance(env["NEURALART_REGISTRY"], Registry)
+    assert clone["NEURALART_REGISTRY"] is env["NEURALART_REGISTRY"]
+    assert clone.Clone()["NEURALART_REGISTRY"].board(BOARD) is env["NEURALART_REGISTRY"].board(BOARD)

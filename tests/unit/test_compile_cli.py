@@ -1,0 +1,518 @@
+"""``neuralart compile``: good runs are reproducible, bad input is one line, and nothing is half-written."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from neuralart import cli
+from neuralart.compilers.reference import options
+from neuralart.compilers.reference.fileset import file_names
+from neuralart.compilers.reference.options import GENERATE, HONOURED, NO_EFFECT, PROFILE, REFUSED
+from neuralart.compilers.reference.profile_options import choices
+from neuralart.errors import NeuralArtError
+from neuralart.network.facts import load
+from neuralart.resources import package_parent
+from support.programs import FLASH, N6_LIKE, RAM, pool_text
+from tflite_writer import ModelWriter as Writer
+
+REPO = Path(__file__).resolve().parents[2]
+DIGITS = REPO / "models" / "digits" / "digits.tflite"
+PLAIN = {
+    "net.c",
+    "net.h",
+    "net_c_info.json",
+    "net_generate_report.txt",
+    "network.json",
+    "manifest.json",
+    "provenance.txt",
+}
+
+
+def dense(dtype="int8", kind="FULLY_CONNECTED", shape=(1, 8), signature=None) -> bytes:
+    """A model with one operator."""
+    quantised = {} if dtype == "float32" else {"scale": 0.5}
+    model = Writer()
+    source = model.tensor("in", shape, dtype, signature=signature, **quantised)
+    if kind == "FULLY_CONNECTED":
+        weights = model.tensor("w", (4, 8), dtype, data=[[1] * 8] * 4, **quantised)
+        target = model.tensor("out", (1, 4), dtype, **quantised)
+        model.op(kind, [source, weights, -1], [target])
+    else:
+        target = model.tensor("out", shape, dtype, **quantised)
+        model.op(kind, [source], [target])
+    return model.finish([source], [target])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with a model, pools and profiles."""
+    (tmp_path / "pools").mkdir()
+    (tmp_path / "net.tflite").write_bytes(dense())
+    (tmp_path / "pools" / "n6.mpool").write_text(pool_text(*N6_LIKE))
+    (tmp_path / "na.json").write_text(
+        """{ // our profiles
+        "Profiles": {
+         "default": { "memory_pool": "pools/n6.mpool", "options": "--all-buffers-info -O3" },
+         "lost": { "memory_pool": "pools/none.mpool" },
+         "odd": { "memory_pool": "pools/n6.mpool", "options": "--encrypt-weights" },
+         "typo": { "memory_pool": "pools/n6.mpool", "options": "--all-buffer-info" } } }"""
+    )
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def run(*words: str, capsys=None, code: int = 0) -> tuple[str, str]:
+    base = ["compile", "--target", "stm32n6"] if "--target" not in words else ["compile"]
+    assert cli.main([*base, *words]) == code
+    said = capsys.readouterr() if capsys else None
+    return (said.out, said.err) if said else ("", "")
+
+
+def listing(path: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in path.iterdir()}
+
+
+GOOD = ("-m", "net.tflite", "-n", "net", "--st-neural-art", "default@na.json")
+
+
+def refused(capsys, *words: str, folder: Path | None = None) -> str:
+    """The one line of a refusal; nothing is written."""
+    before = sorted(folder.rglob("*")) if folder else []
+    out, err = run(*words, capsys=capsys, code=1)
+    assert out == ""
+    assert err.startswith("neuralart compile: error: ")
+    assert err.count("\n") == 1
+    assert folder is None or sorted(folder.rglob("*")) == before
+    return err
+
+
+# ---- good runs
+
+
+def test_a_run(folder, capsys):
+    out, err = run(*GOOD, "-o", "out", capsys=capsys)
+    assert set(listing(folder / "out")) == PLAIN | {"net_atonbuf.xSPI2.raw"}
+    assert err == ""
+    assert "network net: 1 epochs, all software on the CPU (0 % NPU)" in out
+    assert "xSPI2        0x70380000  weights" in out
+    assert "options without effect here: 1 (--verbosity 2" in out
+    assert "Without effect here: --optimization 3" in (folder / "out" / "net_generate_report.txt").read_text()
+    assert load(folder / "out" / "network.json").name == "net"
+    lines = (folder / "out" / "provenance.txt").read_text().splitlines()
+    assert lines[0] == "tool: neuralart-reference 0.1.0"
+    assert lines[1] == "model: net.tflite"
+
+
+def test_the_files_are_foretold(folder):
+    run(*GOOD, "-o", "out", "--initializers", "AXISRAM3,xSPI2", "--quiet")
+    assert sorted(listing(folder / "out")) == sorted(file_names("net", "atonbuf", ("AXISRAM3", "xSPI2")))
+    run(*GOOD, "-o", "other", "--no-report", "--quiet")
+    assert sorted(listing(folder / "other")) == sorted(file_names("net", "atonbuf", ("xSPI2",), report=False))
+
+
+def test_quiet_and_talkative(folder, capsys):
+    assert run(*GOOD, "-o", "out", "--quiet", capsys=capsys) == ("", "")
+    assert run(*GOOD, "-o", "out", "-v", "0", capsys=capsys) == ("", "")
+    out, _ = run(*GOOD, "-o", "out", "-v", "3", capsys=capsys)
+    assert "  without effect: --optimization 3: " in out
+    assert "epochs -1 to 0" in out
+
+
+def test_two_runs_and_two_folders_give_equal_bytes(folder, monkeypatch):
+    run(*GOOD, "-o", "out", "--quiet")
+    first = listing(folder / "out")
+    run(*GOOD, "-o", "out", "--quiet")
+    assert listing(folder / "out") == first
+    other = folder / "an\u00f6ther folder" / "deep"
+    shutil.copytree(folder / "pools", other / "pools")
+    for name in ("net.tflite", "na.json"):
+        shutil.copy(folder / name, other / name)
+    monkeypatch.chdir("/")
+    where = str(other)
+    words = [
+        "-m",
+        f"{where}/net.tflite",
+        "-n",
+        "net",
+        "--st-neural-art",
+        f"default@{where}/na.json",
+        "-o",
+        f"{where}/o",
+        "--quiet",
+    ]
+    run(*words)
+    second = listing(other / "o")
+    assert second.pop("provenance.txt") != first.pop("provenance.txt")
+    assert second == first
+    assert not any(where.encode() in data or str(folder).encode() in data for data in second.values())
+
+
+def test_a_process_of_its_own_with_another_hash_seed(folder):
+    run(*GOOD, "-o", "out", "--quiet")
+    for seed in ("1", "2"):
+        command = [
+            sys.executable,
+            "-m",
+            "neuralart",
+            "compile",
+            "--target",
+            "stm32n6",
+            *GOOD,
+            "-o",
+            f"out{seed}",
+            "--quiet",
+        ]
+        environ = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(package_parent())}
+        done = subprocess.run(command, capture_output=True, env=environ)
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+        assert listing(folder / f"out{seed}") == listing(folder / "out")
+
+
+@pytest.mark.parametrize(("target", "pool"), [("stm32n6", "xSPI2"), ("mps3-an547", "DDRFLASH")])
+def test_the_boards_own_profile(folder, target, pool):
+    for number, words in enumerate(([], ["--st-neural-art"], ["--st-neural-art", "profile-default"])):
+        run("--target", target, "-m", str(DIGITS), "-n", "net", "-o", f"out{number}", "--quiet", *words)
+        assert set(listing(folder / f"out{number}")) >= PLAIN | {f"net_atonbuf.{pool}.raw"}
+    assert listing(folder / "out0") == listing(folder / "out1") == listing(folder / "out2")
+
+
+def test_a_pool_file_without_a_profile(folder):
+    run("-m", "net.tflite", "-n", "net", "--mpool", "pools/n6.mpool", "-o", "out", "--quiet")
+    assert "all-buffers-info" not in (folder / "out" / "net.c").read_text()
+    run(
+        "-m",
+        "net.tflite",
+        "-n",
+        "net",
+        "--mpool",
+        "pools/n6.mpool",
+        "--st-neural-art",
+        "lost@na.json",
+        "-o",
+        "o2",
+        "--quiet",
+    )
+    assert listing(folder / "o2")["net.c"] == listing(folder / "out")["net.c"]
+
+
+def test_defaults(folder):
+    run("-m", "net.tflite", "--mpool", "pools/n6.mpool", "--quiet")
+    assert (folder / "st_ai_output" / "network.c").is_file()
+    assert (folder / "st_ai_output" / "network_atonbuf.xSPI2.raw").is_file()
+
+
+def test_types_and_buffers_of_the_application(folder):
+    words = ["--input-data-type", "uint8", "--output-data-type", "float32", "--no-inputs-allocation"]
+    run(*GOOD, *words, "-o", "out", "--quiet")
+    facts = load(folder / "out" / "network.json")
+    assert (facts.inputs[0].dtype, facts.inputs[0].user_allocated, facts.inputs[0].address) == ("uint8", True, 0)
+    assert (facts.outputs[0].dtype, facts.outputs[0].bytes, facts.outputs[0].user_allocated) == ("float32", 16, False)
+    assert [epoch.operators for epoch in facts.epochs] == [("QUANTIZE",), ("FULLY_CONNECTED",), ("DEQUANTIZE",)]
+    code = (folder / "out" / "net.c").read_text()
+    for line in ('--input-data-type = "uint8"', '--output-data-type = "float32"', "--no-inputs-allocation = true"):
+        assert f" * {line}\n" in code
+
+
+def test_paths_with_spaces_and_other_letters(folder):
+    odd = folder / "d\u00e9p\u00f4t \u4e2d b"
+    odd.mkdir()
+    shutil.copy("net.tflite", odd / "n\u00e9t one.tflite")
+    shutil.copy("na.json", odd / "na @.json")
+    shutil.copytree("pools", odd / "pools")
+    name = odd.name
+    words = ["-m", f"{name}/n\u00e9t one.tflite", "-n", "net", "--st-neural-art", f"default@{name}/na @.json"]
+    run(*words, "-o", f"{name}/o \u00fc", "--quiet")
+    written = listing(odd / "o \u00fc")
+    assert 'LL_ATON_NET_ORIGIN_MODEL_NAME "n\\303\\251t one"' in written["net.h"].decode()
+    assert "Model name - n\u00e9t one" in written["net_generate_report.txt"].decode()
+    assert written["net.c"].isascii()
+
+
+# ---- what an earlier run left
+
+
+def test_stale_files_of_an_earlier_run_are_removed(folder):
+    run(*GOOD, "-o", "out", "--initializers", "AXISRAM3,xSPI2", "--quiet")
+    (folder / "out" / "net_atonbuf.OLD.raw").write_bytes(b"x")
+    (folder / "out" / "net_main.c").write_text("mine")
+    (folder / "out" / "notes.txt").write_text("mine")
+    run(*GOOD, "-o", "out", "--no-report", "--quiet")
+    assert set(listing(folder / "out")) == (PLAIN - {"net_generate_report.txt"}) | {
+        *("net_atonbuf.xSPI2.raw", "net_main.c", "notes.txt")
+    }
+
+
+def test_another_networks_folder_is_left_alone(folder, capsys):
+    run(*GOOD, "-o", "out", "--quiet")
+    before = listing(folder / "out")
+    err = refused(capsys, "-m", "net.tflite", "-n", "two", "--mpool", "pools/n6.mpool", "-o", "out", folder=folder)
+    assert "out: the folder holds network 'net'" in err
+    assert listing(folder / "out") == before
+
+
+@pytest.mark.parametrize(
+    "text", ["", "[]", '{"network": "net"}', '{"network": "net", "files": [{"name": "../net.tflite"}]}']
+)
+def test_a_damaged_manifest_is_replaced(folder, text):
+    (folder / "out").mkdir()
+    (folder / "out" / "manifest.json").write_text(text)
+    run(*GOOD, "-o", "out", "--quiet")
+    assert (folder / "net.tflite").is_file()
+    assert json.loads((folder / "out" / "manifest.json").read_text())["network"] == "net"
+
+
+def test_a_failed_run_leaves_the_earlier_files(folder, capsys):
+    run(*GOOD, "-o", "out", "--quiet")
+    before = listing(folder / "out")
+    (folder / "net.tflite").write_bytes(dense()[:60])
+    refused(capsys, *GOOD, "-o", "out", folder=folder)
+    assert listing(folder / "out") == before
+
+
+# ---- bad input
+
+
+def pools(*which) -> str:
+    return pool_text(*which)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "words"),
+    [
+        ("net.tflite", None, ("net.tflite: cannot read: No such file",)),
+        ("net.tflite", b"", ("net.tflite",)),
+        ("net.tflite", b"hello, this is text", ("net.tflite",)),
+        ("net.tflite", dense()[:200], ("net.tflite",)),
+        ("net.tflite", dense("float32"), ("net.tflite: operator 0 (FULLY_CONNECTED)", "float32", "quantise")),
+        ("net.tflite", dense(kind="CUSTOM:Mine"), ("net.tflite: operator 0 (CUSTOM:Mine)", "not supported", "CONV_2D")),
+        ("net.tflite", dense(kind="FLOOR"), ("net.tflite: operator 0 (FLOOR)", "'in' int8[1, 8]", "supported: ")),
+        ("pools/n6.mpool", pools(*N6_LIKE)[:-3] + ",\n}\n}", ("pools/n6.mpool:", "a comma before '}'")),
+        (
+            "pools/n6.mpool",
+            pools(("A", 0x1000, 512, RAM), ("B", 0x1100, 512, RAM)),
+            ("pools overlap by 256 bytes: A 0x00001000-0x00001200 (512 bytes) of pools/n6.mpool:",),
+        ),
+        ("pools/n6.mpool", pools(("NOR", 0x1000, 512, FLASH)), ("pools/n6.mpool: no usable pool", "NOR ACC_READ")),
+        ("pools/n6.mpool", pools(("RAM", 0x1000, 0, RAM)), ("no pool is enabled: 1 listed, all of size 0",)),
+        (
+            "pools/n6.mpool",
+            pools(("RAM", 0x1000, 32, RAM), ("NOR", 0x7000, 512, FLASH)),
+            (
+                "pools/n6.mpool: activations do not fit: 64 bytes are live in epoch 0",
+                "RAM 32",
+                "at least 32 bytes more",
+            ),
+        ),
+        (
+            "pools/n6.mpool",
+            pools(("RAM", 0x1000, 16, RAM), ("NOR", 0x7000, 16, FLASH)),
+            ("pools/n6.mpool: constants do not fit: ", "'fully_connected_0_weights' with 32 bytes", "NOR 16, RAM 16"),
+        ),
+        (
+            "pools/n6.mpool",
+            pools(("RAM", 0x1000, 512, RAM), ("NOR", 0x7000, 16, FLASH)),
+            ("constants in RAM (", "initializers: [NOR, RAM]", "--initializers NOR,RAM"),
+        ),
+        ("na.json", None, ("na.json: cannot read",)),
+        ("na.json", b'{"Profiles": {"default": 5}}', ("na.json:1:26: profile 'default' must be an object",)),
+    ],
+)
+def test_bad_files(folder, capsys, file, content, words):
+    if content is None:
+        (folder / file).unlink()
+    else:
+        (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+    err = refused(capsys, *GOOD, "-o", "out", folder=folder)
+    for word in words:
+        assert word in err
+
+
+MPOOL = ("--mpool", "pools/n6.mpool")
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("-m", "net.tflite", "--st-neural-art", "defualt@na.json"), "no profile 'defualt' (did you mean 'default'?"),
+        (
+            ("-m", "net.tflite", "--st-neural-art", "lost@na.json"),
+            "na.json:4:35: profile 'lost' names the memory pools",
+        ),
+        (("-m", "net.tflite", "--st-neural-art", "odd@na.json"), "--encrypt-weights is refused: weights would stay"),
+        (("-m", "net.tflite", "--st-neural-art", "typo@na.json"), "did you mean '--all-buffers-info'?"),
+        (("-m", "net.tflite", "--st-neural-art", "default"), "names neither a profile nor a file (allowed: "),
+        (("-m", "net.tflite", "--st-neural-art", "profile-minimal"), "stm32n6570-dk.json:4:15: no profile 'minimal'"),
+        (("--target", "stm32h7", "-m", "net.tflite"), "--target: 'stm32h7' is refused: its flow without an NPU"),
+        (("--target", "stm32n7", "-m", "net.tflite"), "--target: unknown target 'stm32n7' (did you mean 'stm32n6'?"),
+        (("-m", "net.tflite", *MPOOL, "-n", "1net"), "--name: '1net' is not a C identifier"),
+        (("-m", "net.tflite", *MPOOL, "-n", "int"), "--name: 'int' is not a C identifier"),
+        (("-m", "net.tflite", *MPOOL, "-n", "n\u00e9t"), "is not a C identifier"),
+        (("-m", "net.tflite", *MPOOL, "-n", "../x"), "is not a C identifier"),
+        (("-m", "net.onnx", *MPOOL), "net.onnx: .onnx models are not read (only .tflite is)"),
+        (("-m", "net.tflite", "--mpool", "none.mpool"), "none.mpool: cannot read"),
+        ((*MPOOL,), "--model: is required"),
+        (("-m", "net.tflite", *MPOOL, "--memory-pool", "x.json"), "--memory-pool: refused: it belongs to the CPU flow"),
+        (("-m", "net.tflite", *MPOOL, "--relocatable"), "--relocatable: refused"),
+        (("-m", "net.tflite", *MPOOL, "-q", "x"), "--quantize: refused"),
+        (("-m", "net.tflite", *MPOOL, "--c-api", "st-ai"), "--c-api: 'st-ai' is refused: legacy"),
+        (("-m", "net.tflite", *MPOOL, "--compression", "high"), "--compression: 'high' is refused"),
+        (("-m", "net.tflite", *MPOOL, "--type", "onnx"), "--type: 'onnx' is refused"),
+        (("-m", "net.tflite", *MPOOL, "-v", "9"), "--verbosity: '9' is refused"),
+        (("-m", "net.tflite", *MPOOL, "--initializers", "xSPI1"), "no enabled pool 'xSPI1' (did you mean 'xSPI2'?"),
+        (("-m", "net.tflite", *MPOOL, "--initializers", "none"), "initializers: [xSPI2]"),
+        (("-m", "net.tflite", *MPOOL, "--initializers", ""), "initializers: [xSPI2]"),
+        (("-m", "net.tflite", *MPOOL, "--input-data-type", "int9"), "--input-data-type 'int9' is unknown"),
+        (("-m", "net.tflite", *MPOOL, "--output-data-type", "int8,int8"), "2 values, the model has 1"),
+        (("-m", "net.tflite", *MPOOL, "--inputs-ch-position", "first"), "chfirst"),
+        (
+            ("-m", "net.tflite", *MPOOL, "--allocate-inputs", "--no-inputs-allocation"),
+            "--allocate-inputs: contradicts --no-inputs-allocation",
+        ),
+    ],
+)
+def test_bad_options(folder, capsys, words, said):
+    assert said in refused(capsys, *words, "-o", "out", folder=folder)
+
+
+@pytest.mark.parametrize("words", [("--no-such-option",), ("--mod", "net.tflite"), ("--name",)])
+def test_wrong_usage(folder, words, capsys):
+    with pytest.raises(SystemExit) as caught:
+        cli.main(["compile", "--target", "stm32n6", *words])
+    assert caught.value.code == 2
+    assert "error:" in capsys.readouterr().err
+    assert not (folder / "st_ai_output").exists()
+
+
+def test_dynamic_shapes(folder, capsys):
+    """An open batch of 1 is what converters write; any other open dimension is refused."""
+    (folder / "net.tflite").write_bytes(dense(signature=(-1, 8)))
+    run(*GOOD, "-o", "out", "--quiet")
+    (folder / "net.tflite").write_bytes(dense(shape=(1, 4, 8), signature=(1, -1, 8)))
+    assert "tensor 0 'in' has a dynamic shape" in refused(capsys, *GOOD, "-o", "out", folder=folder)
+
+
+def test_output_that_is_a_file(folder, capsys):
+    (folder / "out").write_text("x")
+    assert "out" in refused(capsys, *GOOD, "-o", "out", folder=folder)
+    assert "out" in refused(capsys, *GOOD, "-o", "out/deeper", folder=folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_read_only_output(folder, capsys):
+    run(*GOOD, "-o", "out", "--quiet")
+    before = listing(folder / "out")
+    (folder / "out").chmod(0o555)
+    try:
+        assert "out: cannot write: Permission denied" in refused(capsys, *GOOD, "-o", "out")
+        assert listing(folder / "out") == before
+    finally:
+        (folder / "out").chmod(0o755)
+
+
+# ---- the table of options
+
+
+def test_the_document_is_in_step():
+    path = REPO / "docs" / "reference" / "generate-options.md"
+    assert path.read_text(encoding="utf-8") == options.document(), (
+        "python -m neuralart.compilers.reference.options > docs/reference/generate-options.md"
+    )
+
+
+@pytest.mark.parametrize("table", [GENERATE, PROFILE], ids=["generate", "profile"])
+def test_the_table_is_sound(table):
+    names = options.spellings(table)
+    assert len(names) == len(set(names))
+    for option in table:
+        assert option.effect in (HONOURED, REFUSED, NO_EFFECT)
+        assert option.why
+
+
+@pytest.mark.parametrize("option", [o for o in GENERATE if o.effect == REFUSED], ids=lambda option: option.name)
+def test_every_refused_option_is_refused_under_every_name(folder, capsys, option):
+    for name in option.names:
+        for value in ([], ["x"]):
+            err = refused(capsys, "-m", "net.tflite", *MPOOL, name, *value, "-o", "out", folder=folder)
+            assert f"{option.name}: refused: {option.why}" in err
+
+
+@pytest.mark.parametrize("option", [o for o in GENERATE if o.effect == NO_EFFECT], ids=lambda option: option.name)
+def test_every_option_without_effect_is_noted(folder, option):
+    run(*GOOD, "-o", "plain", "--quiet")
+    value = [] if option.takes == options.FLAG else [option.choices[0] if option.choices else "x"]
+    for name in option.names:
+        run(*GOOD, name, *value, "-o", "out", "--quiet")
+        assert f"Without effect here: {option.name}: " in (folder / "out" / "net_generate_report.txt").read_text()
+        assert (folder / "out" / "net.c").read_bytes() == (folder / "plain" / "net.c").read_bytes()
+
+
+@pytest.mark.parametrize("option", PROFILE, ids=lambda option: option.name)
+def test_every_profile_option(option):
+    for name in option.names:
+        words = [name] if option.takes == options.FLAG else [name, "3"]
+        if option.effect == REFUSED:
+            with pytest.raises(NeuralArtError) as caught:
+                choices(words, "na.json:3:5")
+            assert caught.value.what == f"{name} is refused: {option.why}"
+            assert caught.value.where == "na.json:3:5"
+        else:
+            assert bool(choices(words).notes) == (option.effect == NO_EFFECT)
+
+
+def test_profile_options():
+    found = choices(
+        ["-O3", "--enable-virtual-mem-pools", "--optimization=3", "--Omax-ca-pipe", "4", "--d-auto", "--Os"]
+    )
+    assert (found.virtual_pools, found.all_buffers, found.keep_inputs) == (True, False, False)
+    assert [note.split(":")[0] for note in found.notes] == ["--optimization 3", "--Omax-ca-pipe 4", "--d-auto", "--Os"]
+    found = choices(["--all-buffers-info", "--Opreserve-inputs"])
+    assert (found.virtual_pools, found.all_buffers, found.keep_inputs, found.notes) == (False, True, True, ())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--omax-ca-pipe", "4"], "unknown option '--omax-ca-pipe'"),
+        (["--Omax-ca-pipe"], "--Omax-ca-pipe lacks its value"),
+        (["--Omax-ca-pipe", "--Os"], "--Omax-ca-pipe lacks its value"),
+        (["--Os=3"], "--Os takes no value, but has '3'"),
+        (["--Os", "3"], "'3' belongs to no option"),
+        (["-x"], "unknown option '-x'"),
+        ([""], "'' belongs to no option"),
+    ],
+)
+def test_wrong_profile_options(words, said):
+    with pytest.raises(NeuralArtError) as caught:
+        choices(words)
+    assert said in caught.value.what
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(("least", "words", "shown"), [(0, (), True), (10**9, (), False), (0, ("--quiet",), False)])
+def test_progress_on_a_terminal_only_and_for_large_models_only(folder, monkeypatch, least, words, shown):
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setattr("neuralart.compilers.cli._LONG_MODEL", least)
+    run(*GOOD, "-o", "out", *words)
+    steps = [part.removeprefix("\x1b[K") for part in terminal.getvalue().split("\r")[1:]]
+    expected = ["net: reading the model", "net: lowering", "net: placing and writing code", ""]
+    assert steps == (expected if shown else [])
+
+
+def test_no_progress_without_a_terminal(folder, monkeypatch, capsys):
+    monkeypatch.setattr("neuralart.compilers.cli._LONG_MODEL", 0)
+    assert run(*GOOD, "-o", "out", capsys=capsys)[1] == ""

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oracle
+import vectors
+from digits import generate, integer, synthetic
+from neuralart.model import tflite
+from support.small_models import CASES
+from tflite_writer import ModelWriter
+
+FOLDER = Path(generate.__file__).resolve().parent
+MODEL = FOLDER / "digits.tflite"
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, bytes]:
+    return generate.generate()
+
+
+def test_generator_makes_the_committed_bytes(made: dict[str, bytes]) -> None:
+    assert sorted(made) == ["digits.tflite", "vectors/inputs.bin", "vectors/outputs.bin", "vectors/vectors.json"]
+    for name, data in made.items():
+        assert (FOLDER / name).read_bytes() == data, f"{name} is not what generate.py makes"
+
+
+def copy_of_the_generator(to: Path) -> Path:
+    for name in ("tflite_writer.py", "oracle.py", "vectors.py", "digits/generate.py", "digits/integer.py"):
+        (to / name).parent.mkdir(exist_ok=True, parents=True)
+        (to / name).write_bytes((FOLDER.parent / name).read_bytes())
+    (to / "digits" / "synthetic.py").write_bytes((FOLDER / "synthetic.py").read_bytes())
+    return to / "digits"
+
+
+@pytest.mark.long
+def test_command_line(tmp_path: Path, made: dict[str, bytes]) -> None:
+    """In another folder: writes the same bytes; --check notices a changed and a missing file and repairs nothing."""
+    folder = copy_of_the_generator(tmp_path / "a folder")
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, folder / "generate.py", *words], capture_output=True, text=True)
+
+    assert run().returncode == 0
+    assert {name: (folder / name).read_bytes() for name in made} == made
+    (folder / "vectors" / "outputs.bin").write_bytes(b"")
+    (folder / "vectors" / "inputs.bin").unlink()
+    checked = run("--check")
+    assert checked.returncode == 1
+    assert "not as generated: vectors/inputs.bin, vectors/outputs.bin" in checked.stderr
+    assert not (folder / "vectors" / "inputs.bin").exists()
+    assert run("--chekc").returncode == 2
+
+
+def test_size_and_layers() -> None:
+    model = tflite.read(MODEL)
+    assert 5_000 <= MODEL.stat().st_size <= 10_000
+    assert [operator.kind for operator in model.operators] == [
+        "CONV_2D",
+        "MAX_POOL_2D",
+        "CONV_2D",
+        "MAX_POOL_2D",
+        "RESHAPE",
+        "FULLY_CONNECTED",
+        "SOFTMAX",
+    ]
+
+
+def test_golden_outputs_are_those_of_litert() -> None:
+    inputs, outputs, described = vectors.read(FOLDER / "vectors")
+    assert described["oracle"] == oracle.identity() == "ai-edge-litert 2.3.0 BUILTIN_REF"
+    assert len(inputs) == len(outputs) == described["count"] == 20
+    computed = oracle.run(MODEL, inputs)
+    for expected, got in zip(outputs, computed, strict=True):
+        assert [value.tobytes() for value in expected] == [value.tobytes() for value in got]
+
+
+def test_golden_vectors_tell_the_digits_apart() -> None:
+    """Vectors on which a broken kernel gives the right answer are worth nothing."""
+    inputs, outputs, _ = vectors.read(FOLDER / "vectors")
+    assert len({one[0].tobytes() for one in inputs}) == 20
+    assert len({one[0].tobytes() for one in outputs}) == 20
+    assert {int(one[0].argmax()) for one in outputs} == set(range(10))
+    values = {int(value) for one in outputs for value in one[0].ravel()}
+    assert len(values) > 30, "the probabilities are all 0 or 1"
+
+
+def test_vectors_agree_with_the_model() -> None:
+    described = json.loads((FOLDER / "vectors" / "vectors.json").read_text(encoding="utf-8"))
+    model = tflite.read(MODEL)
+    for key, numbers in (("inputs", model.inputs), ("outputs", model.outputs)):
+        tensors = [model.tensors[number] for number in numbers]
+        assert described[key] == [
+            {"name": t.name, "dtype": t.dtype, "shape": list(t.shape), "bytes": t.bytes} for t in tensors
+        ]
+        size = (FOLDER / "vectors" / f"{key}.bin").stat().st_size
+        assert size == described["count"] * sum(t.bytes for t in tensors)
+    assert described["schema"] == 1
+
+
+def test_accuracy() -> None:
+    pictures, labels = synthetic.dataset(generate.HELD_OUT, generate.SEED_HELD_OUT)
+    correct = generate.accuracy(MODEL.read_bytes(), pictures, labels)
+    assert correct >= 0.95 * len(labels)
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert f"{correct} of {len(labels)} held-out" in readme
+    assert f"{MODEL.stat().st_size} bytes" in readme
+
+
+def test_held_out_pictures_are_not_the_training_ones() -> None:
+    training, _ = synthetic.dataset(200, generate.SEED_TRAINING)
+    held_out, _ = synthetic.dataset(200, generate.SEED_HELD_OUT)
+    assert not {p.tobytes() for p in training} & {p.tobytes() for p in held_out}
+
+
+def test_integer_layers_are_those_of_litert() -> None:
+    pictures, _ = synthetic.dataset(50, 77)
+    index = next(t.index for t in tflite.read(MODEL).tensors if t.name == "features")
+    traced = oracle.trace(MODEL, [[picture[np.newaxis]] for picture in generate.quantize(pictures)])
+    assert np.array_equal(np.concatenate([one[index] for one in traced]), generate.Parameters().features(pictures))
+
+
+@pytest.mark.parametrize(
+    ("real", "expected"),
+    [(0.5, (1 << 30, 0)), (1.0, (1 << 30, 1)), (0.75, (3 << 29, 0)), (1 - 2**-40, (1 << 30, 1)), (0.001, None)],
+)
+def test_quantize_multiplier(real: float, expected: tuple[int, int] | None) -> None:
+    fixed, shift = integer.quantize_multiplier(real)
+    assert 1 << 30 <= fixed < 1 << 31
+    assert abs(fixed * 2.0 ** (shift - 31) - real) <= real * 2**-31
+    assert expected in (None, (fixed, shift))
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(1, 1), (-1, 0), (2, 1), (3, 2), (-3, -1), (-5, -2), (5, 3), (7, 4), (-7, -3), (0, 0)]
+)
+def test_rescale_by_half(value: int, expected: int) -> None:
+    """Halves go up in the first rounding, as gemmlowp has it."""
+    assert int(integer.rescale(np.array([value]), 1 << 30, 0)[0]) == expected
+
+
+@pytest.mark.parametrize(("value", "expected"), [(2, 1), (-2, -1), (6, 2), (-6, -2), (5, 2), (-5, -1)])
+def test_rescale_by_a_quarter_rounds_twice(value: int, expected: int) -> None:
+    """5/4 is 2: half of 5 goes up to 3, half of 3 goes away from zero to 2."""
+    assert int(integer.rescale(np.array([value]), 1 << 30, -1)[0]) == expected
+
+
+@pytest.mark.parametrize("kind", sorted(CASES))
+def test_litert_accepts_what_the_writer_writes(kind: str) -> None:
+    """And agrees about the shapes of the outputs."""
+    make, _ = CASES[kind]
+    data = make()
+    model = tflite.parse(data, "m.tflite", "m")
+    feeds = [np.ones(model.tensors[n].shape, model.tensors[n].dtype) for n in model.inputs]
+    (outputs,) = oracle.run(data, [feeds])
+    assert [o.shape for o in outputs] == [model.tensors[n].shape for n in model.outputs]
+    assert [o.dtype.name for o in outputs] == [model.tensors[n].dtype for n in model.outputs]
+    assert make() == data
+
+
+def test_writer_refuses_options_nobody_would_write() -> None:
+    writer = ModelWriter()
+    x = writer.tensor("x", (1,), "int8", 1.0)
+    with pytest.raises(ValueError, match="RELU is written without options"):
+        writer.op("RELU", [x], [x], alpha=1)
+
+
+def test_vectors_of_the_wrong_length_are_noticed(tmp_path: Path) -> None:
+    one = [[np.arange(4, dtype=np.int16)]]
+    for name, data in vectors.encode(one, one, ["a"], ["b"], "none").items():
+        (tmp_path / name).write_bytes(data)
+    inputs, outputs, _ = vectors.read(tmp_path)
+    assert np.array_equal(inputs[0][0], one[0][0])
+    assert np.array_equal(outputs[0][0], one[0][0])
+    (tmp_path / "inputs.bin").write_bytes(bytes(10))
+    with pytest.raises(ValueError, match="10 bytes where"):
+        vectors.read(tmp_path)
