@@ -7,6 +7,7 @@ import json
 import sys
 
 import SCons.Action
+import SCons.Node.FS
 from SCons.Script import DEFAULT_TARGETS, Exit, SConscript
 
 SConscript("SConstruct")
@@ -40,7 +41,8 @@ seen = set()
 
 
 def is_file(node):
-    return hasattr(node, "get_abspath") and not hasattr(node, "entries")
+    """Not a folder, an alias or a value."""
+    return isinstance(node, SCons.Node.FS.File)
 
 
 def path(node):

@@ -23,14 +23,28 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # not a POSIX system: times in steps of some milliseconds, or none
+    resource = None  # type: ignore[assignment]
 
 REPO = Path(__file__).resolve().parents[1]
 BOARD = "stm32n6570-dk"
 SCONS = [sys.executable, "-m", "SCons"]
 SHOWN = re.compile(r"^(?:NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY) ", re.M)
+TOOLS = ("scons", "ninja", "make")
+REAL = (
+    "Real: the graph, the network compiles, arm-none-eabi-gcc, the images. For ninja and make, the steps that SCons "
+    "does in its own process (images, start-up code, tables, summary) are copies of the finished file: that favours "
+    "them."
+)
+# As users have it: what Python has compiled stays compiled.
+ENV = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
 JOBS = f"-j{os.cpu_count() or 1}"
 
 
@@ -84,7 +98,7 @@ def package_files(top: Path) -> list[str]:
     """What SCons puts into the fingerprint of the compile, as files."""
     code = "from neuralart import fingerprint as f; print('\\n'.join(map(str, f.closure(('compilers',)))))"
     words = [sys.executable, "-c", code]
-    env = {**os.environ, "PYTHONPATH": str(top / "site_scons")}
+    env = {**ENV, "PYTHONPATH": str(top / "site_scons")}
     listed = subprocess.run(words, cwd=top, env=env, check=True, capture_output=True, text=True).stdout.split("\n")
     return sorted(Path(line).relative_to(top).as_posix() for line in listed if line)
 
@@ -148,7 +162,11 @@ def write_make(graph: Graph, origin: Path, top: Path) -> None:
         lines.append(f"{escaped(step['targets'])} &: {escaped(step['needs'])}{extra}")
         lines.append("\t" + command(step, origin, top).replace("$", "$$"))
     (top / "Makefile").write_text("\n".join(lines) + "\n", "utf-8")
-    (top / "package.stamp").touch()
+    # As if it had been made when the package was last changed: what was built since is newer.
+    stamp = top / "package.stamp"
+    stamp.touch()
+    newest = max((top / name).stat().st_mtime_ns for name in graph.package)
+    os.utime(stamp, ns=(newest, newest))
 
 
 def copy_tree(origin: Path, top: Path, graph: Graph) -> None:
@@ -164,12 +182,20 @@ def copy_tree(origin: Path, top: Path, graph: Graph) -> None:
 # ---- measuring
 
 
+def children_cpu() -> float:
+    """CPU seconds of all processes that this one has waited for, and of theirs."""
+    if resource is None:
+        times = os.times()
+        return times.children_user + times.children_system
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 def cpu_of(words: Sequence[str], cwd: Path, env: dict[str, str]) -> float:
     """CPU seconds of a program and of all that it started and waited for."""
-    before = os.times()
+    before = children_cpu()
     subprocess.run(words, cwd=cwd, env=env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    after = os.times()
-    return after.children_user - before.children_user + after.children_system - before.children_system
+    return children_cpu() - before
 
 
 @dataclass(frozen=True)
@@ -182,7 +208,7 @@ class Tool:
 
     @property
     def env(self) -> dict[str, str]:
-        return {**os.environ, "PYTHONPATH": str(self.top / "site_scons"), "PYTHONHASHSEED": "0"}
+        return {**ENV, "PYTHONPATH": str(self.top / "site_scons"), "PYTHONHASHSEED": "0"}
 
     def cpu(self, *targets: str) -> float:
         return cpu_of([*self.words, *targets], self.top, self.env)
@@ -235,12 +261,11 @@ def stat_floor(top: Path, graph: Graph) -> float:
     """CPU seconds to ask for the time of every file of the graph once."""
     names = {name for step in graph.steps for name in (*step["targets"], *step["needs"])}
     paths = [str(top / name) for name in names]
-    before = os.times()
+    before = time.process_time()
     for _ in range(10):
         for path in paths:
             os.stat(path)  # noqa: PTH116 - the call itself is measured
-    after = os.times()
-    return (after.user - before.user + after.system - before.system) / 10
+    return (time.process_time() - before) / 10
 
 
 def measure(n: int, rounds: int, work: Path) -> Result:
@@ -311,7 +336,7 @@ def start_up(rounds: int) -> dict[str, float]:
     for tool in ("ninja", "make"):
         if shutil.which(tool):
             cases[f"`{tool} --version`"] = [tool, "--version"]
-    env = {**os.environ, "PYTHONPATH": str(REPO / "site_scons")}
+    env = {**ENV, "PYTHONPATH": str(REPO / "site_scons")}
     return alternate({name: lambda w=words: cpu_of(w, REPO, env) for name, words in cases.items()}, rounds)  # type: ignore[misc]
 
 
@@ -332,54 +357,39 @@ def version(words: Sequence[str]) -> str:
         text = subprocess.run(words, capture_output=True, text=True, check=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return "not installed"
-    return next((m.group() for m in re.finditer(r"\d+\.\d+[.\d]*", text)), "?")
+    return next((m.group() for m in re.finditer(r"\d+(?:\.\d+)+", text)), "?")
 
 
 def report(results: Sequence[Result], starts: dict[str, float], rounds: int) -> str:
-    tools = ("scons", "ninja", "make")
     versions = {
         "SCons": version([*SCONS, "--version"]),
         "ninja": version(["ninja", "--version"]),
         "make": version(["make", "--version"]),
         "Python": platform.python_version(),
     }
+    used = ", ".join(f"{name} {text}" for name, text in versions.items())
     parts = [
-        f"CPU seconds (user + system, all processes), medians of {rounds} rounds in turns. "
-        + ", ".join(f"{name} {text}" for name, text in versions.items())
-        + f"; {platform.system()} {platform.machine()}, {os.cpu_count()} cores.",
-        "Real: the graph, the network compiles, arm-none-eabi-gcc, the images. For ninja and make, steps that SCons does "
-        "in its own process (images, start-up code, tables, summary) are copies of the finished file, which favours them.",
-        "### Nothing changed",
+        f"CPU seconds (user + system, all processes), medians of {rounds} rounds in turns. {used}; "
+        f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores.",
+        REAL,
     ]
-    head = ["variants", "steps", "derived files"]
-    columns = [
-        (f"{tool} {key}", f"{tool}, {text}") for key, text in (("all", "all"), ("one", "one asked")) for tool in tools
-    ]
-    rows = [
-        [
-            str(r.n),
-            str(r.steps),
-            str(r.derived),
-            *(seconds(r.null, name) for name, _ in columns),
-            f"{r.null['floor']:.4f}",
-        ]
-        for r in results
-    ]
-    parts.append(table([*head, *(title for _, title in columns), "stat of every file"], rows))
-    parts.append("### One model changed (weights, equal quantisation), compile and image included")
-    rows = [
-        [
-            str(r.n),
-            *(seconds(r.change, name) for name, _ in columns),
-            " / ".join(str(r.commands.get(tool, "-")) for tool in tools),
-        ]
-        for r in results
-    ]
-    parts.append(table(["variants", *(title for _, title in columns), "steps run: scons / ninja / make"], rows))
+    columns = [f"{tool} {key}" for key in ("all", "one") for tool in TOOLS]
+    titles = [f"{tool}, {text}" for text in ("all", "one asked") for tool in TOOLS]
+    rows = []
+    for r in results:
+        figures = [seconds(r.null, name) for name in columns]
+        rows.append([str(r.n), str(r.steps), str(r.derived), *figures, f"{r.null['floor']:.4f}"])
+    parts.append("### Nothing changed")
+    parts.append(table(["variants", "steps", "derived files", *titles, "stat of every file"], rows))
+    rows = []
+    for r in results:
+        counts = " / ".join(str(r.commands.get(tool, "-")) for tool in TOOLS)
+        rows.append([str(r.n), *(seconds(r.change, name) for name in columns), counts])
+    parts.append("### One model changed (weights, equal quantisation), its compile included")
+    parts.append(table(["variants", *titles, f"steps run: {' / '.join(TOOLS)}"], rows))
     parts.append(f"### Everything built (once, {JOBS})")
-    parts.append(
-        table(["variants", "scons", "ninja"], [[str(r.n), *(seconds(r.full, t) for t in tools[:2])] for r in results])
-    )
+    full = [[str(r.n), *(seconds(r.full, tool) for tool in TOOLS[:2])] for r in results]
+    parts.append(table(["variants", *TOOLS[:2]], full))
     parts.append("### Start")
     parts.append(table(["command", "CPU s"], [[name, f"{value:.3f}"] for name, value in starts.items()]))
     return "\n\n".join(parts) + "\n"

@@ -44,7 +44,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _forget() -> None:
-    for function in (module._read, module._imports, module.fingerprint):
+    for function in (module._read, module._modules, module._imports, module.fingerprint):
         function.cache_clear()
 
 

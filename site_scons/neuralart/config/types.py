@@ -32,6 +32,19 @@ class ToolchainConfig:
     version: str = ""
 
 
+def split_profile(text: str) -> tuple[str, str]:
+    """Profile name and file of a network's ``profile``.
+
+    Args:
+        text: ``name@file.json``, ``file.json`` or ``name@``. The name ends at the first ``@``, as on the command line.
+
+    Returns:
+        The name (``default`` where none is given) and the file (empty: the board's own).
+    """
+    name, at, file = text.partition("@")
+    return (name or "default", file) if at else ("default", text)
+
+
 @dataclass(frozen=True)
 class NetworkConfig:
     """One network of one variant, overrides applied.

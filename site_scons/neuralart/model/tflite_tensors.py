@@ -190,6 +190,9 @@ def _quantization(table: Table, dtype: str, shape: tuple[int, ...]) -> Quantizat
     axis = described.integer(6, "quantized_dimension")
     if len(scales) == 1:
         return Quantization(scales, zero_points)
+    if len(shape) == 1 and shape[0] == len(scales):
+        # Older converters copy the weights' dimension to the bias. It has one dimension only: no other can be meant.
+        axis = 0
     if not 0 <= axis < len(shape):
         fail(f"dimension {axis} is quantised, the tensor has {len(shape)}")
     if shape[axis] != len(scales):

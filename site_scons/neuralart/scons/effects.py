@@ -54,7 +54,7 @@ def run_alias(
             else f"network {without[0]} has no 'vectors:' to compare with"
         )
         return base.AlwaysBuild(base.Alias(name, [], SCons.Action.Action(_refuse(reason, name), None)))
-    command = [
+    command: list[Any] = [
         "$(",
         "$NEURALART_PYTHON",
         "$)",
@@ -78,7 +78,8 @@ def run_alias(
         command += ["--network", str(network.facts), "--vectors", *word(base, Path(vectors.get_abspath()))]
         sources.append(network.facts)
     shown = f"RUN      {variant} on {board.name} ({machine.kind})"
-    return base.AlwaysBuild(base.Alias(name, sources, messages.command(base, command, shown)))
+    action, words = messages.command(base, command, shown)
+    return base.AlwaysBuild(base.Alias(name, sources, action, **words))
 
 
 def keep_order(env: Any, named: Sequence[str]) -> None:

@@ -254,8 +254,6 @@ def _link(recipe: _Recipe, folder: str, objects: list[Any], memory_ld: Any, foun
     env.Depends(elf, [script, memory_ld, env.Value(found.identity, name="toolchain")])
     outputs = []
     for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
-        command = ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"]
-        outputs.append(
-            env.Command(f"#{folder}/firmware.{suffix}", elf[0], messages.command(env, command, "OBJCOPY  $TARGET"))[0]
-        )
+        action, words = messages.command(env, ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"], "OBJCOPY  $TARGET")
+        outputs.append(env.Command(f"#{folder}/firmware.{suffix}", elf[0], action, **words)[0])
     return FirmwareNodes(elf[0], outputs[0], outputs[1], elf[1], found)

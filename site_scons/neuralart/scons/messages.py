@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import SCons.Action
+from SCons.Subst import Literal
 
 
-def command(env: Any, words: list[str], text: str) -> Any:
+def command(env: Any, words: Sequence[Any], text: str) -> tuple[Any, dict[str, Any]]:
     """An action that starts a program.
 
     Args:
         env: Its ``NEURALART_VERBOSE`` decides what is shown.
-        words: The program and its arguments; ``$`` is expanded by SCons.
+        words: The program and its arguments. ``$`` is expanded by SCons in plain text; a ``Literal`` (a path) reaches
+            the program as it is, whatever it holds.
         text: What is shown otherwise.
+
+    Returns:
+        The action, and the construction variables that it needs.
     """
+    # A literal keeps its meaning through SCons's expansion and the shell only as the value of a variable.
+    literals = {f"NEURALART_WORD{n}": item for n, item in enumerate(words) if isinstance(item, Literal)}
+    line = [f"$NEURALART_WORD{n}" if isinstance(item, Literal) else item for n, item in enumerate(words)]
     if env["NEURALART_VERBOSE"]:
-        return SCons.Action.Action([words])
-    return SCons.Action.Action([words], text)
+        return SCons.Action.Action([line]), literals
+    return SCons.Action.Action([line], text), literals
 
 
 def function(work: Callable[..., None], text: str, *variables: str) -> Any:

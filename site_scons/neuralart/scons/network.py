@@ -12,7 +12,8 @@ import SCons.Errors
 import SCons.Util
 
 from neuralart.boards.types import Board
-from neuralart.config.types import Location, NetworkConfig
+from neuralart.compilers.reference.fileset import initializer_name
+from neuralart.config.types import Location, NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.network.pools import PoolFile, default_initializers
@@ -107,7 +108,7 @@ def _refuse_built(node: Any, what: str, where: str) -> None:
 class _Pools:
     """Where the pools come from: the words of the command, the files it depends on, what they say."""
 
-    words: list[str]
+    words: list[Any]
     sources: list[Any]
     file: PoolFile
     key: dict[str, str]
@@ -116,12 +117,12 @@ class _Pools:
 def _pools(env: Any, registry: Registry, config: NetworkConfig, board: Board, where: str) -> _Pools:
     from neuralart.network import mpool, profile
 
-    words: list[str] = []
+    words: list[Any] = []
     sources: list[Any] = []
     key: dict[str, str] = {}
     pool_path: Path | None = None
     if config.profile or not config.mpool:
-        selector, _, file = config.profile.rpartition("@")
+        selector, file = split_profile(config.profile)
         file = file or board.profile
         if not file:
             raise NeuralArtError(
@@ -132,10 +133,10 @@ def _pools(env: Any, registry: Registry, config: NetworkConfig, board: Board, wh
         node = _source_file(env, file, "profile", where)
         _refuse_built(node, "profile", where)
         path = Path(node.srcnode().get_abspath())
-        chosen = profile.read(path, selector or "default", named(env, path))
-        words += ["--st-neural-art", *word(env, path, f"{selector or 'default'}@")]
+        chosen = profile.read(path, selector, named(env, path), need_pools=not config.mpool)
+        words += ["--st-neural-art", *word(env, path, f"{selector}@")]
         sources.append(node)
-        key["profile"] = f"{selector or 'default'}@{stable(env, path)}"
+        key["profile"] = f"{selector}@{stable(env, path)}"
         pool_path = chosen.mpool
     if config.mpool:
         node = _source_file(env, config.mpool, "memory-pool file", where)
@@ -234,16 +235,19 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
         base = registry.base
         name = config.name
         out = f"#{folder}"
-        raws = {pool: base.File(f"{out}/{name}_atonbuf.{pool}.raw") for pool in declared}
+        prefix = pools.file.prefix
+        raws = {pool: base.File(f"{out}/{initializer_name(name, prefix, pool)}") for pool in declared}
         plain = [f"{name}.c", f"{name}.h", "network.json", "manifest.json", f"{name}_c_info.json"]
         plain += [f"{name}_generate_report.txt", "provenance.txt"]
-        command = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "compile", "--quiet", "--model"]
+        command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "compile", "--quiet", "--model"]
         command += [*word(base, Path(model.get_abspath())), "--target", board.target, "--name", name]
         command += [*pools.words, *options, "--initializers", ",".join(declared) or "none", "--output", folder]
+        action, words = messages.command(base, command, f"NETWORK  {folder}/{name}.c")
         nodes = base.Command(
             [base.File(f"{out}/{file}") for file in plain] + list(raws.values()),
             [model, *pools.sources],
-            messages.command(base, command, f"NETWORK  {folder}/{name}.c"),
+            action,
+            **words,
             # Python itself is not what decides the result; the code that runs in it is.
             IMPLICIT_COMMAND_DEPENDENCIES=0,
         )

@@ -6,8 +6,18 @@ from collections import UserList
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
+from SCons.Subst import Literal
+
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
+
+
+class _Path(Literal):
+    """A word that SCons neither expands nor leaves to the shell, whatever it holds."""
+
+    def for_signature(self) -> str:
+        """Of the signature SCons would still look for its own marks in it."""
+        return str(self).replace("$", "_")
 
 
 def top(env: Any) -> Path:
@@ -72,8 +82,10 @@ def readable(node: Any) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def word(env: Any, path: Path, prefix: str = "") -> list[str]:
-    """A path as words of a command; one outside the tree does not count in the command's signature.
+def word(env: Any, path: Path, prefix: str = "") -> list[Any]:
+    """A path as words of a command of :mod:`neuralart.scons.messages`.
+
+    One outside the tree does not count in the command's signature.
 
     Args:
         env: Any environment.
@@ -81,5 +93,5 @@ def word(env: Any, path: Path, prefix: str = "") -> list[str]:
         prefix: Put before the path in the same word, for example ``default@``.
     """
     text = named(env, path)
-    escaped = (prefix + text).replace("$", "$$")
-    return ["$(", escaped, "$)"] if Path(text).is_absolute() else [escaped]
+    whole = _Path(prefix + text)
+    return ["$(", whole, "$)"] if Path(text).is_absolute() else [whole]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart import config
-from neuralart.config.types import VariantConfig
+from neuralart.config.types import VariantConfig, split_profile
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.scons import effects
 from neuralart.scons.failures import at_read_time
@@ -116,8 +116,8 @@ class Project:
             return "#" + named(self._env, self._folder / text) if text else ""
 
         def profile(text: str) -> str:
-            selector, at, file = text.rpartition("@")
-            return selector + at + path(file)
+            name, file = split_profile(text)
+            return f"{name}@{path(file)}" if text else ""
 
         networks = tuple(
             replace(
