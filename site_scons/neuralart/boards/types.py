@@ -62,6 +62,46 @@ class MemoryRegion:
 
 
 @dataclass(frozen=True)
+class Boot:
+    """How the boot chain brings an image to where it runs (load and run).
+
+    Attributes:
+        slot: Flash slot that holds the image behind its header, for example ``application``.
+        copy_to: Address that the first byte of the slot is copied to.
+        copy_size: Bytes that the first-stage boot loader copies, exactly, whatever the image's size.
+        header: Bytes between the start of the slot and the vector table (room for the signed header).
+    """
+
+    slot: str
+    copy_to: int
+    copy_size: int
+    header: int
+
+
+@dataclass(frozen=True)
+class FlashWindow:
+    """A memory that answers only while its controller is in memory-mapped mode.
+
+    Attributes:
+        region: Name of the memory, for example ``xSPI2``.
+        control: Address of the controller's control register.
+        mask: Bits of it that decide.
+        value: The memory is mapped when ``control & mask == value``.
+        clock_register: Register that clocks the controller; without it the control register does not answer.
+        clock_bit: Bit in it.
+        mapped_by_boot: The boot chain leaves it mapped.
+    """
+
+    region: str
+    control: int
+    mask: int
+    value: int
+    clock_register: int
+    clock_bit: int
+    mapped_by_boot: bool = True
+
+
+@dataclass(frozen=True)
 class Console:
     """The serial port that carries text and the host link.
 
@@ -90,6 +130,9 @@ class Registers:
         ramcfg_clock_bit: Bit in it.
         shutdown_bit: SRAMSD in a RAMCFG control register.
         source: Where the numbers come from.
+        npu_cache: Base of the NPU cache controller (CACHEAXI).
+        rimc_npu: RIFSC_RIMC_ATTR register of the NPU as a bus master.
+        rimc_npu_value: Its value for CID1, secure and privileged.
     """
 
     memory_clock: int | None = None
@@ -99,6 +142,9 @@ class Registers:
     ramcfg_clock_bit: int | None = None
     shutdown_bit: int | None = None
     source: str = ""
+    npu_cache: int | None = None
+    rimc_npu: int | None = None
+    rimc_npu_value: int | None = None
 
 
 @dataclass(frozen=True)
@@ -159,6 +205,8 @@ class Board:
         flash: The external NOR: ``part``, ``base``, ``size``, ``sector`` and ``page`` (bytes), ``loader``; or empty.
         slots: Flash slots by name (``fsbl``, ``application``, ``weights``): address; advice, the mpool wins.
         switches: Boot switches, in words, by mode.
+        boot: How an image gets from flash to where it runs; None: it is loaded in place.
+        windows: Memories behind a controller that must be in memory-mapped mode.
         note: Honest limits.
         where: The file it came from.
         files: All files that made it what it is: the families and boards it is based on, its own file last.
@@ -181,6 +229,8 @@ class Board:
     flash: Mapping[str, str | int] = field(default_factory=dict)
     slots: Mapping[str, int] = field(default_factory=dict)
     switches: Mapping[str, str] = field(default_factory=dict)
+    boot: Boot | None = None
+    windows: tuple[FlashWindow, ...] = ()
     note: str = ""
     where: str = ""
     files: tuple[str, ...] = ()

@@ -64,6 +64,7 @@ class NetworkConfig:
         options: Further options of generate, in order.
         initializers: fnames of the pools whose raw file is declared; None: by rule.
         vectors: Folder of golden vectors; empty: none.
+        strategies: (fname of a pool, how its initialiser reaches it); pools not named follow the rule.
         where: Where the network was written.
         places: Where each of its keys was written (in the network, in an override or in the defaults).
     """
@@ -82,12 +83,23 @@ class NetworkConfig:
     options: tuple[str, ...] = ()
     initializers: tuple[str, ...] | None = None
     vectors: str = ""
+    strategies: tuple[tuple[str, str], ...] = ()
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, key: str) -> Location:
         """Where a key was written; the network's own place if nobody wrote it."""
         return self.places.get(key, self.where)
+
+
+@dataclass(frozen=True)
+class Reserved:
+    """A range of addresses that the user keeps for something of their own."""
+
+    name: str
+    address: int
+    size: int
+    where: Location = Location("", 0)
 
 
 @dataclass(frozen=True)
@@ -102,6 +114,9 @@ class VariantConfig:
         networks: In the order given.
         toolchain: Cross compiler.
         optimization: GCC optimisation flag of the firmware, for example ``-O2``.
+        slots: (name, address) of flash slots that the variant moves.
+        reserved: Ranges to keep free.
+        dead_bank: What a virtual board does at an access to a bank that is off: ``fault`` or ``zeros``.
         defines: Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``.
         where: Where the variant was written.
         places: Where each of its keys was written.
@@ -114,6 +129,9 @@ class VariantConfig:
     networks: tuple[NetworkConfig, ...]
     toolchain: ToolchainConfig = ToolchainConfig()
     optimization: str = "-O2"
+    slots: tuple[tuple[str, int], ...] = ()
+    reserved: tuple[Reserved, ...] = ()
+    dead_bank: str = "fault"
     defines: tuple[str, ...] = ()
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)

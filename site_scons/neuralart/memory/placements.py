@@ -1,0 +1,75 @@
+"""The nouns of the address plan: who has which range of addresses, and who decided that."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """A range of addresses with an owner.
+
+    Attributes:
+        owner: Who, for messages: ``slot application``, ``pool xSPI2 of network digits``, ``firmware code``...
+        kind: ``slot``, ``pool``, ``firmware``, ``staging``, ``descriptor``, ``reserved``.
+        start: First address, in the alias of the firmware's security state.
+        size: Bytes; capacity at read time, use at build time.
+        chosen_by: ``file:line`` (and what) that decided the address.
+        group: Ranges of one group may overlap (a virtual pool and its parts; a pool and what is staged in it).
+    """
+
+    owner: str
+    kind: str
+    start: int
+    size: int
+    chosen_by: str
+    group: str
+
+    @property
+    def end(self) -> int:
+        """First address behind it."""
+        return self.start + self.size
+
+
+@dataclass(frozen=True)
+class Initializer:
+    """How the constants of one pool reach it.
+
+    Attributes:
+        network: Name of the network.
+        pool: fname of the pool.
+        strategy: One of :data:`STRATEGIES`.
+        run_address: Where the network reads them: the base of the pool.
+        load_address: Where they are in flash: the pool itself (``flash``), a staging place (``boot-copy``), 0 otherwise.
+        capacity: The most bytes that fit at both places.
+        cacheable: The pool is read through the NPU cache.
+    """
+
+    network: str
+    pool: str
+    strategy: str
+    run_address: int
+    load_address: int
+    capacity: int
+    cacheable: bool
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What is known before anything is built.
+
+    Attributes:
+        board: Name of the board.
+        placements: Slots, pools (declared capacity), firmware sections, reserved ranges, staging, descriptor.
+        initializers: One per declared initialiser, in the order of networks and of their declared pools.
+        descriptor: Address of the identity descriptor; None on a board without flash.
+        application: Address of the application slot in flash; None on a board that loads images in place.
+    """
+
+    board: str
+    placements: tuple[Placement, ...]
+    initializers: tuple[Initializer, ...]
+    descriptor: int | None
+    application: int | None
