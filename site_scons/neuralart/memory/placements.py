@@ -42,7 +42,7 @@ class Initializer:
         pool: fname of the pool.
         strategy: One of :data:`STRATEGIES`.
         run_address: Where the network reads them: the base of the pool.
-        load_address: Where they are in flash: the pool itself (``flash``), a staging place (``boot-copy``), 0 otherwise.
+        load_address: Where they are in flash: the pool (``flash``), a staging place (``boot-copy``), else 0.
         capacity: The most bytes that fit at both places.
         cacheable: The pool is read through the NPU cache.
     """
