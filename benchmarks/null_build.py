@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a build takes in which nothing, or one model, has changed: SCons against ninja and make on one graph.
 
-    python benchmarks/null_build.py [--n 1,10,50,200] [--rounds 5] [--work FOLDER] [--keep]
+    python benchmarks/null_build.py [--n 1,10,50,200] [--rounds 7] [--work FOLDER] [--keep]
 
 For each N a tree is made with this project's sources and N variants of `models/digits`, each with a model of its own.
 SCons builds it; the graph that SCons has read is then written as build.ninja and Makefile, with the same files, edges
@@ -398,7 +398,7 @@ def report(results: Sequence[Result], starts: dict[str, float], rounds: int) -> 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--n", default="1,10,50,200", help="numbers of variants, with commas")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--work", type=Path, help="an empty folder to work in; default: a temporary one")
     parser.add_argument("--keep", action="store_true", help="leave the trees there")
     args = parser.parse_args()
