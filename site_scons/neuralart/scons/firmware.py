@@ -61,7 +61,12 @@ class _Recipe:
 def _toolchain_env(registry: Registry, found: Toolchain) -> Any:
     def make() -> Any:
         env = registry.base.Clone(
-            CC=f"{found.prefix}gcc", LINK=f"{found.prefix}gcc", OBJCOPY=f"{found.prefix}objcopy", PROGSUFFIX=".elf"
+            OBJCOPY=f"{found.prefix}objcopy",
+            PROGSUFFIX=".elf",
+            # Every object and image depends on the identity of the toolchain: no look at the programs themselves.
+            IMPLICIT_COMMAND_DEPENDENCIES=0,
+            CC=f"{found.prefix}gcc",
+            LINK=f"{found.prefix}gcc",
         )
         # Named by their tools alone in commands, found through PATH: equal trees give equal command texts.
         env.PrependENVPath("PATH", found.folder)
