@@ -18,7 +18,11 @@ from neuralart.errors import NeuralArtError
 COMMANDS = {
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initialisers and reports"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
+    "flash": ("neuralart.flashing.flash_cli", "write a virtual flash by a flash plan"),
+    "verify": ("neuralart.flashing.verify_cli", "compare a virtual flash with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
+    "plan": ("neuralart.memory.plan_cli", "show who has which addresses: slots, pools, firmware, staging, free banks"),
+    "check-image": ("neuralart.memory.check_cli", "check a firmware image before it reaches a board"),
 }
 
 USER_ERROR = 1

@@ -24,3 +24,11 @@ def firmware_dir() -> Path:
 def board_data_dir() -> Path:
     """Board descriptions, families of boards, stock memory pools and profiles."""
     return PACKAGE / "boards" / "data"
+
+
+def stable_name(text: str) -> str:
+    """A place (``file`` or ``file:line``) with the same text on every machine, where its file is of this package."""
+    head = str(PACKAGE)
+    if not text.startswith((f"{head}/", f"{head}\\")):
+        return text
+    return "neuralart:" + text[len(head) + 1 :].replace("\\", "/")

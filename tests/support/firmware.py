@@ -61,7 +61,13 @@ def pixels(number: int) -> bytes:
     return bytes((number * 61 + n * 29) & 0xFF for n in range(16))
 
 
-def facts(pool: str = "npuRAM5", address: int = 0x342E0000, stamp: str = STAMP, name: str = "toy") -> Network:
+def facts(
+    pool: str = "npuRAM5",
+    address: int = 0x342E0000,
+    stamp: str = STAMP,
+    name: str = "toy",
+    weights: tuple[str, int] = ("xSPI2", 0x71000000),
+) -> Network:
     def port(name, offset, size, dtype, shape):
         return Port(name, pool, address + offset, size, shape, dtype, 1.0, 0)
 
@@ -71,7 +77,7 @@ def facts(pool: str = "npuRAM5", address: int = 0x342E0000, stamp: str = STAMP, 
         (0, 1, 0, 0),
         stamp,
         "litert-2.20",
-        (PoolUse("flash", "xSPI2", 0x71000000, 0x100000, 16, 16, 0, "ACC_READ"),),
+        (PoolUse("constants", *weights, 0x100000, 16, 16, 0, "ACC_READ"),),
         (port("pixels", 0, 16, "int8", (1, 16)),),
         (port("scores", 0x200, 16, "int8", (1, 16)), port("sums", 0x300, 8, "int16", (1, 4))),
         tuple(Epoch(n, "SW", ("ADD",)) for n in range(3)),
@@ -163,12 +169,13 @@ class Builder:
         defines: tuple[str, ...] = (),
         user_io: bool = False,
         stamp: str = STAMP,
+        pool: str = "xSPI2",
     ) -> Image:
-        """The application, its network, its facts and its golden vectors, in a folder."""
+        """The application, its network, its facts (weights in a pool) and its golden vectors, in a folder."""
         from neuralart.sources.app_networks import source as app_networks
 
         root = firmware_dir()
-        network = facts(address=self.activations_at, stamp=stamp)
+        network = facts(address=self.activations_at, stamp=stamp, weights=(pool, self.weights_at))
         if user_io:
             network = replace(
                 network,
@@ -177,6 +184,7 @@ class Builder:
             )
         sources = [
             root / "runtime" / "ll_aton_runtime.c",
+            *sorted((root / "runtime" / "memory").glob("*.c")),
             *sorted((root / "boards").glob("*.c")),
             root / "boards" / "drivers" / f"{self.board.console.driver}.c",
         ]
@@ -194,3 +202,46 @@ class Builder:
             write_vectors(folder / "vectors"),
             folder / "weights.raw",
         )
+
+
+def store_bytes(source: int, target: int, size: int = 16) -> str:
+    """C that copies bytes, as a start-up does that brings weights from flash to RAM."""
+    return (
+        f"for (int i = 0; i < {size}; i++) ((volatile uint8_t *)0x{target:x}u)[i] = "
+        f"((const volatile uint8_t *)0x{source:x}u)[i];\n"
+    )
+
+
+def maintain(register: int, address: int, size: int = 16) -> str:
+    """C that does a cache operation by address on every line of a range."""
+    return (
+        f"for (uint32_t at = 0x{address:x}u & ~31u; at < 0x{address + size:x}u; at += 32)"
+        f" *(volatile uint32_t *)0x{register:x}u = at;\n"
+    )
+
+
+def application(image: Image, header: int = 0x400) -> bytes:
+    """The image as it stands in its slot: room for the signed header, then the code."""
+    binary = image.elf.with_suffix(".bin")
+    run_tool([f"{PREFIX}objcopy", "-O", "binary", str(image.elf), str(binary)])
+    return b"\xff" * header + binary.read_bytes()
+
+
+def write_plan(
+    folder: Path, board: Board, image: Image, *, weights_at: int = 0x71000000, code: bytes | None = None
+) -> Path:
+    """A flash plan and its files, in a folder: the application and its weights."""
+    from neuralart.flashing.plan import make, write_of
+
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "application.bin").write_bytes(application(image) if code is None else code)
+    (folder / "weights.bin").write_bytes(image.weights.read_bytes())
+    writes = [
+        write_of(
+            "application", "application", folder / "application.bin", board.slots["application"], "application.bin"
+        ),
+        write_of("toy.weights", "model", folder / "weights.bin", weights_at, "weights.bin"),
+    ]
+    plan = folder / "flash_plan.json"
+    plan.write_text(make(board.name, writes), encoding="utf-8")
+    return plan

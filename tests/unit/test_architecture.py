@@ -22,7 +22,7 @@ FLOORS = (
     {"files"},
     {"model", "network", "config"},
     {"boards", "fingerprint", "toolchain"},
-    {"memory"},
+    {"memory", "flashing"},
     {"sources", "report", "compilers", "emulator"},
     {"cli"},
     {"__main__", "scons"},

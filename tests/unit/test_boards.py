@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from neuralart import boards, cli
-from neuralart.boards.types import Enable, MemoryRegion, Section
+from neuralart.boards.cli import as_data
+from neuralart.boards.types import Boot, Enable, FlashWindow, Section
 from neuralart.errors import NeuralArtError
 
 N6 = ("stm32n6570-dk", "nucleo-n657x0-q")
@@ -124,18 +125,71 @@ def test_qemu_board() -> None:
     assert board.region_at(0x34200000) is None, "QEMU has no memory where the STM32N6 has its own"
 
 
-def test_h747_is_data_only() -> None:
+def test_h747_memories() -> None:
     board = boards.load("stm32h747i-disco")
-    assert (list(board.machines), board.console, board.mpool, board.profile) == (["silicon"], None, "", "")
-    assert board.region("SDRAM") == MemoryRegion(
+    assert (list(board.machines), board.console) == (["silicon"], None)
+    memory = {region.name: region for region in board.memory}
+    assert (memory["AXIRAM"].end, memory["SDRAM"].base, memory["SDRAM"].size) == (0x24080000, 0xD0000000, 32 << 20)
+    assert "MPU" in memory["SDRAM"].note
+    assert [memory[f"SRAM{n}"].base for n in (1, 2, 3)] == [0x30000000, 0x30020000, 0x30040000]
+    assert memory["SRAM3"].end == 0x30048000
+    # RCC_AHB2ENR: SRAM1EN to SRAM3EN
+    assert board.registers.memory_clock == 0x580244DC
+    assert [memory[f"SRAM{n}"].enable for n in (1, 2, 3)] == [Enable(29), Enable(30), Enable(31)]
+    assert [name for name, region in memory.items() if not region.on_at_reset] == [
+        "SRAM1",
+        "SRAM2",
+        "SRAM3",
+        "BKPSRAM",
+        "QSPIFLASH",
         "SDRAM",
-        0xD0000000,
-        32 << 20,
-        "ram",
-        on_at_reset=False,
-        note="answers once the firmware has initialised FMC and the SDRAM",
-    )
-    assert board.region("AXIRAM").end == 0x24080000
+    ]
+    assert {name: region.sector for name, region in memory.items() if region.sector} == {
+        "FLASH_BK1": 128 << 10,
+        "FLASH_BK2": 128 << 10,
+    }
+    assert (board.flash["base"], board.flash["sector"]) == (0x90000000, 128 << 10)
+    assert board.boot is None
+
+
+def test_h747_windows_are_not_open_at_the_start() -> None:
+    windows = {window.region: window for window in boards.load("stm32h747i-disco").windows}
+    assert set(windows) == {"QSPIFLASH", "SDRAM"}
+    assert not any(window.mapped_by_boot for window in windows.values())
+    qspi = windows["QSPIFLASH"]
+    assert (qspi.control, qspi.mask, qspi.value, qspi.clock_bit) == (0x52005014, 3 << 26, 3 << 26, 14)
+
+
+@pytest.mark.parametrize("name", N6)
+def test_n6_boot_chain(name: str) -> None:
+    board = boards.load(name)
+    assert board.boot == Boot("application", 0x34000000, 1 << 20, 0x400)
+    registers = board.registers
+    assert (registers.npu_cache, registers.rimc_npu, registers.rimc_npu_value) == (0x580DFC00, 0x54024C14, 0x310)
+
+
+def test_n6_windows() -> None:
+    kit, nucleo = (boards.load(name) for name in N6)
+    xspi2 = FlashWindow("xSPI2", 0x5802A000, 0x30000001, 0x30000001, 0x56028260, 12, True)
+    xspi1 = FlashWindow("xSPI1", 0x58025000, 0x30000001, 0x30000001, 0x56028260, 5, False)
+    assert kit.windows == (xspi2, xspi1)
+    assert nucleo.windows == (xspi2,), "no window onto a memory that is not fitted"
+
+
+def test_an547_has_flash_sectors_but_no_boot_chain() -> None:
+    board = boards.load("mps3-an547")
+    assert board.boot is None
+    assert (board.flash["base"], board.flash["sector"]) == (0x70000000, 64 << 10)
+
+
+def test_places_are_the_same_on_every_machine() -> None:
+    board = boards.load("stm32n6570-dk")
+    file = "neuralart:boards/data/stm32n6570-dk.yaml"
+    lines = (Path(board.where).read_text()).splitlines()
+    assert board.place("slots.application") == f"{file}:{lines.index('  application: 0x70100000') + 1}"
+    assert board.place("code").startswith("neuralart:boards/data/families/stm32n6.yaml:")
+    assert board.place("slots.none") == "board stm32n6570-dk"
+    assert "places" not in as_data(board)
 
 
 def test_files_are_named() -> None:
@@ -147,7 +201,7 @@ def _bytes(amount: dict[str, str]) -> int:
     return int(amount["value"], 0) * {"BYTES": 1, "KBYTES": 1 << 10, "MBYTES": 1 << 20}[amount["magnitude"]]
 
 
-@pytest.mark.parametrize("name", [n for n in ALL if n != "stm32h747i-disco"])
+@pytest.mark.parametrize("name", ALL)
 def test_stock_pools_lie_inside_the_memories_of_their_names(name: str) -> None:
     board = boards.load(name)
     text = Path(board.mpool).read_bytes()
@@ -179,7 +233,7 @@ def test_stock_pools_of_the_nucleo_end_with_its_flash() -> None:
     assert "xSPI1" not in [p["fname"] for p in pools]
 
 
-@pytest.mark.parametrize("name", [n for n in ALL if n != "stm32h747i-disco"])
+@pytest.mark.parametrize("name", ALL)
 def test_stock_profile_names_the_stock_pools(name: str) -> None:
     board = boards.load(name)
     path = Path(board.profile)
@@ -328,8 +382,9 @@ BAD = [
         "title: A board",
         "titel: A board",
         "mine.yaml:2: unknown key 'titel' "
-        "(did you mean 'title'? known: base, code, console, cpu, data, device, family, "
-        "flash, machines, memory, mpool, note, profile, registers, schema, security, slots, switches, target, title)",
+        "(did you mean 'title'? known: base, boot, code, console, cpu, data, device, family, "
+        "flash, machines, memory, mpool, note, profile, registers, schema, security, slots, switches, target, title, "
+        "windows)",
     ),
     ("title: A board of mine\n", "", "mine.yaml:1: 'title' is missing"),
     ("target: stm32n6", "target: stm32 n6", "mine.yaml:3: target: 'stm32 n6' is not one word"),
@@ -342,7 +397,7 @@ BAD = [
         "NOR: {base",
         "NOR: {bas",
         "mine.yaml:10: unknown key 'bas' in memory.NOR (did you mean 'base'? known: alias, base, enable, kind, note, "
-        "on_at_reset, owner, pool_name, risaf, size)",
+        "on_at_reset, owner, pool_name, risaf, sector, size)",
     ),
     ("NOR: {base: 0x70000000, ", "NOR: {", "mine.yaml:10: memory.NOR: 'base' is missing"),
     ("size: 8M, ", "", "mine.yaml:10: memory.NOR: 'size' is missing"),
@@ -513,6 +568,110 @@ BAD = [
         "mine.yaml:23: base: a board has a family or a base, not both (the base brings its family with it)",
     ),
 ]
+
+
+# A board with a boot chain and a window; (what is replaced, by what, what is said).
+BOOTS = OWN.replace("code: {region: CODE, offset: 0x400, size: 63K}", "code: {region: DATA, offset: 0x400, size: 127K}")
+BOOTS = BOOTS.replace("data: {region: DATA, size: 1M}", "data: {region: DATA, offset: 128K, size: 128K}")
+BOOTS = BOOTS.replace("slots: {weights: 0x70100000}", "slots: {weights: 0x70100000, app: 0x70080000}")
+BOOTS += """\
+boot: {slot: app, copy_to: 0x30000000, copy_size: 128K, header: 0x400}
+windows:
+  - region: NOR
+    control: 0x5802A000
+    mask: 0x30000001
+    value: 0x30000001
+    clock_register: 0x56028260
+    clock_bit: 12
+"""
+BAD_BOOTS = [
+    ("slot: app", "slot: ap", "mine.yaml:24: boot.slot: no slot 'ap' (did you mean 'app'? known: app, weights)"),
+    ("header: 0x400}", "header: 0x440}", "mine.yaml:24: boot.header: 0x440 is not a multiple of 128, a vector table"),
+    (
+        "header: 0x400}",
+        "header: 0x480}",
+        "mine.yaml:24: boot.header: copy_to + header is 0x30000480, but 'code' begins",
+    ),
+    (
+        "header: 0x400}",
+        "header: 128K}",
+        "mine.yaml:24: boot.header: 0x20000 leaves nothing of the 0x20000 bytes copied",
+    ),
+    ("copy_size: 128K", "copy_size: 64K", "mine.yaml:24: boot.copy_size: 'code' ends at 0x30020000, what is copied at"),
+    (
+        "copy_size: 128K",
+        "copy_size: 4M",
+        "mine.yaml:24: boot.copy_size: 0x400000 bytes from slot app at 0x70080000 run",
+    ),
+    ("copy_to: 0x30000000", "copy_to: 0x30100000", "mine.yaml:24: boot.copy_to: [0x30100000, 0x30120000): there is no"),
+    (
+        "copy_to: 0x30000000",
+        "copy_to: 0x34000000",
+        "mine.yaml:24: boot.copy_to: [0x34000000, 0x34020000): BANK is no RAM",
+    ),
+    ("copy_to: 0x30000000", "copy_to: 0xFFFFF000", "mine.yaml:24: boot.copy_to: 0xfffff000 + 0x20000 bytes runs over"),
+    (", copy_size: 128K", "", "mine.yaml:24: boot: 'copy_size' is missing"),
+    (
+        "region: NOR",
+        "region: NOT",
+        "mine.yaml:26: windows[0].region: no memory 'NOT' (did you mean 'NOR'? known: BANK, ",
+    ),
+    (
+        "    mask: 0x30000001",
+        "    mask: 0x30000000",
+        "mine.yaml:29: windows[0].value: 0x30000001 has bits that the mask ",
+    ),
+    ("    mask: 0x30000001", "    mask: 0", "mine.yaml:28: windows[0].mask: 0 is out of range"),
+    (
+        "    clock_bit: 12",
+        "    clock_bit: 32",
+        "mine.yaml:31: windows[0].clock_bit: 32 is out of range, allowed: 0 to 31",
+    ),
+    ("    clock_bit: 12\n", "", "mine.yaml:26: windows[0]: 'clock_bit' is missing"),
+    (
+        "control: 0x5802A000",
+        "control: 0x5802A002",
+        "mine.yaml:27: windows[0].control: 0x5802a002 is not a multiple of 4",
+    ),
+    (
+        "control: 0x5802A000",
+        "control: 0x30000000",
+        "mine.yaml:27: windows[0].control: 0x30000000 is in memory DATA, not",
+    ),
+    (
+        "    clock_bit: 12",
+        "    clock_bt: 12",
+        "mine.yaml:31: unknown key 'clock_bt' in windows[0] (did you mean 'clock_",
+    ),
+    (
+        "    clock_bit: 12",
+        "    clock_bit: 12\n  - {region: NOR}",
+        "mine.yaml:32: windows[1].region: 'NOR' has a window",
+    ),
+    ("size: 8M, kind", "size: 8M, sector: 3K, kind", "mine.yaml:10: memory.NOR.sector: 3072 is not a power of two"),
+    (
+        "size: 1M, kind",
+        "size: 1M, sector: 4K, kind",
+        "mine.yaml:9: memory.DATA.sector: only flash is erased by sectors",
+    ),
+    ("shutdown_bit: 20", "rimc_npu: 0x54024C14", "mine.yaml:12: registers: 'rimc_npu' and 'rimc_npu_value' belong tog"),
+]
+
+
+def test_own_boot_chain(write: Writer) -> None:
+    board = boards.load("mine", [write(BOOTS)])
+    assert board.boot == Boot("app", 0x30000000, 128 << 10, 0x400)
+    assert board.windows == (FlashWindow("NOR", 0x5802A000, 0x30000001, 0x30000001, 0x56028260, 12, True),)
+    assert board.place("boot") == "mine.yaml:24"
+    assert board.place("slots.app") == "mine.yaml:23"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"), BAD_BOOTS, ids=[f"{index}-{b[1].strip()[:24]}" for index, b in enumerate(BAD_BOOTS)]
+)
+def test_refused_boot_chains(write: Writer, old: str, new: str, said: str) -> None:
+    assert BOOTS.count(old) == 1, old
+    assert refusal(write(BOOTS.replace(old, new))).startswith(said)
 
 
 @pytest.mark.parametrize(

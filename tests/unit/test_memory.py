@@ -5,18 +5,17 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart import boards, toolchain
-from neuralart.boards.types import Console, Enable, MemoryRegion, Registers, Section
+from neuralart import toolchain
+from neuralart.boards.types import Console, Section
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory import linker, startup
+from neuralart.memory import linker
 from neuralart.memory.ihex import ihex
 from neuralart.memory.regions import (
     Span,
@@ -144,151 +143,12 @@ def test_overlap_is_found_exactly_when_bytes_are_shared(ranges: list[tuple[int, 
         check_disjoint(spans, "x")
 
 
-# ---- start-up code
-
-
-def writes(text: str) -> list[tuple[str, int, int]]:
-    """(set or clear, register, bits) in the order of the C."""
-    body = text[text.index("int npu_memory_init(void)") :]
-    found = re.findall(r"(set|clear)_bits\((0x[0-9a-f]+)u, (0x[0-9a-f]+)u\);", body)
-    assert len(found) == body.count("_bits(")
-    return [(verb, int(register, 16), int(bits, 16)) for verb, register, bits in found]
-
-
-def test_order_of_register_writes() -> None:
-    network = small.network(small.pool("A", 0x2400_1000, 0x100), small.pool("B", 0x3400_2000, 0x100))
-    text = startup.source(BOARD, [network])
-    assert writes(text) == [
-        ("set", 0x5000_0010, 0b11),  # memory clocks
-        ("set", 0x5000_0020, 0b11),  # also in sleep
-        ("set", 0x5000_0030, 1 << 12),  # RAMCFG answers
-        ("clear", 0x5100_0100, 1 << 20),  # BANK2 leaves shutdown
-        ("clear", 0x5100_0180, 1 << 20),  # BANK3
-    ]
-    assert "turns on BANK2, BANK3." in text
-    assert text.index("dsb") > text.rindex("clear_bits(")
-
-
-def test_banks_that_no_buffer_touches_stay_off() -> None:
-    text = startup.source(BOARD, [small.network(small.pool("A", 0x3400_2000, 1), small.pool("B", 0x3400_1000, 0))])
-    assert writes(text) == [
-        ("set", 0x5000_0010, 0b10),
-        ("set", 0x5000_0020, 0b10),
-        ("set", 0x5000_0030, 1 << 12),
-        ("clear", 0x5100_0180, 1 << 20),
-    ]
-    assert "BANK2" not in text and "BANK1" not in text
-
-
-def test_bank_with_a_clock_only() -> None:
-    text = startup.source(BOARD, [small.network(small.pool("A", 0x2400_0000, 0x100))])
-    assert writes(text) == [("set", 0x5000_0010, 1 << 7), ("set", 0x5000_0020, 1 << 7)]
-    assert "clear_bits" not in text
-
-
-def test_virtual_pool_over_several_banks() -> None:
-    """The pool that adjoining banks make together turns all of them on that it reaches into."""
-    virtual = small.pool("V", 0x2400_0800, 0x1000, virtual=True, parts=("A", "B"))
-    text = startup.source(BOARD, [small.network(virtual)])
-    assert [register for verb, register, _ in writes(text) if verb == "clear"] == [0x5100_0100]
-    assert writes(text)[0] == ("set", 0x5000_0010, 1 << 7 | 1 << 0)
-    longer = startup.source(BOARD, [small.network(replace(virtual, used=0x1801, size=0x2000))])
-    assert writes(longer)[0] == ("set", 0x5000_0010, 1 << 7 | 1 << 0 | 1 << 1)
-
-
-def test_several_networks_turn_on_what_any_of_them_uses() -> None:
-    one = small.network(small.pool("A", 0x3400_1000, 0x100), name="one")
-    two = small.network(small.pool("A", 0x3400_2000, 0x100), name="two")
-    assert [w[1] for w in writes(startup.source(BOARD, [one, two])) if w[0] == "clear"] == [0x5100_0100, 0x5100_0180]
-
-
-def test_nothing_to_turn_on() -> None:
-    text = startup.source(BOARD, [small.network(small.pool("A", 0x3001_0800, 0x10), small.pool("F", 0x7000_0000, 4))])
-    assert writes(text) == []
-    assert "every memory that the networks use is on after reset" in text
-    assert "return 0;" in text
-
-
-def test_pool_on_the_firmware() -> None:
-    network = small.network(small.pool("A", 0x2001_03F0, 0x20))
-    with pytest.raises(NeuralArtError) as caught:
-        startup.source(BOARD, [network])
-    assert "pool A of network net [0x300103f0, 0x30010410) overlaps firmware data" in caught.value.what
-    assert "by 16 bytes" in caught.value.what
-    # With a linker script of the user's own nothing is known about the firmware.
-    assert writes(startup.source(BOARD, [network], with_firmware=False)) == []
-
-
-def test_two_networks_in_one_place() -> None:
-    one = small.network(small.pool("A", 0x3400_1000, 0x100), name="one")
-    two = small.network(small.pool("A", 0x2400_1080, 0x100), name="two")
-    with pytest.raises(
-        NeuralArtError, match=r"pool A of network two .* overlaps pool A of network one .* by 128 bytes"
-    ):
-        startup.source(BOARD, [one, two])
-
-
-@pytest.mark.parametrize("missing", ["memory_clock", "ramcfg", "shutdown_bit"])
-def test_board_that_does_not_say_how(missing: str) -> None:
-    registers = replace(small.REGISTERS, **{missing: None})
-    with pytest.raises(NeuralArtError) as caught:
-        startup.source(small.board(registers=registers), [small.network(small.pool("A", 0x3400_1000, 1))])
-    assert caught.value.what == f"BANK2 must be turned on, but 'registers: {missing}' is missing"
-
-
-def test_board_without_sleep_clock_or_gated_ramcfg() -> None:
-    registers = replace(small.REGISTERS, memory_sleep_clock=None, ramcfg_clock=None, ramcfg_clock_bit=None)
-    text = startup.source(small.board(registers=registers), [small.network(small.pool("A", 0x3400_1000, 1))])
-    assert writes(text) == [("set", 0x5000_0010, 1), ("clear", 0x5100_0100, 1 << 20)]
-
-
-def test_the_stm32n6_as_its_reference_manual_wants_it() -> None:
-    board = boards.load("stm32n6570-dk")
-    network = small.network(small.pool("npuRAM5", 0x342E_0000, 0x1000), small.pool("xSPI2", 0x7038_0000, 0x1000))
-    assert writes(startup.source(board, [network])) == [
-        ("set", 0x5602_824C, 1 << 2),  # RCC_MEMENR.AXISRAM5EN
-        ("set", 0x5602_828C, 1 << 2),  # RCC_MEMLPENR.AXISRAM5LPEN
-        ("set", 0x5602_8254, 1 << 12),  # RCC_AHB2ENR.RAMCFGEN
-        ("clear", 0x5202_3200, 1 << 20),  # RAMCFG_AXISRAM5CR.SRAMSD
-    ]
-
-
-def test_the_text_depends_on_facts_only() -> None:
-    """Weights are no part of it: they change without a compile of C."""
-    before = small.network(small.pool("A", 0x3400_1000, 0x100), small.pool("F", 0x7000_0000, 64, weights=64))
-    after = replace(before, abi_stamp="f" * 16, macc=1)
-    assert startup.source(BOARD, [before]) == startup.source(BOARD, [after])
+# ---- linker fragment
 
 
 def _cross_gcc() -> list[str]:
     found = toolchain.find(ToolchainConfig(), os.environ)
     return [str(Path(found.folder) / f"{found.prefix}gcc"), *found.libc_flags]
-
-
-ENABLES = [
-    pytest.param(Enable(clock_bit=3), small.REGISTERS, id="clock only"),
-    pytest.param(Enable(clock_bit=31, ramcfg_offset=0x80), small.REGISTERS, id="clock and shutdown"),
-    pytest.param(Enable(ramcfg_offset=0x80), replace(small.REGISTERS, ramcfg_clock=None), id="shutdown only"),
-    pytest.param(None, Registers(), id="nothing"),
-]
-
-
-@pytest.mark.arm
-@pytest.mark.parametrize(("enable", "registers"), ENABLES)
-def test_it_compiles_without_a_warning(tmp_path: Path, enable: Enable | None, registers: Registers) -> None:
-    bank = MemoryRegion("BANK", 0x3400_0000, 0x1000, "ram", enable=enable)
-    board = small.board(memory=(*small.MEMORY[:2], bank), registers=registers)
-    (tmp_path / "npu_memory_init.h").write_text(startup.HEADER, "utf-8")
-    text = startup.source(board, [small.network(small.pool("A", 0x3400_0000, 16))])
-    (tmp_path / "npu_memory_init.c").write_text(text, "utf-8")
-    flags = ["-mcpu=cortex-m33", "-mthumb", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-Wundef"]
-    done = subprocess.run(
-        [*_cross_gcc(), *flags, "-c", "npu_memory_init.c", "-o", "x.o"], cwd=tmp_path, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
-# ---- linker fragment
 
 
 def test_memory_ld() -> None:

@@ -34,6 +34,8 @@ def check(board: Board, top: Value) -> None:
                     )
             taken.append((key, start, start + section.size))
     _check_flash(board, top)
+    _check_boot(board, top)
+    _check_windows(board, top)
 
 
 def _spans(region: MemoryRegion) -> list[tuple[int, int, str, MemoryRegion]]:
@@ -126,3 +128,49 @@ def _check_flash(board: Board, top: Value) -> None:
             raise place.error(f"{address:#010x} is outside {board.flash['part']} [{first:#010x}, {last:#010x})")
         if board.flash and address % int(board.flash["sector"]):
             raise place.error(f"{address:#010x} is not a multiple of the sector, {board.flash['sector']} bytes")
+
+
+def _check_boot(board: Board, top: Value) -> None:
+    """What is copied goes into memory that is on, and the code begins behind the header."""
+    boot = board.boot
+    if boot is None:
+        return
+    place = top.mapping()["boot"].mapping()
+    if boot.slot not in board.slots:
+        raise place["slot"].error(f"no slot '{boot.slot}'", nearest(boot.slot, tuple(board.slots)))
+    slot = board.slots[boot.slot]
+    if board.flash and slot + boot.copy_size > int(board.flash["base"]) + int(board.flash["size"]):
+        raise place["copy_size"].error(
+            f"{boot.copy_size:#x} bytes from slot {boot.slot} at {slot:#010x} run over the end of {board.flash['part']}"
+        )
+    at = boot.copy_to
+    while at < boot.copy_to + boot.copy_size:
+        below = next((r for r in board.memory if r.base <= at < r.end), None)
+        if below is None or below.kind == "flash" or not below.on_at_reset:
+            raise place["copy_to"].error(
+                f"[{boot.copy_to:#010x}, {boot.copy_to + boot.copy_size:#010x}): "
+                + (f"{below.name} is no RAM that is on after reset" if below else f"there is no memory at {at:#010x}")
+            )
+        at = below.end
+    if board.code is None:
+        return
+    start = board.region(board.code.region).base + board.code.offset
+    if start != boot.copy_to + boot.header:
+        raise place["header"].error(
+            f"copy_to + header is {boot.copy_to + boot.header:#010x}, but 'code' begins at {start:#010x}"
+        )
+    if start + board.code.size > boot.copy_to + boot.copy_size:
+        raise place["copy_size"].error(
+            f"'code' ends at {start + board.code.size:#010x}, what is copied at {boot.copy_to + boot.copy_size:#010x}"
+        )
+
+
+def _check_windows(board: Board, top: Value) -> None:
+    """A control register is no memory: a wrong address must not be written to as if it were one."""
+    place = top.mapping().get("windows")
+    for item in place.items() if place is not None else ():
+        for key in ("control", "clock_register"):
+            address = item.mapping()[key].integer()
+            region = board.region_at(address)
+            if region is not None:
+                raise item.mapping()[key].error(f"{address:#010x} is in memory {region.name}, not a register")

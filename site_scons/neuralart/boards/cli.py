@@ -53,7 +53,9 @@ def as_data(board: Board) -> dict[str, Any]:
     """A board as plain mappings, lists, texts and integers."""
     from dataclasses import asdict
 
-    return asdict(board)
+    data = asdict(board)
+    del data["places"]
+    return data
 
 
 def size_text(size: int) -> str:
@@ -134,6 +136,18 @@ def description(board: Board) -> str:
             f"sector {size_text(int(flash['sector']))}, page {flash['page']}, loader {flash['loader'] or '-'}"
         )
     lines += [f"slot {name}: 0x{address:08x}" for name, address in board.slots.items()]
+    if board.boot is not None:
+        boot = board.boot
+        lines.append(
+            f"boot: {size_text(boot.copy_size)} from slot {boot.slot} to 0x{boot.copy_to:08x}, "
+            f"vector table behind 0x{boot.header:x} bytes"
+        )
+    for window in board.windows:
+        lines.append(
+            f"window {window.region}: mapped when 0x{window.control:08x} & 0x{window.mask:x} is 0x{window.value:x}, "
+            f"clock 0x{window.clock_register:08x} bit {window.clock_bit}"
+            f"{'; the boot chain maps it' if window.mapped_by_boot else '; the application has to map it'}"
+        )
     lines += [f"switches for {mode}: {words}" for mode, words in board.switches.items()]
     lines += [f"{region.name}: {region.note}" for region in board.memory if region.note]
     for name, path in (("pool file", board.mpool), ("profile", board.profile)):

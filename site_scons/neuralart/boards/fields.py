@@ -14,6 +14,18 @@ SECURITIES = ("secure", "none")
 MACHINES = ("silicon", "unicorn", "qemu")
 
 _ADDRESS_SPACE = 1 << 32
+_REGISTER_KEYS = (
+    "memory_clock",
+    "memory_sleep_clock",
+    "ramcfg",
+    "ramcfg_clock",
+    "ramcfg_clock_bit",
+    "shutdown_bit",
+    "npu_cache",
+    "rimc_npu",
+    "rimc_npu_value",
+    "source",
+)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
 _SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
@@ -68,7 +80,7 @@ def memory(value: Value) -> tuple[MemoryRegion, ...]:
 
 def _region(name: str, value: Value) -> MemoryRegion:
     fields = value.fields(
-        ("base", "alias", "size", "kind", "pool_name", "owner", "risaf", "enable", "on_at_reset", "note")
+        ("base", "alias", "size", "kind", "pool_name", "owner", "risaf", "enable", "on_at_reset", "sector", "note")
     )
     if not _NAME.fullmatch(name):
         raise value.error("the name of a memory must be letters, digits and '_'")
@@ -79,11 +91,14 @@ def _region(name: str, value: Value) -> MemoryRegion:
         if start is not None and start + size > _ADDRESS_SPACE:
             raise fields[key].error(f"{start:#010x} + {size:#x} bytes runs over the end of the address space")
     enable, on = fields.get("enable"), fields.get("on_at_reset")
+    kind = need(value, "kind").choice(KINDS)
+    if "sector" in fields and kind != "flash":
+        raise fields["sector"].error(f"only flash is erased by sectors, this is {kind}")
     return MemoryRegion(
         name=name,
         base=base,
         size=size,
-        kind=need(value, "kind").choice(KINDS),
+        kind=kind,
         pool_name=text(value, "pool_name"),
         alias=alias,
         owner=fields["owner"].choice(OWNERS) if "owner" in fields else "cpu",
@@ -91,7 +106,20 @@ def _region(name: str, value: Value) -> MemoryRegion:
         on_at_reset=on.boolean() if on is not None else True,
         note=text(value, "note"),
         risaf=_number(value, "risaf", 1, 63),
+        sector=power_of_two(fields["sector"]) if "sector" in fields else None,
     )
+
+
+def power_of_two(value: Value) -> int:
+    """A number such as the size of a sector or a page.
+
+    Raises:
+        NeuralArtError: No power of two, or more than 16M.
+    """
+    number = value.integer(1, 1 << 24)
+    if number & (number - 1):
+        raise value.error(f"{number} is not a power of two")
+    return number
 
 
 def _enable(value: Value) -> Enable:
@@ -110,10 +138,10 @@ def registers(value: Value | None) -> Registers:
     """
     if value is None:
         return Registers()
-    value.fields(
-        ("memory_clock", "memory_sleep_clock", "ramcfg", "ramcfg_clock", "ramcfg_clock_bit", "shutdown_bit", "source")
-    )
+    value.fields(_REGISTER_KEYS)
     source = need(value, "source").text()
+    if ("rimc_npu" in value.mapping()) != ("rimc_npu_value" in value.mapping()):
+        raise value.error("'rimc_npu' and 'rimc_npu_value' belong together", "give both, or none")
     return Registers(
         memory_clock=register(value, "memory_clock"),
         memory_sleep_clock=register(value, "memory_sleep_clock"),
@@ -122,6 +150,9 @@ def registers(value: Value | None) -> Registers:
         ramcfg_clock_bit=_number(value, "ramcfg_clock_bit", 0, 31),
         shutdown_bit=_number(value, "shutdown_bit", 0, 31),
         source=source,
+        npu_cache=register(value, "npu_cache"),
+        rimc_npu=register(value, "rimc_npu"),
+        rimc_npu_value=_number(value, "rimc_npu_value"),
     )
 
 
@@ -207,10 +238,7 @@ def flash(value: Value | None) -> dict[str, str | int]:
         "size": need(value, "size").integer(1, _ADDRESS_SPACE),
     }
     for key in ("sector", "page"):
-        number = need(value, key).integer(1, 1 << 24)
-        if number & (number - 1):
-            raise need(value, key).error(f"{number} is not a power of two")
-        made[key] = number
+        made[key] = power_of_two(need(value, key))
     made["loader"] = text(value, "loader")
     return made
 

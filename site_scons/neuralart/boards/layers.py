@@ -28,6 +28,8 @@ FAMILY_KEYS = (
     "profile",
     "flash",
     "slots",
+    "boot",
+    "windows",
     "switches",
     "note",
 )

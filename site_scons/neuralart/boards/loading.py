@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from neuralart.boards import checks, fields, layers
+from neuralart.boards import bootfields, checks, fields, layers
 from neuralart.boards.find import locate
 from neuralart.boards.types import Board
+from neuralart.config.yamlmarks import Value
+from neuralart.resources import stable_name
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
@@ -24,6 +26,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
     path = locate(name, extra, where)
     top, files = layers.read(path, extra)
     entries = top.mapping()
+    memory = fields.need(top, "memory")
     board = Board(
         name=name,
         title=fields.need(top, "title").text(),
@@ -31,7 +34,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         device=fields.word(top, "device"),
         cpu=fields.word(top, "cpu"),
         security=fields.need(top, "security").choice(fields.SECURITIES),
-        memory=fields.memory(fields.need(top, "memory")),
+        memory=fields.memory(memory),
         registers=fields.registers(entries.get("registers")),
         machines=fields.machines(fields.need(top, "machines")),
         console=fields.console(entries.get("console")),
@@ -42,9 +45,20 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         flash=fields.flash(entries.get("flash")),
         slots=fields.slots(entries.get("slots")),
         switches=fields.switches(entries.get("switches")),
+        boot=bootfields.boot(entries.get("boot")),
+        windows=bootfields.windows(entries.get("windows"), memory),
         note=fields.text(top, "note"),
         where=str(path),
         files=tuple(str(file) for file in files),
+        places=_places(entries),
     )
     checks.check(board, top)
     return board
+
+
+def _places(entries: dict[str, Value]) -> dict[str, str]:
+    """Where the keys that decide addresses were written."""
+    found = {key: value for key, value in entries.items() if key in ("code", "data", "flash", "boot")}
+    if "slots" in entries:
+        found.update({f"slots.{name}": entry for name, entry in entries["slots"].mapping().items()})
+    return {key: stable_name(str(entry.where)) for key, entry in found.items()}

@@ -35,6 +35,9 @@ class MemoryRegion:
         on_at_reset: The bank answers straight after reset (and what the boot chain did).
         note: For readers.
         risaf: Number of the firewall that guards it (STM32N6); None: none.
+        sector: Bytes that are erased together, of a flash that :attr:`Board.flash` does not describe; None: unknown.
+        mpu_normal: Device memory in the core's address map (Armv7-M): start-up gives it an MPU region that makes it
+            Normal memory. Its base must be a multiple of its size, a power of two.
     """
 
     name: str
@@ -48,6 +51,8 @@ class MemoryRegion:
     on_at_reset: bool = True
     note: str = ""
     risaf: int | None = None
+    sector: int | None = None
+    mpu_normal: bool = False
 
     @property
     def end(self) -> int:
@@ -133,6 +138,10 @@ class Registers:
         npu_cache: Base of the NPU cache controller (CACHEAXI).
         rimc_npu: RIFSC_RIMC_ATTR register of the NPU as a bus master.
         rimc_npu_value: Its value for CID1, secure and privileged.
+        npu_cache_clock: Register that clocks the NPU cache controller (RCC_AHB5ENR); None: always clocked.
+        npu_cache_clock_bit: Bit in it.
+        rimc_clock: Register that clocks RIFSC (RCC_AHB3ENR); None: always clocked.
+        rimc_clock_bit: Bit in it.
     """
 
     memory_clock: int | None = None
@@ -145,6 +154,10 @@ class Registers:
     npu_cache: int | None = None
     rimc_npu: int | None = None
     rimc_npu_value: int | None = None
+    npu_cache_clock: int | None = None
+    npu_cache_clock_bit: int | None = None
+    rimc_clock: int | None = None
+    rimc_clock_bit: int | None = None
 
 
 @dataclass(frozen=True)
@@ -210,6 +223,8 @@ class Board:
         note: Honest limits.
         where: The file it came from.
         files: All files that made it what it is: the families and boards it is based on, its own file last.
+        places: ``file:line`` of keys that decide addresses: ``code``, ``data``, ``flash``, ``boot``, ``slots.NAME``;
+            files of this package as ``neuralart:boards/data/...``, the same on every machine.
     """
 
     name: str
@@ -234,6 +249,11 @@ class Board:
     note: str = ""
     where: str = ""
     files: tuple[str, ...] = ()
+    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def place(self, key: str) -> str:
+        """Where a key was written; the board itself if nobody wrote it."""
+        return self.places.get(key, f"board {self.name}")
 
     def region(self, name: str) -> MemoryRegion:
         """A memory by name.

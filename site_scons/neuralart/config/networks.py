@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from neuralart.config.types import Location, NetworkConfig
+from neuralart.config.types import STRATEGIES, Location, NetworkConfig
 from neuralart.config.yamlmarks import Value
 
 COMPILERS = ("reference",)
@@ -14,7 +14,7 @@ DATA_TYPES = ("float32", "int8", "uint8")
 CHANNEL_POSITIONS = ("chfirst", "chlast")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_FNAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
 
 Settings = Mapping[str, tuple[Any, Location]]
 
@@ -55,7 +55,7 @@ def _profile(value: Value) -> str:
 
 
 def _pool_names(value: Value) -> tuple[str, ...]:
-    names = tuple(item.matching(_FNAME, "the fname of a pool, like xSPI2") for item in value.items())
+    names = tuple(item.matching(POOL, "the fname of a pool, like xSPI2") for item in value.items())
     for index, item in enumerate(value.items()):
         if names[index] in names[:index]:
             raise item.error(f"'{names[index]}' is named twice")
@@ -77,7 +77,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "initializers": _pool_names,
     "vectors": _path_or_none,
 }
-KEYS = tuple(_READERS)
+KEYS = (*_READERS, "strategies")
 # A model belongs to one network: as a default for all of them it could only be a mistake.
 SHARED_KEYS = tuple(key for key in KEYS if key != "model")
 
@@ -86,16 +86,37 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
     """Read some of a network's keys.
 
     Returns:
-        For each key that is there its value and its place.
+        For each key that is there its value and its place; the keys of ``strategies`` as ``strategies.xSPI2``.
 
     Raises:
         NeuralArtError: An unknown key or a wrong value.
     """
-    return {name: (_READERS[name](entry), entry.where) for name, entry in value.fields(known).items()}
+    settings: dict[str, tuple[Any, Location]] = {}
+    for name, entry in value.fields(known).items():
+        if name == "strategies":
+            settings.update(_strategies(entry))
+        else:
+            settings[name] = (_READERS[name](entry), entry.where)
+    return settings
+
+
+def _strategies(value: Value) -> Settings:
+    """Keyed like ``strategies.AXISRAM5``, so that an override may change one pool and keep the rest."""
+    read: dict[str, tuple[Any, Location]] = {}
+    for pool, entry in value.mapping().items():
+        if not POOL.fullmatch(pool):
+            raise entry.error("the key must be the fname of a pool, like xSPI2")
+        read[f"strategies.{pool}"] = (entry.choice(STRATEGIES, empty=True), entry.where)
+    return read
 
 
 def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
     """A network from its layers; later ones win."""
     merged = {key: setting for layer in layers for key, setting in layer.items()}
-    values: dict[str, Any] = {key: setting[0] for key, setting in merged.items()}
+    values: dict[str, Any] = {key: setting[0] for key, setting in merged.items() if key in _READERS}
+    values["strategies"] = tuple(
+        (key.removeprefix("strategies."), setting[0])
+        for key, setting in merged.items()
+        if key.startswith("strategies.") and setting[0]
+    )
     return NetworkConfig(name=name, where=where, places={key: s[1] for key, s in merged.items()}, **values)

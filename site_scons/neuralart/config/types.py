@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+# How the constants of a pool reach it.
+STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
+
 
 @dataclass(frozen=True)
 class Location:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralart.config import networks
-from neuralart.config.types import Location, NetworkConfig, ToolchainConfig, VariantConfig
+from neuralart.config.types import Location, NetworkConfig, Reserved, ToolchainConfig, VariantConfig
 from neuralart.config.yamlmarks import Value
 from neuralart.errors import NeuralArtError, nearest
 
@@ -17,11 +17,13 @@ VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
 RESERVED = ("firmware", "initializers", "networks")
 MACHINES = ("silicon", "unicorn", "qemu")
 LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
+DEAD_BANKS = ("fault", "zeros")
 OPTIMIZATIONS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Oz")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
 _DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
+_SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
 _TOOLCHAIN_KEYS = ("prefix", "libc", "version")
 
 Settings = Mapping[str, tuple[Any, Location]]
@@ -40,6 +42,38 @@ def _toolchain(value: Value) -> Settings:
             text = entry.matching(_VERSION, "a version of gcc, like 12 or 12.2", empty=True)
         read[f"toolchain.{name}"] = (text, entry.where)
     return read
+
+
+def _slots(value: Value) -> Settings:
+    """Keyed like ``slots.descriptor``, so that a variant may move one and keep the rest of its defaults."""
+    read: dict[str, tuple[Any, Location]] = {}
+    for name, entry in value.mapping().items():
+        if not _SLOT.fullmatch(name):
+            raise entry.error("the name of a slot must be small letters, digits, '_' and '-'")
+        read[f"slots.{name}"] = (entry.integer(), entry.where)
+    return read
+
+
+def _reserved(value: Value) -> tuple[Reserved, ...]:
+    made: dict[str, Reserved] = {}
+    for item in value.items():
+        fields = item.fields(("name", "address", "size"))
+        for key in ("name", "address", "size"):
+            if key not in fields:
+                raise item.error(f"'{key}' is missing", "a reserved range is {name: ..., address: 0x..., size: ...}")
+        name = fields["name"].matching(NAME, "letters, digits, '.', '_' and '-'")
+        if name in made:
+            raise fields["name"].error(f"'{name}' is reserved already, in line {made[name].where.line}")
+        address = fields["address"].integer()
+        size = fields["size"].integer(1, 1 << 32)
+        if address + size > 1 << 32:
+            raise fields["size"].error(f"{address:#010x} + {size:#x} bytes runs over the end of the address space")
+        made[name] = Reserved(name, address, size, item.where)
+    return tuple(made.values())
+
+
+def _dead_bank(value: Value) -> str:
+    return value.choice(DEAD_BANKS)
 
 
 def _network_names(value: Value) -> tuple[str, ...]:
@@ -79,8 +113,10 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "networks": _network_names,
     "optimization": _optimization,
     "defines": _defines,
+    "reserved": _reserved,
+    "dead_bank": _dead_bank,
 }
-KEYS = (*_READERS, "overrides", "toolchain")
+KEYS = (*_READERS, "overrides", "toolchain", "slots")
 # One title for all variants, or one override for all of them, says nothing.
 SHARED_KEYS = tuple(key for key in KEYS if key not in ("title", "overrides"))
 
@@ -90,7 +126,7 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
 
     Returns:
         For each key that is there its value and its place; ``network:`` comes out as ``networks``, the keys of
-        ``toolchain`` as ``toolchain.prefix`` and so on.
+        ``toolchain`` as ``toolchain.prefix`` and so on, those of ``slots`` likewise.
 
     Raises:
         NeuralArtError: An unknown key or a wrong value.
@@ -102,6 +138,8 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
     for name, entry in fields.items():
         if name == "toolchain":
             settings.update(_toolchain(entry))
+        elif name == "slots":
+            settings.update(_slots(entry))
         elif name == "network":
             settings["networks"] = ((entry.text(),), entry.where)
         elif name != "overrides":
@@ -173,19 +211,25 @@ def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, 
 def resolve(draft: Draft, made: tuple[NetworkConfig, ...]) -> VariantConfig:
     """The variant with its networks."""
     values: dict[str, Any] = {
-        key: setting[0] for key, setting in draft.settings.items() if key in ("machine", "optimization", "defines")
+        key: setting[0]
+        for key, setting in draft.settings.items()
+        if key in ("machine", "optimization", "defines", "reserved", "dead_bank")
     }
     toolchain = {
         key.removeprefix("toolchain."): setting[0]
         for key, setting in draft.settings.items()
         if key.startswith("toolchain.")
     }
+    slots = tuple(
+        (key.removeprefix("slots."), setting[0]) for key, setting in draft.settings.items() if key.startswith("slots.")
+    )
     return VariantConfig(
         name=draft.name,
         title=draft.title,
         board=draft.settings["board"][0],
         networks=made,
         toolchain=ToolchainConfig(**toolchain),
+        slots=slots,
         where=draft.where,
         places={key: setting[1] for key, setting in draft.settings.items()},
         **{"machine": "", **values},

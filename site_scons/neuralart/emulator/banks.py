@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
+from collections.abc import Callable
 from typing import Any
 
 from neuralart.boards.types import Board, MemoryRegion
@@ -50,10 +51,28 @@ class Banks:
 
     Both aliases of a memory are mapped to the same host memory. A bank that does not answer is not mapped at all, so
     every access to it is seen; what it held is gone when it was shut down, and kept when only its clock was off.
+
+    Silicon was seen to answer differently: reads of a bank that is off give zeros, writes vanish, nothing faults. With
+    ``zeros`` the banks do that.
     """
 
-    def __init__(self, uc: Any, board: Board, power: Power) -> None:
+    def __init__(
+        self,
+        uc: Any,
+        board: Board,
+        power: Power,
+        *,
+        zeros: bool = False,
+        lost: Callable[[int, int], None] = lambda start, end: None,
+    ) -> None:
         """Maps nothing yet.
+
+        Args:
+            uc: The emulator of the CPU.
+            board: Its memories.
+            power: What answers.
+            zeros: A bank that is off reads as zeros instead of not answering.
+            lost: Told the range of a bank whose contents are gone.
 
         Raises:
             NeuralArtError: A memory does not begin or end at a page.
@@ -61,6 +80,9 @@ class Banks:
         self._uc = uc
         self._board = board
         self._power = power
+        self._zeros = zeros
+        self._lost = lost
+        self._dead: set[str] = set()
         self._pieces: dict[tuple[str, int], _Piece] = {}
         self._mapped: dict[tuple[str, int], tuple[int, ...]] = {}
         for region in board.memory:
@@ -99,23 +121,50 @@ class Banks:
         rights = unicorn.UC_PROT_READ | unicorn.UC_PROT_EXEC
         if region.kind not in READ_ONLY:
             rights |= unicorn.UC_PROT_WRITE
-        bases = [base for base in (region.base, region.alias) if base is not None]
-        places = tuple(dict.fromkeys(base + key[1] * PIECE for base in bases))
+        places = tuple(base + key[1] * PIECE for base in self._bases(region))
         for place in places:
             self._uc.mem_map_ptr(place, piece.size, rights, piece.address)
         self._mapped[key] = places
         return True
 
+    def pretend(self, address: int) -> MemoryRegion | None:
+        """Let the bank at an address read as zeros, if it is off and the board is to do that.
+
+        Returns:
+            The bank that does so from now on.
+        """
+        found = self._locate(address)
+        if not self._zeros or found is None or not self._power.bank_off(found[0]):
+            return None
+        region = found[0]
+        for base in self._bases(region):
+            self._uc.mmio_map(
+                base, region.size, lambda uc, at, size, data: 0, None, lambda uc, at, size, value, data: None, None
+            )
+        self._dead.add(region.name)
+        return region
+
+    @staticmethod
+    def _bases(region: MemoryRegion) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(base for base in (region.base, region.alias) if base is not None))
+
     def apply_power(self) -> None:
         """Take away what does not answer any more, and the contents of what was shut down."""
         for region in self._board.memory:
+            if region.name in self._dead and not self._power.missing(region):
+                self._dead.discard(region.name)
+                for base in self._bases(region):
+                    self._uc.mem_unmap(base, region.size)
             if self._power.missing(region):
                 for key in [key for key in self._mapped if key[0] == region.name]:
                     for place in self._mapped.pop(key):
                         self._uc.mem_unmap(place, self._pieces[key].size)
             if not self._power.keeps_contents(region):
-                for key in [key for key in self._pieces if key[0] == region.name]:
+                gone = [key for key in self._pieces if key[0] == region.name]
+                for key in gone:
                     del self._pieces[key]
+                if gone:
+                    self._lost(region.base, region.end)
 
     def load(self, load: Load) -> None:
         """Put bytes into memories that are on.
@@ -133,7 +182,8 @@ class Banks:
                     where=f"board {self._board.name}",
                 )
             region, offset = found
-            if self._power.missing(region):
+            # A flash has its contents whether or not its controller shows them.
+            if region.kind not in READ_ONLY and self._power.missing(region):
                 raise NeuralArtError(
                     f"{load.name} is loaded to 0x{address:08x} in {region.name}, which is off after reset",
                     where=f"board {self._board.name}",
@@ -144,10 +194,24 @@ class Banks:
             piece.memory[inside : inside + len(part)] = part
             address += len(part)
 
+    def missing_for(self, load: Load) -> str:
+        """What is missing before bytes can be put to their place; empty when they can."""
+        for region in self._board.memory:
+            if any(base < load.end and load.address < base + region.size for base in self._bases(region)):
+                missing = self._power.missing(region)
+                if missing:
+                    return missing
+        return ""
+
     def peek(self, address: int, count: int) -> bytes:
-        """Bytes as a debugger would see them; fewer where a memory ends or none is."""
-        found = self._locate(address)
-        if found is None:
-            return b""
-        piece, inside = self._piece(*found), found[1] % PIECE
-        return bytes(piece.memory[inside : inside + count])
+        """Bytes as a debugger would see them; fewer where the memories end or none is."""
+        parts = []
+        while count > 0:
+            found = self._locate(address)
+            if found is None:
+                break
+            piece, inside = self._piece(*found), found[1] % PIECE
+            part = bytes(piece.memory[inside : inside + count])
+            parts.append(part)
+            address, count = address + len(part), count - len(part)
+        return b"".join(parts)

@@ -4,25 +4,39 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, nearest
+
+if TYPE_CHECKING:
+    from neuralart.boards.types import Board
 
 FAILED = 2
 
 
-def _load(text: str) -> tuple[Path, int]:
+def _at(text: str, example: str) -> tuple[str, int]:
     name, at, address = text.rpartition("@")
     try:
         if not (name and at):
             raise ValueError
         number = int(address, 0)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"'{text}' is not FILE@ADDRESS, for example weights.bin@0x71000000") from None
+        raise argparse.ArgumentTypeError(f"'{text}' is not {example}") from None
     if not 0 <= number < 1 << 32:
         raise argparse.ArgumentTypeError(f"address {address} has more than 32 bits")
-    return Path(name), number
+    return name, number
+
+
+def _load(text: str) -> tuple[Path, int]:
+    name, address = _at(text, "FILE@ADDRESS, for example weights.bin@0x71000000")
+    return Path(name), address
+
+
+def _slot(text: str) -> tuple[str, int]:
+    return _at(text, "NAME@ADDRESS, for example application@0x70100000")
 
 
 def _seconds(text: str) -> float:
@@ -43,9 +57,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--machine", default="", metavar="KIND", help="unicorn or qemu (default: the board's first)")
     parser.add_argument("--elf", required=True, type=Path, metavar="FILE", help="the image")
-    parser.add_argument(
-        "--load", action="append", default=[], type=_load, metavar="FILE@ADDR", help="raw file loaded before the start"
+    flash = parser.add_mutually_exclusive_group()
+    flash.add_argument(
+        "--plan", type=Path, metavar="FILE", help="boot from a fresh virtual flash written by this flash_plan.json"
     )
+    flash.add_argument("--nor", type=Path, metavar="FILE", help="boot from this virtual flash, as it is")
+    flash.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        type=_load,
+        metavar="FILE@ADDR",
+        help="no flash: the image is loaded in place, and this raw file beside it",
+    )
+    parser.add_argument(
+        "--top", type=Path, default=Path(), metavar="DIR", help="folder that the plan's paths start from (default: .)"
+    )
+    parser.add_argument(
+        "--slot", action="append", default=[], type=_slot, metavar="NAME@ADDR", help="flash slot that was moved"
+    )
+    parser.add_argument(
+        "--dead-bank",
+        choices=("fault", "zeros"),
+        default="fault",
+        help="access to a bank that is off: stop (default), or read zeros and lose writes",
+    )
+    parser.add_argument(
+        "--external",
+        action="append",
+        default=[],
+        type=_load,
+        metavar="FILE@ADDR",
+        help="raw file that the external loader writes while the firmware waits for it",
+    )
+    parser.add_argument("--xspi-unmapped", action="store_true", help="the boot chain leaves flash and PSRAM unmapped")
     parser.add_argument(
         "--network", action="append", default=[], type=Path, metavar="FILE", help="network.json of a network to check"
     )
@@ -56,6 +101,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds one answer may take (default: 60)"
     )
     parser.add_argument("--console", type=Path, metavar="FILE", help="write the console's text there as well")
+
+
+def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
+    for name, _ in moved:
+        if name not in board.slots:
+            raise NeuralArtError(
+                f"board {board.name} has no slot '{name}'", where="--slot", hint=nearest(name, list(board.slots))
+            )
+    return replace(board, slots={**board.slots, **dict(moved)})
 
 
 class _Progress:
@@ -90,7 +144,8 @@ def run(args: argparse.Namespace) -> int:
         NeuralArtError: Something given is wrong.
     """
     from neuralart import boards
-    from neuralart.emulator import runner
+    from neuralart.emulator import media, runner
+    from neuralart.emulator.starting import Surroundings
     from neuralart.emulator.stops import RunFailure
     from neuralart.files import write_text
 
@@ -98,7 +153,13 @@ def run(args: argparse.Namespace) -> int:
         raise NeuralArtError(
             f"{len(args.network)} --network and {len(args.vectors)} --vectors", hint="give one --vectors per --network"
         )
-    board = boards.load(args.board, args.board_file)
+    board = _board_with_slots(boards.load(args.board, args.board_file), args.slot)
+    machine = runner.machine_of(board, args.machine)
+    flash = media.Media(loads=tuple(args.load))
+    if args.plan is not None:
+        flash = media.of_plan(args.plan, board, machine, args.top)
+    elif args.nor is not None:
+        flash = media.of_nor(args.nor, board)
     progress = _Progress(sys.stderr)
     lines: list[str] = []
 
@@ -107,16 +168,25 @@ def run(args: argparse.Namespace) -> int:
         progress.clear()
         print(f"  | {line}", flush=True)
 
+    def note(line: str) -> None:
+        progress.clear()
+        sys.stdout.flush()
+        print(f"neuralart run: note: {line}", file=sys.stderr)
+
+    for line in flash.notes:
+        note(line)
     runs = [runner.NetworkRun(*pair) for pair in zip(args.network, args.vectors, strict=True)]
     try:
         result = runner.run(
             board,
-            args.machine,
+            machine.kind,
             args.elf,
-            args.load,
+            flash.loads,
             runs,
+            surroundings=Surroundings(flash.nor, args.dead_bank, args.xspi_unmapped, tuple(args.external)),
             timeout=args.timeout,
             on_text=text,
+            on_note=note,
             on_vector=progress.show,
         )
     except RunFailure as failure:

@@ -15,11 +15,13 @@ class Device(Protocol):
         name: For messages.
         base: Address; a multiple of 4 KiB.
         size: Bytes that answer.
+        narrow: Writes of less than a word are taken.
     """
 
     name: str
     base: int
     size: int
+    narrow: bool
 
     def read(self, offset: int) -> int:
         """Value of the register at a byte offset."""
@@ -30,6 +32,8 @@ class Device(Protocol):
 
 class RegisterFile:
     """Registers that keep what is written, and tell somebody."""
+
+    narrow = False
 
     def __init__(
         self,
@@ -94,6 +98,7 @@ class Usart:
     CR1, ISR, RDR, TDR = 0x00, 0x1C, 0x24, 0x28
     UE, RE, TE = 1 << 0, 1 << 2, 1 << 3
     RXNE, TC, TXE = 1 << 5, 1 << 6, 1 << 7
+    narrow = True
     # Looks at an empty port without sending anything in between, after which the firmware counts as waiting.
     PATIENCE = 32
 

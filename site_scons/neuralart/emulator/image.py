@@ -12,6 +12,9 @@ from typing import Any
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 
+# ELF specification: the section is in memory when the program runs.
+SHF_ALLOC = 1 << 1
+
 
 @dataclass(frozen=True)
 class Load:
@@ -41,6 +44,10 @@ class Symbols:
         self._functions = sorted(functions)
         self._starts = [start for start, _, _ in self._functions]
 
+    def address_of(self, name: str) -> int | None:
+        """Where a function begins; None if there is none of this name."""
+        return next((start for start, _, other in self._functions if other == name), None)
+
     def name_at(self, address: int) -> str:
         """``copy+0x12``; empty when no function is there."""
         at = bisect.bisect_right(self._starts, address) - 1
@@ -63,13 +70,30 @@ class Firmware:
 
     Attributes:
         path: As named by the user.
-        loads: Its segments with contents, by load address.
+        loads: Its segments with contents, by load address. A segment may begin with the headers of the file.
         symbols: Its functions.
+        sections: Its sections with contents, by load address: what a binary made of it holds.
     """
 
     path: str
     loads: tuple[Load, ...]
     symbols: Symbols
+    sections: tuple[Load, ...] = ()
+
+
+def _sections(elf: Any) -> list[Load]:
+    """Allocated sections with contents, at their load addresses."""
+    found = []
+    segments = [segment for segment in elf.iter_segments("PT_LOAD") if segment["p_filesz"]]
+    for section in elf.iter_sections():
+        if not section["sh_flags"] & SHF_ALLOC or section["sh_type"] == "SHT_NOBITS" or not section["sh_size"]:
+            continue
+        for segment in segments:
+            inside = section["sh_offset"] - segment["p_offset"]
+            if inside >= 0 and inside + section["sh_size"] <= segment["p_filesz"]:
+                found.append(Load(section.name, segment["p_paddr"] + inside, section.data()))
+                break
+    return found
 
 
 def read_elf(path: Path) -> Firmware:
@@ -93,6 +117,7 @@ def read_elf(path: Path) -> Firmware:
             for number, segment in enumerate(elf.iter_segments("PT_LOAD"))
             if segment["p_filesz"]
         )
+        sections = tuple(_sections(elf))
         table: Any = elf.get_section_by_name(".symtab")
         functions = [
             (symbol["st_value"] & ~1, symbol["st_size"], symbol.name)
@@ -106,7 +131,7 @@ def read_elf(path: Path) -> Firmware:
             raise NeuralArtError(f"{load.name} ends behind 4 GiB", where=str(path))
     if not loads:
         raise NeuralArtError("nothing in it is to be loaded", where=str(path))
-    return Firmware(str(path), loads, Symbols(functions))
+    return Firmware(str(path), loads, Symbols(functions), sections)
 
 
 def read_raw(path: Path, address: int) -> Load:

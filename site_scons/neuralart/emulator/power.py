@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuralart.boards.types import Board, MemoryRegion
+from neuralart.boards.types import Board, FlashWindow, MemoryRegion
 from neuralart.emulator.devices import PAGE, ClockController, RegisterFile
 
 
@@ -12,10 +12,19 @@ class Power:
     Attributes:
         controllers: Clock controllers by base address, for the bus to map.
         ramcfg: RAMCFG, if the board has one.
+        windows: Registers of the controllers of memories that must be memory mapped, by base address.
     """
 
-    def __init__(self, board: Board) -> None:
-        """Puts everything into the state after reset."""
+    # Bytes of registers of a controller of such memories.
+    WINDOW_REGISTERS = 0x400
+
+    def __init__(self, board: Board, *, unmapped: bool = False) -> None:
+        """Puts everything into the state after reset and the boot chain.
+
+        Args:
+            board: The board.
+            unmapped: The boot chain leaves no memory mapped, whatever the board's file says.
+        """
         self._board = board
         registers = board.registers
         self.controllers: dict[int, RegisterFile] = {}
@@ -39,6 +48,21 @@ class Power:
                 if not region.on_at_reset and region.enable is not None and region.enable.ramcfg_offset is not None
             }
             self.ramcfg = RegisterFile("RAMCFG", registers.ramcfg, PAGE, off, self._note)
+        self.windows: dict[int, RegisterFile] = {}
+        self._window_of = {window.region: window for window in board.windows}
+        for window in board.windows:
+            self._add_window(window, window.mapped_by_boot and not unmapped)
+
+    def _add_window(self, window: FlashWindow, mapped: bool) -> None:
+        base = window.control & ~(PAGE - 1)
+        if base not in self.windows:
+            size = window.control - base + self.WINDOW_REGISTERS
+            self.windows[base] = RegisterFile("controller", base, min(size, PAGE), changed=self._note)
+        clock = self._controller(window.clock_register)
+        if mapped:
+            offset = window.clock_register - clock.base
+            clock.write(offset, clock.get(offset) | 1 << window.clock_bit)
+            self.windows[base].write(window.control - base, window.value)
 
     def _note(self, offset: int) -> None:
         self.generation += 1
@@ -86,10 +110,47 @@ class Power:
             f"of 0x{console.clock_register:08x}"
         )
 
+    def window_clock_missing(self, base: int) -> str:
+        """What the controller in a page needs before its registers answer; empty when they do."""
+        inside = [window for window in self._board.windows if window.control & ~(PAGE - 1) == base]
+        if any(self._clocked(window.clock_register, window.clock_bit) for window in inside):
+            return ""
+        return self._unclocked(inside[0])
+
+    @staticmethod
+    def _unclocked(window: FlashWindow) -> str:
+        return (
+            f"the controller of {window.region} has no clock: set bit {window.clock_bit} "
+            f"of 0x{window.clock_register:08x}"
+        )
+
+    def _window_missing(self, region: MemoryRegion) -> str:
+        window = self._window_of.get(region.name)
+        if window is None:
+            return ""
+        if not self._clocked(window.clock_register, window.clock_bit):
+            return f"{region.name} is not memory mapped, {self._unclocked(window)}"
+        base = window.control & ~(PAGE - 1)
+        control = self.windows[base].get(window.control - base)
+        if control & window.mask == window.value:
+            return ""
+        return (
+            f"{region.name} is not memory mapped: the control register of its controller (0x{window.control:08x}) "
+            f"is 0x{control:08x}, its bits 0x{window.mask:08x} must be 0x{window.value:08x}"
+        )
+
+    def bank_off(self, region: MemoryRegion) -> bool:
+        """Is it a bank with gates of its own, and off? (Not: a memory behind a controller that is not mapped.)"""
+        return region.enable is not None and bool(self.missing(region)) and not self._window_missing(region)
+
     def missing(self, region: MemoryRegion) -> str:
         """What a memory needs before it answers; empty when it does."""
+        if self._window_missing(region):
+            return self._window_missing(region)
         if region.enable is None:
-            return "" if region.on_at_reset else f"{region.name} is off after reset, and nothing here turns it on"
+            if region.on_at_reset or region.name in self._window_of:
+                return ""
+            return f"{region.name} is off after reset, and nothing here turns it on"
         registers = self._board.registers
         reasons = []
         if registers.memory_clock is not None and not self._clocked(registers.memory_clock, region.enable.clock_bit):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board, Machine
 from neuralart.emulator import vectors as golden
-from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session, Transport
+from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
+from neuralart.emulator.starting import Surroundings, started_machine
 from neuralart.emulator.stops import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.network import facts
@@ -58,12 +58,14 @@ class RunResult:
         note: What that machine is and is not, in a few words.
         networks: In the order given.
         console: Lines of text that the firmware printed.
+        notes: What else a user should know of this run.
     """
 
     machine: str
     note: str
     networks: tuple[NetworkResult, ...]
     console: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
 
 def machine_of(board: Board, kind: str) -> Machine:
@@ -93,33 +95,6 @@ def describe(machine: Machine) -> str:
     """What a result on this machine means, for one line."""
     core = next((flag[6:] for flag in machine.cpu_flags if flag.startswith("-mcpu=")), "unknown core")
     return f"{core} code; {machine.note or 'no NPU, no timing'}"
-
-
-@contextlib.contextmanager
-def _started(
-    board: Board, machine: Machine, elf: Path, loads: Sequence[tuple[Path, int]]
-) -> Iterator[tuple[Transport, Symbols]]:
-    from neuralart.emulator import image
-
-    # Both machines get the same checks of what is loaded where.
-    firmware = image.read_elf(elf)
-    raws = [image.read_raw(path, address) for path, address in loads]
-    image.check_disjoint([*firmware.loads, *raws])
-    if machine.kind == "qemu":
-        from neuralart.emulator.qemu import QemuMachine
-
-        for load in (*firmware.loads, *raws):
-            if load.data and (board.region_at(load.address) is None or board.region_at(load.end - 1) is None):
-                raise NeuralArtError(
-                    f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}, where no memory is",
-                    where=f"board {board.name}",
-                )
-        with QemuMachine(board, machine, elf, loads) as transport:
-            yield transport, firmware.symbols
-    else:
-        from neuralart.emulator.unicorn_board import UnicornBoard
-
-        yield UnicornBoard(board, machine, firmware, raws), firmware.symbols
 
 
 def _with_symbol(stop: MachineStop, symbols: Symbols) -> MachineStop:
@@ -153,8 +128,10 @@ def run(
     loads: Sequence[tuple[Path, int]],
     runs: Sequence[NetworkRun],
     *,
+    surroundings: Surroundings | None = None,
     timeout: float = DEFAULT_TIMEOUT,
     on_text: Callable[[str], None] | None = None,
+    on_note: Callable[[str], None] | None = None,
     on_vector: Callable[[str, int, int], None] | None = None,
 ) -> RunResult:
     """Start an image, feed every golden vector, compare every output to the byte.
@@ -165,8 +142,10 @@ def run(
         elf: The image.
         loads: Raw files and their addresses.
         runs: Networks to check, at least one.
+        surroundings: The flash, and what is to go wrong.
         timeout: Seconds that one answer may take.
         on_text: Called with each line of the console.
+        on_note: Called with each note, also of a run that fails.
         on_vector: Called with network, vectors done, vectors in all.
 
     Raises:
@@ -193,9 +172,19 @@ def run(
         if on_text is not None:
             on_text(line)
 
+    notes: list[str] = []
+
+    def note(lines: Sequence[str]) -> None:
+        notes.extend(lines)
+        if on_note is not None:
+            for line in lines:
+                on_note(line)
+
     results = []
-    with _started(board, machine, elf, loads) as (transport, symbols):
-        session = Session(transport, timeout=timeout, on_text=text)
+    given = surroundings or Surroundings()
+    with started_machine(board, machine, elf, loads, given, [network for network, _ in checks]) as started:
+        note(started.take_notes())
+        session = Session(started.transport, timeout=timeout, on_text=text)
         try:
             remotes = {remote.name: (index, remote) for index, remote in enumerate(session.hello())}
             for network, vectors in checks:
@@ -212,7 +201,10 @@ def run(
                 results.append(NetworkResult(network.name, vectors.count))
             session.quit()
         except MachineStop as stop:
-            raise _with_symbol(stop, symbols) from stop
+            raise _with_symbol(stop, started.symbols) from stop
         finally:
             session.flush_text()
-    return RunResult(machine.kind, describe(machine), tuple(results), tuple(console))
+            if started.board is not None:
+                started.board.finish()
+            note(started.take_notes())
+    return RunResult(machine.kind, describe(machine), tuple(results), tuple(console), tuple(notes))

@@ -1,8 +1,9 @@
 """A virtual board on Unicorn: the CPU's baseline instruction set, the real addresses, banks dead until enabled.
 
-Not modelled: interrupts and exceptions (the run stops at one), caches, MPU, SAU and RIF, the NPU, time. Both aliases of
-a memory (secure and non-secure) are the same bytes and answer alike; peripherals answer at the addresses that the
-board's file gives, not at the other security state's.
+Not modelled: interrupts and exceptions (the run stops at one), caches (but whether they are maintained, see
+coherency.py), MPU, SAU and RIF (its registers keep what is written), the NPU, time. Both aliases of a memory (secure
+and non-secure) are the same bytes and answer alike; peripherals answer at the addresses that the board's file gives,
+not at the other security state's.
 """
 
 from __future__ import annotations
@@ -10,18 +11,27 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator.banks import Banks, import_unicorn
-from neuralart.emulator.devices import PAGE, Device, Usart
-from neuralart.emulator.image import Firmware, Load
+from neuralart.emulator.banks import UNDEFINED, Banks, import_unicorn
+from neuralart.emulator.boot import Boot
+from neuralart.emulator.bus import Bus
+from neuralart.emulator.checkpoints import Checkpoints
+from neuralart.emulator.coherency import Coherency
+from neuralart.emulator.conditions import Conditions
+from neuralart.emulator.core_registers import SCS, VTOR, NpuCache, SystemControl
+from neuralart.emulator.devices import PAGE, RegisterFile, Usart
+from neuralart.emulator.image import Firmware, Load, Symbols
 from neuralart.emulator.power import Power
 from neuralart.emulator.stops import MachineStop
 from neuralart.errors import NeuralArtError, nearest
 
-# System control space and debug: plain registers (Armv8-M ARM, B3.1: private peripheral bus).
-PPB, PPB_SIZE, CPUID = 0xE0000000, 0x100000, 0xE000ED00
+# The rest of the private peripheral bus (debug) is plain memory (Armv8-M ARM, B3.1).
+PPB, PPB_SIZE = 0xE0000000, 0x100000
+# Entries of the log of cache maintenance that are kept.
+LOGGED = 100_000
 
 WFI = b"\x30\xbf"
 
@@ -42,36 +52,71 @@ EXCEPTIONS = {
 
 
 class UnicornBoard:
-    """One power-up of a virtual board. It is a :class:`~neuralart.emulator.link.Transport` too."""
+    """One power-up of a virtual board. It is a :class:`~neuralart.emulator.link.Transport` too.
 
-    def __init__(self, board: Board, machine: Machine, firmware: Firmware, loads: Sequence[Load] = ()) -> None:
+    Attributes:
+        symbols: Of what runs; none when the flash holds something else than the ELF.
+        notes: What a user should know of this run, so far.
+        maintenance: The first cache-maintenance register writes of the firmware, in order.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        machine: Machine,
+        firmware: Firmware,
+        loads: Sequence[Load] = (),
+        conditions: Conditions | None = None,
+    ) -> None:
         """Load everything and reset the core.
 
         Args:
             board: Memories, registers, console.
             machine: CPU model and CPUID.
-            firmware: Segments go to their load addresses; the vector table stands at the start of the board's code.
-            loads: Raw files.
+            firmware: Without a flash its segments go to their load addresses, and the vector table stands at the start
+                of the board's code.
+            loads: Raw files; only without a flash.
+            conditions: What else.
 
         Raises:
             NeuralArtError: Unicorn is missing, the board cannot be modelled, or something is loaded where no memory is.
-            MachineStop: The vector table does not start anything.
+            MachineStop: The flash or the vector table does not start anything.
         """
         self._unicorn = import_unicorn()
+        given = conditions or Conditions()
         self._board = board
-        self._symbols = firmware.symbols
         self._stop = ""
         self._starved = False
-        self._power = Power(board)
+        if given.nor is None:
+            boot = Boot.direct(board, firmware, tuple(loads))
+        else:
+            boot = Boot.flash(board, firmware, given.nor)
+        self.symbols = firmware.symbols if boot.symbols_fit else Symbols([])
+        self.notes = list(boot.notes)
+        self.maintenance: list[str] = []
+        self._power = Power(board, unmapped=given.xspi_unmapped)
         self._seen = self._power.generation
-        self._devices: set[int] = set()
         self._uc = self._core(machine)
         self._usart = self._console()
-        self._banks = Banks(self._uc, board, self._power)
-        self._map_devices()
-        for load in (*firmware.loads, *loads):
+        self._banks = Banks(self._uc, board, self._power, zeros=given.dead_bank == "zeros", lost=self._on_lost)
+        self._coherency = Coherency(board, given.watched, self._banks.peek, UNDEFINED)
+        self._bus = Bus(self._uc, self._halt, self._near, self._on_register)
+        self._system = SystemControl(machine.cpuid, self._on_cache_operation, self._on_reset_request)
+        self._add_devices()
+        self._bus.refresh()
+        for load in boot.loads:
             self._banks.load(load)
-        self._reset()
+            self._coherency.settle(load.address, len(load.data))
+        self._checkpoints = Checkpoints(self._uc, board, self._banks, self._coherency, self.symbols, self._halt)
+        self.notes += self._checkpoints.watch(given, boot.symbols_fit)
+        self._reset(boot.vectors)
+
+    def _on_lost(self, start: int, end: int) -> None:
+        self._coherency.forget(start, end)
+
+    def finish(self) -> None:
+        """The run is over: note what never came about."""
+        self.notes += self._checkpoints.unused()
 
     def _core(self, machine: Machine) -> Any:
         unicorn = self._unicorn
@@ -89,9 +134,9 @@ class UnicornBoard:
             )
         uc = unicorn.Uc(unicorn.UC_ARCH_ARM, unicorn.UC_MODE_THUMB | unicorn.UC_MODE_MCLASS)
         uc.ctl_set_cpu_model(models[model])
-        uc.mem_map(PPB, PPB_SIZE, unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE)
-        if machine.cpuid is not None:
-            uc.mem_write(CPUID, struct.pack("<I", machine.cpuid))
+        rights = unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE
+        uc.mem_map(PPB, SCS - PPB, rights)
+        uc.mem_map(SCS + PAGE, PPB_SIZE - (SCS + PAGE - PPB), rights)
         uc.hook_add(unicorn.UC_HOOK_MEM_UNMAPPED, self._on_unmapped)
         uc.hook_add(unicorn.UC_HOOK_MEM_PROT, self._on_protected)
         uc.hook_add(unicorn.UC_HOOK_INTR, self._on_exception)
@@ -109,40 +154,41 @@ class UnicornBoard:
 
     # ---- peripherals ----
 
-    def _map_devices(self) -> None:
-        power = self._power
-        devices: list[tuple[Device, str]] = [(controller, "") for controller in power.controllers.values()]
-        devices.append((self._usart, power.console_missing()))
+    def _add_devices(self) -> None:
+        power, registers, bus = self._power, self._board.registers, self._bus
+        bus.add(self._system)
+        for controller in power.controllers.values():
+            bus.add(controller)
+        bus.add(self._usart, power.console_missing)
         if power.ramcfg is not None:
-            devices.append((power.ramcfg, power.ramcfg_missing()))
-        for device, missing in devices:
-            size = (device.size + PAGE - 1) // PAGE * PAGE
-            if not missing and device.base not in self._devices:
-                self._uc.mmio_map(device.base, size, self._on_read, device, self._on_write, device)
-                self._devices.add(device.base)
-            elif missing and device.base in self._devices:
-                self._uc.mem_unmap(device.base, size)
-                self._devices.discard(device.base)
+            bus.add(power.ramcfg, power.ramcfg_missing)
+        for base, window in power.windows.items():
+            bus.add(window, partial(power.window_clock_missing, base))
+        if registers.npu_cache is not None:
+            bus.add(NpuCache(registers.npu_cache, self._on_npu_cache))
+        if registers.rimc_npu is not None:
+            bus.add(RegisterFile("RIFSC", registers.rimc_npu & ~(PAGE - 1), PAGE))
 
-    def _on_read(self, uc: Any, offset: int, size: int, device: Device) -> int:
-        if offset >= device.size:
-            self._halt(f"read at 0x{device.base + offset:08x}{self._near()}: nothing is modelled there")
-            return 0
-        # Registers are words; a narrower read takes its bytes.
-        value = device.read(offset & ~3) >> 8 * (offset & 3)
-        return value & ((1 << 8 * size) - 1)
-
-    def _on_write(self, uc: Any, offset: int, size: int, value: int, device: Device) -> None:
-        if offset >= device.size or (size != 4 and device is not self._usart) or offset & 3:
-            self._halt(
-                f"write of {size} bytes at 0x{device.base + offset:08x}{self._near()}: no such register is modelled"
-            )
-            return
-        device.write(offset, value)
+    def _on_register(self) -> None:
         if self._seen != self._power.generation:
             self._seen = self._power.generation
             self._banks.apply_power()
-            self._map_devices()
+            self._bus.refresh()
+
+    def _on_cache_operation(self, name: str, operand: int) -> None:
+        self._coherency.operation(name, operand)
+        self._maintain(f"{name} 0x{operand:08x}")
+
+    def _on_npu_cache(self, name: str, start: int, end: int) -> None:
+        self._maintain(f"CACHEAXI {name} 0x{start:08x}..0x{end:08x}")
+
+    def _maintain(self, text: str) -> None:
+        # A firmware that maintains caches in every inference must not fill the host's memory.
+        if len(self.maintenance) < LOGGED:
+            self.maintenance.append(text)
+
+    def _on_reset_request(self) -> None:
+        self._halt(f"the firmware asks for a reset (AIRCR){self._near()}: the virtual board ends there")
 
     def _on_starved(self) -> None:
         self._starved = True
@@ -155,7 +201,7 @@ class UnicornBoard:
 
     def _near(self) -> str:
         # Inside a register access the emulator knows the block of code, not the instruction.
-        return f" near {self._symbols.describe(self._pc())}"
+        return f" near {self.symbols.describe(self._pc())}"
 
     def _halt(self, reason: str) -> None:
         # What runs on until the core really stops is a consequence: the first reason stays.
@@ -166,11 +212,9 @@ class UnicornBoard:
         region = self._board.region_at(address)
         if region is not None:
             return self._power.missing(region)
-        ramcfg = self._power.ramcfg
-        if ramcfg is not None and ramcfg.base <= address < ramcfg.base + ramcfg.size:
-            return self._power.ramcfg_missing()
-        if self._usart.base <= address < self._usart.base + self._usart.size:
-            return self._power.console_missing()
+        missing = self._bus.why_dead(address)
+        if missing:
+            return missing
         if 0x40000000 <= address < 0x60000000:
             return "this peripheral is not modelled"
         return "no memory is there"
@@ -180,31 +224,37 @@ class UnicornBoard:
         if self._banks.map_at(address):
             return True
         verb = {unicorn.UC_MEM_READ_UNMAPPED: "read", unicorn.UC_MEM_WRITE_UNMAPPED: "write"}.get(access, "fetch")
-        by = f" by {self._symbols.describe(self._pc())}" if verb != "fetch" else f" (lr {self._caller()})"
+        bank = self._banks.pretend(address) if verb != "fetch" else None
+        if bank is not None:
+            self.notes.append(
+                f"first {verb} of {bank.name} while it is off, at 0x{address:08x} by "
+                f"{self.symbols.describe(self._pc())}: reads give zeros, writes vanish"
+            )
+            return True
+        by = f" by {self.symbols.describe(self._pc())}" if verb != "fetch" else f" (lr {self._caller()})"
         self._halt(f"{verb} at 0x{address:08x}{by}: {self._why_dead(address)}")
         return False
 
     def _caller(self) -> str:
         lr = int(self._uc.reg_read(self._unicorn.arm_const.UC_ARM_REG_LR))
-        return self._symbols.name_at(lr & ~1) or f"0x{lr:08x}"
+        return self.symbols.name_at(lr & ~1) or f"0x{lr:08x}"
 
     def _on_protected(self, uc: Any, access: int, address: int, size: int, value: int, data: Any) -> bool:
         region = self._board.region_at(address)
-        what = f"{region.name} is {region.kind}: a store does not change it" if region else "not executable"
         verb = "write" if access == self._unicorn.UC_MEM_WRITE_PROT else "fetch"
-        self._halt(f"{verb} at 0x{address:08x} by {self._symbols.describe(self._pc())}: {what}")
+        what = "not executable"
+        if region is not None:
+            store = f"{region.name} is {region.kind}: a store does not change it"
+            what = store if verb == "write" else self._power.missing(region) or what
+        self._halt(f"{verb} at 0x{address:08x} by {self.symbols.describe(self._pc())}: {what}")
         return False
 
     def _on_exception(self, uc: Any, number: int, data: Any) -> None:
-        self._halt(f"at {self._symbols.describe(self._pc())}: {EXCEPTIONS.get(number, f'exception {number}')}")
+        self._halt(f"at {self.symbols.describe(self._pc())}: {EXCEPTIONS.get(number, f'exception {number}')}")
 
     # ---- running ----
 
-    def _reset(self) -> None:
-        code = self._board.code
-        if code is None:
-            raise NeuralArtError("the board does not say where code is", where=f"board {self._board.name}")
-        vectors = self._board.region(code.region).base + code.offset
+    def _reset(self, vectors: int) -> None:
         stack, entry = struct.unpack("<II", self._banks.peek(vectors, 8).ljust(8, b"\0"))
         registers = self._unicorn.arm_const
         if self._board.region_at(stack - 4) is None or self._board.region_at(entry) is None or not entry & 1:
@@ -212,7 +262,7 @@ class UnicornBoard:
                 f"the vector table at 0x{vectors:08x} starts nothing: stack 0x{stack:08x}, reset 0x{entry:08x}",
                 hint="is the image linked for this board?",
             )
-        self._uc.mem_write(0xE000ED08, struct.pack("<I", vectors))
+        self._system.write(VTOR, vectors)
         self._uc.reg_write(registers.UC_ARM_REG_MSP, stack)
         self._uc.reg_write(registers.UC_ARM_REG_SP, stack)
         self._uc.reg_write(registers.UC_ARM_REG_LR, 0xFFFFFFFF)
@@ -230,12 +280,12 @@ class UnicornBoard:
                 self._uc.emu_start(self._pc() | 1, 0xFFFFFFFE, max(1, int(left * 1e6)))
             except self._unicorn.UcError as error:
                 undefined = error.errno == self._unicorn.UC_ERR_INSN_INVALID
-                self._halt(f"at {self._symbols.describe(self._pc())}: {EXCEPTIONS[1] if undefined else error}")
+                self._halt(f"at {self.symbols.describe(self._pc())}: {EXCEPTIONS[1] if undefined else error}")
             if not (self._stop or self._starved) and WFI in (
                 self._banks.peek(self._pc() - 2, 2),
                 self._banks.peek(self._pc(), 2),
             ):
-                self._stop = f"the core sleeps at {self._symbols.describe(self._pc())} (WFI) and nothing wakes it"
+                self._stop = f"the core sleeps at {self.symbols.describe(self._pc())} (WFI) and nothing wakes it"
 
     def write(self, data: bytes) -> None:
         """Bytes for the console; the firmware reads them as it runs."""
@@ -260,5 +310,5 @@ class UnicornBoard:
 
     def waiting_for(self) -> str:
         """What the core does right now."""
-        at = self._symbols.describe(self._pc())
+        at = self.symbols.describe(self._pc())
         return f"the firmware waits for input at {at}" if self._starved else f"the core runs at {at}"

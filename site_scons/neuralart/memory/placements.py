@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
+from neuralart.config.types import STRATEGIES as STRATEGIES
 
 
 @dataclass(frozen=True)

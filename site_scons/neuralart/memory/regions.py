@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import Network
+from neuralart.network.facts import Network, PoolUse
 
 
 @dataclass(frozen=True)
@@ -20,12 +19,14 @@ class Span:
         group: Ranges of one group may overlap: a virtual pool and the pools it is made of.
         start: First address.
         end: First address behind it.
+        place: ``file:line`` that decided the address; empty if that is not known.
     """
 
     owner: str
     group: str
     start: int
     end: int
+    place: str = ""
 
     def __str__(self) -> str:
         return f"{self.owner} [0x{self.start:08x}, 0x{self.end:08x})"
@@ -50,20 +51,44 @@ def fold_alias(board: Board, address: int) -> int:
 
 
 def network_spans(board: Board, network: Network) -> list[Span]:
-    """What a network uses. A virtual pool's own range is used, its parts' are not counted again.
+    """What a network uses.
+
+    A virtual pool says nothing new when its parts are listed too: what lies across them counts in each of them, and
+    its own high-water mark would claim the parts below that nobody uses.
 
     Raises:
         NeuralArtError: A pool lies where the board has no memory, or runs over its end.
     """
     spans = []
-    for pool in network.pools:
-        if not pool.used:
-            continue
+    for pool in used_pools(network):
         start = fold_alias(board, pool.address)
         span = Span(f"pool {pool.fname} of network {network.name}", f"network {network.name}", start, start + pool.used)
         touched_regions(board, [span])
         spans.append(span)
     return spans
+
+
+def used_pools(network: Network) -> list[PoolUse]:
+    """Pools of which something is used, without the virtual ones whose parts are listed themselves."""
+    listed = {pool.fname for pool in network.pools if not pool.virtual}
+    return [
+        pool for pool in network.pools if pool.used and not (pool.virtual and pool.parts and listed >= set(pool.parts))
+    ]
+
+
+def memory_end(board: Board, address: int) -> int:
+    """First address behind the memory at an address, and behind what follows it without a gap.
+
+    Args:
+        board: The board.
+        address: In the alias of the firmware's security state.
+    """
+    end = address
+    while True:
+        region = next((r for r in board.memory if r.base <= end < r.end), None)
+        if region is None:
+            return end
+        end = region.end
 
 
 def touched_regions(board: Board, spans: Sequence[Span]) -> list[MemoryRegion]:
@@ -98,16 +123,44 @@ def firmware_spans(board: Board) -> list[Span]:
     return spans
 
 
+def overlapping(spans: Iterable[Span]) -> list[tuple[Span, Span]]:
+    """Pairs of ranges of different groups that share a byte, in address order: (the one that begins first, the other).
+
+    Empty ranges overlap nothing.
+    """
+    pairs: list[tuple[Span, Span]] = []
+    open_: list[Span] = []
+    for span in sorted((s for s in spans if s.end > s.start), key=lambda s: (s.start, s.end, s.owner)):
+        open_ = [before for before in open_ if before.end > span.start]
+        pairs += [(before, span) for before in open_ if before.group != span.group]
+        open_.append(span)
+    return pairs
+
+
+def gaps(start: int, end: int, taken: Iterable[Span]) -> list[tuple[int, int]]:
+    """What is left of a range, in address order: [start, end) of each gap."""
+    found = []
+    at = start
+    for span in sorted(taken, key=lambda s: (s.start, s.end)):
+        if span.end <= at or span.start >= end or span.end <= span.start:
+            continue
+        if span.start > at:
+            found.append((at, span.start))
+        at = span.end
+    if at < end:
+        found.append((at, end))
+    return found
+
+
 def check_disjoint(spans: Sequence[Span], where: str) -> None:
     """No two ranges of different groups may share a byte.
 
     Raises:
         NeuralArtError: Two do; names both.
     """
-    for before, after in itertools.combinations(sorted(spans, key=lambda span: (span.start, span.end)), 2):
-        if after.start < before.end and after.group != before.group:
-            raise NeuralArtError(
-                f"{after} overlaps {before} by {min(before.end, after.end) - after.start} bytes",
-                where=where,
-                hint="give one of them another pool file, or move the pool",
-            )
+    for before, after in overlapping(spans):
+        raise NeuralArtError(
+            f"{after} overlaps {before} by {min(before.end, after.end) - after.start} bytes",
+            where=where,
+            hint="give one of them another pool file, or move the pool",
+        )

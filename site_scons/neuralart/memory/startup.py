@@ -1,134 +1,149 @@
-"""``npu_memory_init.[ch]``: turns on the memory banks that the networks of an image touch, before anything uses them.
+"""``npu_memory_init.[ch]``: the tables by which firmware/runtime/memory brings up what the networks of an image need.
 
-Order (STM32N6): memory clock, sleep clock (the runtime may wait in WFE), clock of RAMCFG, then the bank's shutdown
-bit. A bank that no buffer touches stays off.
+Banks that no buffer touches are not in them, so they stay off. Sizes and checksums of constants are not in them
+either: those stand in the identity descriptor in flash, so that new weights need no new firmware.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
-from neuralart.boards.types import Board, MemoryRegion, Registers
+from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.memory.regions import check_disjoint, firmware_spans, network_spans, touched_regions
+from neuralart.memory.placements import Initializer, Layout
+from neuralart.memory.regions import Span, check_disjoint, firmware_spans, fold_alias, network_spans, touched_regions
+from neuralart.memory.tables import (
+    Rows,
+    bank_rows,
+    initializer_rows,
+    mpu_rows,
+    network_rows,
+    register_lines,
+    window_rows,
+)
 from neuralart.network.facts import Network
 
-HEADER = """/* Turns on the memories that the networks use. Generated. */
+HEADER = """/* Brings up the memories that the networks use, and the constants in them. Generated. */
 #ifndef NPU_MEMORY_INIT_H
 #define NPU_MEMORY_INIT_H
 
-/* Call once, before the first access to any buffer of a network. Returns 0. */
+#include "npu_memory.h"
+
+/* Call once, before the first access to any buffer of a network. Returns 0, or an error: npu_memory_error_text,
+ * npu_memory_error_pool and npu_memory_stamps say what it is about. */
 int npu_memory_init(void);
 
 #endif
 """
 
+# The row of an error is one byte, and 0xff stands for none.
+_MOST_ROWS = 254
+# Bytes of an identity descriptor that are trusted when the layout does not say how large its place is.
+_DESCRIPTOR_CAPACITY = 4096
 
-def gated_regions(board: Board, networks: Sequence[Network], *, with_firmware: bool = True) -> list[MemoryRegion]:
-    """Memories that must be turned on for some networks.
+
+def used_initializers(layout: Layout, networks: Sequence[Network]) -> list[Initializer]:
+    """Initialisers that have bytes: those of pools with constants. Declared ones without any are skipped.
+
+    Raises:
+        NeuralArtError: The layout does not say how the constants of a pool reach it.
+    """
+    known = {(item.network, item.pool) for item in layout.initializers}
+    for network in networks:
+        for pool in network.initializers:
+            if (network.name, pool.fname) not in known:
+                declared = [item.pool for item in layout.initializers if item.network == network.name]
+                raise NeuralArtError(
+                    f"pool {pool.fname} of network {network.name} holds {pool.weights} bytes of constants, "
+                    "but no initialiser is declared for it",
+                    where=f"board {layout.board}",
+                    hint=f"declare it: initializers: [{', '.join([*declared, pool.fname])}]",
+                )
+    full = {(network.name, pool.fname) for network in networks for pool in network.initializers}
+    return [item for item in layout.initializers if (item.network, item.pool) in full]
+
+
+def _pool_spans(board: Board, networks: Sequence[Network]) -> list[Span]:
+    return [span for network in networks for span in network_spans(board, network)]
+
+
+def _flash_addresses(board: Board, layout: Layout, initializers: Sequence[Initializer]) -> Iterable[int]:
+    """What start-up reads besides the pools."""
+    yield from (fold_alias(board, item.load_address) for item in initializers if item.load_address)
+    if layout.descriptor is not None and any(item.strategy != "link" for item in initializers):
+        yield fold_alias(board, layout.descriptor)
+
+
+def _descriptor(board: Board, layout: Layout, initializers: Sequence[Initializer]) -> tuple[int, int]:
+    """Address and capacity of the identity descriptor; (0, 0) without one."""
+    if layout.descriptor is None:
+        for item in initializers:
+            if item.strategy in ("boot-copy", "external-loader"):
+                raise NeuralArtError(
+                    f"the initialiser of pool {item.pool} of network {item.network} is loaded by strategy "
+                    f"{item.strategy}, which needs an identity descriptor in flash",
+                    where=f"board {board.name}",
+                    hint="the board needs 'flash:', or take strategy link",
+                )
+        return 0, 0
+    sizes = [p.size for p in layout.placements if p.kind == "descriptor" and p.start == layout.descriptor]
+    return fold_alias(board, layout.descriptor), max([*sizes, 0]) or _DESCRIPTOR_CAPACITY
+
+
+def _table(ctype: str, name: str, rows: Rows) -> list[str]:
+    if not rows:
+        return []
+    if len(rows) > _MOST_ROWS:
+        raise NeuralArtError(f"{len(rows)} {name.replace('_', ' ')}, start-up code knows {_MOST_ROWS} at most")
+    return [f"static const {ctype} {name}[] = {{", *(f"    {row}," for row in rows), "};", ""]
+
+
+def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_firmware: bool = True) -> str:
+    """Text of ``npu_memory_init.c``.
 
     Args:
         board: The board.
-        networks: All networks of the image.
+        layout: How the constants of each pool reach it.
+        networks: All networks of the image, in the order in which the identity descriptor numbers them.
         with_firmware: The image is laid out as the board says (not by the user's own linker script).
 
     Raises:
-        NeuralArtError: Ranges overlap or lie in no memory.
+        NeuralArtError: Ranges overlap or lie in no memory, the board does not say how to turn a memory on, or an
+            initialiser cannot be brought to its pool.
     """
-    spans = [span for network in networks for span in network_spans(board, network)]
+    spans = _pool_spans(board, networks)
     check_disjoint([*spans, *(firmware_spans(board) if with_firmware else [])], f"board {board.name}")
-    return [region for region in touched_regions(board, spans) if region.enable is not None]
-
-
-def _register(value: int | None, name: str, board: Board, region: MemoryRegion) -> int:
-    if value is None:
-        raise NeuralArtError(
-            f"{region.name} must be turned on, but 'registers: {name}' is missing",
-            where=board.where or f"board {board.name}",
-        )
-    return value
-
-
-def _clocks(board: Board, regions: Sequence[MemoryRegion]) -> list[str]:
-    registers: Registers = board.registers
-    clocked = [(r, r.enable.clock_bit) for r in regions if r.enable is not None and r.enable.clock_bit is not None]
-    if not clocked:
-        return []
-    mask = sum({1 << bit for _, bit in clocked})
-    names = ", ".join(region.name for region, _ in clocked)
-    clock = _register(registers.memory_clock, "memory_clock", board, clocked[0][0])
-    lines = [f"  /* Memory clocks: {names}. */", f"  set_bits(0x{clock:08x}u, 0x{mask:x}u);"]
-    if registers.memory_sleep_clock is not None:
-        lines.append("  /* They keep their clock while the core sleeps. */")
-        lines.append(f"  set_bits(0x{registers.memory_sleep_clock:08x}u, 0x{mask:x}u);")
-    return lines
-
-
-def _shutdown(board: Board, regions: Sequence[MemoryRegion]) -> list[str]:
-    registers = board.registers
-    gated = [
-        (r, r.enable.ramcfg_offset) for r in regions if r.enable is not None and r.enable.ramcfg_offset is not None
+    touched = touched_regions(board, spans)
+    initializers = used_initializers(layout, networks)
+    flash = {
+        region.name
+        for at in _flash_addresses(board, layout, initializers)
+        for region in [board.region_at(at)]
+        if region
+    }
+    descriptor, capacity = _descriptor(board, layout, initializers)
+    externs, linked = initializer_rows(board, networks, initializers)
+    tables: Mapping[str, tuple[str, str, Rows]] = {
+        "windows": ("npu_memory_window_t", "window_count", window_rows(board, {*flash, *(r.name for r in touched)})),
+        "banks": ("npu_memory_bank_t", "bank_count", bank_rows(board, touched, spans)),
+        "mpu_regions": ("npu_memory_mpu_region_t", "mpu_region_count", mpu_rows(board, touched)),
+        "networks": ("npu_memory_network_t", "network_count", network_rows(networks)),
+        "initializers": ("npu_memory_initializer_t", "initializer_count", linked),
+    }
+    lines = [
+        f"/* {board.name}: memories and constants of {', '.join(network.name for network in networks)}. Generated. */",
+        *([f"/* Registers: {board.registers.source} */"] if board.registers.source else []),
+        '#include "npu_memory_init.h"',
+        "",
+        *externs,
     ]
-    if not gated:
-        return []
-    first = gated[0][0]
-    ramcfg = _register(registers.ramcfg, "ramcfg", board, first)
-    bit = _register(registers.shutdown_bit, "shutdown_bit", board, first)
-    lines = []
-    if registers.ramcfg_clock is not None and registers.ramcfg_clock_bit is not None:
-        lines.append("  /* The clock of RAMCFG: without it its registers do not answer. */")
-        lines.append(f"  set_bits(0x{registers.ramcfg_clock:08x}u, 0x{1 << registers.ramcfg_clock_bit:x}u);")
-    for region, offset in gated:
-        lines.append(f"  /* {region.name} leaves shutdown. */")
-        lines.append(f"  clear_bits(0x{ramcfg + offset:08x}u, 0x{1 << bit:x}u);")
-    return lines
-
-
-def source(board: Board, networks: Sequence[Network], *, with_firmware: bool = True) -> str:
-    """Text of ``npu_memory_init.c``.
-
-    Raises:
-        NeuralArtError: Ranges overlap, lie in no memory, or the board does not say how to turn one on.
-    """
-    regions = gated_regions(board, networks, with_firmware=with_firmware)
-    body = [*_clocks(board, regions), *_shutdown(board, regions)]
-    if not body:
-        return (
-            f"/* {board.name}: every memory that the networks use is on after reset. Generated. */\n"
-            '#include "npu_memory_init.h"\n\nint npu_memory_init(void) { return 0; }\n'
-        )
-    return "\n".join(
-        [
-            f"/* {board.name}: turns on {', '.join(region.name for region in regions)}. Generated. */",
-            *([f"/* Registers: {board.registers.source} */"] if board.registers.source else []),
-            '#include "npu_memory_init.h"',
-            "",
-            "#include <stdint.h>",
-            "",
-            "/* A read behind each write: the clock runs before the next access is made. */",
-            "static inline void set_bits(uintptr_t address, uint32_t bits) {",
-            "  volatile uint32_t *reg = (volatile uint32_t *)address;",
-            "  *reg |= bits;",
-            "  (void)*reg;",
-            "}",
-            "",
-            *(
-                [
-                    "static inline void clear_bits(uintptr_t address, uint32_t bits) {",
-                    "  volatile uint32_t *reg = (volatile uint32_t *)address;",
-                    "  *reg &= ~bits;",
-                    "  (void)*reg;",
-                    "}",
-                    "",
-                ]
-                if any("clear_bits" in line for line in body)
-                else []
-            ),
-            "int npu_memory_init(void) {",
-            *body,
-            '  __asm__ volatile("dsb\\n\\tisb" ::: "memory");',
-            "  return 0;",
-            "}",
-            "",
-        ]
-    )
+    for name, (ctype, _, rows) in tables.items():
+        lines += _table(ctype, name, rows)
+    lines += ["static const npu_memory_tables_t tables = {"]
+    lines += register_lines(board, touched)
+    for name, (_, count, rows) in tables.items():
+        if rows:
+            lines += [f"    .{name} = {name},", f"    .{count} = {len(rows)},"]
+    if capacity and initializers:
+        lines += [f"    .descriptor = 0x{descriptor:08x}u,", f"    .descriptor_capacity = 0x{capacity:x}u,"]
+    return "\n".join([*lines, "};", "", "int npu_memory_init(void) { return npu_memory_bring_up(&tables); }", ""])

@@ -1,0 +1,74 @@
+"""The keys of a board file that say how an image starts, and which memories wait for their controller."""
+
+from __future__ import annotations
+
+from neuralart.boards.fields import need, register
+from neuralart.boards.types import Boot, FlashWindow
+from neuralart.config.yamlmarks import Value
+from neuralart.errors import nearest
+
+_ADDRESS_SPACE = 1 << 32
+
+
+def boot(value: Value | None) -> Boot | None:
+    """How the boot chain brings an image to where it runs.
+
+    Raises:
+        NeuralArtError: A key or a value is wrong.
+    """
+    if value is None:
+        return None
+    value.fields(("slot", "copy_to", "copy_size", "header"))
+    made = Boot(
+        slot=need(value, "slot").text(),
+        copy_to=need(value, "copy_to").integer(),
+        copy_size=need(value, "copy_size").integer(1, _ADDRESS_SPACE),
+        header=need(value, "header").integer(0, _ADDRESS_SPACE),
+    )
+    if made.header >= made.copy_size:
+        raise need(value, "header").error(f"{made.header:#x} leaves nothing of the {made.copy_size:#x} bytes copied")
+    # The vector table follows the header; VTOR ignores its low seven bits.
+    if made.header % 128:
+        raise need(value, "header").error(f"{made.header:#x} is not a multiple of 128, a vector table cannot follow it")
+    if made.copy_to + made.copy_size > _ADDRESS_SPACE:
+        raise need(value, "copy_to").error(
+            f"{made.copy_to:#010x} + {made.copy_size:#x} bytes runs over the end of the address space"
+        )
+    return made
+
+
+def windows(value: Value | None, memory: Value) -> tuple[FlashWindow, ...]:
+    """Memories behind a controller that must be in memory-mapped mode.
+
+    Args:
+        value: The list; None if there is none.
+        memory: The board's memories. A window onto one that is not fitted (size 0) is left out.
+
+    Raises:
+        NeuralArtError: A key or a value is wrong, or there is no such memory.
+    """
+    found: dict[str, FlashWindow] = {}
+    for item in value.items() if value is not None else ():
+        fields = item.fields(("region", "control", "mask", "value", "clock_register", "clock_bit", "mapped_by_boot"))
+        region = need(item, "region").text()
+        if region not in memory.mapping():
+            raise fields["region"].error(f"no memory '{region}'", nearest(region, tuple(memory.mapping())))
+        if region in found:
+            raise fields["region"].error(f"'{region}' has a window already")
+        need(item, "control")
+        need(item, "clock_register")
+        mask = need(item, "mask").integer(1)
+        wanted = need(item, "value").integer()
+        if wanted & ~mask:
+            raise fields["value"].error(f"{wanted:#x} has bits that the mask {mask:#x} does not look at")
+        found[region] = FlashWindow(
+            region=region,
+            control=register(item, "control") or 0,
+            mask=mask,
+            value=wanted,
+            clock_register=register(item, "clock_register") or 0,
+            clock_bit=need(item, "clock_bit").integer(0, 31),
+            mapped_by_boot=fields["mapped_by_boot"].boolean() if "mapped_by_boot" in fields else True,
+        )
+    fitted = [name for name, entry in memory.mapping().items() if need(entry, "size").integer(0, _ADDRESS_SPACE)]
+    return tuple(window for region, window in found.items() if region in fitted)

@@ -1,0 +1,145 @@
+"""Did the core clean its data cache behind what it wrote for the NPU?
+
+The virtual board has no cache. What memory behind a write-back cache would hold is kept beside it instead: a line
+changes there when it is cleaned by address, or when somebody else than the core writes it. At the first epoch, a
+watched line that differs from that was stored and never cleaned, or stored to again after it was cleaned. The worst
+case is assumed: a cache that never evicts a line by itself, and is on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from neuralart.boards.types import Board
+from neuralart.network.facts import Network
+
+LINE = 32
+CLEANS = ("DCCMVAC", "DCCIMVAC")
+INVALIDATES = ("DCIMVAC",)
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A range that the NPU reads and the core fills.
+
+    Attributes:
+        owner: For messages, like ``pool npuRAM5 of network digits``.
+        start: First address, in the alias of the firmware's security state.
+        end: First address behind it.
+    """
+
+    owner: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Dirty:
+    """Bytes of a watched range that memory does not have.
+
+    Attributes:
+        watched: The range.
+        start: First address of its first line.
+        end: First address behind its last one.
+        bytes: How many, in lines that differ.
+        invalidated: One of these lines was invalidated without being cleaned.
+    """
+
+    watched: Watched
+    start: int
+    end: int
+    bytes: int
+    invalidated: bool
+
+
+def watched_ranges(board: Board, networks: Sequence[Network]) -> tuple[Watched, ...]:
+    """Initialisers in RAM that the NPU has access to: somebody must bring them there at each start.
+
+    Args:
+        board: The board.
+        networks: All networks of the image.
+    """
+    ranges = []
+    for network in networks:
+        for pool in network.initializers:
+            region = board.region_at(pool.address)
+            if region is None or region.kind in ("flash", "rom") or "npu" not in region.owner:
+                continue
+            start = canonical(board, pool.address)
+            ranges.append(Watched(f"pool {pool.fname} of network {network.name}", start, start + pool.weights))
+    return tuple(ranges)
+
+
+def canonical(board: Board, address: int) -> int:
+    """The address of the same byte in the firmware's security state; itself where no memory is."""
+    region = board.region_at(address)
+    if region is None or region.alias is None or region.base <= address < region.end:
+        return address
+    return address - region.alias + region.base
+
+
+class Coherency:
+    """What memory behind the data cache holds of the watched ranges."""
+
+    def __init__(self, board: Board, watched: Sequence[Watched], peek: Callable[[int, int], bytes], fill: int) -> None:
+        """Nothing was written yet.
+
+        Args:
+            board: Folds aliases.
+            watched: The ranges.
+            peek: What the core sees at an address.
+            fill: The byte that RAM is made of before anybody writes it.
+        """
+        self._board = board
+        self._watched = tuple(watched)
+        self._peek = peek
+        self._unwritten = bytes([fill]) * LINE
+        self._held: dict[int, bytes] = {}
+        self._invalidated: set[int] = set()
+
+    def _lines(self, start: int, end: int) -> Iterator[int]:
+        """Lines of [start, end) that hold a byte of a watched range."""
+        for watched in self._watched:
+            first, last = max(start, watched.start), min(end, watched.end)
+            if first < last:
+                yield from range(first // LINE * LINE, last, LINE)
+
+    def operation(self, name: str, operand: int) -> None:
+        """The core maintains its cache. Only operations by address say which bytes they are for."""
+        if name not in (*CLEANS, *INVALIDATES):
+            return
+        line = canonical(self._board, operand) // LINE * LINE
+        for at in self._lines(line, line + LINE):
+            if name in CLEANS:
+                self._held[at] = self._peek(at, LINE)
+                self._invalidated.discard(at)
+            elif self._peek(at, LINE) != self._held.get(at, self._unwritten):
+                self._invalidated.add(at)
+
+    def settle(self, address: int, size: int) -> None:
+        """Somebody else than the core wrote these bytes: memory has them."""
+        start = canonical(self._board, address)
+        for at in self._lines(start, start + size):
+            self._held[at] = self._peek(at, LINE)
+
+    def forget(self, start: int, end: int) -> None:
+        """Memories lost their contents."""
+        for at in [at for at in self._held if start <= at < end]:
+            del self._held[at]
+        self._invalidated = {at for at in self._invalidated if not start <= at < end}
+
+    def dirty(self) -> Dirty | None:
+        """The first watched range with bytes that memory does not have."""
+        for watched in self._watched:
+            lines = [at for at in self._lines(watched.start, watched.end) if self._differs(watched, at)]
+            if lines:
+                size = sum(min(at + LINE, watched.end) - max(at, watched.start) for at in lines)
+                lost = any(at in self._invalidated for at in lines)
+                return Dirty(watched, lines[0], lines[-1] + LINE, size, lost)
+        return None
+
+    def _differs(self, watched: Watched, line: int) -> bool:
+        # A line at the border holds bytes of others too: they are none of our business.
+        first, last = max(line, watched.start) - line, min(line + LINE, watched.end) - line
+        return self._peek(line, LINE)[first:last] != self._held.get(line, self._unwritten)[first:last]

@@ -1,0 +1,142 @@
+"""Starts the machine that a run wants, with everything in place."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.boards.types import Board, Machine
+from neuralart.emulator.link import Transport
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.network.facts import Network
+
+if TYPE_CHECKING:
+    from neuralart.emulator.image import Firmware, Symbols
+    from neuralart.emulator.unicorn_board import UnicornBoard
+    from neuralart.flashing.nor import Nor
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a run may be given beside the image.
+
+    Attributes:
+        nor: The flash. The virtual board boots what is in it, and the ELF gives names to addresses only; QEMU has its
+            contents in memory and starts the ELF. None: the ELF and the raw files are loaded in place.
+        dead_bank: ``fault`` or ``zeros``: what an access to a bank that is off does.
+        xspi_unmapped: The boot chain leaves no flash or PSRAM memory mapped.
+        external: Raw files and addresses for the external loader.
+    """
+
+    nor: Nor | None = None
+    dead_bank: str = "fault"
+    xspi_unmapped: bool = False
+    external: tuple[tuple[Path, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Started:
+    """A machine that runs, with the symbols of what runs on it."""
+
+    transport: Transport
+    symbols: Symbols
+    board: UnicornBoard | None = None
+
+    def take_notes(self) -> list[str]:
+        """What came about since the last call."""
+        if self.board is None:
+            return []
+        notes, self.board.notes = self.board.notes, []
+        return notes
+
+
+@contextlib.contextmanager
+def _qemu(
+    board: Board,
+    machine: Machine,
+    firmware: Firmware,
+    elf: Path,
+    loads: Sequence[tuple[Path, int]],
+    given: Surroundings,
+) -> Iterator[Started]:
+    from neuralart.emulator import image
+    from neuralart.emulator.media import as_files
+    from neuralart.emulator.qemu import QemuMachine
+
+    if given.external or given.xspi_unmapped or given.dead_bank != "fault":
+        raise NeuralArtError(
+            "machine qemu has no banks that can be off, no xSPI and no external loader",
+            where=f"board {board.name}",
+            hint="these are for machine unicorn",
+        )
+    with as_files(given.nor) as files:
+        raws = [image.read_raw(path, address) for path, address in (*loads, *files)]
+        image.check_disjoint([*firmware.loads, *raws])
+        for load in (*firmware.loads, *raws):
+            if load.data and (board.region_at(load.address) is None or board.region_at(load.end - 1) is None):
+                raise NeuralArtError(
+                    f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}, where no memory is",
+                    where=f"board {board.name}",
+                )
+        with QemuMachine(board, machine, elf, (*loads, *files)) as transport:
+            yield Started(transport, firmware.symbols)
+
+
+@contextlib.contextmanager
+def started_machine(
+    board: Board,
+    machine: Machine,
+    elf: Path,
+    loads: Sequence[tuple[Path, int]],
+    given: Surroundings,
+    networks: Sequence[Network],
+) -> Iterator[Started]:
+    """Start an image on a machine, and end the machine afterwards.
+
+    Args:
+        board: The board.
+        machine: Its machine.
+        elf: The image.
+        loads: Raw files and their addresses; only without a flash.
+        given: What else.
+        networks: Those that will run.
+
+    Raises:
+        NeuralArtError: Something given is wrong.
+        MachineStop: The flash or the image starts nothing.
+    """
+    from neuralart.emulator import image
+
+    firmware = image.read_elf(elf)
+    if machine.kind == "qemu":
+        with _qemu(board, machine, firmware, elf, loads, given) as started:
+            yield started
+        return
+    from neuralart.emulator.coherency import watched_ranges
+    from neuralart.emulator.conditions import DEAD_BANKS, Conditions
+    from neuralart.emulator.unicorn_board import UnicornBoard
+
+    if given.dead_bank not in DEAD_BANKS:
+        raise NeuralArtError(f"dead bank '{given.dead_bank}'", hint=nearest(given.dead_bank, DEAD_BANKS))
+    if given.nor is not None and loads:
+        raise NeuralArtError(
+            f"{loads[0][0].name} is to be loaded into a board that boots from its flash",
+            hint="put it into the flash plan, or load everything in place",
+        )
+    raws = [image.read_raw(path, address) for path, address in loads]
+    if given.nor is None:
+        image.check_disjoint([*firmware.loads, *raws])
+    external = tuple(image.read_raw(path, address) for path, address in given.external)
+    image.check_disjoint(external)
+    conditions = Conditions(
+        given.nor,
+        given.dead_bank,
+        given.xspi_unmapped,
+        tuple(load for load in external if load.data),
+        watched_ranges(board, networks),
+    )
+    virtual = UnicornBoard(board, machine, firmware, raws, conditions)
+    yield Started(virtual, virtual.symbols, virtual)

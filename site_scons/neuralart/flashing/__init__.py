@@ -1,0 +1,1 @@
+"""Flash chips and what is written to them: flash plan, virtual programmer."""

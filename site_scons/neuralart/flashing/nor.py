@@ -1,0 +1,227 @@
+"""A NOR flash as a device: erased bytes are 0xFF, programming only clears bits, erasing takes a whole sector.
+
+The file format (``NARNOR1``) holds the sectors that are not erased and nothing else, so an empty chip of 128 MiB is a
+file of 36 bytes; all numbers are little endian::
+
+    8 bytes  "NARNOR1" and a zero byte
+    u64      address of the chip's first byte
+    u64      size in bytes
+    u32      bytes of an erase sector
+    u32      n, sectors that follow
+    u32      CRC-32 (zlib) of the 24 bytes in front of it and of everything behind it
+    n * u32  their numbers, ascending
+    n * sector bytes
+
+Equal contents make equal files, whatever was erased and programmed in between.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.boards.types import Board
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes
+
+MAGIC = b"NARNOR1\0"
+ERASED = 0xFF
+_GEOMETRY = struct.Struct("<QQII")
+_CRC = struct.Struct("<I")
+_HEADER = len(MAGIC) + _GEOMETRY.size + _CRC.size
+
+
+@dataclass(frozen=True)
+class Chip:
+    """The geometry of a NOR flash.
+
+    Attributes:
+        base: Address of its first byte where it is memory mapped.
+        size: Bytes; a multiple of ``sector``.
+        sector: Bytes that are erased at once.
+    """
+
+    base: int
+    size: int
+    sector: int
+
+    def __str__(self) -> str:
+        return f"{self.size} bytes at 0x{self.base:08x} in sectors of {self.sector}"
+
+
+def chip_of(board: Board) -> Chip:
+    """The NOR flash of a board.
+
+    Raises:
+        NeuralArtError: The board has none, or its file says too little of it.
+    """
+    where = board.where or f"board {board.name}"
+    try:
+        base, size, sector = (int(board.flash[key]) for key in ("base", "size", "sector"))
+    except KeyError as error:
+        raise NeuralArtError(
+            f"board {board.name} has no 'flash: {error.args[0]}': there is nothing to write to", where=where
+        ) from error
+    if sector <= 0 or size % sector:
+        raise NeuralArtError(f"flash of {size} bytes is not made of sectors of {sector} bytes", where=where)
+    return Chip(base, size, sector)
+
+
+class Nor:
+    """The contents of a chip. Offsets count from its first byte."""
+
+    def __init__(self, chip: Chip) -> None:
+        """An erased chip."""
+        self.chip = chip
+        self._blank = bytes([ERASED]) * chip.sector
+        self._sectors: dict[int, bytearray] = {}
+
+    def _check(self, verb: str, offset: int, count: int) -> None:
+        if offset < 0 or count < 0 or offset + count > self.chip.size:
+            raise NeuralArtError(
+                f"{verb} of {count} bytes at offset 0x{offset:x}, the chip has {self.chip.size} bytes",
+                where=f"flash at 0x{self.chip.base:08x}",
+            )
+
+    def _parts(self, offset: int, count: int) -> Iterator[tuple[int, int, int]]:
+        """(sector, first byte in it, bytes) that a range is made of."""
+        while count:
+            number, inside = divmod(offset, self.chip.sector)
+            part = min(count, self.chip.sector - inside)
+            yield number, inside, part
+            offset, count = offset + part, count - part
+
+    def read(self, offset: int, count: int) -> bytes:
+        """Bytes of the chip.
+
+        Raises:
+            NeuralArtError: Outside of the chip.
+        """
+        self._check("read", offset, count)
+        return b"".join(
+            bytes(self._sectors[number][inside : inside + part]) if number in self._sectors else self._blank[:part]
+            for number, inside, part in self._parts(offset, count)
+        )
+
+    def erase(self, offset: int, count: int) -> None:
+        """Erase whole sectors.
+
+        Raises:
+            NeuralArtError: Outside of the chip, or not whole sectors.
+        """
+        self._check("erase", offset, count)
+        if offset % self.chip.sector or count % self.chip.sector:
+            raise NeuralArtError(
+                f"erase of {count} bytes at offset 0x{offset:x}, sectors have {self.chip.sector} bytes",
+                where=f"flash at 0x{self.chip.base:08x}",
+            )
+        for number, _, _ in self._parts(offset, count):
+            self._sectors.pop(number, None)
+
+    def program(self, offset: int, data: bytes) -> None:
+        """Clear bits. Page borders do not matter: a programmer splits writes at them.
+
+        Raises:
+            NeuralArtError: Outside of the chip, or a bit that is 0 would have to become 1; nothing was programmed then.
+        """
+        self._check("program", offset, len(data))
+        held = self.read(offset, len(data))
+        # Long equal or erased stretches are the rule: one number is compared before bytes are looked at.
+        if int.from_bytes(data, "little") & ~int.from_bytes(held, "little"):
+            at = next(n for n, (new, old) in enumerate(zip(data, held, strict=True)) if new & ~old)
+            raise NeuralArtError(
+                f"programming 0x{data[at]:02x} over 0x{held[at]:02x} at offset 0x{offset + at:x}: "
+                "bits turn from 0 to 1 by erasing only",
+                where=f"flash at 0x{self.chip.base:08x}",
+            )
+        at = 0
+        for number, inside, part in self._parts(offset, len(data)):
+            sector = self._sectors.setdefault(number, bytearray(self._blank))
+            sector[inside : inside + part] = data[at : at + part]
+            at += part
+
+    def contents(self) -> Iterator[tuple[int, bytes]]:
+        """Yields:
+        Offset and bytes of each sector that is not erased, ascending.
+        """
+        for number in sorted(self._sectors):
+            if self._sectors[number] != self._blank:
+                yield number * self.chip.sector, bytes(self._sectors[number])
+
+    def runs(self) -> Iterator[tuple[int, bytes]]:
+        """Yields:
+        Offset and bytes of each stretch of adjoining sectors that are not erased, ascending.
+        """
+        sector = self.chip.sector
+        numbered = enumerate(self.contents())
+        for _, group in itertools.groupby(numbered, key=lambda pair: pair[1][0] // sector - pair[0]):
+            rows = [row for _, row in group]
+            yield rows[0][0], b"".join(data for _, data in rows)
+
+    def save(self, path: Path) -> None:
+        """Write the file, whole or not at all.
+
+        Raises:
+            NeuralArtError: The place cannot be written.
+        """
+        rows = list(self.contents())
+        geometry = _GEOMETRY.pack(self.chip.base, self.chip.size, self.chip.sector, len(rows))
+        index = struct.pack(f"<{len(rows)}I", *(offset // self.chip.sector for offset, _ in rows))
+        body = b"".join([index, *(data for _, data in rows)])
+        crc = zlib.crc32(body, zlib.crc32(geometry))
+        write_bytes(path, b"".join([MAGIC, geometry, _CRC.pack(crc), body]))
+
+
+def load(path: Path) -> Nor:
+    """Read a file that :meth:`Nor.save` wrote.
+
+    Raises:
+        NeuralArtError: Missing, no such file, cut short or damaged.
+    """
+    data = read_bytes(path)
+    where, hint = str(path), "delete it, then flash everything again"
+    if data[: len(MAGIC)] != MAGIC:
+        raise NeuralArtError("not a virtual flash: it does not begin with NARNOR1", where=f"{where}@0x0")
+    if len(data) < _HEADER:
+        raise NeuralArtError(f"cut short: {len(data)} bytes, the header has {_HEADER}", where=where, hint=hint)
+    base, size, sector, count = _GEOMETRY.unpack_from(data, len(MAGIC))
+    expected = _HEADER + count * (4 + sector)
+    if len(data) != expected:
+        raise NeuralArtError(
+            f"{len(data)} bytes, but {count} sectors of {sector} bytes make {expected}", where=where, hint=hint
+        )
+    (crc,) = _CRC.unpack_from(data, _HEADER - _CRC.size)
+    body = memoryview(data)[_HEADER:]
+    computed = zlib.crc32(body, zlib.crc32(memoryview(data)[len(MAGIC) : _HEADER - _CRC.size]))
+    if crc != computed:
+        raise NeuralArtError(f"damaged: CRC 0x{crc:08x}, computed 0x{computed:08x}", where=where, hint=hint)
+    numbers = struct.unpack_from(f"<{count}I", data, _HEADER)
+    if not sector or size % sector or base + size > 1 << 32:
+        raise NeuralArtError(f"no such chip: {Chip(base, size, sector)}", where=where, hint=hint)
+    if list(numbers) != sorted(set(numbers)) or any(number >= size // sector for number in numbers):
+        raise NeuralArtError("the numbers of its sectors do not ascend within the chip", where=where, hint=hint)
+    nor = Nor(Chip(base, size, sector))
+    for at, number in enumerate(numbers):
+        begin = 4 * count + at * sector
+        nor.program(number * sector, bytes(body[begin : begin + sector]))
+    return nor
+
+
+def load_for(path: Path, board: Board) -> Nor:
+    """Read the virtual flash of a board.
+
+    Raises:
+        NeuralArtError: As :func:`load` and :func:`chip_of`, or it is a chip of another board.
+    """
+    chip, nor = chip_of(board), load(path)
+    if nor.chip != chip:
+        raise NeuralArtError(
+            f"it is a chip of {nor.chip}, board {board.name} has {chip}",
+            where=str(path),
+            hint="each board needs a file of its own",
+        )
+    return nor

@@ -1,0 +1,204 @@
+"""``flash_plan.json``: what is written where, in which order, and the hash of each file when the plan was made.
+
+Schema 1::
+
+    {"schema": 1, "board": "stm32n6570-dk", "writes": [
+      {"name": "application", "kind": "application", "file": "build/x/application.bin",
+       "address": 1880096768, "bytes": 81920, "sha256": "..."}, ...]}
+
+``file`` is relative to the top folder of the project. Kinds: ``application`` (the image in its slot), ``model`` (an
+initialiser, in place or staged), ``descriptor`` (which initialisers are there).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import read_bytes
+
+SCHEMA = 1
+KINDS = ("application", "model", "descriptor")
+# What may be written alone. Initialisers and their descriptor belong together: one without the other does not start.
+PARTS = {"application": ("application",), "model": ("model", "descriptor")}
+
+
+@dataclass(frozen=True)
+class Write:
+    """One file that goes into the flash.
+
+    Attributes:
+        name: For messages; unique in its plan.
+        kind: One of :data:`KINDS`.
+        file: Path relative to the top folder, with ``/``.
+        address: Where its first byte goes.
+        bytes: Size.
+        sha256: Of its contents, 64 hex digits.
+    """
+
+    name: str
+    kind: str
+    file: str
+    address: int
+    bytes: int
+    sha256: str
+
+    @property
+    def end(self) -> int:
+        """First address behind it."""
+        return self.address + self.bytes
+
+
+@dataclass(frozen=True)
+class FlashPlan:
+    """What is written, in order.
+
+    Attributes:
+        board: Name of the board.
+        writes: In the order of writing.
+        where: The file, for messages.
+    """
+
+    board: str
+    writes: tuple[Write, ...]
+    where: str = ""
+
+    def chosen(self, only: str | None) -> tuple[Write, ...]:
+        """The writes of one of :data:`PARTS`; None: all.
+
+        Raises:
+            NeuralArtError: There is no such part, or the plan has nothing of it.
+        """
+        if only is None:
+            return self.writes
+        if only not in PARTS:
+            raise NeuralArtError(f"no part '{only}' of a flash plan", hint=nearest(only, list(PARTS)))
+        chosen = tuple(write for write in self.writes if write.kind in PARTS[only])
+        if not chosen:
+            raise NeuralArtError(f"nothing of kind {' or '.join(PARTS[only])} is in it", where=self.where)
+        return chosen
+
+
+def write_of(name: str, kind: str, path: Path, address: int, file: str = "") -> Write:
+    """Describe a file that exists.
+
+    Args:
+        name: For messages.
+        kind: One of :data:`KINDS`.
+        path: The file.
+        address: Where its first byte goes.
+        file: How the plan names it, if not as ``path`` does.
+
+    Raises:
+        NeuralArtError: It cannot be read.
+    """
+    data = read_bytes(path)
+    return Write(name, kind, file or path.as_posix(), address, len(data), hashlib.sha256(data).hexdigest())
+
+
+def make(board_name: str, writes: Sequence[Write]) -> str:
+    """Text of a plan. Writes of nothing are left out.
+
+    Args:
+        board_name: The board.
+        writes: In the order of writing.
+
+    Raises:
+        NeuralArtError: Two writes have one name, or a write is not possible.
+    """
+    rows = [asdict(write) for write in writes if write.bytes]
+    text = json.dumps({"schema": SCHEMA, "board": board_name, "writes": rows}, indent=1) + "\n"
+    parse(text, f"flash plan of {board_name}")
+    return text
+
+
+def _row(row: Any, where: str) -> Write:
+    fields = {field.name: int if field.type == "int" else str for field in dataclasses.fields(Write)}
+    if not isinstance(row, dict):
+        raise NeuralArtError("not an object", where=where)
+    for key in row:
+        if key not in fields:
+            raise NeuralArtError(f"unknown key '{key}'", where=where, hint=nearest(str(key), list(fields)))
+    for key, kind in fields.items():
+        if key not in row:
+            raise NeuralArtError(f"'{key}' is missing", where=where)
+        if type(row[key]) is not kind:
+            raise NeuralArtError(f"'{key}' is {row[key]!r}, not a {kind.__name__}", where=where)
+    write = Write(**row)
+    if write.kind not in KINDS:
+        raise NeuralArtError(f"kind '{write.kind}'", where=where, hint=nearest(write.kind, KINDS))
+    if not write.name or not write.file:
+        raise NeuralArtError("'name' and 'file' must not be empty", where=where)
+    if write.bytes <= 0 or write.address < 0 or write.end > 1 << 32:
+        raise NeuralArtError(f"{write.bytes} bytes at {write.address:#x} are no place for data", where=where)
+    if len(write.sha256) != 64 or set(write.sha256) - set("0123456789abcdef"):
+        raise NeuralArtError(f"'sha256' is '{write.sha256}', not 64 hex digits", where=where)
+    return write
+
+
+def parse(text: str, where: str) -> FlashPlan:
+    """Check the text of a plan.
+
+    Raises:
+        NeuralArtError: It is not a flash plan of this schema.
+    """
+    try:
+        data = json.loads(text)
+    except ValueError as error:
+        raise NeuralArtError(f"not a flash plan: {error}", where=where) from error
+    if not isinstance(data, dict) or "schema" not in data:
+        raise NeuralArtError("not a flash plan: it has no 'schema'", where=where)
+    if data["schema"] != SCHEMA:
+        raise NeuralArtError(f"schema {data['schema']}, this version reads {SCHEMA}", where=where)
+    unknown = sorted(set(data) - {"schema", "board", "writes"})
+    if unknown:
+        raise NeuralArtError(f"unknown key '{unknown[0]}'", where=where, hint=nearest(unknown[0], ["board", "writes"]))
+    if not isinstance(data.get("board"), str) or not isinstance(data.get("writes"), list):
+        raise NeuralArtError("not a flash plan: 'board' must be a text and 'writes' a list", where=where)
+    writes = tuple(_row(row, f"{where}: writes[{number}]") for number, row in enumerate(data["writes"]))
+    names = [write.name for write in writes]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise NeuralArtError(f"two writes are called '{name}'", where=f"{where}: writes[{number}]")
+    return FlashPlan(data["board"], writes, where)
+
+
+def read(path: Path) -> FlashPlan:
+    """Read a flash plan.
+
+    Raises:
+        NeuralArtError: It is missing, or not a flash plan of this schema.
+    """
+    return parse(read_bytes(path).decode("utf-8", "replace"), str(path))
+
+
+def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]:
+    """Bytes of files, which must be what they were when the plan was made.
+
+    Args:
+        plan: For messages.
+        writes: Some writes of it.
+        top: Folder that their paths start from.
+
+    Raises:
+        NeuralArtError: A file is missing or has changed.
+    """
+    found = []
+    for write in writes:
+        path = top / write.file
+        data = read_bytes(path)
+        if len(data) != write.bytes or hashlib.sha256(data).hexdigest() != write.sha256:
+            raise NeuralArtError(
+                f"'{write.name}' has changed since the plan was made "
+                f"({len(data)} bytes, planned {write.bytes}): nothing was written",
+                where=str(path),
+                hint=f"build again, so that {plan.where or 'the plan'} fits",
+            )
+        found.append(data)
+    return found

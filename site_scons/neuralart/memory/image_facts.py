@@ -1,0 +1,144 @@
+"""What is known about a firmware image before it is judged: plain values, whatever file they came from."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from neuralart.boards.types import Board
+
+
+@dataclass(frozen=True)
+class Part:
+    """A range of memory that the image fills or claims.
+
+    Attributes:
+        name: Section of an ELF file, ``segment 0`` of one without sections, or what a binary is.
+        run: Address where the firmware uses it.
+        load: Address where a loader puts its bytes; equals ``run`` unless start-up code copies it.
+        size: Bytes it has in memory.
+        data: The bytes that a loader writes; empty for ``.bss`` and the like.
+        executable: It holds code.
+    """
+
+    name: str
+    run: int
+    load: int
+    size: int
+    data: bytes = b""
+    executable: bool = False
+
+    @property
+    def load_end(self) -> int:
+        """First load address behind its bytes."""
+        return self.load + len(self.data)
+
+
+@dataclass(frozen=True)
+class Attributes:
+    """What the compiler noted about the instructions it used (Arm ABI addenda, build attributes).
+
+    Attributes:
+        arch: Tag_CPU_arch.
+        profile: ``M``, ``A``, ``R``, ``S`` or empty.
+        fp_arch: Tag_FP_arch; 0: no FPU instruction.
+        single_only: Tag_ABI_HardFP_use says single precision only.
+        mve: Tag_MVE_arch: 0 none, 1 integer, 2 integer and floating point.
+        vfp_args: Tag_ABI_VFP_args: 0 floats in core registers, 1 in FPU registers.
+    """
+
+    arch: int = 0
+    profile: str = ""
+    fp_arch: int = 0
+    single_only: bool = False
+    mve: int = 0
+    vfp_args: int = 0
+
+
+@dataclass(frozen=True)
+class ImageFacts:
+    """An image.
+
+    Attributes:
+        path: As the user named it.
+        kind: ``elf``, ``bin``, ``application`` (room for a header in front) or ``signed`` (a header in front).
+        parts: In the order of the file.
+        slot_bytes: Bytes of the file as the boot loader sees it, header included; 0: to be computed.
+        entry: Entry point of the ELF file or of the signed header; None: there is none.
+        payload: Length that the signed header gives; None: there is no header.
+        attributes: None: the file has none.
+        code: (start, end) of Thumb code, known by mapping symbols; None: unknown.
+        functions: (address without the Thumb bit, size, name), sorted.
+        symbols: Values of other symbols by name.
+        sizes: Sizes of those symbols that have one.
+    """
+
+    path: str
+    kind: str
+    parts: tuple[Part, ...]
+    slot_bytes: int = 0
+    entry: int | None = None
+    payload: int | None = None
+    attributes: Attributes | None = None
+    code: tuple[tuple[int, int], ...] | None = None
+    functions: tuple[tuple[int, int, str], ...] = ()
+    symbols: Mapping[str, int] = field(default_factory=dict)
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def loaded(self) -> tuple[Part, ...]:
+        """Parts whose bytes a loader writes."""
+        return tuple(part for part in self.parts if part.data)
+
+    def read(self, address: int, count: int) -> bytes | None:
+        """Bytes as the loader leaves them; None unless all of them come from one part."""
+        for part in self.loaded:
+            if part.load <= address and address + count <= part.load_end:
+                return part.data[address - part.load :][:count]
+        return None
+
+    def word(self, address: int) -> int | None:
+        """A little-endian word as the loader leaves it."""
+        data = self.read(address, 4)
+        return None if data is None else int.from_bytes(data, "little")
+
+    def text(self, address: int) -> str | None:
+        """A C string of printable ASCII."""
+        for part in self.loaded:
+            if part.load <= address < part.load_end:
+                found, end, _ = part.data[address - part.load :][:256].partition(b"\0")
+                return (
+                    found.decode("ascii") if end and found.isascii() and found.decode("ascii").isprintable() else None
+                )
+        return None
+
+    def place(self, address: int) -> str:
+        """``copy+0x12 (0x3400121a)`` or ``0x3400121a``."""
+        at = bisect.bisect_right(self.functions, (address, 1 << 32, "")) - 1
+        if at >= 0:
+            start, size, name = self.functions[at]
+            if address < start + max(size, 4):
+                return f"{name}{f'+0x{address - start:x}' if address > start else ''} (0x{address:08x})"
+        return f"0x{address:08x}"
+
+
+def fold(board: Board, address: int) -> int:
+    """The address in the alias of the board's security state; unchanged where the board has no memory."""
+    region = board.region_at(address)
+    if region is not None and region.alias is not None and not region.base <= address < region.end:
+        return address - region.alias + region.base
+    return address
+
+
+def folded(board: Board, image: ImageFacts) -> ImageFacts:
+    """The same image with the addresses of its parts, code and functions in the alias of the board's security state.
+
+    Symbols keep their values: not every one is an address.
+    """
+    return replace(
+        image,
+        parts=tuple(replace(part, run=fold(board, part.run), load=fold(board, part.load)) for part in image.parts),
+        functions=tuple(sorted((fold(board, start), size, name) for start, size, name in image.functions)),
+        code=None if image.code is None else tuple((fold(board, a), fold(board, a) + b - a) for a, b in image.code),
+    )
