@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -270,10 +270,11 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
             runtime_sources=runtime,
             include_dirs=[base.Dir(out), *include],
             config=config,
-            vectors=named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else "",
         )
 
-    return registry.once("network", folder, make)
+    # Shared by all that ask for this compile; which golden vectors go with it is each one's own matter.
+    vectors = named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else ""
+    return replace(registry.once("network", folder, make), config=config, vectors=vectors)
 
 
 _KEYWORDS = tuple(f.name for f in fields(NetworkConfig) if f.name not in ("name", "model", "where", "places"))
