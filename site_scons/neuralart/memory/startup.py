@@ -37,7 +37,18 @@ def gated_regions(board: Board, networks: Sequence[Network], *, with_firmware: b
     """
     spans = [span for network in networks for span in network_spans(board, network)]
     check_disjoint([*spans, *(firmware_spans(board) if with_firmware else [])], f"board {board.name}")
-    return [region for region in touched_regions(board, spans) if region.enable is not None]
+    touched = touched_regions(board, spans)
+    for region in touched:
+        if region.enable is None and not region.on_at_reset:
+            users = [str(span) for span in spans if span.start < region.end and region.base < span.end]
+            raise NeuralArtError(
+                f"{', '.join(users)} lies in {region.name}, which does not answer after reset and which the start-up "
+                f"code cannot turn on",
+                where=f"board {board.name}",
+                hint=f"disable that pool (size 0), or set on_at_reset: true for {region.name} in a board file of your "
+                "own if your boot chain initialises it",
+            )
+    return [region for region in touched if region.enable is not None]
 
 
 def _register(value: int | None, name: str, board: Board, region: MemoryRegion) -> int:
@@ -94,7 +105,8 @@ def source(board: Board, networks: Sequence[Network], *, with_firmware: bool = T
     body = [*_clocks(board, regions), *_shutdown(board, regions)]
     if not body:
         return (
-            f"/* {board.name}: every memory that the networks use is on after reset. Generated. */\n"
+            f"/* {board.name}: nothing to turn on: the networks use memories that answer after reset, or that the\n"
+            " * boot chain has mapped (external flash). Generated. */\n"
             '#include "npu_memory_init.h"\n\nint npu_memory_init(void) { return 0; }\n'
         )
     return "\n".join(

@@ -53,6 +53,7 @@ class _Recipe:
     """How objects of one kind are compiled: environment, flags, and a folder name that stands for both."""
 
     env: Any
+    cpu_flags: tuple[str, ...]
     flags: tuple[str, ...]
     defines: tuple[str, ...]
     digest: str
@@ -81,7 +82,7 @@ def _toolchain_env(registry: Registry, found: Toolchain) -> Any:
         )
         # The consumer's flags are for the consumer's programs.
         env.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
-        env.Replace(OBJPREFIX="", PROGPREFIX="", RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
+        env.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
         return env
 
     return registry.once("toolchain", f"{found.folder}|{found.prefix}", make)
@@ -96,13 +97,17 @@ def _prefix_maps(env: Any) -> list[str]:
     return ["$(", *(text.replace("$", "$$") for text in maps), "$)"]
 
 
+def _cache(env: Any) -> Path:
+    return Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
+
+
 def find_toolchain(env: Any, variant: VariantConfig) -> Toolchain:
     """The variant's cross compiler; its answers are remembered in the build folder.
 
     Raises:
         NeuralArtError: It is not there, or not as wanted.
     """
-    cache = Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
+    cache = _cache(env)
     registry: Registry = env["NEURALART_REGISTRY"]
     where = str(variant.where) if variant.where.file else f"variant {variant.name}"
     return registry.once(
@@ -116,7 +121,7 @@ def _recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain
     flags = (*machine.cpu_flags, *found.libc_flags, *_C_FLAGS, variant.optimization, *_WARNINGS)
     text = "\n".join([found.identity, *flags, "", *variant.defines])
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return _Recipe(_toolchain_env(env["NEURALART_REGISTRY"], found), flags, variant.defines, digest)
+    return _Recipe(_toolchain_env(env["NEURALART_REGISTRY"], found), machine.cpu_flags, flags, variant.defines, digest)
 
 
 def _object(recipe: _Recipe, target: str, source: Any, include: Sequence[Any], found: Toolchain) -> Any:
@@ -257,6 +262,9 @@ def _link(recipe: _Recipe, folder: str, objects: list[Any], memory_ld: Any, foun
         ],
     )
     env.Depends(elf, [script, memory_ld, env.Value(found.identity, name="toolchain")])
+    env.Depends(
+        elf, [env.fs.File(str(path)) for path in toolchains.libraries(found, recipe.cpu_flags, cache=_cache(env))]
+    )
     outputs = []
     for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
         action, words = messages.command(env, ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"], "OBJCOPY  $TARGET")

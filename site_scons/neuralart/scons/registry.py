@@ -76,6 +76,10 @@ class Registry:
         files = [readable(node) for node in self.board_files]
         return self.once("board", name, lambda: boards.load(name, files, where))
 
+    def add_board_files(self, files: list[str]) -> None:
+        """Add to ``NEURALART_BOARD_FILES``; names are relative to the top folder."""
+        self._root.AppendUnique(NEURALART_BOARD_FILES=files)
+
     @property
     def board_files(self) -> list[Any]:
         """``NEURALART_BOARD_FILES`` as nodes; names are relative to the top folder, whichever SConscript asks."""
