@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from SCons.Subst import Literal
+
 from neuralart import toolchain as toolchains
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
@@ -94,7 +96,7 @@ def _prefix_maps(env: Any) -> list[str]:
     firmware = named(env, firmware_dir())
     if Path(firmware).is_absolute():
         maps.append(f"-ffile-prefix-map={firmware}=firmware")
-    return ["$(", *(text.replace("$", "$$") for text in maps), "$)"]
+    return ["$(", *(Literal(text) for text in maps), "$)"]
 
 
 def _cache(env: Any) -> Path:
@@ -129,9 +131,9 @@ def _object(recipe: _Recipe, target: str, source: Any, include: Sequence[Any], f
     node = env.Object(
         f"#{target}",
         source,
-        CCFLAGS=[*recipe.flags, *_prefix_maps(env)],
+        # Literal: neither SCons nor the shell changes what stands in a definition.
+        CCFLAGS=[*recipe.flags, *(Literal(f"-D{text}") for text in recipe.defines), *_prefix_maps(env)],
         CPPPATH=list(include),
-        CPPDEFINES=list(recipe.defines),
     )
     # The driver is hashed by SCons; the compiler proper and the C library are not.
     env.Depends(node, env.Value(found.identity, name="toolchain"))

@@ -217,6 +217,15 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
         if options.get(keyword) is not None:
             # As everywhere in SCons, one text is a list of words.
             options[keyword] = tuple(env.Split(options[keyword]))
+            if not all(isinstance(text, str) for text in options[keyword]):
+                raise NeuralArtError(f"{keyword} must be text or a list of texts", where=f"Network('{name}')")
+    for keyword in ("allocate_inputs", "allocate_outputs"):
+        if not isinstance(options.get(keyword, True), bool):
+            raise NeuralArtError(
+                f"{keyword} must be True or False, not {options[keyword]!r}", where=f"Network('{name}')"
+            )
+    if model is None:
+        raise NeuralArtError("no model", where=f"Network('{name}')")
     for keyword in ("profile", "mpool", "vectors"):
         options[keyword] = literal(env, options.get(keyword) or "")
     config = NetworkConfig(name=name, model=literal(env, model), where=Location("", 0), **options)

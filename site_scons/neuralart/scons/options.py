@@ -10,6 +10,7 @@ _OWN_OPTIONS = {
     **dict.fromkeys(("--model", "-m"), "the key 'model'"),
     **dict.fromkeys(("--name", "-n"), "the name of the network"),
     **dict.fromkeys(("--output", "-o"), "NEURALART_BUILD_DIR"),
+    **dict.fromkeys(("--help", "-h"), "neuralart compile --help by hand"),
     "--target": "the board",
     "--st-neural-art": "the key 'profile'",
     "--mpool": "the key 'mpool'",
@@ -26,7 +27,9 @@ def option_words(config: NetworkConfig, where: str) -> list[str]:
     """
     words: list[str] = []
     for text in config.options:
-        if (option := text.partition("=")[0]) in _OWN_OPTIONS:
+        # argparse also takes -nNAME.
+        option = text.partition("=")[0] if text.startswith("--") else text[:2]
+        if option in _OWN_OPTIONS:
             raise NeuralArtError(
                 f"options: '{option}' is not for here", where=where, hint=f"use {_OWN_OPTIONS[option]}"
             )

@@ -20,10 +20,14 @@ def source_file(env: Any, path: str, what: str, where: str) -> Any:
     Raises:
         NeuralArtError: It does not exist, and nothing builds it.
     """
-    node = env.fs.File(path)
-    if not node.has_builder() and not node.exists():
-        node = node.srcnode()  # in a variant_dir with duplicate=0 the file itself stays where it is
-    if not node.has_builder() and not node.exists():
+    try:
+        node = env.fs.File(path)
+        if not node.has_builder() and not node.exists():
+            node = node.srcnode()  # in a variant_dir with duplicate=0 the file itself stays where it is
+        found = node.has_builder() or node.exists()
+    except TypeError:
+        raise NeuralArtError(f"{what} '{path.removeprefix('#')}' is a folder, not a file", where=where) from None
+    if not found:
         raise NeuralArtError(f"{what} '{node}' does not exist", where=where)
     return node
 
