@@ -402,7 +402,7 @@ def _refused(env: Any, *words: str, **options: Any) -> str:
         ({"model": ["a", "b"]}, ["one model, not 2"]),
         ({"board": "stm32n6750-dk"}, ["no board 'stm32n6750-dk'", "did you mean 'stm32n6570-dk'"]),
         ({"compiler": "refrence"}, ["compiler 'refrence' is not available", "did you mean 'reference'"]),
-        ({"name": "my-net"}, ["network name 'my-net' is not a C identifier"]),
+        ({"name": "my-net"}, ["'my-net' is not a C identifier"]),
         ({"name": "2nd"}, ["not a C identifier"]),
         ({"mpool": "none.mpool"}, ["memory-pool file 'none.mpool' does not exist"]),
         ({"profile": "none.json"}, ["profile 'none.json' does not exist"]),

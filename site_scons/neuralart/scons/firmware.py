@@ -111,7 +111,7 @@ def find_toolchain(env: Any, variant: VariantConfig) -> Toolchain:
     """
     cache = _cache(env)
     registry: Registry = env["NEURALART_REGISTRY"]
-    where = str(variant.where) if variant.where.file else f"variant {variant.name}"
+    where = variant.said("toolchain")
     return registry.once(
         "found",
         repr(variant.toolchain),

@@ -16,6 +16,7 @@ from neuralart.compilers.reference.fileset import initializer_name
 from neuralart.config.types import Location, NetworkConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
+from neuralart.network.names import check_name
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time
@@ -110,20 +111,18 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
         NeuralArtError: A file is missing or wrong, or an option is unknown.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
-    where = str(config.where) if config.where.file else f"network {config.name}"
     if config.compiler not in COMPILERS:
         raise NeuralArtError(
             f"compiler '{config.compiler}' is not available",
-            where=where,
+            where=config.said("compiler"),
             hint=nearest(config.compiler, list(COMPILERS)),
         )
-    if not config.name.isidentifier() or not config.name.isascii():
-        raise NeuralArtError(f"network name '{config.name}' is not a C identifier", where=where)
-    board = registry.board(board_name, where)
-    model = source_file(env, config.model, "model", where)
-    pools = find_pools(env, registry, config, board, where)
-    declared = declared_initializers(config, pools.file, where)
-    options = option_words(config, where)
+    check_name(config.name, config.said())
+    board = registry.board(board_name, config.said())
+    model = source_file(env, config.model, "model", config.said("model"))
+    pools = find_pools(env, registry, config, board)
+    declared = declared_initializers(config, pools.file)
+    options = option_words(config)
     key = json.dumps(
         {
             "name": config.name,

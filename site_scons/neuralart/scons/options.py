@@ -19,7 +19,7 @@ _OWN_OPTIONS = {
 }
 
 
-def option_words(config: NetworkConfig, where: str) -> list[str]:
+def option_words(config: NetworkConfig) -> list[str]:
     """The words by which a network's keys and its ``options`` reach the compiler.
 
     Raises:
@@ -31,7 +31,7 @@ def option_words(config: NetworkConfig, where: str) -> list[str]:
         option = text.partition("=")[0] if text.startswith("--") else text[:2]
         if option in _OWN_OPTIONS:
             raise NeuralArtError(
-                f"options: '{option}' is not for here", where=where, hint=f"use {_OWN_OPTIONS[option]}"
+                f"options: '{option}' is not for here", where=config.said("options"), hint=f"use {_OWN_OPTIONS[option]}"
             )
     for option, value in (
         ("--input-data-type", config.input_data_type),

@@ -56,7 +56,7 @@ class Pools:
     key: dict[str, str]
 
 
-def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board, where: str) -> Pools:
+def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board) -> Pools:
     """The pools of a network: its own pool file, else its profile's, else the board's.
 
     Raises:
@@ -74,11 +74,11 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
         if not file:
             raise NeuralArtError(
                 f"board {board.name} has no stock profile",
-                where=where,
+                where=config.said(),
                 hint="give the network a 'profile:' or an 'mpool:'",
             )
-        node = source_file(env, file, "profile", where)
-        refuse_built(node, "profile", where)
+        node = source_file(env, file, "profile", config.said("profile"))
+        refuse_built(node, "profile", config.said("profile"))
         path = Path(node.srcnode().get_abspath())
         chosen = profile.read(path, selector, named(env, path), need_pools=not config.mpool)
         words += ["--st-neural-art", *word(env, path, f"{selector}@")]
@@ -86,22 +86,22 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
         key["profile"] = f"{selector}@{stable(env, path)}"
         pool_path = chosen.mpool
     if config.mpool:
-        node = source_file(env, config.mpool, "memory-pool file", where)
-        refuse_built(node, "memory-pool file", where)
+        node = source_file(env, config.mpool, "memory-pool file", config.said("mpool"))
+        refuse_built(node, "memory-pool file", config.said("mpool"))
         pool_path = Path(node.srcnode().get_abspath())
         words += ["--mpool", *word(env, pool_path)]
         key["mpool"] = stable(env, pool_path)
     else:
         assert pool_path is not None
         node = env.fs.File(str(pool_path))
-        refuse_built(node, "memory-pool file", where)
+        refuse_built(node, "memory-pool file", config.said("mpool"))
     sources.append(node)
     path = pool_path
     pools = registry.once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
     return Pools(words, sources, pools, key)
 
 
-def declared_initializers(config: NetworkConfig, pools: PoolFile, where: str) -> tuple[str, ...]:
+def declared_initializers(config: NetworkConfig, pools: PoolFile) -> tuple[str, ...]:
     """Pools whose initialiser the build declares.
 
     Raises:
@@ -111,6 +111,8 @@ def declared_initializers(config: NetworkConfig, pools: PoolFile, where: str) ->
     for name in config.initializers or ():
         if name not in known:
             raise NeuralArtError(
-                f"initializers: no pool '{name}' in {pools.path}", where=where, hint=nearest(name, known)
+                f"initializers: no pool '{name}' in {pools.path}",
+                where=config.said("initializers"),
+                hint=nearest(name, known),
             )
     return default_initializers(pools) if config.initializers is None else config.initializers

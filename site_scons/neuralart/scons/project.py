@@ -176,5 +176,8 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     folder = Path(node.get_abspath()).parent
     # The registry, shared by clones, asks the environment that the tool was loaded into.
     registry: Registry = env["NEURALART_REGISTRY"]
+    for board in file.config.boards:
+        if not (folder / board).is_file():
+            raise NeuralArtError(f"boards: '{board}' is no file", where=file.config.path)
     registry.add_board_files([named(env, folder / board) for board in file.config.boards])
     return Project(env, file, folder)
