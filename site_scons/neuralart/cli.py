@@ -10,6 +10,7 @@ import argparse
 import importlib
 import sys
 from collections.abc import Sequence
+from typing import NoReturn
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
@@ -29,8 +30,15 @@ USER_ERROR = 1
 USAGE_ERROR = 2
 
 
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage is one line, too."""
+
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE_ERROR, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+
+
 def _parser(only: str | None) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="neuralart", description="From a quantised network to a running STM32 board.")
+    parser = _Parser(prog="neuralart", description="From a quantised network to a running STM32 board.")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():
@@ -49,7 +57,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     asked = next((word for word in words if not word.startswith("-")), None)
-    args = _parser(asked).parse_args(words)
+    parser = _parser(asked)
+    args, unknown = parser.parse_known_args(words)
+    if unknown:
+        parser.prog += f" {args.command}"
+        parser.error(f"unknown argument '{unknown[0]}'")
     try:
         return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
     except NeuralArtError as error:

@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -126,24 +127,83 @@ def _remembered(cache: Path | None) -> dict[str, dict[str, str]]:
         return {}
     try:
         known = json.loads(cache.read_text("utf-8"))
-        return {key: {name: str(answer[name]) for name in ("version", "libcs")} for key, answer in known.items()}
+        return {
+            str(key): {str(name): str(text) for name, text in answer.items()}
+            for key, answer in known.items()
+            if {"version", "libcs"} <= set(answer)
+        }
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return {}
 
 
 def _cached_probe(gcc: Path, cache: Path | None) -> dict[str, str]:
     """Starting a compiler three times costs more than a whole build in which nothing changed."""
-    stat = gcc.stat()
-    key = f"{gcc}|{stat.st_size}|{stat.st_mtime_ns}"
     known = _remembered(cache)
+    key = _key(gcc)
     if key in known:
         return known[key]
     answer = probe(gcc)
+    _remember(gcc, answer, known, cache)
+    return answer
+
+
+def _key(gcc: Path) -> str:
+    stat = gcc.stat()
+    return f"{gcc}|{stat.st_size}|{stat.st_mtime_ns}"
+
+
+def _remember(gcc: Path, answer: dict[str, str], known: dict[str, dict[str, str]], cache: Path | None) -> None:
     if cache is not None:
         # Variants may ask for different compilers. Answers of those that are gone or were replaced go with them.
         kept = {k: v for k, v in known.items() if (file := k.split("|")[0]) != str(gcc) and Path(file).is_file()}
-        write_text(cache, json.dumps({**kept, key: answer}, indent=1, sort_keys=True) + "\n")
-    return answer
+        write_text(cache, json.dumps({**kept, _key(gcc): answer}, indent=1, sort_keys=True) + "\n")
+
+
+def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
+    """Link an empty program and have the linker name the archives it looks into."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = str(Path(folder) / "empty")
+        words = [str(gcc), *flags, "-nostartfiles", "-Wl,--trace,-e,0", "-T", os.devnull, "-o", out, "-xc", "-"]
+        try:
+            done = subprocess.run(
+                words, input="", capture_output=True, text=True, timeout=_PROBE_SECONDS, check=False, errors="replace"
+            )
+        except (OSError, subprocess.SubprocessError) as error:
+            raise NeuralArtError(f"does not link: {error}", where=str(gcc)) from error
+    if done.returncode:
+        said = (done.stderr.strip() or done.stdout.strip()).splitlines()
+        raise NeuralArtError(
+            f"cannot link for {' '.join(flags)}: {said[-1] if said else 'no reason given'}",
+            where=str(gcc),
+            hint="is there a C library for this core and floating-point ABI?",
+        )
+    found = [line.strip() for line in done.stdout.splitlines() if line.strip().endswith(".a")]
+    return list(dict.fromkeys(found))
+
+
+def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None = None) -> list[Path]:
+    """Archives that every image with these flags is linked with: the C library and libgcc.
+
+    Args:
+        toolchain: What :func:`find` returned.
+        flags: Of the core, for example ``-mcpu=cortex-m55 -mfloat-abi=hard``.
+        cache: As for :func:`find`.
+
+    Raises:
+        NeuralArtError: The compiler has no library for such a core.
+    """
+    gcc = Path(toolchain.folder) / f"{toolchain.prefix}gcc"
+    gcc = gcc if gcc.is_file() else gcc.with_suffix(".exe")
+    words = [*flags, *toolchain.libc_flags]
+    name = f"libraries for {' '.join(words)}"
+    known = _remembered(cache)
+    answer = known.get(_key(gcc), {})
+    paths = answer.get(name, "").split("\n")
+    if not all(Path(path).is_file() for path in paths):
+        paths = _trace_libraries(gcc, words)
+        answer = answer or {"version": toolchain.version, "libcs": toolchain.libc}
+        _remember(gcc, {**answer, name: "\n".join(paths)}, known, cache)
+    return [Path(path) for path in paths]
 
 
 def find(

@@ -102,3 +102,53 @@ def test_other_version_wanted(sources: Project) -> None:
     sources.path("variants.yaml").write_text(text, "utf-8")
     failed = sources.run("digits-n6", code=2)
     assert any("wanted 99" in line for line in failed.errors), failed.err
+
+
+FLASH_AND_PSRAM = """
+{"memory": {"mem_file_prefix": "atonbuf", "mempools": [
+  {"fname": "xSPI1", "name": "hyperRAM", "fformat": "FORMAT_RAW", "prop": {"rights": "ACC_WRITE"},
+   "offset": {"value": "0x90000000", "magnitude": "BYTES"}, "size": {"value": "16", "magnitude": "MBYTES"}},
+  {"fname": "xSPI2", "name": "octoFlash", "fformat": "FORMAT_RAW", "prop": {"rights": "ACC_READ"},
+   "offset": {"value": "0x70380000", "magnitude": "BYTES"}, "size": {"value": "1", "magnitude": "MBYTES"}}]}}
+"""
+
+
+def test_memory_that_nothing_turns_on(sources: Project) -> None:
+    """Activations in the PSRAM: nothing here initialises it, so the image must not be built as if it worked."""
+    sources.path("psram.mpool").write_text(FLASH_AND_PSRAM, "utf-8")
+    sources.edit("variants.yaml", "    vectors:", "    mpool: psram.mpool\n    vectors:")
+    failed = sources.run("digits-n6", code=2)
+    said = [line for line in failed.errors if "pool xSPI1 of network digits" in line]
+    assert len(said) == 1 and "does not answer after reset" in said[0], failed.err
+    assert not sources.path("build/digits-n6/firmware.elf").exists()
+
+
+@pytest.mark.parametrize("option", ["--name", "--output=x", "-m", "--no-report", "--st-neural-art"])
+def test_options_that_the_build_says_itself(sources: Project, option: str) -> None:
+    sources.edit("variants.yaml", "    vectors:", f"    options: ['{option}']\n    vectors:")
+    failed = sources.run("digits-n6", code=2)
+    assert any("variants.yaml:" in line and "is not for here" in line for line in failed.errors), failed.err
+
+
+def test_float_model(sources: Project) -> None:
+    from tflite_writer import ModelWriter
+
+    writer = ModelWriter()
+    x = writer.tensor("x", (1, 4), "float32")
+    y = writer.tensor("y", (1, 4), "float32")
+    writer.op("RELU", [x], [y])
+    sources.path(MODEL).write_bytes(writer.finish([x], [y]))
+    failed = sources.run("digits-n6", code=2)
+    assert any("float" in line and "RELU" in line for line in failed.errors), failed.err
+
+
+def test_dynamic_shape(sources: Project) -> None:
+    from tflite_writer import ModelWriter
+
+    writer = ModelWriter()
+    x = writer.tensor("x", (1, 4), "int8", 0.5, signature=(1, -1))
+    y = writer.tensor("y", (1, 4), "int8", 0.5)
+    writer.op("RELU", [x], [y])
+    sources.path(MODEL).write_bytes(writer.finish([x], [y]))
+    failed = sources.run("digits-n6", code=2)
+    assert any("dynamic shape" in line for line in failed.errors), failed.err

@@ -65,3 +65,69 @@ def test_commands_name_no_folder_of_this_machine(sources: Project) -> None:
 def test_misspelt_target(sources: Project, target: str, hint: str) -> None:
     failed = sources.run(target, code=2)
     assert f"unknown target '{target}'" in failed.err and hint in failed.err
+
+
+def test_a_failed_read_shows_no_old_summary(built: Project) -> None:
+    with built.path("SConstruct").open("a", encoding="utf-8") as stream:
+        stream.write("raise ValueError('of the test')\n")
+    result = built.run_raw("digits-n6")
+    assert result.code == 2
+    assert "firmware.elf" not in result.out
+
+
+def test_model_outside_of_the_tree(sources: Project) -> None:
+    outside = sources.root.parent / "elsewhere.tflite"
+    sources.path("models/digits/digits.tflite").rename(outside)
+    sources.edit("variants.yaml", "models/digits/digits.tflite", "../elsewhere.tflite")
+    sources.run("digits-n6")
+    sources.up_to_date("digits-n6")
+
+
+SUB = """
+Import("env")
+net = env.Network("digits", model="digits.tflite", board="mine")
+env.MemoryInitializers(net, folder="build/memory")
+Default(net.files)
+"""
+
+
+@pytest.mark.parametrize("how", ["", ", variant_dir='out', duplicate=0", ", variant_dir='out', duplicate=1"])
+def test_a_network_of_a_sub_sconscript(sources: Project, how: str) -> None:
+    """Through a clone, with an own board, in a folder of its own, with and without variant_dir."""
+    sub = sources.path("sub")
+    sub.mkdir()
+    sources.path("models/digits/digits.tflite").rename(sub / "digits.tflite")
+    (sub / "SConscript").write_text(SUB, "utf-8")
+    sources.path("mine.yaml").write_text("schema: 1\nbase: stm32n6570-dk\ntitle: Mine\n", "utf-8")
+    sources.path("SConstruct").write_text(
+        'root = Environment(tools=[])\nroot.Tool("neuralart", toolpath=["#site_scons"], '
+        'NEURALART_BOARD_FILES=["mine.yaml"])\n'
+        f'SConscript("sub/SConscript", exports={{"env": root.Clone()}}{how})\n',
+        "utf-8",
+    )
+    assert "NETWORK" in sources.run().tags
+    sources.up_to_date()
+
+
+def test_boards_of_a_project_read_through_a_clone(sources: Project) -> None:
+    sources.path("mine.yaml").write_text("schema: 1\nbase: stm32n6570-dk\ntitle: Mine\n", "utf-8")
+    sources.edit("variants.yaml", "schema: 1\n", "schema: 1\nboards: [mine.yaml]\n")
+    sources.edit("variants.yaml", "board: stm32n6570-dk", "board: mine")
+    sources.edit("SConstruct", 'project = env.', "project = env.Clone().")
+    sources.run("digits-n6")
+
+
+def test_own_vectors_of_a_variant(built: Project) -> None:
+    """Two variants share a compile; what each is compared with is its own."""
+    import shutil
+
+    shutil.copytree(built.path("models/digits/vectors"), built.path("wrong"))
+    path = built.path("wrong/outputs.bin")
+    path.write_bytes(bytes([path.read_bytes()[0] ^ 1]) + path.read_bytes()[1:])
+    text = built.path("variants.yaml").read_text("utf-8").rstrip() + (
+        "\n\n  other:\n    board: stm32n6570-dk\n    network: digits\n    overrides: {digits: {vectors: wrong}}\n"
+    )
+    built.path("variants.yaml").write_text(text, "utf-8")
+    failed = built.run("run-digits-n6", "run-other", code=2)
+    assert "20 vectors bit-exact" in failed.out
+    assert "vector 0" in failed.err

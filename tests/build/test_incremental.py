@@ -86,7 +86,9 @@ def test_pool_address(built: Project) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["digits.c", "digits.h", "network.json", "manifest.json", "digits_atonbuf.xSPI2.raw", "provenance.txt"]
+    "name",
+    ["digits.c", "digits.h", "network.json", "manifest.json", "digits_atonbuf.xSPI2.raw", "provenance.txt"]
+    + ["digits_c_info.json", "digits_generate_report.txt"],
 )
 def test_deleted_output_comes_back(built: Project, name: str) -> None:
     folder = built.network_folder("digits-stm32n6570-dk-")
@@ -177,19 +179,23 @@ def test_two_folders_give_equal_bytes(template: Project, tmp_path: Path) -> None
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
-@pytest.mark.parametrize("seconds", [0.35, 0.8, 1.6])
-def test_killed_in_the_middle(template: Project, sources: Project, seconds: float) -> None:
-    """Whatever the moment: the next build gives what a clean one gives."""
+@pytest.mark.parametrize("commands", [1, 2, 6, 20, 50])
+def test_killed_in_the_middle(template: Project, sources: Project, commands: int) -> None:
+    """Killed while its n-th command runs: the next build gives what a clean one gives."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "SCons", "-Q", "-j2"],
+        [sys.executable, "-u", "-m", "SCons", "-Q", "-j2"],
         cwd=sources.root,
-        stdout=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
+        text=True,
         start_new_session=True,
     )
-    time.sleep(seconds)
+    assert process.stdout is not None
+    seen = [process.stdout.readline() for _ in range(commands)]
     os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
+    process.stdout.close()
+    assert process.wait() == -signal.SIGKILL, "it was still at work"
+    assert all(seen)
     sources.run("-j2")
     ours, theirs = template.files("build"), sources.files("build")
     leftovers = [name for name in theirs if name not in ours]

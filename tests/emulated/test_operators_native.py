@@ -197,3 +197,20 @@ def test_digits_golden_vectors(tmp_path: Path) -> None:
     for _ in range(2):
         got = network.run(inputs)
         assert [[o.tobytes() for o in one] for one in got] == [[o.tobytes() for o in one] for one in outputs]
+
+
+@pytest.mark.parametrize("depth", [511, 512, 1000, 4095])
+def test_softmax_over_many_equal_values(depth: int, tmp_path: Path) -> None:
+    """Beyond what LiteRT computes (it aborts): each probability is 1 / depth, rounded, and nothing is undefined."""
+    writer = ModelWriter()
+    x = writer.tensor("x", (1, depth), "int8", 0.1, 0)
+    y = writer.tensor("y", (1, depth), "int8", 1 / 256, -128)
+    writer.op("SOFTMAX", [x], [y], beta=1.0)
+    folder = compiled(tmp_path, "many", writer.finish([x], [y]))
+    (network,) = native.build([folder], tmp_path, sanitize=True)
+    ((flat,),) = network.run([[np.full((1, depth), 7, np.int8)]])
+    assert set(flat.ravel().tolist()) == {-127 if depth < 512 else -128}
+    peak = np.full((1, depth), -128, np.int8)
+    peak[0, 3] = 127
+    ((peaked,),) = network.run([[peak]])
+    assert peaked[0, 3] == 127 and set(np.delete(peaked, 3).tolist()) == {-128}

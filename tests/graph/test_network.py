@@ -124,13 +124,15 @@ def test_equal_specifications_are_the_same_object(make_env: Any) -> None:
     env = make_env()
     clone = env.Clone(CCFLAGS=["-O0"])
     net = _net(env)
-    assert _net(clone) is net
-    assert _net(env, model=env.File(MODEL)) is net
-    assert _net(env, model=Path(MODEL)) is net
-    assert _net(env, model=f"#{MODEL}") is net
-    assert _net(env, model=[MODEL]) is net
-    assert _net(env, compiler="reference", allocate_inputs=True) is net
-    assert _net(env, vectors="models") is net, "what it is compared with is no part of it"
+    assert _net(clone).c is net.c
+    assert _net(env, model=env.File(MODEL)).c is net.c
+    assert _net(env, model=Path(MODEL)).c is net.c
+    assert _net(env, model=f"#{MODEL}").c is net.c
+    assert _net(env, model=[MODEL]).c is net.c
+    assert _net(env, compiler="reference", allocate_inputs=True).c is net.c
+    other = _net(env, vectors="models")
+    assert other.c is net.c, "what it is compared with is no part of it"
+    assert (net.vectors, other.vectors) == ("", "models"), "but each keeps its own"
 
 
 DIFFERENT = [
@@ -367,9 +369,9 @@ def test_from_an_sconscript_below(env: Any, tree: Path) -> None:
     try:
         net = _net(env, model="m.tflite", board="mine")
         assert Path(net.c.sources[0].get_abspath()) == tree / "sub" / "m.tflite"
-        assert _net(env, model=Path("m.tflite"), board="mine") is net
-        assert _net(env, model="#sub/m.tflite", board="mine") is net
-        assert _net(env, model=env.File("m.tflite"), board="mine") is net
+        assert _net(env, model=Path("m.tflite"), board="mine").c is net.c
+        assert _net(env, model="#sub/m.tflite", board="mine").c is net.c
+        assert _net(env, model=env.File("m.tflite"), board="mine").c is net.c
         assert net.folder.startswith("build/networks/digits-mine-")
     finally:
         env.fs.chdir(env.Dir("#"), change_os_dir=True)
@@ -400,7 +402,7 @@ def _refused(env: Any, *words: str, **options: Any) -> str:
         ({"model": ["a", "b"]}, ["one model, not 2"]),
         ({"board": "stm32n6750-dk"}, ["no board 'stm32n6750-dk'", "did you mean 'stm32n6570-dk'"]),
         ({"compiler": "refrence"}, ["compiler 'refrence' is not available", "did you mean 'reference'"]),
-        ({"name": "my-net"}, ["network name 'my-net' is not a C identifier"]),
+        ({"name": "my-net"}, ["'my-net' is not a C identifier"]),
         ({"name": "2nd"}, ["not a C identifier"]),
         ({"mpool": "none.mpool"}, ["memory-pool file 'none.mpool' does not exist"]),
         ({"profile": "none.json"}, ["profile 'none.json' does not exist"]),

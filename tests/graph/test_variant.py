@@ -132,7 +132,7 @@ def test_two_variants_share_what_they_can(env: Any, gcc: Toolchain) -> None:
     one = env.NeuralArtVariant(variant("one"))
     two = env.NeuralArtVariant(variant("two"))
     other = env.NeuralArtVariant(variant("other", optimization="-Os"))
-    assert one.networks[0] is two.networks[0] is other.networks[0]
+    assert one.networks[0].c is two.networks[0].c is other.networks[0].c
 
     def objects(made: Any) -> set[str]:
         return {str(node) for node in made.firmware.elf.sources}

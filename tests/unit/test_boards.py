@@ -805,7 +805,7 @@ def test_documented_map_is_the_map() -> None:
         assert row[6] == ("" if enable.clock_bit is None else str(enable.clock_bit))
         assert row[7] == ("" if enable.ramcfg_offset is None else f"0x{enable.ramcfg_offset:03x}")
         assert row[8] == (
-            "mapped by the boot chain" if "xSPI" in region.name else "on" if region.on_at_reset else "off"
+            "mapped by the boot chain" if region.kind == "flash" else "on" if region.on_at_reset else "off"
         )
         assert row[9] == ("" if region.risaf is None else str(region.risaf))
     assert [name for name in boards.names() if f"| `{name}` |" not in text] == []

@@ -607,7 +607,7 @@ def test_documented_file_is_right(tmp_path: Path) -> None:
     changed = file.variant("digits-float-out")
     assert changed.toolchain == ToolchainConfig("arm-none-eabi-", "picolibc", "12.2")
     assert changed.networks[0].output_data_type == "float32"
-    assert changed.networks[0].options == ("--all-buffers-info",)
+    assert changed.networks[0].options == ("--optimization", "ram")
 
 
 def test_every_key_is_documented() -> None:

@@ -246,8 +246,8 @@ def test_unsigned_border() -> None:
         (-1, "na_flip_sign_8"),
     ]
     first, last = program.tensors[program.inputs[0]], program.tensors[program.outputs[0]]
-    assert (first.name, first.dtype, first.quantization) == ("x_uint8", "uint8", Quantization((0.5,), (131,)))
-    assert (last.name, last.dtype, last.quantization) == ("y_uint8", "uint8", Quantization((0.25,), (124,)))
+    assert (first.name, first.dtype, first.quantization) == ("x", "uint8", Quantization((0.5,), (131,)))
+    assert (last.name, last.dtype, last.quantization) == ("y", "uint8", Quantization((0.25,), (124,)))
     assert (first.shape, first.index, last.index) == ((1, 2, 2, 3), 2, 3)
     assert (program.calls[0].reads, program.calls[0].writes) == ((2,), (x,))
     assert (program.calls[2].reads, program.calls[2].writes) == ((y,), (3,))

@@ -73,7 +73,8 @@ void na_softmax_s8(const int8_t *input, int8_t *output, const na_softmax_t *p) {
     for (int32_t i = 0; i < p->depth; i++) {
       const int32_t difference = input[i] - largest;
       int32_t value = INT8_MIN;
-      if (difference >= p->minimum_difference)
+      /* From 512 on, the sum's weight alone takes the value below one half: no shift of 32 or more. */
+      if (difference >= p->minimum_difference && exponent < 32)
         value += na_round_shift(na_high_multiply(reciprocal, scaled_exp(difference, p)), exponent);
       output[i] = (int8_t)na_clamp(value, INT8_MIN, INT8_MAX);
     }

@@ -112,16 +112,17 @@ def request_of(args: argparse.Namespace) -> CompileRequest:
     Raises:
         NeuralArtError: An option is missing, refused or contradicts another.
     """
-    from neuralart.compilers.reference.compile import CompileRequest, check_name
+    from neuralart.compilers.reference.compile import CompileRequest
     from neuralart.compilers.reference.ir import BorderOptions
     from neuralart.compilers.reference.targets import usable
+    from neuralart.network.names import check_name
 
     notes = _checked(args)
     for needed in ("model", "target"):
         if not getattr(args, needed):
             raise NeuralArtError("is required", where=f"--{needed}")
     usable(args.target)
-    check_name(args.name or "network")
+    check_name(args.name or "network", "--name")
     model = Path(args.model)
     if model.suffix.lower() in (".onnx", ".h5", ".keras"):
         raise NeuralArtError(f"{model.suffix} models are not read", where=args.model, hint="only .tflite is")

@@ -94,6 +94,11 @@ class NetworkConfig:
         """Where a key was written; the network's own place if nobody wrote it."""
         return self.places.get(key, self.where)
 
+    def said(self, key: str = "") -> str:
+        """The place of a key for a message; the network's name where no file said it."""
+        place = self.place(key)
+        return str(place) if place.file else f"network {self.name}"
+
 
 @dataclass(frozen=True)
 class Reserved:
@@ -142,6 +147,11 @@ class VariantConfig:
     def place(self, key: str) -> Location:
         """Where a key was written; the variant's own place if nobody wrote it."""
         return self.places.get(key, self.where)
+
+    def said(self, key: str = "") -> str:
+        """The place of a key for a message; the variant's name where no file said it."""
+        place = self.place(key)
+        return str(place) if place.file else f"variant {self.name}"
 
 
 @dataclass(frozen=True)

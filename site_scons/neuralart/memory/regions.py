@@ -32,7 +32,7 @@ class Span:
         return f"{self.owner} [0x{self.start:08x}, 0x{self.end:08x})"
 
 
-def fold_alias(board: Board, address: int) -> int:
+def fold_alias(board: Board, address: int, what: str = "") -> int:
     """The address of the same byte in the alias of the firmware's security state.
 
     Raises:
@@ -41,7 +41,7 @@ def fold_alias(board: Board, address: int) -> int:
     region = board.region_at(address)
     if region is None:
         raise NeuralArtError(
-            f"there is no memory at 0x{address:08x}",
+            f"{what + ': ' if what else ''}there is no memory at 0x{address:08x}",
             where=f"board {board.name}",
             hint="memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory),
         )
@@ -61,8 +61,9 @@ def network_spans(board: Board, network: Network) -> list[Span]:
     """
     spans = []
     for pool in used_pools(network):
-        start = fold_alias(board, pool.address)
-        span = Span(f"pool {pool.fname} of network {network.name}", f"network {network.name}", start, start + pool.used)
+        owner = f"pool {pool.fname} of network {network.name}"
+        start = fold_alias(board, pool.address, owner)
+        span = Span(owner, f"network {network.name}", start, start + pool.used)
         touched_regions(board, [span])
         spans.append(span)
     return spans

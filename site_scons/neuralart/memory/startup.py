@@ -98,6 +98,20 @@ def _table(ctype: str, name: str, rows: Rows) -> list[str]:
     return [f"static const {ctype} {name}[] = {{", *(f"    {row}," for row in rows), "};", ""]
 
 
+def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span]) -> None:
+    """A memory that neither the reset, nor the boot chain, nor this code brings up."""
+    for region in touched:
+        if region.enable is None and not region.on_at_reset:
+            users = [str(span) for span in spans if span.start < region.end and region.base < span.end]
+            raise NeuralArtError(
+                f"{', '.join(users)} lies in {region.name}, which does not answer after reset and which the start-up "
+                "code cannot turn on",
+                where=f"board {board.name}",
+                hint=f"disable that pool (size 0), or set on_at_reset: true for {region.name} in a board file of your "
+                "own if your boot chain initialises it",
+            )
+
+
 def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_firmware: bool = True) -> str:
     """Text of ``npu_memory_init.c``.
 
@@ -114,6 +128,7 @@ def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_fi
     spans = _pool_spans(board, networks)
     check_disjoint([*spans, *(firmware_spans(board) if with_firmware else [])], f"board {board.name}")
     touched = touched_regions(board, spans)
+    _refuse_dead(board, touched, spans)
     initializers = used_initializers(layout, networks)
     flash = {
         region.name

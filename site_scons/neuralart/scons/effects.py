@@ -83,13 +83,15 @@ def run_alias(
 
 
 def keep_order(env: Any, named: Sequence[str]) -> None:
-    """Effects named together run in the order of the command line, also under -j.
+    """Effects named together run in the order of the command line, also under -j; with -k the order is not kept.
 
     Args:
         env: Any environment of the tool.
         named: The targets of the command line.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
+    if env.GetOption("keep_going"):
+        return  # with -k an effect that failed must not hold up the next one
     effects = [name for name in dict.fromkeys(named) if name.split("-", 1)[0] in VERBS]
     for before, after in itertools.pairwise(effects):
         registry.base.Requires(registry.base.Alias(after), registry.base.Alias(before))

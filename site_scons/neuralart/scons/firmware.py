@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from SCons.Subst import Literal
+
 from neuralart import toolchain as toolchains
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
@@ -53,6 +55,7 @@ class _Recipe:
     """How objects of one kind are compiled: environment, flags, and a folder name that stands for both."""
 
     env: Any
+    cpu_flags: tuple[str, ...]
     flags: tuple[str, ...]
     defines: tuple[str, ...]
     digest: str
@@ -81,7 +84,7 @@ def _toolchain_env(registry: Registry, found: Toolchain) -> Any:
         )
         # The consumer's flags are for the consumer's programs.
         env.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
-        env.Replace(OBJPREFIX="", PROGPREFIX="", RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
+        env.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
         return env
 
     return registry.once("toolchain", f"{found.folder}|{found.prefix}", make)
@@ -93,7 +96,11 @@ def _prefix_maps(env: Any) -> list[str]:
     firmware = named(env, firmware_dir())
     if Path(firmware).is_absolute():
         maps.append(f"-ffile-prefix-map={firmware}=firmware")
-    return ["$(", *(text.replace("$", "$$") for text in maps), "$)"]
+    return ["$(", *(Literal(text) for text in maps), "$)"]
+
+
+def _cache(env: Any) -> Path:
+    return Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
 
 
 def find_toolchain(env: Any, variant: VariantConfig) -> Toolchain:
@@ -102,9 +109,9 @@ def find_toolchain(env: Any, variant: VariantConfig) -> Toolchain:
     Raises:
         NeuralArtError: It is not there, or not as wanted.
     """
-    cache = Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
+    cache = _cache(env)
     registry: Registry = env["NEURALART_REGISTRY"]
-    where = str(variant.where) if variant.where.file else f"variant {variant.name}"
+    where = variant.said("toolchain")
     return registry.once(
         "found",
         repr(variant.toolchain),
@@ -116,7 +123,7 @@ def _recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain
     flags = (*machine.cpu_flags, *found.libc_flags, *_C_FLAGS, variant.optimization, *_WARNINGS)
     text = "\n".join([found.identity, *flags, "", *variant.defines])
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return _Recipe(_toolchain_env(env["NEURALART_REGISTRY"], found), flags, variant.defines, digest)
+    return _Recipe(_toolchain_env(env["NEURALART_REGISTRY"], found), machine.cpu_flags, flags, variant.defines, digest)
 
 
 def _object(recipe: _Recipe, target: str, source: Any, include: Sequence[Any], found: Toolchain) -> Any:
@@ -124,9 +131,9 @@ def _object(recipe: _Recipe, target: str, source: Any, include: Sequence[Any], f
     node = env.Object(
         f"#{target}",
         source,
-        CCFLAGS=[*recipe.flags, *_prefix_maps(env)],
+        # Literal: neither SCons nor the shell changes what stands in a definition.
+        CCFLAGS=[*recipe.flags, *(Literal(f"-D{text}") for text in recipe.defines), *_prefix_maps(env)],
         CPPPATH=list(include),
-        CPPDEFINES=list(recipe.defines),
     )
     # The driver is hashed by SCons; the compiler proper and the C library are not.
     env.Depends(node, env.Value(found.identity, name="toolchain"))
@@ -257,6 +264,9 @@ def _link(recipe: _Recipe, folder: str, objects: list[Any], memory_ld: Any, foun
         ],
     )
     env.Depends(elf, [script, memory_ld, env.Value(found.identity, name="toolchain")])
+    env.Depends(
+        elf, [env.fs.File(str(path)) for path in toolchains.libraries(found, recipe.cpu_flags, cache=_cache(env))]
+    )
     outputs = []
     for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
         action, words = messages.command(env, ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"], "OBJCOPY  $TARGET")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,16 @@ import SCons.Util
 
 from neuralart.boards.types import Board
 from neuralart.compilers.reference.fileset import initializer_name
-from neuralart.config.types import Location, NetworkConfig, split_profile
+from neuralart.config.types import Location, NetworkConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
-from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.network.names import check_name
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time
+from neuralart.scons.options import option_words
 from neuralart.scons.paths import build_dir, literal, named, stable, word
+from neuralart.scons.pools import declared_initializers, find_pools, source_file
 from neuralart.scons.registry import Registry
 
 COMPILERS = ("reference",)
@@ -88,99 +90,6 @@ class NetworkNodes:
         return [*plain, *self.initializers.values()]
 
 
-def _source_file(env: Any, path: str, what: str, where: str) -> Any:
-    node = env.fs.File(path)
-    if not node.has_builder() and not node.exists():
-        raise NeuralArtError(f"{what} '{node}' does not exist", where=where)
-    return node
-
-
-def _refuse_built(node: Any, what: str, where: str) -> None:
-    if node.has_builder():
-        raise NeuralArtError(
-            f"{what} '{node}' is itself built by this SConstruct",
-            where=where,
-            hint="which files a compile writes is read from it before anything is built: make it a source file",
-        )
-
-
-@dataclass(frozen=True)
-class _Pools:
-    """Where the pools come from: the words of the command, the files it depends on, what they say."""
-
-    words: list[Any]
-    sources: list[Any]
-    file: PoolFile
-    key: dict[str, str]
-
-
-def _pools(env: Any, registry: Registry, config: NetworkConfig, board: Board, where: str) -> _Pools:
-    from neuralart.network import mpool, profile
-
-    words: list[Any] = []
-    sources: list[Any] = []
-    key: dict[str, str] = {}
-    pool_path: Path | None = None
-    if config.profile or not config.mpool:
-        selector, file = split_profile(config.profile)
-        file = file or board.profile
-        if not file:
-            raise NeuralArtError(
-                f"board {board.name} has no stock profile",
-                where=where,
-                hint="give the network a 'profile:' or an 'mpool:'",
-            )
-        node = _source_file(env, file, "profile", where)
-        _refuse_built(node, "profile", where)
-        path = Path(node.srcnode().get_abspath())
-        chosen = profile.read(path, selector, named(env, path), need_pools=not config.mpool)
-        words += ["--st-neural-art", *word(env, path, f"{selector}@")]
-        sources.append(node)
-        key["profile"] = f"{selector}@{stable(env, path)}"
-        pool_path = chosen.mpool
-    if config.mpool:
-        node = _source_file(env, config.mpool, "memory-pool file", where)
-        _refuse_built(node, "memory-pool file", where)
-        pool_path = Path(node.srcnode().get_abspath())
-        words += ["--mpool", *word(env, pool_path)]
-        key["mpool"] = stable(env, pool_path)
-    else:
-        assert pool_path is not None
-        node = env.fs.File(str(pool_path))
-        _refuse_built(node, "memory-pool file", where)
-    sources.append(node)
-    path = pool_path
-    pools = registry.once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
-    return _Pools(words, sources, pools, key)
-
-
-def _option_words(config: NetworkConfig) -> list[str]:
-    words: list[str] = []
-    for option, value in (
-        ("--input-data-type", config.input_data_type),
-        ("--output-data-type", config.output_data_type),
-        ("--inputs-ch-position", config.inputs_ch_position),
-        ("--outputs-ch-position", config.outputs_ch_position),
-    ):
-        if value:
-            words += [option, value]
-    if not config.allocate_inputs:
-        words.append("--no-inputs-allocation")
-    if not config.allocate_outputs:
-        words.append("--no-outputs-allocation")
-    return words + [text.replace("$", "$$") for text in config.options]
-
-
-def _declared(config: NetworkConfig, pools: PoolFile, where: str) -> tuple[str, ...]:
-    known = [pool.fname for pool in pools.enabled]
-    for name in config.initializers or ():
-        if name not in known:
-            raise NeuralArtError(
-                f"initializers: no pool '{name}' in {pools.path}", where=where, hint=nearest(name, known)
-            )
-    return default_initializers(pools) if config.initializers is None else config.initializers
-
-
 def _runtime_nodes(env: Any, folder: str) -> tuple[list[Any], list[Any]]:
     """Runtime sources under the build folder, so that objects never land beside the package."""
     origin = firmware_dir() / "runtime"
@@ -202,20 +111,18 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
         NeuralArtError: A file is missing or wrong, or an option is unknown.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
-    where = str(config.where) if config.where.file else f"network {config.name}"
     if config.compiler not in COMPILERS:
         raise NeuralArtError(
             f"compiler '{config.compiler}' is not available",
-            where=where,
+            where=config.said("compiler"),
             hint=nearest(config.compiler, list(COMPILERS)),
         )
-    if not config.name.isidentifier() or not config.name.isascii():
-        raise NeuralArtError(f"network name '{config.name}' is not a C identifier", where=where)
-    board = registry.board(board_name, where)
-    model = _source_file(env, config.model, "model", where)
-    pools = _pools(env, registry, config, board, where)
-    declared = _declared(config, pools.file, where)
-    options = _option_words(config)
+    check_name(config.name, config.said())
+    board = registry.board(board_name, config.said())
+    model = source_file(env, config.model, "model", config.said("model"))
+    pools = find_pools(env, registry, config, board)
+    declared = declared_initializers(config, pools.file)
+    options = option_words(config)
     key = json.dumps(
         {
             "name": config.name,
@@ -270,10 +177,11 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
             runtime_sources=runtime,
             include_dirs=[base.Dir(out), *include],
             config=config,
-            vectors=named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else "",
         )
 
-    return registry.once("network", folder, make)
+    # Shared by all that ask for this compile; which golden vectors go with it is each one's own matter.
+    vectors = named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else ""
+    return replace(registry.once("network", folder, make), config=config, vectors=vectors)
 
 
 _KEYWORDS = tuple(f.name for f in fields(NetworkConfig) if f.name not in ("name", "model", "where", "places"))
@@ -308,6 +216,15 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
         if options.get(keyword) is not None:
             # As everywhere in SCons, one text is a list of words.
             options[keyword] = tuple(env.Split(options[keyword]))
+            if not all(isinstance(text, str) for text in options[keyword]):
+                raise NeuralArtError(f"{keyword} must be text or a list of texts", where=f"Network('{name}')")
+    for keyword in ("allocate_inputs", "allocate_outputs"):
+        if not isinstance(options.get(keyword, True), bool):
+            raise NeuralArtError(
+                f"{keyword} must be True or False, not {options[keyword]!r}", where=f"Network('{name}')"
+            )
+    if model is None:
+        raise NeuralArtError("no model", where=f"Network('{name}')")
     for keyword in ("profile", "mpool", "vectors"):
         options[keyword] = literal(env, options.get(keyword) or "")
     config = NetworkConfig(name=name, model=literal(env, model), where=Location("", 0), **options)

@@ -11,12 +11,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import SCons.Node
+
 from neuralart import config
 from neuralart.config.types import VariantConfig, split_profile
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.scons import effects
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.paths import named
+from neuralart.scons.paths import anchored, named
+from neuralart.scons.registry import Registry
 from neuralart.scons.variant import VariantNodes
 
 if TYPE_CHECKING:
@@ -116,7 +119,7 @@ class Project:
         """Paths in the file are relative to it, not to the SConstruct that reads it."""
 
         def path(text: str) -> str:
-            return "#" + named(self._env, self._folder / text) if text else ""
+            return str(anchored(named(self._env, self._folder / text))) if text else ""
 
         def profile(text: str) -> str:
             name, file = split_profile(text)
@@ -147,8 +150,10 @@ class Project:
             # A reader that has closed the pipe (head) wants no more: nothing to report at this point.
             with contextlib.suppress(OSError):
                 for name in wanted:
-                    path = Path(self.variants[name].summary.get_abspath())
-                    if path.is_file():
+                    node = self.variants[name].summary
+                    path = Path(node.get_abspath())
+                    # A file of an earlier build says nothing when this one ended before it came here.
+                    if node.get_state() in (SCons.Node.executed, SCons.Node.up_to_date) and path.is_file():
                         sys.stdout.write("\n" + path.read_text("utf-8"))
                 sys.stdout.flush()
 
@@ -169,5 +174,10 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     node = env.File(path).srcnode()
     file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
     folder = Path(node.get_abspath()).parent
-    env.AppendUnique(NEURALART_BOARD_FILES=[named(env, folder / board) for board in file.config.boards])
+    # The registry, shared by clones, asks the environment that the tool was loaded into.
+    registry: Registry = env["NEURALART_REGISTRY"]
+    for board in file.config.boards:
+        if not (folder / board).is_file():
+            raise NeuralArtError(f"boards: '{board}' is no file", where=file.config.path)
+    registry.add_board_files([named(env, folder / board) for board in file.config.boards])
     return Project(env, file, folder)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -36,8 +38,9 @@ def child_environment(own: dict[str, str]) -> dict[str, str]:
 
 
 def identity(board: Board) -> str:
-    """What depends on a board depends on this text: all that it says, and not where its files are."""
-    return repr(replace(board, where="", files=(), mpool="", profile=""))
+    """What depends on a board depends on this: a hash of all that it says, and not where its files are."""
+    text = repr(replace(board, where="", files=(), mpool="", profile=""))
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 class Registry:
@@ -61,6 +64,9 @@ class Registry:
         def make() -> Any:
             base = self._root.Clone()
             base["ENV"] = child_environment(dict(base["ENV"]))
+            if os.name == "posix":
+                # SCons's own leaves ` to the shell.
+                base["ESCAPE"] = shlex.quote
             return base
 
         return self.once("env", "base", make)
@@ -75,6 +81,10 @@ class Registry:
 
         files = [readable(node) for node in self.board_files]
         return self.once("board", name, lambda: boards.load(name, files, where))
+
+    def add_board_files(self, files: list[str]) -> None:
+        """Add to ``NEURALART_BOARD_FILES``; names are relative to the top folder."""
+        self._root.AppendUnique(NEURALART_BOARD_FILES=files)
 
     @property
     def board_files(self) -> list[Any]:

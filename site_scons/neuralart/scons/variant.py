@@ -43,11 +43,13 @@ class VariantNodes:
     run: Any
 
 
-def _machine(variant: VariantConfig, board: Board, where: str) -> Machine:
+def _machine(variant: VariantConfig, board: Board) -> Machine:
     known = list(board.machines)
     name = variant.machine or (known[0] if known else "")
     if name not in board.machines:
-        raise NeuralArtError(f"board {board.name} has no machine '{name}'", where=where, hint=nearest(name, known))
+        raise NeuralArtError(
+            f"board {board.name} has no machine '{name}'", where=variant.said("machine"), hint=nearest(name, known)
+        )
     return board.machines[name]
 
 
@@ -63,9 +65,8 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         SCons.Errors.UserError: Something it names is missing or wrong.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
-    where = str(variant.where) if variant.where.file else f"variant {variant.name}"
-    board = registry.board(variant.board, where)
-    machine = _machine(variant, board, where)
+    board = registry.board(variant.board, variant.said("board"))
+    machine = _machine(variant, board)
     networks = [make_network(env, network, variant.board) for network in variant.networks]
     folder = f"{build_dir(env)}/{variant.name}"
     initializers = make_initializers(env, networks, folder, board_layout=True)

@@ -108,9 +108,13 @@ def _outer(model: Model, tensor: Tensor, dtype: str, index: int, option: str) ->
     else:
         shift = 128 if dtype == "uint8" else -128
         quantization = Quantization(quantization.scales, (quantization.zero_point + shift,))
-    return replace(
-        tensor, index=index, name=f"{tensor.name}_{dtype}", dtype=dtype, quantization=quantization, data=None
-    )
+    # The application knows the tensor by the model's name, whatever its type.
+    return replace(tensor, index=index, dtype=dtype, quantization=quantization, data=None)
+
+
+def inner(tensor: Tensor) -> Tensor:
+    """The model's own tensor behind a conversion, under a name of its own."""
+    return replace(tensor, name=f"{tensor.name}_{tensor.dtype}")
 
 
 def _conversion(source: Tensor, target: Tensor) -> Call:

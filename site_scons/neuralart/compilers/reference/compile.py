@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,16 +27,8 @@ from neuralart.files import read_bytes
 from neuralart.model.graph import Model
 from neuralart.network import mpool
 from neuralart.network.facts import Network, to_json
+from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile, default_initializers
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_KEYWORDS = frozenset(
-    (
-        *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern"),
-        *("float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed"),
-        *("sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while"),
-    )
-)
 
 
 @dataclass(frozen=True)
@@ -96,18 +87,6 @@ class CompileResult:
     plan: Plan = field(repr=False)
     notes: tuple[str, ...]
     initializers: tuple[str, ...]
-
-
-def check_name(name: str) -> None:
-    """Refuse what cannot be the C name of a network.
-
-    Raises:
-        NeuralArtError: It is not a C identifier of at most 63 characters, or a keyword.
-    """
-    if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS:
-        raise NeuralArtError(
-            f"'{name}' is not a C identifier", where="--name", hint="letters, digits and _, no digit first, 63 at most"
-        )
 
 
 def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
@@ -243,7 +222,7 @@ def compile_network(request: CompileRequest, progress: Callable[[str], None] = l
     from neuralart.compilers.reference.lower import lower
     from neuralart.model.tflite import read
 
-    check_name(request.name)
+    check_name(request.name, "--name")
     usable(request.target)
     pools = mpool.read(request.mpool, request.mpool_display)
     progress("reading the model")

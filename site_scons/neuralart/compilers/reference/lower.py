@@ -88,6 +88,7 @@ def _inputs(ctx: Lowering, options: BorderOptions) -> tuple[list[int], list[Call
             continue
         outer, call = border.convert_input(model, tensor, dtype, len(ctx.tensors))
         ctx.tensors.append(outer)
+        ctx.tensors[index] = border.inner(tensor)
         calls.append(call)
         seen.append(outer.index)
     return seen, calls
@@ -105,6 +106,7 @@ def _outputs(ctx: Lowering, options: BorderOptions) -> tuple[list[int], list[Cal
             continue
         outer, call = border.convert_output(model, tensor, dtype, len(ctx.tensors))
         ctx.tensors.append(outer)
+        ctx.tensors[index] = border.inner(tensor)
         calls.append(call)
         seen.append(outer.index)
     return seen, calls

@@ -174,7 +174,7 @@ PROFILE: tuple[Option, ...] = (
     Option(("--cache-maintenance",), NO_EFFECT, "the CPU alone touches the buffers during an inference"),
     Option(("--enable-epoch-controller",), NO_EFFECT, "there is no hardware epoch to put into a blob: no N_ecblobs.h"),
     Option(("--ec-single-epoch",), NO_EFFECT, "there is no epoch-controller blob"),
-    Option(("--optimization", "-O"), NO_EFFECT, _MAPPING, VALUE),
+    Option(("--optimization", "-O"), NO_EFFECT, _MAPPING, VALUE, choices=("0", "1", "2", "3")),
     Option(("--Os", "-M", "-Os"), NO_EFFECT, "the placement always aims at little memory"),
     Option(("--Oauto", "-A"), NO_EFFECT, _MAPPING),
     Option(("--d-auto",), NO_EFFECT, _MAPPING, MAYBE),
@@ -191,7 +191,9 @@ PROFILE: tuple[Option, ...] = (
     Option(("--mapping-recap",), NO_EFFECT, "the report always lists every epoch"),
     Option(("--sched-stats",), NO_EFFECT, "the report always lists every epoch"),
     Option(("--num-ops-info",), NO_EFFECT, "the report always counts operations"),
-    Option(("--csv-file",), NO_EFFECT, "it lists NPU cycles and bus traffic, of which there are none", VALUE),
+    Option(
+        ("--csv-file",), REFUSED, "it lists NPU cycles and bus traffic, of which there are none", VALUE, "remove it"
+    ),
     Option(("--generate-stai",), REFUSED, "stai_N.c is not written", remedy="use the LL_ATON interface"),
     Option(("--encrypt-weights",), REFUSED, "weights would stay readable", remedy="remove it to accept plain weights"),
     Option(("--force-8bits-scale-offset",), REFUSED, "it would change results", remedy="remove it"),

@@ -70,6 +70,9 @@ def choices(words: Sequence[str], where: str = "profile options") -> Choices:
                 raise NeuralArtError(f"{word} lacks its value", where=where)
         elif value is not None and option.takes == FLAG:
             raise NeuralArtError(f"{option.name} takes no value, but has '{value}'", where=where)
+        if value is not None and option.choices and value not in option.choices:
+            allowed = ", ".join(option.choices)
+            raise NeuralArtError(f"{option.name} is '{value}'", where=where, hint=f"allowed: {allowed}")
         if option.effect == REFUSED:
             raise NeuralArtError(f"{word} is refused: {option.why}", where=where, hint=option.remedy)
         if option.effect == NO_EFFECT:

@@ -45,7 +45,7 @@ def _base(emission: Emission, row: Row) -> str:
     if row.owner is not None:
         return f"((unsigned char *)&{user_symbol(emission.name, *row.owner)})"
     text = f"0x{row.base:08x}UL"
-    return f"(unsigned char *)(uintptr_t)({text}) /* Equivalent hex address = {text} */"
+    return f"(unsigned char *)({text}) /* Equivalent hex address = {text} */"
 
 
 def _row(emission: Emission, row: Row, tag: str, number: int) -> str:

@@ -17,7 +17,8 @@ DATA_TYPES: dict[str, tuple[str, int, int, str]] = {
     "int32": ("DataType_INT32", 32, 0, "int32_t"),
     "int64": ("DataType_INT64", 64, 0, "int64_t"),
     "float32": ("DataType_FLOAT", 32, 0, "float"),
-    "float64": ("DataType_FLOAT", 64, 0, "double"),
+    # DataType_FLOAT is the 4-byte float to every reader.
+    "float64": ("DataType_UNDEFINED", 64, 0, "double"),
 }
 _UNDEFINED = ("DataType_UNDEFINED", 8, 0, "uint8_t")
 _OF_CTYPE = {entry[3]: name for name, entry in DATA_TYPES.items() if name != "bool"}

@@ -1,0 +1,118 @@
+"""Which memory pools a network is compiled for, and which of them may hold constants."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neuralart.boards.types import Board
+from neuralart.config.types import NetworkConfig, split_profile
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.scons.paths import named, stable, word
+from neuralart.scons.registry import Registry
+
+
+def source_file(env: Any, path: str, what: str, where: str) -> Any:
+    """A file that a network names, relative to the current SConscript.
+
+    Raises:
+        NeuralArtError: It does not exist, and nothing builds it.
+    """
+    try:
+        node = env.fs.File(path)
+        if not node.has_builder() and not node.exists():
+            node = node.srcnode()  # in a variant_dir with duplicate=0 the file itself stays where it is
+        found = node.has_builder() or node.exists()
+    except TypeError:
+        raise NeuralArtError(f"{what} '{path.removeprefix('#')}' is a folder, not a file", where=where) from None
+    if not found:
+        raise NeuralArtError(f"{what} '{node}' does not exist", where=where)
+    return node
+
+
+def refuse_built(node: Any, what: str, where: str) -> None:
+    """Refuse a file that is made by the build itself.
+
+    Raises:
+        NeuralArtError: It is.
+    """
+    if node.has_builder():
+        raise NeuralArtError(
+            f"{what} '{node}' is itself built by this SConstruct",
+            where=where,
+            hint="which files a compile writes is read from it before anything is built: make it a source file",
+        )
+
+
+@dataclass(frozen=True)
+class Pools:
+    """Where the pools come from: the words of the command, the files it depends on, what they say."""
+
+    words: list[Any]
+    sources: list[Any]
+    file: PoolFile
+    key: dict[str, str]
+
+
+def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board) -> Pools:
+    """The pools of a network: its own pool file, else its profile's, else the board's.
+
+    Raises:
+        NeuralArtError: A file is missing, built, or wrong.
+    """
+    from neuralart.network import mpool, profile
+
+    words: list[Any] = []
+    sources: list[Any] = []
+    key: dict[str, str] = {}
+    pool_path: Path | None = None
+    if config.profile or not config.mpool:
+        selector, file = split_profile(config.profile)
+        file = file or board.profile
+        if not file:
+            raise NeuralArtError(
+                f"board {board.name} has no stock profile",
+                where=config.said(),
+                hint="give the network a 'profile:' or an 'mpool:'",
+            )
+        node = source_file(env, file, "profile", config.said("profile"))
+        refuse_built(node, "profile", config.said("profile"))
+        path = Path(node.srcnode().get_abspath())
+        chosen = profile.read(path, selector, named(env, path), need_pools=not config.mpool)
+        words += ["--st-neural-art", *word(env, path, f"{selector}@")]
+        sources.append(node)
+        key["profile"] = f"{selector}@{stable(env, path)}"
+        pool_path = chosen.mpool
+    if config.mpool:
+        node = source_file(env, config.mpool, "memory-pool file", config.said("mpool"))
+        refuse_built(node, "memory-pool file", config.said("mpool"))
+        pool_path = Path(node.srcnode().get_abspath())
+        words += ["--mpool", *word(env, pool_path)]
+        key["mpool"] = stable(env, pool_path)
+    else:
+        assert pool_path is not None
+        node = env.fs.File(str(pool_path))
+        refuse_built(node, "memory-pool file", config.said("mpool"))
+    sources.append(node)
+    path = pool_path
+    pools = registry.once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
+    return Pools(words, sources, pools, key)
+
+
+def declared_initializers(config: NetworkConfig, pools: PoolFile) -> tuple[str, ...]:
+    """Pools whose initialiser the build declares.
+
+    Raises:
+        NeuralArtError: A pool that the user names is not there.
+    """
+    known = [pool.fname for pool in pools.enabled]
+    for name in config.initializers or ():
+        if name not in known:
+            raise NeuralArtError(
+                f"initializers: no pool '{name}' in {pools.path}",
+                where=config.said("initializers"),
+                hint=nearest(name, known),
+            )
+    return default_initializers(pools) if config.initializers is None else config.initializers
