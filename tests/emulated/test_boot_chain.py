@@ -395,6 +395,10 @@ def test_inputs_are_not_weights(ram_builder, boot, tmp_path):
     assert boot(image).networks[0].vectors == 5
 
 
+# RCC: CACHEAXIEN in AHB5ENR, RIFSCEN in AHB3ENR.
+CLOCKS = "*(volatile uint32_t *)0x56028260u |= 1u << 30; *(volatile uint32_t *)0x56028258u |= 1u << 9;"
+
+
 def test_maintenance_is_logged(ram_builder, board, tmp_path):
     npu = "".join(
         f"*(volatile uint32_t *)0x{0x580DFC00 + at:x}u = 0x{value:x}u;"
@@ -402,7 +406,7 @@ def test_maintenance_is_logged(ram_builder, board, tmp_path):
     )
     wait = "while (!(*(volatile uint32_t *)0x580DFC04u & 16u)) {}"
     rif = "*(volatile uint32_t *)0x54024C14u = 0x310u; if (*(volatile uint32_t *)0x54024C14u != 0x310u) return 8;"
-    image = ram_builder.image(tmp_path, memory=start_up(COPY, CLEAN, npu, wait, rif), pool="npuRAM5")
+    image = ram_builder.image(tmp_path, memory=start_up(COPY, CLEAN, CLOCKS, npu, wait, rif), pool="npuRAM5")
     nor = Nor(chip_of(board))
     nor.program(0x100000, application(image))
     nor.program(0x1000000, WEIGHTS)
@@ -416,6 +420,24 @@ def test_maintenance_is_logged(ram_builder, board, tmp_path):
         "DCCIMVAC 0x342e1000",
         "CACHEAXI clean and invalidate 0x342e1000..0x342e103f",
     ]
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        (0x580DFC04, r"read at 0x580dfc04 .*: CACHEAXI has no clock: set bit 30 of 0x56028260"),
+        (0x54024C14, r"read at 0x54024c14 .*: RIFSC has no clock: set bit 9 of 0x56028258"),
+    ],
+)
+def test_peripherals_without_a_clock(board, builder, boot, tmp_path, address, message):
+    gated = replace(
+        board.registers, npu_cache_clock=0x56028260, npu_cache_clock_bit=30, rimc_clock=0x56028258, rimc_clock_bit=9
+    )
+    read = f"(void)*(volatile uint32_t *)0x{address:x}u;"
+    with pytest.raises(MachineStop, match=message):
+        boot(builder.image(tmp_path / "off", memory=start_up(read)), on=replace(board, registers=gated))
+    image = builder.image(tmp_path / "on", memory=start_up(CLOCKS, read))
+    assert boot(image, on=replace(board, registers=gated)).networks[0].vectors == 5
 
 
 def test_a_reset_is_named(builder, boot, tmp_path):

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from neuralart import config
 from neuralart.config import networks, variants, yamlmarks, yamltext
 from neuralart.config.read import KEYS as TOP_KEYS
-from neuralart.config.types import Location, NetworkConfig, ToolchainConfig
+from neuralart.config.types import STRATEGIES, Location, NetworkConfig, Reserved, ToolchainConfig
 from neuralart.errors import NeuralArtError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -167,10 +167,12 @@ def test_own_project_file() -> None:
         ]
 
 
-VARIANT_KEYS = "board, defines, machine, network, networks, optimization, overrides, title, toolchain"
+VARIANT_KEYS = (
+    "board, dead_bank, defines, machine, network, networks, optimization, overrides, reserved, slots, title, toolchain"
+)
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, compiler, initializers, input_data_type, inputs_ch_position, model, mpool, "
-    "options, output_data_type, outputs_ch_position, profile, vectors"
+    "options, output_data_type, outputs_ch_position, profile, strategies, vectors"
 )
 
 # (what is replaced in GOOD, by what, the whole line that must be said)
@@ -234,8 +236,8 @@ BAD = [
     (
         "    optimization: -O2",
         "    title: all",
-        "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: board, defines, "
-        "machine, network, networks, optimization, toolchain)",
+        "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: board, dead_bank, "
+        "defines, machine, network, networks, optimization, reserved, slots, toolchain)",
     ),
     (
         "    optimization: -O2",
@@ -536,6 +538,129 @@ def test_missing_file(tmp_path: Path) -> None:
     assert str(caught.value) == "no.yaml: cannot read: No such file or directory"
 
 
+# Memory: strategies, slots, reserved ranges, dead banks ----------------------------------------------------------
+
+MEMORY = """\
+schema: 1
+defaults:
+  network:
+    strategies: {AXISRAM5: link, AXISRAM6: boot-copy}
+  variant:
+    slots: {descriptor: 0x70200000}
+    reserved: [{name: all, address: 0, size: 4}]
+    dead_bank: zeros
+networks:
+  digits:
+    model: digits.tflite
+    strategies:
+      AXISRAM5: external-loader
+      xSPI2: flash
+variants:
+  one:
+    board: b
+    network: digits
+  two:
+    board: b
+    network: digits
+    slots:
+      application: 0x70080000
+      descriptor: 0x70300000
+    reserved:
+      - {name: nvs, address: 0x70090000, size: 64K}
+      - {name: log, address: 0x700A0000, size: 1M}
+    dead_bank: fault
+    overrides:
+      digits:
+        strategies: {AXISRAM6: "", xSPI2: link}
+"""
+
+
+def test_strategies_are_joined_pool_by_pool(tmp_path: Path) -> None:
+    file = read(tmp_path, MEMORY)
+    one, two = (file.variant(name).networks[0] for name in ("one", "two"))
+    assert one.strategies == (("AXISRAM5", "external-loader"), ("AXISRAM6", "boot-copy"), ("xSPI2", "flash"))
+    assert two.strategies == (("AXISRAM5", "external-loader"), ("xSPI2", "link")), '"" takes one back'
+    assert str(one.place("strategies.AXISRAM5")) == "variants.yaml:13"
+    assert str(one.place("strategies.AXISRAM6")) == "variants.yaml:4"
+    assert str(two.place("strategies.xSPI2")) == "variants.yaml:31"
+
+
+def test_slots_are_joined_one_by_one_and_ranges_replaced(tmp_path: Path) -> None:
+    file = read(tmp_path, MEMORY)
+    one, two = (file.variant(name) for name in ("one", "two"))
+    assert one.slots == (("descriptor", 0x70200000),)
+    assert one.reserved == (Reserved("all", 0, 4, Location("variants.yaml", 7)),)
+    assert (one.dead_bank, two.dead_bank) == ("zeros", "fault")
+    assert two.slots == (("descriptor", 0x70300000), ("application", 0x70080000))
+    assert two.reserved == (
+        Reserved("nvs", 0x70090000, 65536, Location("variants.yaml", 26)),
+        Reserved("log", 0x700A0000, 1 << 20, Location("variants.yaml", 27)),
+    )
+    assert str(two.place("slots.application")) == "variants.yaml:23"
+    assert str(one.place("slots.descriptor")) == "variants.yaml:6"
+
+
+def test_without_any_of_it(tmp_path: Path) -> None:
+    one = read(tmp_path, GOOD).variant("one")
+    assert (one.slots, one.reserved, one.dead_bank, one.networks[0].strategies) == ((), (), "fault", ())
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (
+            "AXISRAM5: external-loader",
+            "AXISRAM5: boot_copy",
+            "13: networks.digits.strategies.AXISRAM5: 'boot_copy' is not allowed "
+            "(did you mean 'boot-copy'? known: boot-copy, external-loader, flash, link, relocatable)",
+        ),
+        (
+            "      xSPI2: flash",
+            "      ../x: flash",
+            "14: networks.digits.strategies.../x: the key must be the fname of a pool, like xSPI2",
+        ),
+        (
+            "{AXISRAM5: link, AXISRAM6: boot-copy}",
+            "boot-copy",
+            "4: defaults.network.strategies: must be a mapping of keys and values, this is 'boot-copy'",
+        ),
+        (
+            "      application: 0x70080000",
+            "      Application: 0x70080000",
+            "23: variants.two.slots.Application: the name of a slot must be small letters, digits, '_' and '-'",
+        ),
+        (
+            "      application: 0x70080000",
+            "      application: x",
+            "23: variants.two.slots.application: must be a number, this is 'x' "
+            "(decimal, 0x34200000, or a size such as 448K, 1M)",
+        ),
+        (
+            "name: nvs, ",
+            "",
+            "26: variants.two.reserved[0]: 'name' is missing "
+            "(a reserved range is {name: ..., address: 0x..., size: ...})",
+        ),
+        ("name: log", "name: nvs", "27: variants.two.reserved[1].name: 'nvs' is reserved already, in line 26"),
+        ("name: log", "nam: log", "27: unknown key 'nam' in variants.two.reserved[1] (did you mean 'name'? known: "),
+        ("size: 64K", "size: 0", "26: variants.two.reserved[0].size: 0 is out of range, allowed: 0x1 to 0x100000000"),
+        (
+            "size: 64K",
+            "size: 3G",
+            "26: variants.two.reserved[0].size: 0x70090000 + 0xc0000000 bytes runs over the end of the address space",
+        ),
+        (
+            "dead_bank: fault",
+            "dead_bank: zero",
+            "28: variants.two.dead_bank: 'zero' is not allowed (did you mean 'zeros'? known: fault, zeros)",
+        ),
+    ],
+)
+def test_refused_memory_keys(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert MEMORY.count(old) == 1, old
+    assert refusal(tmp_path, MEMORY.replace(old, new)).startswith(f"variants.yaml:{said}")
+
+
 def scalar(text: str) -> yamlmarks.Value:
     return yamlmarks.Value(yamltext.compose(b"x: " + text.encode(), "f"), "f", 1).mapping()["x"]
 
@@ -614,5 +739,13 @@ def test_every_key_is_documented() -> None:
     text = DOC.read_text()
     keys = {*TOP_KEYS, *networks.KEYS, *variants.KEYS, "prefix", "libc", "version"}
     assert [key for key in sorted(keys) if f"| `{key}` |" not in text] == []
-    for words in (variants.VERBS, variants.RESERVED, variants.OPTIMIZATIONS, variants.LIBCS, variants.MACHINES):
+    for words in (
+        variants.VERBS,
+        variants.RESERVED,
+        variants.OPTIMIZATIONS,
+        variants.LIBCS,
+        variants.MACHINES,
+        variants.DEAD_BANKS,
+        STRATEGIES,
+    ):
         assert [word for word in words if f"`{word}`" not in text] == []

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, toolchain
-from neuralart.boards.types import Board, Enable, MemoryRegion, Registers
+from neuralart.boards.types import Board, Enable, FlashWindow, MemoryRegion, Registers
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory import link_object, startup
@@ -154,6 +154,34 @@ def test_two_networks_in_one_place() -> None:
         NeuralArtError, match=r"pool A of network two .* overlaps pool A of network one .* by 128 bytes"
     ):
         source(one, two)
+
+
+PSRAM = MemoryRegion("PSRAM", 0x9000_0000, 0x1000, "psram", on_at_reset=False)
+
+
+@pytest.mark.parametrize(
+    ("window", "with_firmware", "refused"),
+    [
+        (None, True, True),
+        (None, False, True),
+        # Behind a controller: the boot chain maps it, or an application of the user's own may.
+        (replace(host.WINDOW, region="PSRAM", mapped_by_boot=True), True, False),
+        (replace(host.WINDOW, region="PSRAM", mapped_by_boot=False), True, True),
+        (replace(host.WINDOW, region="PSRAM", mapped_by_boot=False), False, False),
+    ],
+)
+def test_memory_that_nobody_brings_up(window: FlashWindow | None, with_firmware: bool, refused: bool) -> None:
+    board = small.board(memory=(*small.MEMORY, PSRAM), windows=() if window is None else (window,))
+    network = small.network(small.pool("A", 0x9000_0010, 4))
+    if not refused:
+        assert banks(source(network, board=board, with_firmware=with_firmware)) == ["PSRAM"]
+        return
+    with pytest.raises(NeuralArtError) as caught:
+        source(network, board=board, with_firmware=with_firmware)
+    assert caught.value.what == (
+        "pool A of network net [0x90000010, 0x90000014) lies in PSRAM, which does not answer after reset and which the "
+        "start-up code cannot turn on"
+    )
 
 
 def test_ram_of_the_npu_cache() -> None:

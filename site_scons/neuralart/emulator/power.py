@@ -31,7 +31,13 @@ class Power:
         self.ramcfg: RegisterFile | None = None
         self.generation = 0
         console = board.console
-        for address in (registers.memory_clock, registers.ramcfg_clock, console.clock_register if console else None):
+        for address in (
+            registers.memory_clock,
+            registers.ramcfg_clock,
+            registers.npu_cache_clock,
+            registers.rimc_clock,
+            console.clock_register if console else None,
+        ):
             if address is not None:
                 self._controller(address)
         if registers.memory_clock is not None:
@@ -99,6 +105,21 @@ class Power:
         return (
             f"RAMCFG has no clock: set bit {registers.ramcfg_clock_bit} of RCC_AHB2ENR (0x{registers.ramcfg_clock:08x})"
         )
+
+    def _peripheral_missing(self, name: str, register: int | None, bit: int | None) -> str:
+        if self._clocked(register, bit):
+            return ""
+        return f"{name} has no clock: set bit {bit} of 0x{register:08x}"
+
+    def npu_cache_missing(self) -> str:
+        """What the NPU cache needs before its registers answer; empty when they do."""
+        registers = self._board.registers
+        return self._peripheral_missing("CACHEAXI", registers.npu_cache_clock, registers.npu_cache_clock_bit)
+
+    def rif_missing(self) -> str:
+        """What RIFSC needs before its registers answer; empty when they do."""
+        registers = self._board.registers
+        return self._peripheral_missing("RIFSC", registers.rimc_clock, registers.rimc_clock_bit)
 
     def console_missing(self) -> str:
         """What the console's port needs before it answers; empty when it does."""

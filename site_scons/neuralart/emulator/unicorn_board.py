@@ -165,9 +165,9 @@ class UnicornBoard:
         for base, window in power.windows.items():
             bus.add(window, partial(power.window_clock_missing, base))
         if registers.npu_cache is not None:
-            bus.add(NpuCache(registers.npu_cache, self._on_npu_cache))
+            bus.add(NpuCache(registers.npu_cache, self._on_npu_cache), power.npu_cache_missing)
         if registers.rimc_npu is not None:
-            bus.add(RegisterFile("RIFSC", registers.rimc_npu & ~(PAGE - 1), PAGE))
+            bus.add(RegisterFile("RIFSC", registers.rimc_npu & ~(PAGE - 1), PAGE), power.rif_missing)
 
     def _on_register(self) -> None:
         if self._seen != self._power.generation:

@@ -98,10 +98,16 @@ def _table(ctype: str, name: str, rows: Rows) -> list[str]:
     return [f"static const {ctype} {name}[] = {{", *(f"    {row}," for row in rows), "};", ""]
 
 
-def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span]) -> None:
-    """A memory that neither the reset, nor the boot chain, nor this code brings up."""
+def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span], with_firmware: bool) -> None:
+    """A memory that neither the reset, nor the boot chain, nor this code brings up.
+
+    One behind a controller may be brought up by an application of the user's own; start-up code looks whether it was.
+    """
+    windows = {window.region: window for window in board.windows}
     for region in touched:
-        if region.enable is None and not region.on_at_reset:
+        window = windows.get(region.name)
+        hoped_for = window is not None and (window.mapped_by_boot or not with_firmware)
+        if region.enable is None and not region.on_at_reset and not hoped_for:
             users = [str(span) for span in spans if span.start < region.end and region.base < span.end]
             raise NeuralArtError(
                 f"{', '.join(users)} lies in {region.name}, which does not answer after reset and which the start-up "
@@ -128,7 +134,7 @@ def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_fi
     spans = _pool_spans(board, networks)
     check_disjoint([*spans, *(firmware_spans(board) if with_firmware else [])], f"board {board.name}")
     touched = touched_regions(board, spans)
-    _refuse_dead(board, touched, spans)
+    _refuse_dead(board, touched, spans, with_firmware)
     initializers = used_initializers(layout, networks)
     flash = {
         region.name

@@ -73,12 +73,13 @@ def _toolchain_env(registry: Registry, found: Toolchain) -> Any:
         )
         # Named by their tools alone in commands, found through PATH: equal trees give equal command texts.
         env.PrependENVPath("PATH", found.folder)
-        for tool in ("cc", "link"):
+        for tool in ("cc", "as", "link"):
             env.Tool(tool)
         env.Replace(
             CC=f"{found.prefix}gcc",
             LINK=f"{found.prefix}gcc",
             OBJSUFFIX=".o",
+            ASPPCOMSTR="" if env["NEURALART_VERBOSE"] else "AS       $TARGET",
             CCCOMSTR="" if env["NEURALART_VERBOSE"] else "CC       $TARGET",
             LINKCOMSTR="" if env["NEURALART_VERBOSE"] else "LINK     $TARGET",
         )

@@ -1,34 +1,37 @@
-"""``env.MemoryInitializers(...)``: raw files become images to load, and code that turns their memories on."""
+"""``env.MemoryInitializers(...)``: raw files reach the memories that the networks read, and start-up code sees to it."""
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import SCons.Errors
 
-from neuralart.boards.types import Board, MemoryRegion
-from neuralart.errors import NeuralArtError
+from neuralart.config.types import Location, Reserved, VariantConfig
+from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
+from neuralart.memory.placements import Initializer, Layout
 from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time, in_action
+from neuralart.scons.layout import board_of, layout_of, layout_value
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
 
-_FLASH = "flash"
+_STAGED = ("flash", "boot-copy")
 
 
 @dataclass(frozen=True)
 class Image:
-    """One initialiser to load.
+    """Bytes to load.
 
     Attributes:
-        network: Name of the network.
-        pool: fname of the pool.
-        address: Where its first byte belongs.
+        network: Name of the network; empty for the identity descriptor.
+        pool: fname of the pool; empty for the identity descriptor.
+        address: Where the first byte belongs.
         binary: The bytes (an empty file: nothing to load).
         hex: The same as Intel HEX with its address.
     """
@@ -45,52 +48,67 @@ class InitializerNodes:
     """What ``env.MemoryInitializers`` returns.
 
     Attributes:
-        sources: C to compile into the program: ``npu_memory_init.c``.
+        sources: C and assembler to compile into the program: the start-up code, and what is linked.
         include_dirs: For CPPPATH.
         header: ``npu_memory_init.h``.
-        images: What must be loaded into flash beside the program.
+        images: What must be loaded into flash beside the program; the identity descriptor comes last.
+        external: What somebody else loads into RAM while the program waits for it.
+        layout: Addresses of everything.
+        io_header: ``network_io.h``.
+        io_json: ``network_io.json``.
     """
 
     sources: list[Any]
     include_dirs: list[Any]
     header: Any
     images: list[Image]
+    external: list[Image]
+    layout: Layout
+    io_header: Any
+    io_json: Any
+    descriptor: Image | None = field(default=None)
 
     @property
     def files(self) -> list[Any]:
         """All images as nodes, Intel HEX and binary."""
-        return [node for image in self.images for node in (image.binary, image.hex)]
+        return [node for image in (*self.images, *self.external) for node in (image.binary, image.hex)]
+
+
+def _facts(source: list[Any]) -> list[Any]:
+    from neuralart.network import facts
+
+    return [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
 
 
 def _write_sources(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
-    from neuralart.memory import startup
-    from neuralart.network import facts
+    from neuralart.memory import plan, startup
 
     def work() -> None:
         registry: Registry = env["NEURALART_REGISTRY"]
-        board = registry.board(env["NEURALART_BOARD"])
-        networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
-        text = startup.source(board, networks, with_firmware=env["NEURALART_BOARD_LAYOUT"])
-        _refuse_ram_initializers(board, networks)
+        board, layout = registry.board(env["NEURALART_BOARD"]), env["NEURALART_LAYOUT"]
+        networks = _facts(source)
+        # Before anything is compiled: what the networks really use has its place.
+        plan.check(plan.make_plan(layout, board, networks, {}))
+        text = startup.source(board, layout, networks, with_firmware=env["NEURALART_BOARD_LAYOUT"])
         write_text(Path(str(target[0])), text)
         write_text(Path(str(target[1])), startup.HEADER)
 
     in_action(work, target, env)
 
 
-def _refuse_ram_initializers(board: Board, networks: Sequence[Any]) -> None:
-    """Bytes in a RAM pool are gone at power-off; nothing here brings them back yet."""
-    for network in networks:
-        for pool in network.initializers:
-            region = board.region_at(pool.address)
-            if region is not None and region.kind != _FLASH:
-                raise NeuralArtError(
-                    f"{pool.weights} bytes of constants of network {network.name} lie in pool {pool.fname}, "
-                    f"which is RAM ({region.name}) and empty after power-on",
-                    where=f"board {board.name}",
-                    hint="let the pool file offer a flash pool that is large enough (ACC_READ, constants_preferred)",
-                )
+def _write_io(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.files import write_text
+    from neuralart.sources import network_io
+
+    def work() -> None:
+        registry: Registry = env["NEURALART_REGISTRY"]
+        board, networks = registry.board(env["NEURALART_BOARD"]), _facts(source)
+        header, twin = network_io.source(board, networks), network_io.json_text(board, networks)
+        write_text(Path(str(target[0])), header)
+        write_text(Path(str(target[1])), twin)
+
+    in_action(work, target, env)
 
 
 def _copy(target: list[Any], source: list[Any], env: Any) -> None:
@@ -112,85 +130,197 @@ def _write_hex(target: list[Any], source: list[Any], env: Any) -> None:
     )
 
 
-def region_of(board: Board, address: int, what: str) -> MemoryRegion:
-    """The memory that a pool lies in.
+def _write_descriptor(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.files import read_bytes, write_bytes
+    from neuralart.memory import descriptor_of
 
-    Raises:
-        NeuralArtError: There is none.
-    """
-    region = board.region_at(address)
-    if region is None:
-        raise NeuralArtError(f"{what} at 0x{address:08x} lies in no memory of board {board.name}")
-    return region
+    def work() -> None:
+        networks = _facts(source)
+        raws = {}
+        # The sources behind the facts are the raw files, in the order of the described initialisers.
+        described: list[Initializer] = env["NEURALART_DESCRIBED"]
+        for item, node in zip(described, source[len(networks) :], strict=True):
+            data = read_bytes(Path(str(node)))
+            raws[(item.network, item.pool)] = (len(data), zlib.crc32(data))
+        write_bytes(Path(str(target[0])), descriptor_of.build(networks, described, raws))
+
+    in_action(work, target, env)
+
+
+def _write_link_object(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.files import read_bytes, write_text
+    from neuralart.memory import link_object
+
+    def work() -> None:
+        raw = Path(str(source[0]))
+        text = link_object.source(env["NEURALART_NETWORK"], env["NEURALART_POOL"], raw.name)
+        # The assembler reads the raw file and no scanner sees that: its checksum here assembles it again.
+        write_text(Path(str(target[0])), f"{text}/* CRC-32 of the constants: {zlib.crc32(read_bytes(raw)):08x} */\n")
+
+    in_action(work, target, env)
+
+
+def _image(base: Any, stem: str, raw: Any, network: str, pool: str, address: int) -> Image:
+    binary = base.Command(f"{stem}.bin", raw, messages.function(_copy, "IMAGE    $TARGET"))
+    base.Depends(binary, base.Value(fingerprint("files.py"), name="image-writer"))
+    return _with_hex(base, stem, binary[0], network, pool, address)
+
+
+def _with_hex(base: Any, stem: str, binary: Any, network: str, pool: str, address: int) -> Image:
+    hexa = base.Command(
+        f"{stem}.hex",
+        binary,
+        messages.function(_write_hex, "IMAGE    $TARGET", "NEURALART_ADDRESS"),
+        NEURALART_ADDRESS=f"0x{address:08x}",
+    )
+    base.Depends(hexa, base.Value(fingerprint("memory/ihex.py", "files.py"), name="hex-writer"))
+    return Image(network, pool, address, binary, hexa[0])
+
+
+def _descriptor(base: Any, folder: str, networks: Sequence[NetworkNodes], layout: Layout) -> Image | None:
+    described = [item for item in layout.initializers if item.strategy != "link"]
+    if layout.descriptor is None or not described:
+        return None
+    by_name = {network.name: network for network in networks}
+    raws = [by_name[item.network].initializers[item.pool] for item in described]
+    stem = f"#{folder}/descriptor"
+    binary = base.Command(
+        f"{stem}.bin",
+        [*(network.facts for network in networks), *raws],
+        messages.function(_write_descriptor, "IMAGE    $TARGET"),
+        NEURALART_DESCRIBED=described,
+    )
+    rooms = ("memory/identity.py", "memory/descriptor_of.py")
+    base.Depends(binary, [base.Value(fingerprint(*rooms), name="identity-descriptor"), layout_value(base, layout)])
+    return _with_hex(base, stem, binary[0], "", "", layout.descriptor)
+
+
+def _link_sources(base: Any, folder: str, networks: Sequence[NetworkNodes], layout: Layout) -> list[Any]:
+    sources = []
+    by_name = {network.name: network for network in networks}
+    for item in layout.initializers:
+        if item.strategy != "link":
+            continue
+        raw = by_name[item.network].initializers[item.pool]
+        node = base.Command(
+            f"#{folder}/npu_link_{item.network}_{item.pool}.S",
+            raw,
+            messages.function(_write_link_object, "SOURCES  $TARGET", "NEURALART_NETWORK", "NEURALART_POOL"),
+            NEURALART_NETWORK=item.network,
+            NEURALART_POOL=item.pool,
+        )
+        base.Depends(node, base.Value(fingerprint("memory/link_object.py"), name="link-object"))
+        sources.append(node[0])
+    return sources
 
 
 def make_initializers(
-    env: Any, networks: Sequence[NetworkNodes], folder: str, *, board_layout: bool
+    env: Any, networks: Sequence[NetworkNodes], folder: str, variant: VariantConfig, *, board_layout: bool
 ) -> InitializerNodes:
-    """Declare images and start-up code for the networks of one program.
+    """Declare images, descriptor and start-up code for the networks of one program.
 
     Args:
         env: Any environment of the tool.
         networks: All networks of the program; for one board.
         folder: Where the files go, relative to the top folder.
+        variant: Its slots and reserved ranges.
         board_layout: The program is laid out as the board says: check the pools against it.
 
     Raises:
-        NeuralArtError: The networks are for different boards.
+        NeuralArtError: The networks are for different boards, or something has no place.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
-    names = sorted({network.board.name for network in networks})
-    if len(names) != 1:
-        raise NeuralArtError(f"one program, but its networks are for {' and '.join(names) or 'no board'}")
-    board = networks[0].board
+    board = board_of(networks)
+    layout = layout_of(networks, variant, board_layout=board_layout)
+    facts = [network.facts for network in networks]
+    board_value = base.Value(identity(board), name=f"board {board.name}")
     sources = base.Command(
         [f"#{folder}/npu_memory_init.c", f"#{folder}/npu_memory_init.h"],
-        [network.facts for network in networks],
+        facts,
         messages.function(
             _write_sources, f"MEMORY   {folder}/npu_memory_init.c", "NEURALART_BOARD", "NEURALART_BOARD_LAYOUT"
         ),
         NEURALART_BOARD=board.name,
         NEURALART_BOARD_LAYOUT=board_layout,
+        NEURALART_LAYOUT=layout,
     )
-    base.Depends(sources, base.Value(fingerprint("memory/startup.py"), name="memory-start-up"))
-    base.Depends(sources, base.Value(identity(board), name=f"board {board.name}"))
-    images = []
-    for network in networks:
-        for pool, raw in network.initializers.items():
-            address = network.pool_address[pool]
-            if region_of(board, address, f"pool {pool} of network {network.name}").kind != _FLASH:
-                continue  # an initialiser in RAM with content is refused when the facts are known
-            stem = f"#{folder}/{network.name}.{pool}"
-            binary = base.Command(f"{stem}.bin", raw, messages.function(_copy, "IMAGE    $TARGET"))
-            hexa = base.Command(
-                f"{stem}.hex",
-                raw,
-                messages.function(_write_hex, "IMAGE    $TARGET", "NEURALART_ADDRESS"),
-                NEURALART_ADDRESS=f"0x{address:08x}",
-            )
-            base.Depends(binary + hexa, base.Value(fingerprint("memory/ihex.py", "files.py"), name="image-writer"))
-            images.append(Image(network.name, pool, address, binary[0], hexa[0]))
-    return InitializerNodes([sources[0]], [base.Dir(f"#{folder}")], sources[1], images)
+    rooms = ("memory/startup.py", "memory/plan.py")
+    base.Depends(
+        sources, [base.Value(fingerprint(*rooms), name="memory-start-up"), board_value, layout_value(base, layout)]
+    )
+    contract = base.Command(
+        [f"#{folder}/network_io.h", f"#{folder}/network_io.json"],
+        facts,
+        messages.function(_write_io, f"SOURCES  {folder}/network_io.h", "NEURALART_BOARD"),
+        NEURALART_BOARD=board.name,
+    )
+    base.Depends(contract, [base.Value(fingerprint("sources/network_io.py"), name="io-contract"), board_value])
+    by_name = {network.name: network for network in networks}
+    images: list[Image] = []
+    external: list[Image] = []
+    for item in layout.initializers:
+        raw = by_name[item.network].initializers[item.pool]
+        stem = f"#{folder}/{item.network}.{item.pool}"
+        if item.strategy in _STAGED:
+            images.append(_image(base, stem, raw, item.network, item.pool, item.load_address))
+        elif item.strategy == "external-loader":
+            external.append(_image(base, stem, raw, item.network, item.pool, item.run_address))
+    descriptor = _descriptor(base, folder, networks, layout)
+    if descriptor is not None:
+        images.append(descriptor)
+    return InitializerNodes(
+        sources=[sources[0], *_link_sources(base, folder, networks, layout)],
+        include_dirs=[base.Dir(f"#{folder}")],
+        header=sources[1],
+        images=images,
+        external=external,
+        layout=layout,
+        io_header=contract[0],
+        io_json=contract[1],
+        descriptor=descriptor,
+    )
+
+
+_KEYWORDS = ("folder", "board_layout", "slots", "reserved")
 
 
 @at_read_time
-def initializers_method(env: Any, *networks: Any, folder: str = "", board_layout: bool = False) -> InitializerNodes:
+def initializers_method(env: Any, *networks: Any, **options: Any) -> InitializerNodes:
     """``env.MemoryInitializers(net, ...)``: what a program with these networks needs loaded and turned on.
 
     Args:
         env: The construction environment.
         *networks: What ``env.Network`` returned; all networks of the program.
-        folder: Where the files go; by default below the build folder, named after the networks.
-        board_layout: True if the program uses the board's own code and data sections, so that they are checked
-            against the pools. False (default) for a linker script of your own.
+        **options: ``folder``: where the files go, by default below the build folder, named after the networks.
+            ``board_layout``: True if the program uses the board's own code and data sections, so that they are checked
+            against the pools; False (default) for a linker script of your own. ``slots``: flash slots to move, name to
+            address. ``reserved``: ranges to keep free, name to (address, bytes).
 
     Raises:
-        SCons.Errors.UserError: No network, or networks for different boards.
+        SCons.Errors.UserError: No network, networks for different boards, or something has no place.
     """
     if not networks or not all(isinstance(network, NetworkNodes) for network in networks):
         raise SCons.Errors.UserError("MemoryInitializers takes what Network returned, one or more")
+    for keyword in options:
+        if keyword not in _KEYWORDS:
+            raise NeuralArtError(
+                f"unknown option '{keyword}'", where="MemoryInitializers", hint=nearest(keyword, list(_KEYWORDS))
+            )
     chosen: list[NetworkNodes] = list(networks)
     stem = "-".join(Path(network.folder).name for network in chosen)
-    where = folder or f"{build_dir(env)}/initializers/{stem}"
-    return make_initializers(env, chosen, where, board_layout=board_layout)
+    where = options.get("folder") or f"{build_dir(env)}/initializers/{stem}"
+    here = Location("", 0)
+    variant = VariantConfig(
+        name=stem,
+        title="",
+        board=board_of(chosen).name,
+        machine="",
+        networks=tuple(network.config for network in chosen),
+        slots=tuple(sorted(dict(options.get("slots", {})).items())),
+        reserved=tuple(
+            Reserved(name, address, size, here)
+            for name, (address, size) in sorted(dict(options.get("reserved", {})).items())
+        ),
+    )
+    return make_initializers(env, chosen, where, variant, board_layout=bool(options.get("board_layout", False)))

@@ -17,6 +17,7 @@ from neuralart.config.types import Location, NetworkConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.network.names import check_name
+from neuralart.network.pools import PoolFile
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time
@@ -50,6 +51,7 @@ class NetworkNodes:
         provenance: ``provenance.txt``; nothing depends on it.
         initializers: Raw file per pool (fname).
         pool_address: Base address per pool (fname).
+        pools: The pool file it is compiled for.
         runtime_sources: C sources of the runtime and its kernels.
         include_dirs: For CPPPATH.
         defines: For CPPDEFINES.
@@ -69,6 +71,7 @@ class NetworkNodes:
     provenance: Any
     initializers: dict[str, Any]
     pool_address: dict[str, int]
+    pools: PoolFile
     runtime_sources: list[Any]
     include_dirs: list[Any]
     config: NetworkConfig
@@ -174,6 +177,7 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
             provenance=nodes[6],
             initializers=raws,
             pool_address={pool.fname: pool.address for pool in pools.file.enabled},
+            pools=pools.file,
             runtime_sources=runtime,
             include_dirs=[base.Dir(out), *include],
             config=config,
@@ -212,6 +216,8 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
             )
     if SCons.Util.is_Sequence(model) and len(model) != 1:
         raise SCons.Errors.UserError(f"Network('{name}'): one model, not {len(model)}")
+    if isinstance(options.get("strategies"), dict):
+        options["strategies"] = tuple(sorted(options["strategies"].items()))
     for keyword in ("options", "initializers"):
         if options.get(keyword) is not None:
             # As everywhere in SCons, one text is a list of words.

@@ -1,0 +1,68 @@
+"""The layout of a program: made when the SConstruct is read, from what its networks declare."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from neuralart.boards.types import Board
+from neuralart.config.types import VariantConfig
+from neuralart.errors import NeuralArtError
+from neuralart.memory.layout import LayoutNetwork, make_layout
+from neuralart.memory.placements import Layout
+from neuralart.scons.network import NetworkNodes
+
+
+def board_of(networks: Sequence[NetworkNodes]) -> Board:
+    """The one board of a program's networks.
+
+    Raises:
+        NeuralArtError: They are for different boards.
+    """
+    names = sorted({network.board.name for network in networks})
+    if len(names) != 1:
+        raise NeuralArtError(f"one program, but its networks are for {' and '.join(names) or 'no board'}")
+    return networks[0].board
+
+
+def layout_of(networks: Sequence[NetworkNodes], variant: VariantConfig, *, board_layout: bool) -> Layout:
+    """Give everything of a program its place.
+
+    Args:
+        networks: All of them.
+        variant: Its slots and reserved ranges.
+        board_layout: The program is laid out as the board says.
+
+    Raises:
+        NeuralArtError: Something has no place, or two things have one.
+    """
+    known = [
+        LayoutNetwork(
+            network.name,
+            network.pools,
+            tuple(network.initializers),
+            dict(network.config.strategies),
+            network.config.said(),
+        )
+        for network in networks
+    ]
+    return make_layout(board_of(networks), variant, known, with_firmware=board_layout)
+
+
+def identity_of(layout: Layout) -> str:
+    """What depends on a layout depends on this: addresses and owners, not the lines that chose them."""
+    rows = [(p.owner, p.kind, p.start, p.size) for p in layout.placements]
+    moves = [
+        (i.network, i.pool, i.strategy, i.run_address, i.load_address, i.capacity, i.cacheable)
+        for i in layout.initializers
+    ]
+    return json.dumps([layout.board, rows, moves, layout.descriptor, layout.application])
+
+
+def layout_value(env: Any, layout: Layout) -> Any:
+    """The layout as a dependency."""
+    import hashlib
+
+    digest = hashlib.sha256(identity_of(layout).encode()).hexdigest()[:16]
+    return env.Value(digest, name=f"layout of {', '.join(sorted({i.network for i in layout.initializers}))}")
