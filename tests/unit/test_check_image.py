@@ -556,7 +556,9 @@ def test_overlap_of_image_and_pools():
 
 def test_pool_in_no_memory():
     found = said(facts(TEXT), networks=[net(smallboard.pool("X", 0x5000_0000, 4))])
-    assert len(found) == 1 and found[0].startswith("error overlap: board small: there is no memory at 0x50000000")
+    assert len(found) == 1 and found[0].startswith(
+        "error overlap: board small: pool X of network net: there is no memory at 0x50000000"
+    )
 
 
 def test_runtime():

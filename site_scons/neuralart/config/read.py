@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -74,7 +74,7 @@ def read(path: Path, display: str = "") -> ProjectFile:
         for name, value in _named(entries["variants"], variants.NAME, "letters, digits, '.', '_' and '-'")
     }
     for name in drafts:
-        _check_variant_name(entries["variants"].mapping()[name], name)
+        _check_variant_name(entries["variants"].mapping()[name], name, drafts)
     config = ProjectConfig(
         path=top.file,
         default=_default(entries.get("default"), tuple(drafts)),
@@ -106,11 +106,18 @@ def _network(value: Value) -> networks.Settings:
     return settings
 
 
-def _check_variant_name(value: Value, name: str) -> None:
+def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
     folded = name.casefold()
     for verb in variants.VERBS:
         if folded.startswith(verb):
             raise value.error(f"the name must not begin with '{verb}'", f"'{verb}NAME' is what one does with NAME")
+    for part in variants.FLASH_PARTS:
+        if folded.startswith(part) and folded.removeprefix(part) in {other.casefold() for other in names}:
+            other = name[len(part) :]
+            raise value.error(
+                f"flash-{name} would mean two things: to flash this variant, and a part of '{other}'",
+                "rename one of them",
+            )
     if folded in variants.RESERVED:
         raise value.error("this name is taken by a folder of the build", f"taken: {', '.join(variants.RESERVED)}")
 

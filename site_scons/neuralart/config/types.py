@@ -125,6 +125,7 @@ class VariantConfig:
         slots: (name, address) of flash slots that the variant moves.
         reserved: Ranges to keep free.
         dead_bank: What a virtual board does at an access to a bank that is off: ``fault`` or ``zeros``.
+        allow_reference_on_hardware: A network of the reference runtime on silicon is meant: it computes in software.
         defines: Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``.
         where: Where the variant was written.
         places: Where each of its keys was written.
@@ -140,6 +141,7 @@ class VariantConfig:
     slots: tuple[tuple[str, int], ...] = ()
     reserved: tuple[Reserved, ...] = ()
     dead_bank: str = "fault"
+    allow_reference_on_hardware: bool = False
     defines: tuple[str, ...] = ()
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)

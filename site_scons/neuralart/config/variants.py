@@ -13,6 +13,8 @@ from neuralart.config.yamlmarks import Value
 from neuralart.errors import NeuralArtError, nearest
 
 VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
+# flash-application-NAME and flash-model-NAME write a part of NAME.
+FLASH_PARTS = ("application-", "model-")
 # Folders of the build directory that do not belong to one variant.
 RESERVED = ("firmware", "initializers", "networks")
 MACHINES = ("silicon", "unicorn", "qemu")
@@ -115,6 +117,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "defines": _defines,
     "reserved": _reserved,
     "dead_bank": _dead_bank,
+    "allow_reference_on_hardware": Value.boolean,
 }
 KEYS = (*_READERS, "overrides", "toolchain", "slots")
 # One title for all variants, or one override for all of them, says nothing.
@@ -213,7 +216,7 @@ def resolve(draft: Draft, made: tuple[NetworkConfig, ...]) -> VariantConfig:
     values: dict[str, Any] = {
         key: setting[0]
         for key, setting in draft.settings.items()
-        if key in ("machine", "optimization", "defines", "reserved", "dead_bank")
+        if key in ("machine", "optimization", "defines", "reserved", "dead_bank", "allow_reference_on_hardware")
     }
     toolchain = {
         key.removeprefix("toolchain."): setting[0]

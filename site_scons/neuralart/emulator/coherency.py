@@ -12,7 +12,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from neuralart.boards.types import Board
+from neuralart.memory.regions import fold
 from neuralart.network.facts import Network
+
+# The name under which the boot chain knows it.
+canonical = fold
 
 LINE = 32
 CLEANS = ("DCCMVAC", "DCCIMVAC")
@@ -66,17 +70,9 @@ def watched_ranges(board: Board, networks: Sequence[Network]) -> tuple[Watched, 
             region = board.region_at(pool.address)
             if region is None or region.kind in ("flash", "rom") or "npu" not in region.owner:
                 continue
-            start = canonical(board, pool.address)
+            start = fold(board, pool.address)
             ranges.append(Watched(f"pool {pool.fname} of network {network.name}", start, start + pool.weights))
     return tuple(ranges)
-
-
-def canonical(board: Board, address: int) -> int:
-    """The address of the same byte in the firmware's security state; itself where no memory is."""
-    region = board.region_at(address)
-    if region is None or region.alias is None or region.base <= address < region.end:
-        return address
-    return address - region.alias + region.base
 
 
 class Coherency:
@@ -109,7 +105,7 @@ class Coherency:
         """The core maintains its cache. Only operations by address say which bytes they are for."""
         if name not in (*CLEANS, *INVALIDATES):
             return
-        line = canonical(self._board, operand) // LINE * LINE
+        line = fold(self._board, operand) // LINE * LINE
         for at in self._lines(line, line + LINE):
             if name in CLEANS:
                 self._held[at] = self._peek(at, LINE)
@@ -119,7 +115,7 @@ class Coherency:
 
     def settle(self, address: int, size: int) -> None:
         """Somebody else than the core wrote these bytes: memory has them."""
-        start = canonical(self._board, address)
+        start = fold(self._board, address)
         for at in self._lines(start, start + size):
             self._held[at] = self._peek(at, LINE)
 

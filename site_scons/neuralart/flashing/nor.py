@@ -215,9 +215,16 @@ def load_for(path: Path, board: Board) -> Nor:
     """Read the virtual flash of a board.
 
     Raises:
-        NeuralArtError: As :func:`load` and :func:`chip_of`, or it is a chip of another board.
+        NeuralArtError: As :func:`load` and :func:`chip_of`, nothing was ever written, or a chip of another board.
     """
-    chip, nor = chip_of(board), load(path)
+    chip = chip_of(board)
+    if not path.exists():
+        raise NeuralArtError(
+            "there is no virtual flash yet",
+            where=str(path),
+            hint="write it: scons flash-VARIANT, or neuralart flash --plan PLAN --nor FILE",
+        )
+    nor = load(path)
     if nor.chip != chip:
         raise NeuralArtError(
             f"it is a chip of {nor.chip}, board {board.name} has {chip}",

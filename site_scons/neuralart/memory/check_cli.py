@@ -50,6 +50,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
 
 
+def as_text(data: dict[str, Any]) -> str:
+    """The same as the JSON that ``--json`` prints."""
+    import json
+
+    return json.dumps(data, indent=1) + "\n"
+
+
 def as_data(
     image: ImageFacts, board: Board, machine: Machine, networks: Sequence[Network], findings: Sequence[Finding]
 ) -> dict[str, Any]:
@@ -101,7 +108,6 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NeuralArtError: The file cannot be read as an image, or something else given is wrong.
     """
-    import json
     import sys
 
     from neuralart import boards
@@ -116,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
     findings = check_image.check(image, board, machine, networks, allow_reference=args.allow_reference_on_hardware)
     data = as_data(image, board, machine, networks, findings)
     if args.json:
-        print(json.dumps(data, indent=1))
+        print(as_text(data), end="")
     else:
         for finding in findings:
             print(f"{args.image}: {finding.level}: {finding}", file=sys.stderr)

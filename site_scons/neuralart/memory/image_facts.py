@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from neuralart.boards.types import Board
+from neuralart.memory.regions import fold as fold
 
 
 @dataclass(frozen=True)
@@ -121,14 +122,6 @@ class ImageFacts:
             if address < start + max(size, 4):
                 return f"{name}{f'+0x{address - start:x}' if address > start else ''} (0x{address:08x})"
         return f"0x{address:08x}"
-
-
-def fold(board: Board, address: int) -> int:
-    """The address in the alias of the board's security state; unchanged where the board has no memory."""
-    region = board.region_at(address)
-    if region is not None and region.alias is not None and not region.base <= address < region.end:
-        return address - region.alias + region.base
-    return address
 
 
 def folded(board: Board, image: ImageFacts) -> ImageFacts:

@@ -7,6 +7,25 @@ from dataclasses import dataclass
 from neuralart.config.types import STRATEGIES as STRATEGIES
 
 
+DESCRIPTOR = "identity descriptor"
+_STAGING = "staging of "
+
+
+def pool_owner(network: str, pool: str) -> str:
+    """Owner of a pool's placement."""
+    return f"pool {pool} of network {network}"
+
+
+def staging_owner(network: str, pool: str) -> str:
+    """Owner of the placement where a pool's initialiser is kept in flash."""
+    return _STAGING + pool_owner(network, pool)
+
+
+def staged_pool(owner: str) -> str:
+    """Owner of the pool that a staging place is for."""
+    return owner.removeprefix(_STAGING)
+
+
 @dataclass(frozen=True)
 class Placement:
     """A range of addresses with an owner.

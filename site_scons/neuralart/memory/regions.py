@@ -32,22 +32,32 @@ class Span:
         return f"{self.owner} [0x{self.start:08x}, 0x{self.end:08x})"
 
 
+def fold(board: Board, address: int) -> int:
+    """The address of the same byte in the alias of the firmware's security state; itself where no memory is."""
+    region = board.region_at(address)
+    if region is None or region.alias is None or region.base <= address < region.end:
+        return address
+    return address - region.alias + region.base
+
+
 def fold_alias(board: Board, address: int, what: str = "") -> int:
-    """The address of the same byte in the alias of the firmware's security state.
+    """As :func:`fold`, for an address where a memory must be.
+
+    Args:
+        board: The board.
+        address: Through either alias.
+        what: Whose address, for the message.
 
     Raises:
         NeuralArtError: The board has no memory there.
     """
-    region = board.region_at(address)
-    if region is None:
+    if board.region_at(address) is None:
         raise NeuralArtError(
             f"{what + ': ' if what else ''}there is no memory at 0x{address:08x}",
             where=f"board {board.name}",
             hint="memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory),
         )
-    if region.alias is not None and region.alias <= address < region.alias + region.size:
-        return address - region.alias + region.base
-    return address
+    return fold(board, address)
 
 
 def network_spans(board: Board, network: Network) -> list[Span]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from neuralart.boards.types import Board
+from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.memory.placements import Initializer, Layout
 from neuralart.memory.regions import Span, check_disjoint, firmware_spans, fold_alias, network_spans, touched_regions

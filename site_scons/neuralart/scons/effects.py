@@ -4,94 +4,176 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import SCons.Action
 
 from neuralart.boards.types import Board, Machine
+from neuralart.config.types import VariantConfig
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
-from neuralart.scons.initializers import InitializerNodes
+from neuralart.scons.images import FlashNodes
+from neuralart.scons.initializers import Image, InitializerNodes
 from neuralart.scons.network import NetworkNodes
-from neuralart.scons.paths import anchored, word
+from neuralart.scons.paths import anchored, build_dir, word
 from neuralart.scons.registry import Registry
 
-VERBS = ("run",)
+# Verb and what it does, for ``scons -h``.
+VERBS = {
+    "run": "write a fresh virtual flash, boot from it and compare with the golden vectors",
+    "flash": "write the variant's own virtual flash, which stays",
+    "flash-application": "write the application only",
+    "flash-model": "write constants and identity descriptor only",
+    "boot": "boot the virtual flash as it is and compare with the golden vectors",
+    "verify": "compare the virtual flash with what the build would write",
+}
+_PART = {"flash": "", "flash-application": "application", "flash-model": "model"}
 
 
-def _refuse(text: str, where: str) -> Any:
+@dataclass(frozen=True)
+class Program:
+    """What the effects of a variant work with."""
+
+    variant: VariantConfig
+    board: Board
+    machine: Machine
+    networks: Sequence[NetworkNodes]
+    initializers: InitializerNodes
+    firmware: FirmwareNodes
+    flash: FlashNodes
+
+
+def nor_file(env: Any, variant: str) -> str:
+    """The virtual flash of a variant, relative to the top folder."""
+    return f"{build_dir(env)}/{variant}/flash.nor"
+
+
+def _refuse(text: str, where: str, hint: str) -> Any:
     from neuralart.errors import NeuralArtError
 
     def action(target: list[Any], source: list[Any], env: Any) -> None:
         def work() -> None:
-            raise NeuralArtError(text, where=where)
+            raise NeuralArtError(text, where=where, hint=hint)
 
         in_action(work, target, env)
 
-    return action
+    return SCons.Action.Action(action, None)
 
 
-def run_alias(
-    env: Any,
-    variant: str,
-    board: Board,
-    machine: Machine,
-    firmware: FirmwareNodes,
-    networks: Sequence[NetworkNodes],
-    initializers: InitializerNodes,
-) -> Any:
-    """``run-<variant>``: run the image on its virtual board and compare with the golden vectors."""
+def _reason(verb: str, program: Program) -> tuple[str, str]:
+    """Why this variant cannot do that, and what to do; empty if it can."""
+    verbs = "run" if verb in ("run", "boot") else "write"
+    if program.machine.kind == "silicon":
+        return f"nothing here can {verbs} on silicon yet", "choose machine: unicorn or qemu where the board has one"
+    if verb != "run" and "base" not in program.board.flash:
+        return f"board {program.board.name} has no flash", "'flash:' in the board's file describes it"
+    without = [network.name for network in program.networks if not network.vectors]
+    if verbs == "run" and without:
+        return f"network {without[0]} has no 'vectors:' to compare with", "add 'vectors: FOLDER' to the network"
+    return "", ""
+
+
+def _words(base: Any, option: str, node: Any, suffix: str = "") -> list[Any]:
+    path = Path(node.get_abspath())
+    return [option, *word(base, path.with_name(path.name + suffix))]
+
+
+def _external(image: Image) -> str:
+    return f"@0x{image.address:08x}"
+
+
+def _run_words(base: Any, program: Program) -> tuple[list[Any], list[Any]]:
+    """What ``run`` and ``boot`` have in common: options and sources."""
+    board, machine = program.board, program.machine
+    words: list[Any] = ["--board", board.name, "--machine", machine.kind]
+    words += _words(base, "--elf", program.firmware.elf)
+    sources = [program.firmware.elf, program.firmware.check]
+    if machine.kind == "unicorn":
+        words += ["--dead-bank", program.variant.dead_bank]
+        for image in program.initializers.external:
+            words += _words(base, "--external", image.binary, _external(image))
+            sources.append(image.binary)
+    for name, address in program.variant.slots:
+        if name in board.slots:
+            words += ["--slot", f"{name}@0x{address:08x}"]
+    for network in program.networks:
+        vectors = base.fs.Dir(anchored(network.vectors))
+        words += _words(base, "--network", network.facts) + _words(base, "--vectors", vectors)
+        sources.append(network.facts)
+    return words, sources
+
+
+def _command(base: Any, verb: str, program: Program, nor: Any) -> tuple[list[Any], list[Any]]:
+    """Words behind ``neuralart`` and sources of an effect."""
+    words: list[Any] = [verb.partition("-")[0]] if verb != "boot" else ["run"]
+    sources: list[Any] = []
+    if verb in ("run", "boot"):
+        words, sources = [*words, *(found := _run_words(base, program))[0]], found[1]
+    if verb == "boot":
+        words += _words(base, "--nor", nor)
+    elif verb != "run":
+        words += [*_words(base, "--plan", program.flash.plan), *_words(base, "--nor", nor)]
+        words += ["--only", _PART[verb]] if _PART.get(verb) else []
+        sources = [program.flash.plan]
+    elif "base" in program.board.flash:
+        words += _words(base, "--plan", program.flash.plan)
+        sources.append(program.flash.plan)
+    registry: Registry = base["NEURALART_REGISTRY"]
+    for file in registry.board_files:
+        words += _words(base, "--board-file", file)
+    return words, sources
+
+
+def make_effects(env: Any, program: Program) -> dict[str, Any]:
+    """Declare ``run-<variant>`` and the like.
+
+    Returns:
+        Alias by verb (:data:`VERBS`).
+    """
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
-    name = f"run-{variant}"
-    without = [network.name for network in networks if not network.vectors]
-    if machine.kind == "silicon" or without:
-        reason = (
-            "there is no runner for silicon: choose machine: unicorn or qemu where the board has one"
-            if machine.kind == "silicon"
-            else f"network {without[0]} has no 'vectors:' to compare with"
-        )
-        return base.AlwaysBuild(base.Alias(name, [], SCons.Action.Action(_refuse(reason, name), None)))
-    command: list[Any] = [
-        "$(",
-        "$NEURALART_PYTHON",
-        "$)",
-        "-m",
-        "neuralart",
-        "run",
-        "--board",
-        board.name,
-        "--machine",
-        machine.kind,
-    ]
-    for file in registry.board_files:
-        command += ["--board-file", *word(base, Path(file.get_abspath()))]
-    command += ["--elf", str(firmware.elf)]
-    sources = [firmware.elf]
-    for image in initializers.images:
-        command += ["--load", f"{image.binary}@0x{image.address:08x}"]
-        sources.append(image.binary)
-    for network in networks:
-        vectors = base.fs.Dir(anchored(network.vectors))
-        command += ["--network", str(network.facts), "--vectors", *word(base, Path(vectors.get_abspath()))]
-        sources.append(network.facts)
-    shown = f"RUN      {variant} on {board.name} ({machine.kind})"
-    action, words = messages.command(base, command, shown)
-    return base.AlwaysBuild(base.Alias(name, sources, action, **words))
+    variant, board = program.variant.name, program.board
+    nor = base.fs.File(f"#{nor_file(env, variant)}")
+    aliases = {}
+    for verb in VERBS:
+        name = f"{verb}-{variant}"
+        reason, hint = _reason(verb, program)
+        if reason:
+            (alias,) = base.Alias(name, [], _refuse(reason, name, hint))
+        else:
+            words, sources = _command(base, verb, program, nor)
+            shown = f"{verb.partition('-')[0].upper():<8} {variant} on {board.name}"
+            shown += f" ({program.machine.kind})" if verb in ("run", "boot") else ""
+            shown += f", {_PART[verb]} only" if _PART.get(verb) else ""
+            line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
+            action, variables = messages.command(base, line, shown)
+            (alias,) = base.Alias(name, sources, action, **variables)
+            if verb != "run":
+                # Whoever asks for them, and however many jobs there are: one at a time has the flash.
+                base.SideEffect(nor, alias)
+        registry.effects[name] = variant
+        aliases[verb] = base.AlwaysBuild(alias)[0]
+    return aliases
 
 
 def keep_order(env: Any, named: Sequence[str]) -> None:
-    """Effects named together run in the order of the command line, also under -j; with -k the order is not kept.
+    """Effects named together run in the order of the command line, also under -j.
+
+    With -k only those of one variant do: an effect that failed must not hold up another variant's.
 
     Args:
         env: Any environment of the tool.
         named: The targets of the command line.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
+    effects = [name for name in dict.fromkeys(named) if name in registry.effects]
+    groups = [effects]
     if env.GetOption("keep_going"):
-        return  # with -k an effect that failed must not hold up the next one
-    effects = [name for name in dict.fromkeys(named) if name.split("-", 1)[0] in VERBS]
-    for before, after in itertools.pairwise(effects):
-        registry.base.Requires(registry.base.Alias(after), registry.base.Alias(before))
+        owners = dict.fromkeys(registry.effects[name] for name in effects)
+        groups = [[name for name in effects if registry.effects[name] == owner] for owner in owners]
+    for group in groups:
+        for before, after in itertools.pairwise(group):
+            registry.base.Requires(registry.base.Alias(after), registry.base.Alias(before))

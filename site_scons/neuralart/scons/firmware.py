@@ -19,6 +19,7 @@ from neuralart.fingerprint import fingerprint
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
+from neuralart.scons.image_check import make_check
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir, named, top
@@ -40,6 +41,7 @@ class FirmwareNodes:
         binary: Its bytes from the first to the last loaded address.
         hex: Intel HEX.
         map: The linker's map.
+        check: What ``check-image`` found; the binary and what is made of it wait for it.
         toolchain: What built it.
     """
 
@@ -47,6 +49,7 @@ class FirmwareNodes:
     binary: Any
     hex: Any
     map: Any
+    check: Any
     toolchain: Toolchain
 
 
@@ -85,6 +88,7 @@ def _toolchain_env(registry: Registry, found: Toolchain) -> Any:
         )
         # The consumer's flags are for the consumer's programs.
         env.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
+        env.Replace(ASFLAGS=[], ASPPFLAGS=[])
         env.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
         return env
 
@@ -129,13 +133,10 @@ def _recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain
 
 def _object(recipe: _Recipe, target: str, source: Any, include: Sequence[Any], found: Toolchain) -> Any:
     env = recipe.env
-    node = env.Object(
-        f"#{target}",
-        source,
-        # Literal: neither SCons nor the shell changes what stands in a definition.
-        CCFLAGS=[*recipe.flags, *(Literal(f"-D{text}") for text in recipe.defines), *_prefix_maps(env)],
-        CPPPATH=list(include),
-    )
+    # Literal: neither SCons nor the shell changes what stands in a definition.
+    flags = [*recipe.flags, *(Literal(f"-D{text}") for text in recipe.defines), *_prefix_maps(env)]
+    # One of the two is used: what has to go through the assembler only has variables of its own.
+    node = env.Object(f"#{target}", source, CCFLAGS=flags, ASPPFLAGS=flags, CPPPATH=list(include))
     # The driver is hashed by SCons; the compiler proper and the C library are not.
     env.Depends(node, env.Value(found.identity, name="toolchain"))
     return node[0]
@@ -244,10 +245,26 @@ def make_firmware(
                 lambda stem=stem, network=network: _object(recipe, stem, network.c, network.include_dirs, found),  # type: ignore[misc]
             )
         )
-    return _link(recipe, folder, [*objects, *shared], memory_ld, found)
+    elf, link_map = _link(recipe, folder, [*objects, *shared], memory_ld, found)
+    check = make_check(
+        env,
+        f"{folder}/check.json",
+        elf,
+        board,
+        machine,
+        networks,
+        allow_reference=variant.allow_reference_on_hardware,
+    )
+    outputs = []
+    for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
+        action, words = messages.command(recipe.env, ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"], "OBJCOPY  $TARGET")
+        node = recipe.env.Command(f"#{folder}/firmware.{suffix}", elf, action, **words)[0]
+        base.Requires(node, check)
+        outputs.append(node)
+    return FirmwareNodes(elf, outputs[0], outputs[1], link_map, check, found)
 
 
-def _link(recipe: _Recipe, folder: str, objects: list[Any], memory_ld: Any, found: Toolchain) -> FirmwareNodes:
+def _link(recipe: _Recipe, folder: str, objects: list[Any], memory_ld: Any, found: Toolchain) -> tuple[Any, Any]:
     env = recipe.env
     script = env.File(str(firmware_dir() / "boards" / "sections.ld"))
     script_path = named(env, Path(script.get_abspath()))
@@ -268,8 +285,4 @@ def _link(recipe: _Recipe, folder: str, objects: list[Any], memory_ld: Any, foun
     env.Depends(
         elf, [env.fs.File(str(path)) for path in toolchains.libraries(found, recipe.cpu_flags, cache=_cache(env))]
     )
-    outputs = []
-    for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
-        action, words = messages.command(env, ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"], "OBJCOPY  $TARGET")
-        outputs.append(env.Command(f"#{folder}/firmware.{suffix}", elf[0], action, **words)[0])
-    return FirmwareNodes(elf[0], outputs[0], outputs[1], elf[1], found)
+    return elf[0], elf[1]

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
+from neuralart.config.types import VariantConfig
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
@@ -15,6 +16,7 @@ from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.layout import layout_value
 from neuralart.scons.network import NetworkNodes
+from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
 
 
@@ -66,25 +68,28 @@ def _write_plan(target: list[Any], source: list[Any], env: Any) -> None:
 def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
     from neuralart.memory import plan, plan_report
+    from neuralart.memory.firmware_use import firmware_sizes
     from neuralart.network import facts
+    from neuralart.report import summary
 
     def work() -> None:
         registry: Registry = env["NEURALART_REGISTRY"]
         board = registry.board(env["NEURALART_BOARD"])
         networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
-        sizes = {}
-        if str(source[0]).endswith(".bin"):
-            sizes[plan.APPLICATION] = Path(str(source[0])).stat().st_size
+        used = {name: bytes_ for name, (bytes_, _) in summary.region_use(Path(str(source[0])), board).items()}
+        sizes = firmware_sizes(board, used)
+        if str(source[1]).endswith(".bin"):
+            sizes[plan.APPLICATION] = Path(str(source[1])).stat().st_size
         made = plan.make_plan(env["NEURALART_LAYOUT"], board, networks, sizes)
         plan.check(made)
-        write_text(Path(str(target[0])), plan_report.json_text(made))
+        write_text(Path(str(target[0])), plan_report.to_json(made, env["NEURALART_VARIANT"]))
 
     in_action(work, target, env)
 
 
 def make_images(
     env: Any,
-    folder: str,
+    variant: VariantConfig,
     board: Board,
     firmware: FirmwareNodes,
     networks: Sequence[NetworkNodes],
@@ -94,6 +99,7 @@ def make_images(
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
     layout = initializers.layout
+    folder = f"{build_dir(env)}/{variant.name}"
     application = None
     writes: list[tuple[str, str, int]] = []
     sources: list[Any] = []
@@ -120,11 +126,13 @@ def make_images(
     base.Depends(plan, [base.Value(fingerprint("flashing/plan.py"), name="flash-plan"), base.Value(repr(writes))])
     addresses = base.Command(
         f"#{folder}/plan.json",
-        [application or firmware.elf, *(network.facts for network in networks)],
-        messages.function(_write_addresses, "PLAN     $TARGET", "NEURALART_BOARD"),
+        [firmware.elf, *([application] if application else []), *(network.facts for network in networks)],
+        messages.function(_write_addresses, "PLAN     $TARGET", "NEURALART_BOARD", "NEURALART_VARIANT"),
         NEURALART_BOARD=board.name,
+        NEURALART_VARIANT=variant.name,
         NEURALART_LAYOUT=layout,
     )
-    rooms = base.Value(fingerprint("memory/plan_report.py"), name="address-plan")
-    base.Depends(addresses, [rooms, layout_value(base, layout), base.Value(identity(board), name=f"board {board.name}")])
+    rooms = base.Value(fingerprint("memory/plan_report.py", "memory/firmware_use.py"), name="address-plan")
+    base.Depends(addresses, [rooms, layout_value(base, layout)])
+    base.Depends(addresses, base.Value(identity(board), name=f"board {board.name}"))
     return FlashNodes(application, plan[0], addresses[0])

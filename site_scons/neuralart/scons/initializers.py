@@ -1,8 +1,7 @@
-"""``env.MemoryInitializers(...)``: raw files reach the memories that the networks read, and start-up code sees to it."""
+"""``env.MemoryInitializers(...)``: constants reach the memories that the networks read; start-up code sees to it."""
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,9 +12,10 @@ import SCons.Errors
 from neuralart.config.types import Location, Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.placements import Initializer, Layout
+from neuralart.memory.placements import Layout
+from neuralart.scons import initializer_actions as actions
 from neuralart.scons import messages
-from neuralart.scons.failures import at_read_time, in_action
+from neuralart.scons.failures import at_read_time
 from neuralart.scons.layout import board_of, layout_of, layout_value
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
@@ -74,94 +74,8 @@ class InitializerNodes:
         return [node for image in (*self.images, *self.external) for node in (image.binary, image.hex)]
 
 
-def _facts(source: list[Any]) -> list[Any]:
-    from neuralart.network import facts
-
-    return [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
-
-
-def _write_sources(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import write_text
-    from neuralart.memory import plan, startup
-
-    def work() -> None:
-        registry: Registry = env["NEURALART_REGISTRY"]
-        board, layout = registry.board(env["NEURALART_BOARD"]), env["NEURALART_LAYOUT"]
-        networks = _facts(source)
-        # Before anything is compiled: what the networks really use has its place.
-        plan.check(plan.make_plan(layout, board, networks, {}))
-        text = startup.source(board, layout, networks, with_firmware=env["NEURALART_BOARD_LAYOUT"])
-        write_text(Path(str(target[0])), text)
-        write_text(Path(str(target[1])), startup.HEADER)
-
-    in_action(work, target, env)
-
-
-def _write_io(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import write_text
-    from neuralart.sources import network_io
-
-    def work() -> None:
-        registry: Registry = env["NEURALART_REGISTRY"]
-        board, networks = registry.board(env["NEURALART_BOARD"]), _facts(source)
-        header, twin = network_io.source(board, networks), network_io.json_text(board, networks)
-        write_text(Path(str(target[0])), header)
-        write_text(Path(str(target[1])), twin)
-
-    in_action(work, target, env)
-
-
-def _copy(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import read_bytes, write_bytes
-
-    in_action(lambda: write_bytes(Path(str(target[0])), read_bytes(Path(str(source[0])))), target, env)
-
-
-def _write_hex(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import read_bytes, write_text
-    from neuralart.memory.ihex import ihex
-
-    in_action(
-        lambda: write_text(
-            Path(str(target[0])), ihex(int(env["NEURALART_ADDRESS"], 0), read_bytes(Path(str(source[0]))))
-        ),
-        target,
-        env,
-    )
-
-
-def _write_descriptor(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import read_bytes, write_bytes
-    from neuralart.memory import descriptor_of
-
-    def work() -> None:
-        networks = _facts(source)
-        raws = {}
-        # The sources behind the facts are the raw files, in the order of the described initialisers.
-        described: list[Initializer] = env["NEURALART_DESCRIBED"]
-        for item, node in zip(described, source[len(networks) :], strict=True):
-            data = read_bytes(Path(str(node)))
-            raws[(item.network, item.pool)] = (len(data), zlib.crc32(data))
-        write_bytes(Path(str(target[0])), descriptor_of.build(networks, described, raws))
-
-    in_action(work, target, env)
-
-
-def _write_link_object(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import read_bytes, write_text
-    from neuralart.memory import link_object
-
-    def work() -> None:
-        raw = Path(str(source[0]))
-        text = link_object.source(env["NEURALART_NETWORK"], env["NEURALART_POOL"], raw.name)
-        # The assembler reads the raw file and no scanner sees that: its checksum here assembles it again.
-        write_text(Path(str(target[0])), f"{text}/* CRC-32 of the constants: {zlib.crc32(read_bytes(raw)):08x} */\n")
-
-    in_action(work, target, env)
-
-
 def _image(base: Any, stem: str, raw: Any, network: str, pool: str, address: int) -> Image:
-    binary = base.Command(f"{stem}.bin", raw, messages.function(_copy, "IMAGE    $TARGET"))
+    binary = base.Command(f"{stem}.bin", raw, messages.function(actions.copy, "IMAGE    $TARGET"))
     base.Depends(binary, base.Value(fingerprint("files.py"), name="image-writer"))
     return _with_hex(base, stem, binary[0], network, pool, address)
 
@@ -170,7 +84,7 @@ def _with_hex(base: Any, stem: str, binary: Any, network: str, pool: str, addres
     hexa = base.Command(
         f"{stem}.hex",
         binary,
-        messages.function(_write_hex, "IMAGE    $TARGET", "NEURALART_ADDRESS"),
+        messages.function(actions.write_hex, "IMAGE    $TARGET", "NEURALART_ADDRESS"),
         NEURALART_ADDRESS=f"0x{address:08x}",
     )
     base.Depends(hexa, base.Value(fingerprint("memory/ihex.py", "files.py"), name="hex-writer"))
@@ -187,7 +101,7 @@ def _descriptor(base: Any, folder: str, networks: Sequence[NetworkNodes], layout
     binary = base.Command(
         f"{stem}.bin",
         [*(network.facts for network in networks), *raws],
-        messages.function(_write_descriptor, "IMAGE    $TARGET"),
+        messages.function(actions.write_descriptor, "IMAGE    $TARGET"),
         NEURALART_DESCRIBED=described,
     )
     rooms = ("memory/identity.py", "memory/descriptor_of.py")
@@ -205,7 +119,7 @@ def _link_sources(base: Any, folder: str, networks: Sequence[NetworkNodes], layo
         node = base.Command(
             f"#{folder}/npu_link_{item.network}_{item.pool}.S",
             raw,
-            messages.function(_write_link_object, "SOURCES  $TARGET", "NEURALART_NETWORK", "NEURALART_POOL"),
+            messages.function(actions.write_link_object, "SOURCES  $TARGET", "NEURALART_NETWORK", "NEURALART_POOL"),
             NEURALART_NETWORK=item.network,
             NEURALART_POOL=item.pool,
         )
@@ -239,7 +153,7 @@ def make_initializers(
         [f"#{folder}/npu_memory_init.c", f"#{folder}/npu_memory_init.h"],
         facts,
         messages.function(
-            _write_sources, f"MEMORY   {folder}/npu_memory_init.c", "NEURALART_BOARD", "NEURALART_BOARD_LAYOUT"
+            actions.write_sources, f"MEMORY   {folder}/npu_memory_init.c", "NEURALART_BOARD", "NEURALART_BOARD_LAYOUT"
         ),
         NEURALART_BOARD=board.name,
         NEURALART_BOARD_LAYOUT=board_layout,
@@ -252,7 +166,7 @@ def make_initializers(
     contract = base.Command(
         [f"#{folder}/network_io.h", f"#{folder}/network_io.json"],
         facts,
-        messages.function(_write_io, f"SOURCES  {folder}/network_io.h", "NEURALART_BOARD"),
+        messages.function(actions.write_io, f"SOURCES  {folder}/network_io.h", "NEURALART_BOARD"),
         NEURALART_BOARD=board.name,
     )
     base.Depends(contract, [base.Value(fingerprint("sources/network_io.py"), name="io-contract"), board_value])

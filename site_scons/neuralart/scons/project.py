@@ -74,6 +74,7 @@ class Project:
         width = max((len(name) for name in titles), default=0)
         default = set(self.file.config.default)
         rows = [f"  {name:<{width}}  {titles[name]}{'  (default)' if name in default else ''}" for name in titles]
+        width_of_targets = max(len(verb) for verb in effects.VERBS) + len("  scons -VARIANT  ")
         return "\n".join(
             [
                 "",
@@ -81,11 +82,11 @@ class Project:
                 *rows,
                 "",
                 "Targets:",
-                "  scons                  build the default variants",
-                "  scons VARIANT          build one variant: network, firmware, images, summary",
-                "  scons run-VARIANT      run it on its virtual board and compare with its golden vectors",
-                "  scons -c VARIANT       remove what it made",
-                "  scons VERBOSE=1 ...    show whole commands",
+                "  scons".ljust(width_of_targets) + "build the default variants",
+                "  scons VARIANT".ljust(width_of_targets) + "build one variant: network, firmware, images, summary",
+                *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in effects.VERBS.items()),
+                "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
+                "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands",
                 "",
             ]
         )

@@ -49,6 +49,8 @@ class Registry:
     def __init__(self, env: Any) -> None:
         self._root = env
         self._made: dict[tuple[str, str], Any] = {}
+        #: Variant of each target that does something instead of making a file.
+        self.effects: dict[str, str] = {}
 
     def once(self, kind: str, key: str, make: Callable[[], T]) -> T:
         """The thing with this key, made at the first call."""

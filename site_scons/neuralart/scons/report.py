@@ -12,6 +12,7 @@ from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
+from neuralart.scons.images import FlashNodes
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
@@ -45,6 +46,7 @@ def make_summary(
     board: Board,
     machine: Machine,
     firmware: FirmwareNodes,
+    flash: FlashNodes,
     networks: Sequence[NetworkNodes],
     initializers: InitializerNodes,
 ) -> list[Any]:
@@ -56,7 +58,8 @@ def make_summary(
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
     folder = f"{build_dir(env)}/{variant.name}"
-    sources = [firmware.elf, firmware.binary, firmware.hex, firmware.map, *initializers.files]
+    sources = [firmware.elf, firmware.binary, firmware.hex, firmware.map, firmware.check]
+    sources += [*flash.files, *initializers.files, initializers.io_header, initializers.io_json]
     for network in networks:
         sources += [network.facts, network.manifest, network.c_info, network.report]
     about = {

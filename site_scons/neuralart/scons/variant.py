@@ -1,4 +1,4 @@
-"""``env.NeuralArtVariant(...)``: composes networks, initialisers, firmware, effects and summary. Nothing else."""
+"""``env.NeuralArtVariant(...)``: composes networks, initialisers, firmware, images, effects and summary."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.scons import effects
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import FirmwareNodes, make_firmware
+from neuralart.scons.images import FlashNodes, make_images
 from neuralart.scons.initializers import InitializerNodes, make_initializers
 from neuralart.scons.network import NetworkNodes, make_network
 from neuralart.scons.paths import build_dir
@@ -27,20 +28,27 @@ class VariantNodes:
         networks: In the order of the variant.
         initializers: Images and start-up code.
         firmware: The image.
+        flash: What goes into flash, and by which plan.
         summary: ``summary.txt``.
         index: ``index.json``.
         alias: ``<variant>``.
-        run: ``run-<variant>``.
+        effects: ``run-<variant>``, ``flash-<variant>`` and the like, by verb.
     """
 
     name: str
     networks: list[NetworkNodes]
     initializers: InitializerNodes
     firmware: FirmwareNodes
+    flash: FlashNodes
     summary: Any
     index: Any
     alias: Any
-    run: Any
+    effects: dict[str, Any]
+
+    @property
+    def run(self) -> Any:
+        """``run-<variant>``."""
+        return self.effects["run"]
 
 
 def _machine(variant: VariantConfig, board: Board) -> Machine:
@@ -69,9 +77,20 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     machine = _machine(variant, board)
     networks = [make_network(env, network, variant.board) for network in variant.networks]
     folder = f"{build_dir(env)}/{variant.name}"
-    initializers = make_initializers(env, networks, folder, board_layout=True)
+    initializers = make_initializers(env, networks, folder, variant, board_layout=True)
     firmware = make_firmware(env, variant, board, machine, networks, initializers)
-    summary, index = make_summary(env, variant, board, machine, firmware, networks, initializers)
+    flash = make_images(env, variant, board, firmware, networks, initializers)
+    summary, index = make_summary(env, variant, board, machine, firmware, flash, networks, initializers)
     alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks)])
-    run = effects.run_alias(env, variant.name, board, machine, firmware, networks, initializers)
-    return VariantNodes(variant.name, networks, initializers, firmware, summary, index, alias, run)
+    program = effects.Program(variant, board, machine, networks, initializers, firmware, flash)
+    return VariantNodes(
+        variant.name,
+        networks,
+        initializers,
+        firmware,
+        flash,
+        summary,
+        index,
+        alias,
+        effects.make_effects(env, program),
+    )

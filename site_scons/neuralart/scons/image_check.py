@@ -1,0 +1,125 @@
+"""``env.CheckImage(...)``: a linked image is checked before anything is made of it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import SCons.Errors
+
+from neuralart.boards.types import Board, Machine
+from neuralart.errors import NeuralArtError
+from neuralart.fingerprint import fingerprint
+from neuralart.scons import messages
+from neuralart.scons.failures import at_read_time, in_action
+from neuralart.scons.layout import board_of
+from neuralart.scons.network import NetworkNodes
+from neuralart.scons.registry import Registry, identity
+
+
+def _check(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.files import read_bytes, write_text
+    from neuralart.memory import check_cli, check_image
+    from neuralart.network import facts
+
+    def work() -> None:
+        registry: Registry = env["NEURALART_REGISTRY"]
+        board = registry.board(env["NEURALART_BOARD"])
+        machine = check_image.machine_of(board, env["NEURALART_MACHINE"])
+        path, *rest = (Path(str(node)) for node in source)
+        networks = [facts.load(each) for each in rest]
+        image = check_image.read(path, read_bytes(path), board)
+        findings = check_image.check(
+            image, board, machine, networks, allow_reference=env["NEURALART_ALLOW_REFERENCE_ON_HARDWARE"]
+        )
+        errors = [finding for finding in findings if finding.level == "error"]
+        for finding in findings:
+            if finding not in errors[:1]:
+                print(f"{path}: {finding.level}: {finding}", file=sys.stderr)
+        if errors:
+            raise NeuralArtError(str(errors[0]), where=str(path))
+        data = check_cli.as_data(image, board, machine, networks, findings)
+        write_text(Path(str(target[0])), check_cli.as_text(data))
+
+    in_action(work, target, env)
+
+
+def make_check(
+    env: Any,
+    target: str,
+    image: Any,
+    board: Board,
+    machine: Machine,
+    networks: Sequence[NetworkNodes],
+    *,
+    allow_reference: bool,
+) -> Any:
+    """Declare the check of an image.
+
+    Args:
+        env: Any environment of the tool.
+        target: The report, relative to the top folder.
+        image: ELF file or binary.
+        board: The board it is for.
+        machine: Where it executes.
+        networks: What is in it.
+        allow_reference: The reference runtime is wanted on silicon.
+
+    Returns:
+        The report (JSON), written only if there is no error.
+    """
+    registry: Registry = env["NEURALART_REGISTRY"]
+    base = registry.base
+    variables = ("NEURALART_BOARD", "NEURALART_MACHINE", "NEURALART_ALLOW_REFERENCE_ON_HARDWARE")
+    node = base.Command(
+        f"#{target}",
+        [image, *(network.facts for network in networks)],
+        messages.function(_check, "CHECK    $SOURCE", *variables),
+        NEURALART_BOARD=board.name,
+        NEURALART_MACHINE=machine.kind,
+        NEURALART_ALLOW_REFERENCE_ON_HARDWARE=allow_reference,
+    )
+    base.Depends(node, base.Value(fingerprint("memory/check_cli.py"), name="image-check"))
+    base.Depends(node, base.Value(identity(board), name=f"board {board.name}"))
+    return node[0]
+
+
+@at_read_time
+def check_method(
+    env: Any, image: Any, *networks: Any, machine: str = "silicon", allow_reference_on_hardware: bool = False
+) -> Any:
+    """``env.CheckImage(elf, net, ...)``: can this image start on the board of its networks, with them in it?
+
+    Args:
+        env: The construction environment.
+        image: A node or a name: ELF file or binary.
+        *networks: What ``env.Network`` returned.
+        machine: ``silicon``, ``unicorn`` or ``qemu``.
+        allow_reference_on_hardware: A network of the reference runtime on silicon is meant.
+
+    Returns:
+        The report beside the image, ``NAME.check.json``; the build fails if the image has an error.
+
+    Raises:
+        SCons.Errors.UserError: No network, networks for different boards, or the board has no such machine.
+    """
+    from neuralart.memory.check_image import machine_of
+
+    if not networks or not all(isinstance(network, NetworkNodes) for network in networks):
+        raise SCons.Errors.UserError("CheckImage takes an image and what Network returned, one or more")
+    chosen: list[NetworkNodes] = list(networks)
+    board = board_of(chosen)
+    nodes = env.arg2nodes(image, env.fs.File)
+    if len(nodes) != 1 and not str(nodes[0]).endswith(".elf"):
+        raise SCons.Errors.UserError(f"CheckImage: one image, not {len(nodes)}")
+    return make_check(
+        env,
+        f"{nodes[0]}.check.json".removeprefix("#"),
+        nodes[0],
+        board,
+        machine_of(board, machine),
+        chosen,
+        allow_reference=allow_reference_on_hardware,
+    )
