@@ -116,7 +116,7 @@ FLASH_AND_PSRAM = """
 def test_memory_that_nothing_turns_on(sources: Project) -> None:
     """Activations in the PSRAM: nothing here initialises it, so the image must not be built as if it worked."""
     sources.path("psram.mpool").write_text(FLASH_AND_PSRAM, "utf-8")
-    sources.edit("variants.yaml", "    vectors:", "    mpool: psram.mpool\n    vectors:")
+    sources.edit("variants.yaml", "  digits:\n    model:", "  digits:\n    mpool: psram.mpool\n    model:")
     failed = sources.run("digits-n6", code=2)
     said = [line for line in failed.errors if "pool xSPI1 of network digits" in line]
     assert len(said) == 1 and "does not answer after reset" in said[0], failed.err

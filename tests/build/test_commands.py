@@ -40,7 +40,8 @@ def test_path_target(built: Project) -> None:
 
 
 def test_everything_does_not_run_firmware(built: Project) -> None:
-    assert "RUN" not in built.run(".").tags
+    assert not built.run(".").tags & {"RUN", "BOOT", "FLASH", "VERIFY"}
+    assert not list(built.root.rglob("*.nor"))
 
 
 def test_whole_commands_on_request(sources: Project) -> None:

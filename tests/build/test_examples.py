@@ -98,12 +98,12 @@ def test_wheel_consumer_builds_its_own_product(doorbell: Path, wheel_python: Pat
 
 @pytest.mark.qemu
 def test_wheel_consumer_runs(doorbell: Path) -> None:
-    (image,) = doorbell.glob("build/initializers/*/digits.*.bin")
-    address = _first_address(image.with_suffix(".hex"))
+    images = sorted(doorbell.glob("build/initializers/*/*.hex"))
+    assert [image.name for image in images] == ["descriptor.hex", "digits.DDRFLASH.hex"]
     process = subprocess.Popen(
         ["qemu-system-arm", "-M", "mps3-an547", "-nographic", "-monitor", "none", "-serial", "stdio"]
         + ["-kernel", str(doorbell / "build/doorbell.elf")]
-        + ["-device", f"loader,file={image},addr=0x{address:x},force-raw=on"],
+        + [word for image in images for word in ("-device", f"loader,file={image}")],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -130,7 +130,7 @@ SUBMODULE = "submodule=third_party/scons-neuralart"
 
 def test_submodule_consumer_builds_its_own_product(camera: Project) -> None:
     camera.run(SUBMODULE)
-    for name in ("build/camera.elf", "build/camera.bin", "build/memory/digits.xSPI2.hex"):
+    for name in ("build/camera.elf", "build/camera.bin", "build/camera.elf.check.json", "build/memory/digits.xSPI2.hex"):
         assert camera.path(name).is_file(), name
     assert not camera.path("build/digits-n6").exists(), "their product, not our variants"
     assert _first_address(camera.path("build/memory/digits.xSPI2.hex")) == 0x71000000
@@ -145,7 +145,8 @@ def test_submodule_consumer_runs(camera: Project) -> None:
     from support import camera_board
 
     camera.run(SUBMODULE)
-    images = [(camera.path("build/memory/digits.xSPI2.bin"), 0x71000000)]
+    images = [(path.with_suffix(".bin"), _first_address(path)) for path in camera.path("build/memory").glob("*.hex")]
+    assert len(images) == 2
     assert camera_board.run(camera.path("build/camera.elf"), images) == 7
 
 

@@ -18,7 +18,7 @@ from support.sconsproject import Project, copy_built, copy_sources
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
 MODEL = "models/digits/digits.tflite"
-C_TAGS = {"CC", "LINK", "OBJCOPY", "MEMORY", "SOURCES", "BOARD"}
+C_TAGS = {"CC", "LINK", "OBJCOPY", "MEMORY", "SOURCES", "BOARD", "CHECK"}
 
 
 def test_default_variants_are_built_and_summarised(template: Project) -> None:
@@ -29,6 +29,7 @@ def test_default_variants_are_built_and_summarised(template: Project) -> None:
             assert template.path(artefact).is_file(), artefact
         kinds = {Path(artefact).name for artefact in index["artefacts"]}
         assert {"firmware.elf", "firmware.bin", "firmware.hex", "network.json", "manifest.json"} <= kinds
+        assert {"plan.json", "flash_plan.json", "check.json", "network_io.h", "descriptor.bin"} <= kinds
 
 
 def test_summary_ends_the_build_also_when_nothing_ran(built: Project) -> None:
@@ -67,7 +68,8 @@ def test_weights_with_equal_quantisation(built: Project) -> None:
     assert not result.tags & C_TAGS, result.commands
     assert {"NETWORK", "IMAGE"} <= result.tags
     changed = {name for name, data in built.files("build/digits-n6").items() if before[name] != data}
-    assert changed == {"build/digits-n6/digits.xSPI2.bin", "build/digits-n6/digits.xSPI2.hex"}
+    names = ("digits.xSPI2.bin", "digits.xSPI2.hex", "descriptor.bin", "descriptor.hex", "flash_plan.json")
+    assert changed == {f"build/digits-n6/{name}" for name in names}
     built.up_to_date("digits-n6")
 
 
@@ -113,7 +115,13 @@ def test_deleted_image_comes_back(built: Project) -> None:
         ("memory/startup.py", {"MEMORY"}),
         ("memory/linker.py", {"BOARD"}),
         ("memory/ihex.py", {"IMAGE"}),
+        ("memory/identity.py", {"IMAGE", "MEMORY", "PLAN"}),
+        ("memory/check_image.py", {"CHECK"}),
+        ("memory/plan_report.py", {"PLAN"}),
+        ("flashing/plan.py", {"PLAN"}),
+        ("flashing/nor.py", set()),
         ("sources/app_networks.py", {"SOURCES"}),
+        ("sources/network_io.py", {"SOURCES"}),
         ("report/summary.py", {"SUMMARY"}),
         ("emulator/runner.py", set()),
     ],

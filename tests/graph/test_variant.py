@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,6 @@ import SCons.Subst
 from neuralart.boards.types import Board
 from neuralart.config.types import Location, NetworkConfig, ToolchainConfig, VariantConfig
 from neuralart.resources import board_data_dir
-from neuralart.scons import effects
 from neuralart.scons.registry import Registry, identity
 from neuralart.toolchain import Toolchain
 from support import graphs
@@ -50,13 +48,18 @@ def _net(env: Any, name: str = "digits", board: str = BOARD, **options: Any) -> 
 def test_images_and_their_addresses(env: Any) -> None:
     net = _net(env)
     ini = env.MemoryInitializers(net)
-    (image,) = ini.images
+    image, descriptor = ini.images
     folder = f"build/initializers/{Path(net.folder).name}"
     assert (image.network, image.pool, image.address) == ("digits", "xSPI2", 0x7038_0000)
-    assert graphs.names(ini.files) == [f"{folder}/digits.xSPI2.bin", f"{folder}/digits.xSPI2.hex"]
+    assert (descriptor.network, descriptor.pool, descriptor.address) == ("", "", ini.layout.descriptor)
+    assert ini.descriptor is descriptor
+    stems = [f"{folder}/digits.xSPI2", f"{folder}/descriptor"]
+    assert graphs.names(ini.files) == [f"{stem}.{kind}" for stem in stems for kind in ("bin", "hex")]
     assert graphs.names(image.binary.sources) == graphs.names([net.initializers["xSPI2"]])
+    assert graphs.names(descriptor.binary.sources) == [str(net.facts), str(net.initializers["xSPI2"])]
     assert graphs.names(ini.sources) == [f"{folder}/npu_memory_init.c"]
     assert str(ini.header) == f"{folder}/npu_memory_init.h"
+    assert graphs.names([ini.io_header, ini.io_json]) == [f"{folder}/network_io.h", f"{folder}/network_io.json"]
     assert graphs.names(ini.include_dirs) == [folder]
     assert graphs.names(ini.sources[0].sources) == [str(net.facts)]
 
@@ -66,7 +69,7 @@ def test_the_address_counts_for_the_hex_and_not_for_the_binary(make_env: Any, tr
         text = (POOLS / f"{BOARD}.mpool").read_text("utf-8").replace("0x70380000", address)
         (tree / "own.mpool").write_text(text, "utf-8")
         env = make_env()
-        (image,) = env.MemoryInitializers(_net(env, mpool="own.mpool")).images
+        image, _ = env.MemoryInitializers(_net(env, mpool="own.mpool")).images
         assert image.address == int(address, 16)
         return graphs.signature(image.hex), graphs.signature(image.binary)
 
@@ -75,9 +78,43 @@ def test_the_address_counts_for_the_hex_and_not_for_the_binary(make_env: Any, tr
     assert before[1] == after[1]
 
 
-def test_initializers_in_ram_are_no_images(env: Any) -> None:
-    ini = env.MemoryInitializers(_net(env, initializers=["AXISRAM5", "xSPI2"]))
-    assert [image.pool for image in ini.images] == ["xSPI2"]
+IN_RAM = ["AXISRAM5", "xSPI2"]
+
+
+def _pools(made: Any) -> list[tuple[str, str, int]]:
+    return [(image.network, image.pool, image.address) for image in made]
+
+
+def test_initializers_in_ram_are_staged_in_flash(env: Any) -> None:
+    ini = env.MemoryInitializers(_net(env, initializers=IN_RAM))
+    (staging,) = [p for p in ini.layout.placements if p.kind == "staging"]
+    weights = ("digits", "xSPI2", 0x7038_0000)
+    assert _pools(ini.images) == [("digits", "AXISRAM5", staging.start), weights, ("", "", ini.layout.descriptor)]
+    assert 0x7000_0000 <= staging.start < 0x7800_0000
+    assert not ini.external
+
+
+def test_linked_initializers(env: Any) -> None:
+    net = _net(env, initializers=IN_RAM, strategies={"AXISRAM5": "link"})
+    ini = env.MemoryInitializers(net, folder="out")
+    assert [image.pool for image in ini.images] == ["xSPI2", ""]
+    assert graphs.names(ini.sources) == ["out/npu_memory_init.c", "out/npu_link_digits_AXISRAM5.c"]
+    assert graphs.names(ini.sources[1].sources) == [str(net.initializers["AXISRAM5"])]
+    assert graphs.names(ini.include_dirs) == ["out", net.folder], "where the assembler finds the raw file"
+    assert str(net.initializers["AXISRAM5"]) not in graphs.names(ini.images[-1].binary.sources), "not in the descriptor"
+
+
+def test_initializers_that_somebody_else_loads(env: Any) -> None:
+    ini = env.MemoryInitializers(_net(env, initializers=IN_RAM, strategies={"AXISRAM5": "external-loader"}))
+    assert _pools(ini.external) == [("digits", "AXISRAM5", 0x342E_0000)]
+    assert [image.pool for image in ini.images] == ["xSPI2", ""]
+    assert len(ini.files) == 6, "its files are built like all the others"
+
+
+def test_nothing_but_linked_initializers_needs_no_descriptor(env: Any) -> None:
+    net = _net(env, initializers=["AXISRAM5"], strategies={"AXISRAM5": "link"})
+    ini = env.MemoryInitializers(net)
+    assert (ini.images, ini.descriptor) == ([], None)
 
 
 def test_several_networks_in_a_folder_of_the_users(env: Any) -> None:
@@ -85,8 +122,70 @@ def test_several_networks_in_a_folder_of_the_users(env: Any) -> None:
     assert [(image.network, str(image.hex)) for image in ini.images] == [
         ("one", "out/flash/one.xSPI2.hex"),
         ("two", "out/flash/two.xSPI2.hex"),
+        ("", "out/flash/descriptor.hex"),
     ]
     assert len(ini.sources[0].sources) == 2
+
+
+def test_slots_and_reserved_ranges_of_the_users(env: Any) -> None:
+    ini = env.MemoryInitializers(
+        _net(env), slots={"descriptor": 0x7700_0000}, reserved={"settings": (0x7710_0000, 0x1_0000)}
+    )
+    assert ini.images[-1].address == 0x7700_0000
+    assert [(p.owner, p.start, p.size) for p in ini.layout.placements if p.kind == "reserved"] == [
+        ("reserved settings", 0x7710_0000, 0x1_0000)
+    ]
+
+
+def test_a_layout_is_a_dependency_and_its_lines_are_not(make_env: Any, tree: Path) -> None:
+    """Addresses of all that stands in the start-up code; a line more in the pool file changes nothing."""
+
+    def values(change: str = "", **options: Any) -> list[str]:
+        text = change + (POOLS / f"{BOARD}.mpool").read_text("utf-8")
+        (tree / "own.mpool").write_text(text, "utf-8")
+        env = make_env()
+        ini = env.MemoryInitializers(_net(env, mpool="own.mpool"), **options)
+        return [node.get_csig() for node in ini.sources[0].depends if getattr(node, "name", "") == "layout"]
+
+    assert len(values()) == 1
+    assert values() == values("\n\n")
+    assert values() != values(slots={"descriptor": 0x7700_0000})
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"slot": {}}, "unknown option 'slot' (did you mean 'slots'?"),
+        ({"slots": {"weights": 0x7100_0000}}, "the pool file decides where weights are"),
+        ({"slots": {"descriptor": 0x7700_0001}}, "not at the start of an erase sector"),
+        ({"slots": [("descriptor", 0)]}, "slots: a mapping of names to addresses"),
+        ({"slots": {"descriptor": "0x77000000"}}, "slots: a mapping of names to addresses"),
+        ({"reserved": {"x": 3}}, "reserved: a mapping of names to (address, bytes)"),
+        ({"reserved": {"x": (0x7038_0000, 0x100)}}, "overlaps"),
+    ],
+)
+def test_options_that_cannot_be(env: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(SCons.Errors.UserError) as caught:
+        env.MemoryInitializers(_net(env), **options)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("strategies", "words"),
+    [
+        ({"AXISRAM5": "flash"}, "network digits: pool AXISRAM5 of network digits is in AXISRAM5, which forgets"),
+        ({"AXISRAM5": "relocatable"}, "needs a relocatable image, which is not built yet"),
+        ({"AXISRAM4": "link"}, "pool AXISRAM4 has no initialiser"),
+        ({"AXISRAM5": "lnk"}, "'lnk' is no strategy (did you mean 'link'?"),
+        ("link", "strategies must map pools to strategies, not 'link'"),
+        ({"AXISRAM5": 3}, "strategies must map pools to strategies"),
+    ],
+)
+def test_strategies_that_cannot_be(env: Any, strategies: Any, words: str) -> None:
+    with pytest.raises(SCons.Errors.UserError) as caught:
+        env.MemoryInitializers(_net(env, initializers=IN_RAM, strategies=strategies))
+    assert words in str(caught.value)
 
 
 @pytest.mark.parametrize("arguments", [(), ("digits",), ([],)])
@@ -117,7 +216,11 @@ def test_nodes_of_a_variant(env: Any, gcc: Toolchain) -> None:
     }
     assert {str(node) for node in made.networks[0].files} <= needed
     assert {"build/digits-n6/firmware.bin", "build/digits-n6/firmware.hex", "build/digits-n6/firmware.elf"} <= needed
-    assert not [name for name in needed if name.startswith("run-")], "building does not run"
+    flash = {f"build/digits-n6/{name}" for name in ("application.bin", "flash_plan.json", "plan.json", "check.json")}
+    assert flash <= needed
+    assert sorted(made.effects) == ["boot", "flash", "flash-application", "flash-model", "run", "verify"]
+    named = {f"{verb}-digits-n6" for verb in made.effects}
+    assert not needed & named, "building does not run"
 
 
 def test_everything_goes_below_the_build_folder(make_env: Any, gcc: Toolchain) -> None:
@@ -142,66 +245,6 @@ def test_two_variants_share_what_they_can(env: Any, gcc: Toolchain) -> None:
     assert [name for name in shared if name.endswith("/digits.o")]
     assert [name for name in shared if name.endswith("runtime/kernels/conv2d.o")]
     assert not [name for name in objects(one) & objects(other)], "other flags, other objects"
-
-
-def test_order_of_what_runs(env: Any, gcc: Toolchain) -> None:
-    env.NeuralArtVariant(variant("one"))
-    env.NeuralArtVariant(variant("two"))
-    effects.keep_order(env, ["run-two", "one", "run-one", "run-two"])
-    (one,), (two,) = env.Alias("run-one"), env.Alias("run-two")
-    assert one.prerequisites is not None and list(one.prerequisites) == [two]
-    assert not two.prerequisites
-    assert two not in one.children(), "order only: the one does not make the other run again"
-
-
-def test_command_of_a_run(env: Any, gcc: Toolchain, tree: Path) -> None:
-    (run,) = env.NeuralArtVariant(variant()).run
-    argv = graphs.command(run)
-    assert argv[1:] == [
-        "-m",
-        "neuralart",
-        "run",
-        "--board",
-        BOARD,
-        "--machine",
-        "unicorn",
-        "--elf",
-        "build/digits-n6/firmware.elf",
-        "--load",
-        "build/digits-n6/digits.xSPI2.bin@0x70380000",
-        "--network",
-        f"{env.NeuralArtVariant(variant('x')).networks[0].folder}/network.json",
-        "--vectors",
-        "models",
-    ]
-    assert run.always_build
-
-
-def test_run_of_a_board_of_the_users(env: Any, gcc: Toolchain, tree: Path, tmp_path: Path) -> None:
-    (tree / "boards").mkdir()
-    (tree / "boards" / "mine.yaml").write_text(f"schema: 1\nbase: {BOARD}\ntitle: Mine\n", "utf-8")
-    env["NEURALART_BOARD_FILES"] = ["boards/mine.yaml"]
-    shutil.copytree(tree / "models", tmp_path / "vectors elsewhere")
-    net = NetworkConfig("digits", MODEL, vectors=str(tmp_path / "vectors elsewhere"))
-    argv = graphs.command(env.NeuralArtVariant(variant(board="mine", networks=(net,))).run[0])
-    assert argv[argv.index("--board-file") + 1] == "boards/mine.yaml"
-    assert argv[argv.index("--vectors") + 1] == str(tmp_path / "vectors elsewhere")
-
-
-@pytest.mark.parametrize(
-    ("changes", "words"),
-    [
-        ({"machine": "silicon"}, "run-digits-n6: there is no runner for silicon"),
-        ({"networks": (NetworkConfig("digits", MODEL),)}, "network digits has no 'vectors:'"),
-    ],
-)
-def test_run_that_cannot_be(env: Any, gcc: Toolchain, changes: dict[str, Any], words: str) -> None:
-    """The variant can be built all the same: the refusal comes when somebody wants to run it."""
-    (run,) = env.NeuralArtVariant(variant(**changes)).run
-    (action,) = graphs.actions(run)
-    with pytest.raises(SCons.Errors.BuildError) as caught:
-        action.execfunction([run], [], env)
-    assert words in caught.value.errstr
 
 
 @pytest.mark.parametrize(
@@ -345,7 +388,7 @@ def test_no_variable_of_our_commands_is_undefined(env: Any, gcc: Toolchain, monk
     made = env.NeuralArtVariant(variant())
     monkeypatch.setattr(SCons.Subst, "AllowableExceptions", ())
     count = 0
-    for node in [*graphs.built_nodes(made.alias), *made.run]:
+    for node in [*graphs.built_nodes(made.alias), *(node for alias in made.effects.values() for node in alias)]:
         executor = node.get_executor()
         targets, sources, build_env = executor.get_all_targets(), executor.get_all_sources(), executor.get_build_env()
         for action in graphs.actions(node):
@@ -359,6 +402,10 @@ def test_no_variable_of_our_commands_is_undefined(env: Any, gcc: Toolchain, monk
     assert count > 30
 
 
+# Objects, for which a node of their own stands: what the registry gives, and the layout.
+OF_THEIR_OWN = {"NEURALART_REGISTRY", "NEURALART_LAYOUT", "NEURALART_DESCRIBED"}
+
+
 def test_every_function_says_what_it_reads(env: Any, gcc: Toolchain) -> None:
     """SCons does not see which variables a Python function reads: each must be in its varlist."""
     made = env.NeuralArtVariant(variant())
@@ -369,8 +416,7 @@ def test_every_function_says_what_it_reads(env: Any, gcc: Toolchain) -> None:
                 function = action.execfunction
                 code = [function.__code__, *(c for c in function.__code__.co_consts if hasattr(c, "co_consts"))]
                 read = {c for part in code for c in part.co_consts if isinstance(c, str) and c.startswith("NEURALART_")}
-                # The registry is no value: what it gives has a dependency of its own.
-                assert read - {"NEURALART_REGISTRY"} == set(action.varlist), function
+                assert read - OF_THEIR_OWN == set(action.varlist), function
                 seen.add(function)
     assert len(seen) >= 5
 

@@ -223,8 +223,8 @@ class Maker:
             names.append(f"{stem}-{name}")
         for network, pool, data in raws:
             (self.folder / f"{stem}-{pool}.raw").write_bytes(data)
-            (self.folder / f"{stem}-{pool}.S").write_text(link_source(network, pool, f"{stem}-{pool}.raw"), "utf-8")
-            names.append(f"{stem}-{pool}.S")
+            (self.folder / f"{stem}-{pool}.c").write_text(link_source(network, pool, f"{stem}-{pool}.raw"), "utf-8")
+            names.append(f"{stem}-{pool}.c")
         library = self.folder / f"{stem}.so"
         # Symbolic: two hosts in one process must not share their weak hooks.
         self._cc("-shared", "-Wl,-Bsymbolic", "-I", ".", "-o", library.name, *names, *self._objects)

@@ -12,7 +12,9 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
 # What a command of ours prints: a tag in capitals and the file it makes.
-_COMMAND = re.compile(r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|RUN) +(\S+)", re.M)
+_COMMAND = re.compile(
+    r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RUN|BOOT|FLASH|VERIFY) +(\S+)", re.M
+)
 
 
 @dataclass(frozen=True)

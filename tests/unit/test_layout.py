@@ -301,23 +301,24 @@ def test_cacheable_pools_are_marked() -> None:
         (
             ["AXISRAM5"],
             {"AXISRAM5": "flash"},
-            "variants.yaml:9: pool AXISRAM5 of network digits is in AXISRAM5, which forgets at power-off: strategy flash "
-            "needs a pool in flash (possible: boot-copy, link, external-loader)",
+            "variants.yaml:9: pool AXISRAM5 of network digits is in AXISRAM5, which forgets at power-off: strategy "
+            "flash needs a pool in flash (possible: boot-copy, link, external-loader)",
         ),
         *(
             (
                 ["xSPI2"],
                 {"xSPI2": strategy},
                 "variants.yaml:9: pool xSPI2 of network digits is in xSPI2, which is flash and cannot be written like "
-                f"RAM: strategy {strategy} does not work there (flash is the strategy for it, or move the pool into RAM)",
+                f"RAM: strategy {strategy} does not work there (flash is the strategy for it, or move the pool into "
+                "RAM)",
             )
             for strategy in ("boot-copy", "link", "external-loader")
         ),
         (
             ["AXISRAM5"],
             {"AXISRAM5": "relocatable"},
-            "variants.yaml:9: pool AXISRAM5 of network digits: strategy relocatable needs a relocatable image, which is "
-            "not built yet (possible: flash, boot-copy, link, external-loader)",
+            "variants.yaml:9: pool AXISRAM5 of network digits: strategy relocatable needs a relocatable image, which "
+            "is not built yet (possible: flash, boot-copy, link, external-loader)",
         ),
         (
             ["AXISRAM5"],
@@ -371,8 +372,8 @@ def test_board_without_flash() -> None:
     board = smallboard.board(memory=smallboard.MEMORY[:-1])
     ram = network(pools(pool("B", 0x34001000, 0x1000)), declared=["B"])
     assert refusal(board, ram) == (
-        "variants.yaml:7: staging of pool B of network digits: the board has no flash with known sectors that could keep "
-        "its initialiser (strategy link or external-loader, or 'flash:' in the board's file)"
+        "variants.yaml:7: staging of pool B of network digits: the board has no flash with known sectors that could "
+        "keep its initialiser (strategy link or external-loader, or 'flash:' in the board's file)"
     )
     made = layout(board, network(ram.pools, declared=["B"], strategies={"B": "link"}))
     assert (made.descriptor, made.application) == (None, None)
@@ -423,8 +424,8 @@ def test_staging_that_the_variant_places() -> None:
         ),
         (
             {"application": 0x70000000},
-            f"variants.yaml:30: slot application [0x70000000, 0x70100000) overlaps slot fsbl [0x70000000, 0x70380000) of "
-            f"{DK.place('slots.fsbl')} by 1048576 bytes",
+            f"variants.yaml:30: slot application [0x70000000, 0x70100000) overlaps slot fsbl [0x70000000, 0x70380000) "
+            f"of {DK.place('slots.fsbl')} by 1048576 bytes",
         ),
         (
             {"application": 0x70380000},
@@ -432,8 +433,8 @@ def test_staging_that_the_variant_places() -> None:
         ),
         (
             {"staging": 0x77FF0000},
-            "variants.yaml:30: staging of pool AXISRAM5 of network digits [0x77ff0000, 0x78060000) runs over the end of "
-            "MX66UW1G45G at 0x78000000",
+            "variants.yaml:30: staging of pool AXISRAM5 of network digits [0x77ff0000, 0x78060000) runs over the end "
+            "of MX66UW1G45G at 0x78000000",
         ),
     ],
 )

@@ -467,8 +467,8 @@ def _linked(tmp_path: Path, gcc: Sequence[str], prefix: str) -> None:
     folder.mkdir(parents=True)
     (folder / "n.A.raw").write_bytes(RAW)
     text = link_object.source("net", "A", "net's (x)/n.A.raw")
-    (tmp_path / "link.S").write_text(text, "utf-8")
-    command = [*gcc, "-Wall", "-Wextra", "-Werror", "-I", "with blank", "-c", "link.S"]
+    (tmp_path / "link.c").write_text(text, "utf-8")
+    command = [*gcc, "-Wall", "-Wextra", "-Werror", "-I", "with blank", "-c", "link.c"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     symbols = _symbols(f"{prefix}nm", tmp_path / "link.o")

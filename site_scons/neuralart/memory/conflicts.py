@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.memory.flashareas import Area, area_at, areas, by_sectors, round_up
-from neuralart.memory.placements import Placement
+from neuralart.memory.placements import Placement, staged_pool
 from neuralart.memory.regions import Span, gaps, memory_end, overlapping
 
 # The first of these that is in conflict is the one to move: what nobody asked for by address before what somebody did.
@@ -68,7 +68,7 @@ def _error(board: Board, claims: Mapping[Placement, Span], one: Placement, other
     else:
         area = area_at(areas(board), first.start)
         relation = f"shares an erase sector{f' of {area.sector} bytes' if area else ''} with {described}"
-    return NeuralArtError(f"{first} {relation}", where=first.place, hint=_advice(board, claims, moved))
+    return NeuralArtError(f"{first} {relation}", where=first.place, hint=advice(board, claims, moved))
 
 
 def _is_head(claims: Mapping[Placement, Span], placement: Placement) -> bool:
@@ -79,16 +79,32 @@ def _shown(claims: Mapping[Placement, Span], placement: Placement) -> Span:
     return claim(placement) if _is_head(claims, placement) else claims[placement]
 
 
-def _advice(board: Board, claims: Mapping[Placement, Span], moved: Placement) -> str:
+def advice(board: Board, claims: Mapping[Placement, Span], moved: Placement, size: int | None = None) -> str:
+    """Where somebody would fit, and what to write to have them there.
+
+    Args:
+        board: The board.
+        claims: What everybody claims.
+        moved: Who is to move. Staging places move together: they follow one another from one address on.
+        size: Bytes that they need, unless what they claim.
+
+    Returns:
+        One line; it also says if there is no such place.
+    """
     together = [p for p in claims if p.kind == "staging"] if moved.kind == "staging" else [moved]
     others = [span for placement, span in claims.items() if placement not in together]
-    size = sum(_needed(board, p, claims) for p in together)
-    address = room(board, others, moved.start, size)
-    if address is None and _is_head(claims, moved):
-        address, size = largest(board, others, moved.start)
+    needed = sum(_needed(board, p, claims, size if p is moved else None) for p in together)
+    address = room(board, others, moved.start, needed, network=moved.kind == "pool")
+    if address is None and size is None and _is_head(claims, moved):
+        address, needed = largest(board, others, moved.start)
     if address is None:
-        return f"nothing there has {size} free bytes: use less of it, or a board with more memory"
-    text = f"{size} bytes are free at 0x{address:08x}"
+        less = "use less of it"
+        if moved.kind == "staging":
+            less = "declare only initialisers that are not empty"
+        return f"nothing there has {needed} free bytes: {less}, or a board with more memory"
+    if moved.kind == "pool" and address == moved.start:
+        return f"{needed} bytes are free there: make that the size of the pool"
+    text = f"{needed} bytes are free at 0x{address:08x}"
     if moved.kind in ("staging", "descriptor"):
         return f"{text}: slots: {{{moved.kind}: 0x{address:08x}}}"
     if moved.kind == "slot":
@@ -96,14 +112,19 @@ def _advice(board: Board, claims: Mapping[Placement, Span], moved: Placement) ->
     return f"{text}: make that the offset of the pool" if moved.kind == "pool" else text
 
 
-def _needed(board: Board, placement: Placement, claims: Mapping[Placement, Span]) -> int:
+def _needed(board: Board, placement: Placement, claims: Mapping[Placement, Span], size: int | None) -> int:
     """What must be free: a staging place is as large as its pool, whatever is in it today."""
     area = area_at(areas(board), placement.start)
-    span = claim(placement) if placement.kind == "staging" else _shown(claims, placement)
-    return round_up(span.end - span.start, area.sector) if area else span.end - span.start
+    if placement.kind == "staging":
+        pool = next((p for p in claims if p.kind == "pool" and p.owner == staged_pool(placement.owner)), placement)
+        size = max(pool.size, size or 0)
+    elif size is None:
+        span = _shown(claims, placement)
+        size = span.end - span.start
+    return round_up(size, area.sector) if area else size
 
 
-def room(board: Board, taken: Iterable[Span], near: int, size: int) -> int | None:
+def room(board: Board, taken: Iterable[Span], near: int, size: int, *, network: bool = False) -> int | None:
     """An address where so many bytes are free, in the same memory or else in another of its kind.
 
     Args:
@@ -111,11 +132,12 @@ def room(board: Board, taken: Iterable[Span], near: int, size: int) -> int | Non
         taken: What is not free.
         near: An address in the memory to look in; places from it on come before places below it.
         size: Bytes.
+        network: It is for a network: another memory must be one that the NPU works in, where a board has such.
 
     Returns:
         A multiple of the sector in flash, of 32 in RAM; None if there is no such place.
     """
-    for free in _free(board, taken, near):
+    for free in _free(board, taken, near, network):
         fits = [max(low, near) for low, high in free if max(low, near) + size <= high and high > near]
         fits += [low for low, high in free if low + size <= high]
         if fits:
@@ -125,22 +147,22 @@ def room(board: Board, taken: Iterable[Span], near: int, size: int) -> int | Non
 
 def largest(board: Board, taken: Iterable[Span], near: int) -> tuple[int | None, int]:
     """Address and size of the largest gap in the memory at an address; (None, 0) if it is full."""
-    gap = max(next(iter(_free(board, taken, near)), []), key=lambda gap: gap[1] - gap[0], default=None)
+    gap = max(next(iter(_free(board, taken, near, False)), []), key=lambda gap: gap[1] - gap[0], default=None)
     return (None, 0) if gap is None else (gap[0], gap[1] - gap[0])
 
 
-def _free(board: Board, taken: Iterable[Span], near: int) -> list[list[tuple[int, int]]]:
+def _free(board: Board, taken: Iterable[Span], near: int, network: bool) -> list[list[tuple[int, int]]]:
     """Gaps of each memory to look in, the one at the address first; they begin at a multiple of its unit."""
     found = areas(board)
     spans = [by_sectors(found, span) for span in taken]
     lists = []
-    for start, end, unit in _candidates(board, found, near):
+    for start, end, unit in _candidates(board, found, near, network):
         rounded = [(round_up(low, unit), high) for low, high in gaps(start, end, spans)]
         lists.append([(low, high) for low, high in rounded if low < high])
     return lists
 
 
-def _candidates(board: Board, found: Sequence[Area], near: int) -> list[tuple[int, int, int]]:
+def _candidates(board: Board, found: Sequence[Area], near: int, network: bool) -> list[tuple[int, int, int]]:
     """(start, end, unit) of the memories to look in."""
     here = area_at(found, near)
     if here is not None:
@@ -148,7 +170,10 @@ def _candidates(board: Board, found: Sequence[Area], near: int) -> list[tuple[in
     region = board.region_at(near)
     if region is None:
         return []
-    same = [region, *(r for r in board.memory if r is not region and _alike(r, region))]
+    others = [r for r in board.memory if r is not region and r.kind == region.kind]
+    # The NPU reaches no TCM: nothing that a network uses goes where only the core works.
+    npu = _npu(region) or (network and any(_npu(r) for r in others))
+    same = [region, *(r for r in others if _npu(r) == npu)]
     # A pool may run on into what follows without a gap.
     return [
         *((r.base, r.end, _RAM_ALIGN) for r in same),
@@ -156,5 +181,5 @@ def _candidates(board: Board, found: Sequence[Area], near: int) -> list[tuple[in
     ]
 
 
-def _alike(region: MemoryRegion, other: MemoryRegion) -> bool:
-    return region.kind == other.kind and ("npu" in region.owner) == ("npu" in other.owner)
+def _npu(region: MemoryRegion) -> bool:
+    return "npu" in region.owner

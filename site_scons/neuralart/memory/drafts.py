@@ -65,7 +65,7 @@ def drafts(board: Board, variant: VariantConfig, network: LayoutNetwork, found: 
         found: Flash of the board.
 
     Raises:
-        NeuralArtError: A name is not that of a pool, a strategy cannot work, or a flash pool does not begin at a sector.
+        NeuralArtError: A name is not that of a pool, a strategy cannot work, or a flash pool begins within a sector.
     """
     config = next((n for n in variant.networks if n.name == network.name), None)
     places = {key: str(place) for key, place in config.places.items()} if config is not None else {}

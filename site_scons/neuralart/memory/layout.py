@@ -6,6 +6,7 @@ The pool files of the user decide where networks are; everything else moves roun
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
@@ -15,10 +16,9 @@ from neuralart.memory.conflicts import claim, head, refuse_conflicts
 from neuralart.memory.drafts import drafts, initializer
 from neuralart.memory.flashareas import Area, area_at, areas
 from neuralart.memory.placements import Layout, Placement, pool_owner
-from neuralart.memory.regions import Span, firmware_spans, fold_alias, memory_end
+from neuralart.memory.regions import firmware_spans, fold_alias, memory_end
 from neuralart.memory.staging import in_flash
 from neuralart.memory.strategies import LayoutNetwork
-from neuralart.network.pools import PoolFile
 from neuralart.resources import stable_name
 
 __all__ = ["LayoutNetwork", "make_layout"]
@@ -40,7 +40,7 @@ def make_layout(
 
     Raises:
         NeuralArtError: A strategy cannot work, something is not in a memory or not at a sector, or two owners whose
-            range is fixed, or one of them and the beginning of a pool, are in one place.
+            range is fixed, or one of them and the beginning of a pool, or two pools of one network are in one place.
     """
     found = areas(board)
     declared = [draft for network in networks for draft in drafts(board, variant, network, found)]
@@ -53,6 +53,7 @@ def make_layout(
     fixed += _firmware(board) if with_firmware else []
     fixed += reserved
     _check(board, [*fixed, *pools])
+    _check_aliases(board, fixed, pools)
     anchor = application.start + application.size if application is not None else None
     descriptor, staging = in_flash(variant, found, declared, merged, [*fixed, *pools], anchor)
     made = [*fixed, *pools, *([descriptor] if descriptor else []), *staging.values()]
@@ -76,6 +77,16 @@ def _check(board: Board, placements: Sequence[Placement]) -> None:
         return kinds == {"pool"} or (kinds == {"reserved"} and sector_only)
 
     refuse_conflicts(board, claims, allowed)
+
+
+def _check_aliases(board: Board, fixed: Sequence[Placement], pools: Sequence[Placement]) -> None:
+    """The reader of a pool file knows no board: two of its pools may be the same memory in both security states."""
+    for network in dict.fromkeys(p.group for p in pools):
+        own = {p: replace(claim(p), group=p.owner) for p in pools if p.group == network}
+        claims = {**{p: claim(p) for p in fixed}, **own}
+        refuse_conflicts(
+            board, claims, lambda one, other, sector_only: {one.kind, other.kind} != {"pool"} or sector_only
+        )
 
 
 def _pools(board: Board, network: LayoutNetwork, found: Sequence[Area]) -> list[Placement]:

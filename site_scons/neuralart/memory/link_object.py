@@ -1,4 +1,4 @@
-"""``link`` initialisers: the raw file of a pool becomes an object in the image (``npu_link_<network>_<pool>.S``)."""
+"""``link`` initialisers: the raw file of a pool becomes an object in the image (``npu_link_<network>_<pool>.c``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from neuralart.errors import NeuralArtError
 
 ALIGNMENT = 64  # lines of the NPU cache, two lines of the CPU's
 _SYMBOL = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
-# What stands for itself in a string of the GNU assembler; the C preprocessor goes over the file before it.
+# What stands for itself in a string of C and in one of the GNU assembler.
 _PLAIN = re.compile(r"[A-Za-z0-9_ ./+,:=@%(){}\[\]~#^&;!$'-]+", re.ASCII)
 
 
@@ -28,11 +28,12 @@ def symbol(network: str, pool: str) -> str:
 
 
 def source(network: str, pool: str, path_in_include: str) -> str:
-    """Text of an assembler file that has the bytes of a raw file in it.
+    """Text of a C file that has the bytes of a raw file in it.
 
-    The assembler reads the raw file, no preprocessor does: who builds the object has to declare that it depends on the
-    raw file, and to put the folder that the path is relative to on the include path (``-I``, which gcc hands on to the
-    assembler).
+    C with one ``asm`` in it, because every toolchain that builds the rest takes that, and no array of numbers, because
+    compilers read those at some megabytes a minute. The assembler reads the raw file, no preprocessor does: who builds
+    the object has to declare that it depends on the raw file, and to put the folder that the path is relative to on the
+    include path (``-I``, which gcc hands on to the assembler).
 
     Args:
         network: Name of the network.
@@ -53,19 +54,24 @@ def source(network: str, pool: str, path_in_include: str) -> str:
             where=where,
             hint="use letters, digits and common punctuation",
         )
+    lines = [
+        f'.pushsection .rodata.{stem}, \\"a\\", %progbits',
+        f".balign {ALIGNMENT}",
+        f".global {stem}_start",
+        f".type {stem}_start, %object",
+        f"{stem}_start:",
+        f'.incbin \\"{path_in_include}\\"',
+        f".global {stem}_end",
+        f"{stem}_end:",
+        f".size {stem}_start, {stem}_end - {stem}_start",
+        ".popsection",
+    ]
     return "\n".join(
         [
             f"/* The constants of pool {pool} of network {network}. Generated. */",
-            f'  .section .rodata.{stem}, "a", %progbits',
-            f"  .balign {ALIGNMENT}",
-            f"  .global {stem}_start",
-            f"  .type {stem}_start, %object",
-            f"{stem}_start:",
-            f'  .incbin "{path_in_include}"',
-            f"  .global {stem}_end",
-            f"{stem}_end:",
-            f"  .size {stem}_start, {stem}_end - {stem}_start",
-            '  .section .note.GNU-stack, "", %progbits',
+            "__asm__(",
+            *(f'    "{line}\\n"' for line in lines),
+            ");",
             "",
         ]
     )

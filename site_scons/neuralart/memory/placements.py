@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from neuralart.config.types import STRATEGIES as STRATEGIES
 
-
 DESCRIPTOR = "identity descriptor"
 _STAGING = "staging of "
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
-    from neuralart.config.types import VariantConfig
     from neuralart.memory.strategies import LayoutNetwork
-    from neuralart.network.facts import Network
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +32,10 @@ def run(args: argparse.Namespace) -> int:
         NeuralArtError: A file is wrong, or the plan does not work out.
     """
     from neuralart import boards, config
+    from neuralart.errors import NeuralArtError
     from neuralart.files import write_text
+    from neuralart.memory import last_build, plan_report
     from neuralart.memory import plan as plans
-    from neuralart.memory import plan_report
     from neuralart.memory.layout import make_layout
     from neuralart.memory.project_networks import read_networks
 
@@ -46,16 +46,26 @@ def run(args: argparse.Namespace) -> int:
     board = boards.load(variant.board, extra, str(variant.place("board")))
     networks = read_networks(board, variant, file.parent)
     layout = make_layout(board, variant, networks)
-    facts, sizes, notes = _built(args.build or file.parent / "build", variant, board, networks)
-    plan = plans.make_plan(layout, board, facts, sizes)
+    built = last_build.read(args.build or file.parent / "build", variant.name, board, networks)
+    failure: NeuralArtError | None = None
+    try:
+        plan = plans.make_plan(layout, board, built.networks, built.sizes)
+    except NeuralArtError as error:
+        failure = error
+        plan = plans.make_plan(layout, board, (), {})
+    notes = [*([built.note] if built.note else []), *_homeless(board, networks)]
     if args.json:
         print(plan_report.to_json(plan, variant.name), end="")
+        for note in notes:
+            print(f"neuralart plan: note: {note}", file=sys.stderr)
     else:
-        print(plan_report.text(plan, variant.name, [*notes, *_homeless(board, networks)]), end="")
+        print(plan_report.text(plan, variant.name, notes), end="")
     if args.svg is not None:
         from neuralart.memory.svg import svg
 
         write_text(args.svg, svg(plan, variant.name))
+    if failure is not None:
+        raise failure
     plans.check(plan)
     return 0
 
@@ -66,93 +76,5 @@ def _homeless(board: Board, networks: list[LayoutNetwork]) -> list[str]:
         f"{board.name}; a network that uses it is refused"
         for network in networks
         for pool in network.pools.enabled
-        if board.region_at(pool.address) is None
+        if pool.mode == "USEMODE_ABSOLUTE" and board.region_at(pool.address) is None
     ]
-
-
-# ---- what the last build left
-
-
-def _built(
-    build: Path, variant: VariantConfig, board: Board, networks: list[LayoutNetwork]
-) -> tuple[list[Network], dict[str, int], list[str]]:
-    """Facts and sizes of the last build, or none and a line that says why."""
-    from neuralart.errors import NeuralArtError
-    from neuralart.network import facts
-
-    index = build / variant.name / "index.json"
-    if not index.is_file():
-        return (
-            [],
-            {},
-            [f"There is no {index.as_posix()}: this is what is declared. Build the variant to see what is used."],
-        )
-    try:
-        data, top = _index(index)
-        paths = [top / path for path in data["artefacts"] if path.endswith("/network.json")]
-        found = [facts.load(path) for path in paths]
-    except NeuralArtError as error:
-        return [], {}, [f"This is what is declared: {error}"]
-    why = _outdated(found, networks)
-    if why:
-        return [], {}, [f"This is what is declared: the last build is of another configuration, {why}."]
-    order = [network.name for network in networks]
-    found.sort(key=lambda network: order.index(network.name))
-    return found, _sizes(data, top, variant.name, board), []
-
-
-def _index(path: Path) -> tuple[dict[str, Any], Path]:
-    """The index of a build and the folder that its paths start from."""
-    import json
-
-    from neuralart.errors import NeuralArtError
-    from neuralart.files import read_bytes
-
-    try:
-        data = json.loads(read_bytes(path))
-        artefacts = data["artefacts"]
-        if not all(isinstance(name, str) for name in artefacts):
-            raise TypeError("artefacts are paths")
-    except (ValueError, KeyError, TypeError) as error:
-        raise NeuralArtError("not the index of a build", where=path.as_posix(), hint="build it again") from error
-    for top in path.resolve().parents:
-        if artefacts and all((top / name).exists() for name in artefacts):
-            return data, top
-    raise NeuralArtError("files of the last build are gone", where=path.as_posix(), hint="build it again")
-
-
-def _outdated(found: list[Network], networks: list[LayoutNetwork]) -> str:
-    """What differs between a build and the configuration; empty if nothing does."""
-    now = {network.name: {pool.fname: pool for pool in network.pools.enabled} for network in networks}
-    if sorted(network.name for network in found) != sorted(now):
-        return f"it is of {', '.join(network.name for network in found) or 'no network'}"
-    for network in found:
-        for pool in network.pools:
-            if pool.virtual:
-                continue
-            here = now[network.name].get(pool.fname)
-            if here is None or (here.address, here.size) != (pool.address, pool.size):
-                return f"its pool {pool.fname} of network {network.name} is 0x{pool.address:08x} with {pool.size} bytes"
-    return ""
-
-
-def _sizes(data: dict[str, Any], top: Path, variant: str, board: Board) -> dict[str, int]:
-    from neuralart.memory.plan import APPLICATION, CODE, DATA
-    from neuralart.memory.regions import firmware_spans, touched_regions
-
-    sizes = {}
-    for name in data["artefacts"]:
-        if name.endswith(f"/{variant}/application.bin"):
-            sizes[APPLICATION] = (top / name).stat().st_size
-    firmware = data.get("firmware", {})
-    spans = {span.owner: span for span in firmware_spans(board)}
-    for key in (CODE, DATA):
-        span = spans.get(f"firmware {key}")
-        used = [
-            firmware[region.name]["used"]
-            for region in (touched_regions(board, [span]) if span is not None else ())
-            if region.name in firmware
-        ]
-        if used:
-            sizes[key] = sum(used)
-    return sizes

@@ -8,7 +8,8 @@ from typing import Any
 
 from neuralart.boards.cli import size_text
 from neuralart.memory.answering import is_on
-from neuralart.memory.plan import AddressPlan, MemoryUse, memories
+from neuralart.memory.occupancy import MemoryUse, memories
+from neuralart.memory.uses import AddressPlan
 
 SCHEMA = 1
 

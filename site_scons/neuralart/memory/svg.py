@@ -5,7 +5,8 @@ from __future__ import annotations
 from html import escape
 
 from neuralart.boards.cli import size_text
-from neuralart.memory.plan import AddressPlan, MemoryUse, Use, memories
+from neuralart.memory.occupancy import MemoryUse, memories
+from neuralart.memory.uses import AddressPlan, Use
 
 _WIDTH = 960
 _LEFT = 16
@@ -67,8 +68,8 @@ def _block(memory: MemoryUse, uses: list[Use], y: float) -> list[str]:
     for use in sorted(uses, key=lambda use: (-use.placement.size, use.placement.start, use.placement.owner)):
         colour = _COLOURS[use.placement.kind]
         lines.append(_bar(memory, use.placement.start, use.placement.end, top, colour, 0.35, _words(use)))
-        if use.used:
-            end = use.placement.start + use.used
+        end = use.placement.start + (use.used or 0)
+        if end > max(memory.start, use.placement.start):
             lines.append(_bar(memory, use.placement.start, end, top, colour, 1.0, _words(use)))
     at = top + _STRIP + _LINE - 3
     for use in uses:

@@ -69,7 +69,11 @@ def _reason(verb: str, program: Program) -> tuple[str, str]:
     if program.machine.kind == "silicon":
         return f"nothing here can {verbs} on silicon yet", "choose machine: unicorn or qemu where the board has one"
     if verb != "run" and "base" not in program.board.flash:
-        return f"board {program.board.name} has no flash", "'flash:' in the board's file describes it"
+        return f"board {program.board.name} has no flash", "'flash:' in the board's file says what"
+    if verb == "flash-application" and program.flash.application is None:
+        return f"board {program.board.name} has no boot chain", "its image is loaded in place: run- and boot- do that"
+    if verb == "flash-model" and not program.initializers.images:
+        return "no constants of this variant are kept in flash", "flash-application writes the image that holds them"
     without = [network.name for network in program.networks if not network.vectors]
     if verbs == "run" and without:
         return f"network {without[0]} has no 'vectors:' to compare with", "add 'vectors: FOLDER' to the network"
@@ -131,12 +135,14 @@ def make_effects(env: Any, program: Program) -> dict[str, Any]:
     """Declare ``run-<variant>`` and the like.
 
     Returns:
-        Alias by verb (:data:`VERBS`).
+        Alias (a list with one node) by verb (:data:`VERBS`).
     """
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
     variant, board = program.variant.name, program.board
     nor = base.fs.File(f"#{nor_file(env, variant)}")
+    # Not the file itself: `scons .` would make it, by flashing.
+    lock = base.Value(str(nor), name="virtual flash")
     aliases = {}
     for verb in VERBS:
         name = f"{verb}-{variant}"
@@ -153,9 +159,11 @@ def make_effects(env: Any, program: Program) -> dict[str, Any]:
             (alias,) = base.Alias(name, sources, action, **variables)
             if verb != "run":
                 # Whoever asks for them, and however many jobs there are: one at a time has the flash.
-                base.SideEffect(nor, alias)
+                base.SideEffect(lock, alias)
+                base.Clean(alias, nor)
         registry.effects[name] = variant
-        aliases[verb] = base.AlwaysBuild(alias)[0]
+        aliases[verb] = base.AlwaysBuild(alias)
+    base.Clean(base.Alias(variant), nor)
     return aliases
 
 

@@ -76,19 +76,17 @@ def _toolchain_env(registry: Registry, found: Toolchain) -> Any:
         )
         # Named by their tools alone in commands, found through PATH: equal trees give equal command texts.
         env.PrependENVPath("PATH", found.folder)
-        for tool in ("cc", "as", "link"):
+        for tool in ("cc", "link"):
             env.Tool(tool)
         env.Replace(
             CC=f"{found.prefix}gcc",
             LINK=f"{found.prefix}gcc",
             OBJSUFFIX=".o",
-            ASPPCOMSTR="" if env["NEURALART_VERBOSE"] else "AS       $TARGET",
             CCCOMSTR="" if env["NEURALART_VERBOSE"] else "CC       $TARGET",
             LINKCOMSTR="" if env["NEURALART_VERBOSE"] else "LINK     $TARGET",
         )
         # The consumer's flags are for the consumer's programs.
         env.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
-        env.Replace(ASFLAGS=[], ASPPFLAGS=[])
         env.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
         return env
 
@@ -133,10 +131,13 @@ def _recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain
 
 def _object(recipe: _Recipe, target: str, source: Any, include: Sequence[Any], found: Toolchain) -> Any:
     env = recipe.env
-    # Literal: neither SCons nor the shell changes what stands in a definition.
-    flags = [*recipe.flags, *(Literal(f"-D{text}") for text in recipe.defines), *_prefix_maps(env)]
-    # One of the two is used: what has to go through the assembler only has variables of its own.
-    node = env.Object(f"#{target}", source, CCFLAGS=flags, ASPPFLAGS=flags, CPPPATH=list(include))
+    node = env.Object(
+        f"#{target}",
+        source,
+        # Literal: neither SCons nor the shell changes what stands in a definition.
+        CCFLAGS=[*recipe.flags, *(Literal(f"-D{text}") for text in recipe.defines), *_prefix_maps(env)],
+        CPPPATH=list(include),
+    )
     # The driver is hashed by SCons; the compiler proper and the C library are not.
     env.Depends(node, env.Value(found.identity, name="toolchain"))
     return node[0]

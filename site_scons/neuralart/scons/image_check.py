@@ -88,7 +88,12 @@ def make_check(
 
 @at_read_time
 def check_method(
-    env: Any, image: Any, *networks: Any, machine: str = "silicon", allow_reference_on_hardware: bool = False
+    env: Any,
+    image: Any,
+    *networks: Any,
+    machine: str = "silicon",
+    target: str = "",
+    allow_reference_on_hardware: bool = False,
 ) -> Any:
     """``env.CheckImage(elf, net, ...)``: can this image start on the board of its networks, with them in it?
 
@@ -97,10 +102,11 @@ def check_method(
         image: A node or a name: ELF file or binary.
         *networks: What ``env.Network`` returned.
         machine: ``silicon``, ``unicorn`` or ``qemu``.
+        target: The report; by default ``NAME.check.json`` beside the image.
         allow_reference_on_hardware: A network of the reference runtime on silicon is meant.
 
     Returns:
-        The report beside the image, ``NAME.check.json``; the build fails if the image has an error.
+        The report; the build fails if the image has an error.
 
     Raises:
         SCons.Errors.UserError: No network, networks for different boards, or the board has no such machine.
@@ -116,7 +122,7 @@ def check_method(
         raise SCons.Errors.UserError(f"CheckImage: one image, not {len(nodes)}")
     return make_check(
         env,
-        f"{nodes[0]}.check.json".removeprefix("#"),
+        str(env.File(target) if target else f"{nodes[0]}.check.json"),
         nodes[0],
         board,
         machine_of(board, machine),

@@ -119,11 +119,11 @@ def make_images(
     plan = base.Command(
         f"#{folder}/flash_plan.json",
         sources,
-        messages.function(_write_plan, "PLAN     $TARGET", "NEURALART_BOARD"),
+        messages.function(_write_plan, "PLAN     $TARGET", "NEURALART_BOARD", "NEURALART_WRITES"),
         NEURALART_BOARD=board.name,
         NEURALART_WRITES=writes,
     )
-    base.Depends(plan, [base.Value(fingerprint("flashing/plan.py"), name="flash-plan"), base.Value(repr(writes))])
+    base.Depends(plan, base.Value(fingerprint("flashing/plan.py"), name="flash-plan"))
     addresses = base.Command(
         f"#{folder}/plan.json",
         [firmware.elf, *([application] if application else []), *(network.facts for network in networks)],
@@ -133,6 +133,6 @@ def make_images(
         NEURALART_LAYOUT=layout,
     )
     rooms = base.Value(fingerprint("memory/plan_report.py", "memory/firmware_use.py"), name="address-plan")
-    base.Depends(addresses, [rooms, layout_value(base, layout)])
+    base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, base.Value(identity(board), name=f"board {board.name}"))
     return FlashNodes(application, plan[0], addresses[0])

@@ -90,14 +90,14 @@ def write_descriptor(target: list[Any], source: list[Any], env: Any) -> None:
 
 
 def write_link_object(target: list[Any], source: list[Any], env: Any) -> None:
-    """An assembler file with the bytes of a raw file in it."""
+    """A C file with the bytes of a raw file in it."""
     from neuralart.files import read_bytes, write_text
     from neuralart.memory import link_object
 
     def work() -> None:
         raw = Path(str(source[0]))
         text = link_object.source(env["NEURALART_NETWORK"], env["NEURALART_POOL"], raw.name)
-        # The assembler reads the raw file and no scanner sees that: its checksum here assembles it again.
+        # The assembler reads the raw file and no scanner sees that: with its checksum here it is compiled again.
         write_text(Path(str(target[0])), f"{text}/* CRC-32 of the constants: {zlib.crc32(read_bytes(raw)):08x} */\n")
 
     in_action(work, target, env)

@@ -48,7 +48,7 @@ class InitializerNodes:
     """What ``env.MemoryInitializers`` returns.
 
     Attributes:
-        sources: C and assembler to compile into the program: the start-up code, and what is linked.
+        sources: C to compile into the program: the start-up code, and what is linked.
         include_dirs: For CPPPATH.
         header: ``npu_memory_init.h``.
         images: What must be loaded into flash beside the program; the identity descriptor comes last.
@@ -117,7 +117,7 @@ def _link_sources(base: Any, folder: str, networks: Sequence[NetworkNodes], layo
             continue
         raw = by_name[item.network].initializers[item.pool]
         node = base.Command(
-            f"#{folder}/npu_link_{item.network}_{item.pool}.S",
+            f"#{folder}/npu_link_{item.network}_{item.pool}.c",
             raw,
             messages.function(actions.write_link_object, "SOURCES  $TARGET", "NEURALART_NETWORK", "NEURALART_POOL"),
             NEURALART_NETWORK=item.network,
@@ -171,6 +171,7 @@ def make_initializers(
     )
     base.Depends(contract, [base.Value(fingerprint("sources/network_io.py"), name="io-contract"), board_value])
     by_name = {network.name: network for network in networks}
+    linked = {item.network for item in layout.initializers if item.strategy == "link"}
     images: list[Image] = []
     external: list[Image] = []
     for item in layout.initializers:
@@ -185,7 +186,11 @@ def make_initializers(
         images.append(descriptor)
     return InitializerNodes(
         sources=[sources[0], *_link_sources(base, folder, networks, layout)],
-        include_dirs=[base.Dir(f"#{folder}")],
+        # What is linked is read from the folder of its network.
+        include_dirs=[
+            base.Dir(f"#{folder}"),
+            *(base.Dir(f"#{each.folder}") for each in networks if each.name in linked),
+        ],
         header=sources[1],
         images=images,
         external=external,
@@ -194,6 +199,22 @@ def make_initializers(
         io_json=contract[1],
         descriptor=descriptor,
     )
+
+
+def _moved(slots: Any) -> tuple[tuple[str, int], ...]:
+    if not isinstance(slots, dict) or not all(isinstance(address, int) for address in slots.values()):
+        raise NeuralArtError(f"slots: a mapping of names to addresses, not {slots!r}", where="MemoryInitializers")
+    return tuple(sorted(slots.items()))
+
+
+def _kept(reserved: Any) -> tuple[Reserved, ...]:
+    try:
+        rows = [(str(name), address + 0, size + 0) for name, (address, size) in sorted(reserved.items())]
+    except (AttributeError, TypeError, ValueError):
+        raise NeuralArtError(
+            f"reserved: a mapping of names to (address, bytes), not {reserved!r}", where="MemoryInitializers"
+        ) from None
+    return tuple(Reserved(*row, Location("", 0)) for row in rows)
 
 
 _KEYWORDS = ("folder", "board_layout", "slots", "reserved")
@@ -221,20 +242,17 @@ def initializers_method(env: Any, *networks: Any, **options: Any) -> Initializer
             raise NeuralArtError(
                 f"unknown option '{keyword}'", where="MemoryInitializers", hint=nearest(keyword, list(_KEYWORDS))
             )
+    slots, reserved = _moved(options.get("slots", {})), _kept(options.get("reserved", {}))
     chosen: list[NetworkNodes] = list(networks)
     stem = "-".join(Path(network.folder).name for network in chosen)
     where = options.get("folder") or f"{build_dir(env)}/initializers/{stem}"
-    here = Location("", 0)
     variant = VariantConfig(
         name=stem,
         title="",
         board=board_of(chosen).name,
         machine="",
         networks=tuple(network.config for network in chosen),
-        slots=tuple(sorted(dict(options.get("slots", {})).items())),
-        reserved=tuple(
-            Reserved(name, address, size, here)
-            for name, (address, size) in sorted(dict(options.get("reserved", {})).items())
-        ),
+        slots=slots,
+        reserved=reserved,
     )
     return make_initializers(env, chosen, where, variant, board_layout=bool(options.get("board_layout", False)))

@@ -50,9 +50,8 @@ def layout_of(networks: Sequence[NetworkNodes], variant: VariantConfig, *, board
     return make_layout(board_of(networks), variant, known, with_firmware=board_layout)
 
 
-def identity_of(layout: Layout) -> str:
-    """What depends on a layout depends on this: addresses and owners, not the lines that chose them."""
-    rows = [(p.owner, p.kind, p.start, p.size) for p in layout.placements]
+def _identity(layout: Layout, lines: bool) -> str:
+    rows = [(p.owner, p.kind, p.start, p.size, p.chosen_by if lines else "") for p in layout.placements]
     moves = [
         (i.network, i.pool, i.strategy, i.run_address, i.load_address, i.capacity, i.cacheable)
         for i in layout.initializers
@@ -60,9 +59,15 @@ def identity_of(layout: Layout) -> str:
     return json.dumps([layout.board, rows, moves, layout.descriptor, layout.application])
 
 
-def layout_value(env: Any, layout: Layout) -> Any:
-    """The layout as a dependency."""
+def layout_value(env: Any, layout: Layout, *, lines: bool = False) -> Any:
+    """The layout as a dependency.
+
+    Args:
+        env: Any environment of the tool.
+        layout: The layout.
+        lines: The places (``file:line``) that chose the addresses count as well.
+    """
     import hashlib
 
-    digest = hashlib.sha256(identity_of(layout).encode()).hexdigest()[:16]
-    return env.Value(digest, name=f"layout of {', '.join(sorted({i.network for i in layout.initializers}))}")
+    digest = hashlib.sha256(_identity(layout, lines).encode()).hexdigest()[:16]
+    return env.Value(digest, name="layout")

@@ -216,8 +216,10 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
             )
     if SCons.Util.is_Sequence(model) and len(model) != 1:
         raise SCons.Errors.UserError(f"Network('{name}'): one model, not {len(model)}")
-    if isinstance(options.get("strategies"), dict):
-        options["strategies"] = tuple(sorted(options["strategies"].items()))
+    strategies = options.get("strategies", {})
+    if not isinstance(strategies, dict) or not all(isinstance(text, str) for text in strategies.values()):
+        raise NeuralArtError(f"strategies must map pools to strategies, not {strategies!r}", where=f"Network('{name}')")
+    options["strategies"] = tuple(sorted(strategies.items()))
     for keyword in ("options", "initializers"):
         if options.get(keyword) is not None:
             # As everywhere in SCons, one text is a list of words.

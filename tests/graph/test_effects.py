@@ -1,0 +1,275 @@
+"""``run-``, ``flash-``, ``boot-``, ``verify-``: commands, order, refusals; and the check of an image."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import SCons.Errors
+
+from neuralart.config.types import Location, NetworkConfig, VariantConfig
+from neuralart.scons import effects
+from neuralart.scons.project import requested
+from neuralart.toolchain import Toolchain
+from support import graphs
+
+BOARD = "stm32n6570-dk"
+MODEL = "models/digits.tflite"
+FOLDER = "build/digits-n6"
+
+
+def variant(name: str = "digits-n6", **changes: Any) -> VariantConfig:
+    fields: dict[str, Any] = {
+        "name": name,
+        "title": "Digits",
+        "board": BOARD,
+        "machine": "",
+        "networks": (NetworkConfig("digits", MODEL, vectors="models"),),
+        "where": Location("variants.yaml", 9),
+        **changes,
+    }
+    return VariantConfig(**fields)
+
+
+def argv(env: Any, verb: str, **changes: Any) -> list[str]:
+    """Behind ``python -m neuralart``."""
+    made = env.NeuralArtVariant(variant(**changes))
+    (node,) = made.effects[verb]
+    assert node.always_build
+    words = graphs.command(node)
+    assert words[1:3] == ["-m", "neuralart"]
+    return words[3:]
+
+
+def _run_words(env: Any, *flash: str) -> list[str]:
+    facts = f"{env.NeuralArtVariant(variant('x')).networks[0].folder}/network.json"
+    words = ["run", "--board", BOARD, "--machine", "unicorn", "--elf", f"{FOLDER}/firmware.elf", "--dead-bank", "fault"]
+    return [*words, "--network", facts, "--vectors", "models", *flash]
+
+
+def test_run(env: Any, gcc: Toolchain) -> None:
+    assert argv(env, "run") == _run_words(env, "--plan", f"{FOLDER}/flash_plan.json")
+
+
+def test_boot(env: Any, gcc: Toolchain) -> None:
+    assert argv(env, "boot") == _run_words(env, "--nor", f"{FOLDER}/flash.nor")
+
+
+@pytest.mark.parametrize(
+    ("verb", "words"),
+    [
+        ("flash", ["flash"]),
+        ("flash-application", ["flash", "--only", "application"]),
+        ("flash-model", ["flash", "--only", "model"]),
+        ("verify", ["verify"]),
+    ],
+)
+def test_flash_and_verify(env: Any, gcc: Toolchain, verb: str, words: list[str]) -> None:
+    files = ["--plan", f"{FOLDER}/flash_plan.json", "--nor", f"{FOLDER}/flash.nor"]
+    assert argv(env, verb) == [words[0], *files, *words[1:]]
+
+
+def test_what_they_wait_for(env: Any, gcc: Toolchain) -> None:
+    """Nothing runs what is not checked; the flash as it is needs no plan."""
+    made = env.NeuralArtVariant(variant())
+
+    def needs(verb: str) -> set[str]:
+        return set(graphs.names(graphs.built_nodes(made.effects[verb])))
+
+    plan = f"{FOLDER}/flash_plan.json"
+    assert {plan, f"{FOLDER}/check.json", f"{FOLDER}/firmware.elf", f"{FOLDER}/application.bin"} <= needs("run")
+    assert plan not in needs("boot") and f"{FOLDER}/check.json" in needs("boot")
+    assert {plan, f"{FOLDER}/descriptor.bin"} <= needs("flash") & needs("flash-model") & needs("verify")
+
+
+def test_surroundings_of_the_variant(env: Any, gcc: Toolchain) -> None:
+    network = NetworkConfig(
+        "digits",
+        MODEL,
+        vectors="models",
+        initializers=("AXISRAM5", "xSPI2"),
+        strategies=(("AXISRAM5", "external-loader"),),
+    )
+    words = argv(
+        env,
+        "boot",
+        networks=(network,),
+        dead_bank="zeros",
+        slots=(("application", 0x7008_0000), ("descriptor", 0x7700_0000)),
+    )
+    assert words[words.index("--dead-bank") + 1] == "zeros"
+    assert words[words.index("--external") + 1] == f"{FOLDER}/digits.AXISRAM5.bin@0x342e0000"
+    assert [words[n + 1] for n, word in enumerate(words) if word == "--slot"] == ["application@0x70080000"]
+
+
+def test_a_machine_without_banks(env: Any, gcc: Toolchain) -> None:
+    words = argv(env, "run", board="mps3-an547")
+    assert "--dead-bank" not in words
+    assert words[words.index("--machine") + 1] == "qemu"
+    assert words[-2:] == ["--plan", f"{FOLDER}/flash_plan.json"]
+
+
+def test_board_of_the_users(env: Any, gcc: Toolchain, tree: Path, tmp_path: Path) -> None:
+    (tree / "boards").mkdir()
+    (tree / "boards" / "mine.yaml").write_text(f"schema: 1\nbase: {BOARD}\ntitle: Mine\n", "utf-8")
+    env["NEURALART_BOARD_FILES"] = ["boards/mine.yaml"]
+    shutil.copytree(tree / "models", tmp_path / "vectors elsewhere")
+    net = NetworkConfig("digits", MODEL, vectors=str(tmp_path / "vectors elsewhere"))
+    made = env.NeuralArtVariant(variant(board="mine", networks=(net,)))
+    for verb in effects.VERBS:
+        words = graphs.command(made.effects[verb][0])
+        assert words[words.index("--board-file") + 1] == "boards/mine.yaml", verb
+    words = graphs.command(made.run[0])
+    assert words[words.index("--vectors") + 1] == str(tmp_path / "vectors elsewhere")
+
+
+LINKED = NetworkConfig(
+    "digits", MODEL, vectors="models", initializers=("AXISRAM5",), strategies=(("AXISRAM5", "link"),)
+)
+
+
+def refusal(made: Any, verb: str) -> str:
+    (node,) = made.effects[verb]
+    (action,) = graphs.actions(node)
+    with pytest.raises(SCons.Errors.BuildError) as caught:
+        action.execfunction([node], [], None)
+    return str(caught.value.errstr)
+
+
+@pytest.mark.parametrize(
+    ("changes", "verb", "words"),
+    [
+        ({"machine": "silicon"}, "run", "run-digits-n6: nothing here can run on silicon yet (choose machine:"),
+        ({"machine": "silicon"}, "boot", "boot-digits-n6: nothing here can run on silicon yet (choose machine:"),
+        ({"machine": "silicon"}, "flash", "flash-digits-n6: nothing here can write on silicon yet"),
+        ({"machine": "silicon"}, "verify", "verify-digits-n6: nothing here can"),
+        (
+            {"board": "mps3-an547"},
+            "flash-application",
+            "flash-application-digits-n6: board mps3-an547 has no boot chain (its image",
+        ),
+        (
+            {"networks": (LINKED,)},
+            "flash-model",
+            "flash-model-digits-n6: no constants of this variant are kept in flash (flash-application writes",
+        ),
+        ({"networks": (NetworkConfig("digits", MODEL),)}, "run", "run-digits-n6: network digits has no 'vectors:'"),
+        ({"networks": (NetworkConfig("digits", MODEL),)}, "boot", "boot-digits-n6: network digits has no 'vectors:'"),
+    ],
+)
+def test_what_cannot_be_done(env: Any, gcc: Toolchain, changes: dict[str, Any], verb: str, words: str) -> None:
+    """The variant can be built all the same: the refusal comes when somebody wants to do it."""
+    assert refusal(env.NeuralArtVariant(variant(**changes)), verb).startswith(words)
+
+
+def test_writing_needs_no_vectors(env: Any, gcc: Toolchain) -> None:
+    assert argv(env, "flash", networks=(NetworkConfig("digits", MODEL),))[0] == "flash"
+
+
+NO_FLASH = """schema: 1
+family: stm32n6
+title: Bare
+console: {driver: uart_stm32, base: 0x52001000}
+"""
+IN_RAM = """{"memory": {"mem_file_prefix": "atonbuf", "mempools": [
+  {"fname": "AXISRAM5", "name": "npuRAM5", "fformat": "FORMAT_RAW", "prop": {"rights": "ACC_WRITE"},
+   "offset": {"value": "0x342e0000", "magnitude": "BYTES"}, "size": {"value": "448", "magnitude": "KBYTES"}}]}}
+"""
+
+
+def test_board_without_flash(env: Any, gcc: Toolchain, tree: Path) -> None:
+    """The image is put in place, as a debugger does it; there is nothing to write to."""
+    (tree / "bare.yaml").write_text(NO_FLASH, "utf-8")
+    (tree / "ram.mpool").write_text(IN_RAM, "utf-8")
+    env["NEURALART_BOARD_FILES"] = ["bare.yaml"]
+    net = NetworkConfig("digits", MODEL, vectors="models", mpool="ram.mpool", strategies=(("AXISRAM5", "link"),))
+    made = env.NeuralArtVariant(variant(board="bare", networks=(net,)))
+    words = graphs.command(made.run[0])
+    assert "--elf" in words and "--plan" not in words and "--nor" not in words
+    for verb in ("boot", "flash", "flash-model", "verify"):
+        assert (
+            refusal(made, verb) == f"{verb}-digits-n6: board bare has no flash ('flash:' in the board's file says what)"
+        )
+
+
+# ---- order
+
+
+def _after(node: Any) -> list[Any]:
+    return list(node.prerequisites or ())
+
+
+@pytest.fixture
+def several(env: Any, gcc: Toolchain) -> dict[str, Any]:
+    made = [env.NeuralArtVariant(variant(name)) for name in ("one", "model-two")]
+    return {str(node): node for each in made for (node,) in each.effects.values()}
+
+
+def test_order_of_the_command_line(env: Any, several: dict[str, Any]) -> None:
+    named = ["flash-one", "one", "boot-one", "flash-model-two", "flash-one", "verify-one", "src/run-one"]
+    effects.keep_order(env, named)
+    assert _after(several["flash-one"]) == []
+    assert _after(several["boot-one"]) == [several["flash-one"]]
+    assert _after(several["flash-model-two"]) == [several["boot-one"]]
+    assert _after(several["verify-one"]) == [several["flash-model-two"]]
+    assert several["flash-one"] not in several["boot-one"].children(), "order only"
+
+
+def test_order_with_keep_going(env: Any, several: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """What failed holds up what depends on it, not another variant."""
+    monkeypatch.setattr(type(env), "GetOption", lambda self, name: name == "keep_going", raising=False)
+    effects.keep_order(env, ["run-model-two", "flash-one", "flash-model-two", "boot-one"])
+    assert _after(several["flash-one"]) == []
+    assert _after(several["boot-one"]) == [several["flash-one"]]
+    assert _after(several["flash-model-two"]) == [several["run-model-two"]]
+
+
+def test_one_at_a_time_has_the_flash(several: dict[str, Any]) -> None:
+    """Also when an alias of the user's asks for several of them."""
+    shared = {verb: several[f"{verb}-one"].side_effects for verb in effects.VERBS}
+    assert shared.pop("run") == []
+    (one,) = {tuple(nodes) for nodes in shared.values()}
+    assert len(one) == 1
+    assert several["boot-model-two"].side_effects != list(one)
+
+
+def test_targets_are_looked_up_exactly() -> None:
+    names = ["one", "model-two", "two-one"]
+    assert requested(names, ["one"], ["flash-model-one"]) == ["one"]
+    assert requested(names, ["one"], ["flash-model-two"]) == ["model-two"]
+    assert requested(names, ["one"], ["verify-two-one", "boot-one"]) == ["two-one", "one"]
+    assert requested(names, ["one"], ["flash-mode-one"]) == names, "whatever it is"
+
+
+# ---- CheckImage
+
+
+def test_check_of_an_image_of_the_users(env: Any, tree: Path) -> None:
+    net = env.Network("digits", model=MODEL, board=BOARD)
+    (tree / "app.elf").write_bytes(b"")
+    report = env.CheckImage("app.elf", net)
+    assert str(report) == "app.elf.check.json"
+    assert graphs.names(report.sources) == ["app.elf", str(net.facts)]
+    other = env.CheckImage("app.elf", net, machine="unicorn", target="out/checked.json")
+    assert str(other) == "out/checked.json"
+    assert graphs.signature(report) != graphs.signature(other)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"machine": "quemu"}, "board stm32n6570-dk: no machine 'quemu'"),
+        ({"machine": "qemu"}, "board stm32n6570-dk: no machine 'qemu'"),
+    ],
+)
+def test_check_that_cannot_be(env: Any, options: dict[str, Any], words: str) -> None:
+    net = env.Network("digits", model=MODEL, board=BOARD)
+    with pytest.raises(SCons.Errors.UserError) as caught:
+        env.CheckImage("app.elf", net, **options)
+    assert words in str(caught.value)
+    with pytest.raises(SCons.Errors.UserError, match="CheckImage takes an image and what Network returned"):
+        env.CheckImage("app.elf")
+    with pytest.raises(SCons.Errors.UserError, match="CheckImage: one image, not 2"):
+        env.CheckImage(["app.bin", "b.bin"], net)
