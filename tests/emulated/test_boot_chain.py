@@ -524,7 +524,7 @@ def test_a_persistent_flash_over_several_runs(words, image, capsys, tmp_path):
     run, plan, top = words
     nor = tmp_path / "board.nor"
     assert cli.main([*run, "--nor", str(nor)]) == 1
-    assert "board.nor: cannot read" in capsys.readouterr().err
+    assert "board.nor: there is no virtual flash yet" in capsys.readouterr().err
     assert cli.main(["flash", "--plan", str(plan), "--nor", str(nor), *top]) == 0
     for _ in range(2):
         assert cli.main([*run, "--nor", str(nor)]) == 0

@@ -168,7 +168,8 @@ def test_own_project_file() -> None:
 
 
 VARIANT_KEYS = (
-    "board, dead_bank, defines, machine, network, networks, optimization, overrides, reserved, slots, title, toolchain"
+    "allow_reference_on_hardware, board, dead_bank, defines, machine, network, networks, optimization, overrides, "
+    "reserved, slots, title, toolchain"
 )
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, compiler, initializers, input_data_type, inputs_ch_position, model, mpool, "
@@ -236,7 +237,8 @@ BAD = [
     (
         "    optimization: -O2",
         "    title: all",
-        "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: board, dead_bank, "
+        "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: "
+        "allow_reference_on_hardware, board, dead_bank, "
         "defines, machine, network, networks, optimization, reserved, slots, toolchain)",
     ),
     (
@@ -603,6 +605,26 @@ def test_slots_are_joined_one_by_one_and_ranges_replaced(tmp_path: Path) -> None
 def test_without_any_of_it(tmp_path: Path) -> None:
     one = read(tmp_path, GOOD).variant("one")
     assert (one.slots, one.reserved, one.dead_bank, one.networks[0].strategies) == ((), (), "fault", ())
+
+
+def test_the_reference_runtime_on_hardware_is_asked_for(tmp_path: Path) -> None:
+    line = "    dead_bank: fault\n"
+    assert not read(tmp_path, MEMORY).variant("two").allow_reference_on_hardware
+    file = read(tmp_path, MEMORY.replace(line, line + "    allow_reference_on_hardware: true\n"))
+    assert file.variant("two").allow_reference_on_hardware
+    assert not file.variant("one").allow_reference_on_hardware
+
+
+@pytest.mark.parametrize("part", ["application", "model"])
+def test_names_that_would_make_one_target_of_two(tmp_path: Path, part: str) -> None:
+    """flash-model-one: to flash the model of one, or all of model-one?"""
+    assert read(tmp_path, MEMORY.replace("  two:", f"  {part}-two:")).config.titles.keys() == {"one", f"{part}-two"}
+    with pytest.raises(NeuralArtError) as caught:
+        read(tmp_path, MEMORY.replace("  two:", f"  {part}-ONE:"))
+    assert str(caught.value) == (
+        f"variants.yaml:19: variants.{part}-ONE: flash-{part}-ONE would mean two things: to flash this variant, and a "
+        "part of 'ONE' (rename one of them)"
+    )
 
 
 @pytest.mark.parametrize(

@@ -280,7 +280,7 @@ def test_a_failed_command_leaves_the_flash_as_it_was(words, tmp_path, capsys):
     assert "weights.bin" in capsys.readouterr().err
     assert not nor.exists()
     assert cli.main(["verify", *given]) == 1
-    assert "cannot read" in capsys.readouterr().err
+    assert "there is no virtual flash yet" in capsys.readouterr().err
 
 
 def test_a_plan_of_an_unknown_board(tmp_path, three, capsys):
