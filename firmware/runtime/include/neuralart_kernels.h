@@ -129,4 +129,10 @@ void na_copy_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p);
 /* Between uint8 and int8 of equal scale whose zero points differ by 128; equal addresses are allowed. */
 void na_flip_sign_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p);
 
+/* ---- further families */
+
+#include "neuralart_kernels_elementwise.h"
+#include "neuralart_kernels_movement.h"
+#include "neuralart_kernels_spatial.h"
+
 #endif

@@ -1,0 +1,8 @@
+"""Random one-operator graphs for the comparison with LiteRT: one value after another: arithmetic with broadcasting, activations, tables."""
+
+from __future__ import annotations
+
+from support.operator_draws import Draw
+
+OPERATORS: dict[str, Draw] = {}
+"""What is compared; the first word is the operator's kind."""

@@ -1,0 +1,8 @@
+"""Random one-operator graphs for the comparison with LiteRT: windows and sums over height and width: transposed convolution, mean, resizing."""
+
+from __future__ import annotations
+
+from support.operator_draws import Draw
+
+OPERATORS: dict[str, Draw] = {}
+"""What is compared; the first word is the operator's kind."""
