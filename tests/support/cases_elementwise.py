@@ -1,4 +1,4 @@
-"""Random one-operator graphs for the comparison with LiteRT: one value after another: arithmetic with broadcasting, activations, tables."""
+"""Random one-operator graphs: arithmetic with broadcasting, activations, tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random one-operator graphs for the comparison with LiteRT: values go elsewhere: pads, concatenations, transpositions, slices."""
+"""Random one-operator graphs: pads, concatenations, transpositions, slices."""
 
 from __future__ import annotations
 

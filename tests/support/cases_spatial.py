@@ -1,4 +1,4 @@
-"""Random one-operator graphs for the comparison with LiteRT: windows and sums over height and width: transposed convolution, mean, resizing."""
+"""Random one-operator graphs: transposed convolution, mean, resizing."""
 
 from __future__ import annotations
 
