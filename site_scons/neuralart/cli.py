@@ -18,6 +18,7 @@ from neuralart.errors import NeuralArtError
 # name -> (module, one line of help)
 COMMANDS = {
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initialisers and reports"),
+    "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
     "flash": ("neuralart.flashing.flash_cli", "write a virtual flash by a flash plan"),
     "verify": ("neuralart.flashing.verify_cli", "compare a virtual flash with a flash plan"),

@@ -1,0 +1,41 @@
+"""``neuralart operators`` and the table in the documentation say what is registered."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from neuralart import cli
+from neuralart.compilers.reference.lower import supported
+
+DOC = Path(__file__).parents[2] / "docs" / "reference" / "operators.md"
+
+
+def test_documented_table_is_the_generated_one(capsys: pytest.CaptureFixture[str]) -> None:
+    """To renew it: the lines behind the mark are what ``neuralart operators --markdown`` prints."""
+    assert cli.main(["operators", "--markdown"]) == 0
+    assert DOC.read_text("utf-8").partition("<!-- table -->\n")[2] == capsys.readouterr().out
+
+
+def test_every_operator_has_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["operators"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [each.kind for each in supported()]
+    assert all(len(line.split()) > 1 for line in lines)
+    assert not [each.kind for each in supported() if "|" in each.limits or "\n" in each.limits], "they stand in a table"
+
+
+def test_for_programs(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["operators", "--json", "add", "CONV_2D"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["schema"] == 1
+    assert [row["kind"] for row in data["operators"]] == ["ADD", "CONV_2D"]
+
+
+def test_one_that_is_not_supported(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["operators", "CONV2D"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("neuralart operators: error: operator CONV2D is not supported (did you mean 'CONV_2D'?")
+    assert said.count("\n") == 1
