@@ -15,7 +15,7 @@ import SCons.Subst
 
 from neuralart.boards.types import Board
 from neuralart.config.types import Location, NetworkConfig, ToolchainConfig, VariantConfig
-from neuralart.resources import board_data_dir
+from neuralart.resources import board_data_dir, firmware_dir
 from neuralart.scons.registry import Registry, identity
 from neuralart.toolchain import Toolchain
 from support import graphs
@@ -247,9 +247,34 @@ def test_two_variants_share_what_they_can(env: Any, gcc: Toolchain) -> None:
     assert not [name for name in objects(one) & objects(other)], "other flags, other objects"
 
 
+def test_kernels_that_use_mve(env: Any, gcc: Toolchain) -> None:
+    def objects(made: Any) -> set[str]:
+        return {str(node).split("/runtime/")[-1] for node in made.firmware.elf.sources}
+
+    plain = env.NeuralArtVariant(variant("plain", board="mps3-an547"))
+    mve = env.NeuralArtVariant(variant("mve", board="mps3-an547", kernels="mve"))
+    files = sorted(path.stem for path in (firmware_dir() / "runtime" / "kernels_mve").glob("*.c"))
+    assert files
+    assert objects(plain) - objects(mve) >= {f"kernels/{name}.o" for name in files}
+    assert objects(mve) - objects(plain) >= {f"kernels_mve/{name}.o" for name in files}
+    assert not [name for name in objects(plain) if "kernels_mve" in name]
+    # The rest is shared.
+    shared = {str(node) for node in plain.firmware.elf.sources} & {str(node) for node in mve.firmware.elf.sources}
+    assert {name.split("/runtime/")[-1] for name in shared} >= {"kernels/softmax.o", "ll_aton_runtime.o"}
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        (
+            {"kernels": "mve"},
+            [
+                "variants.yaml:9: kernels: mve, but machine unicorn of board stm32n6570-dk runs no MVE code "
+                "(-mcpu=cortex-m33 -mfpu=fpv5-sp-d16 -mfloat-abi=hard -mthumb) (kernels: c computes the same on "
+                "every machine)"
+            ],
+        ),
+        ({"kernels": "mwe"}, ["variants.yaml:9: no kernels 'mwe' (did you mean 'mve'? known: c, mve)"]),
         ({"board": "stm32n6750-dk"}, ["variants.yaml:9: no board", "did you mean 'stm32n6570-dk'"]),
         ({"machine": "qmu"}, ["variants.yaml:9: board stm32n6570-dk has no machine 'qmu'", "unicorn"]),
         ({"board": "stm32h747i-disco", "machine": ""}, ["stm32h747i-disco"]),

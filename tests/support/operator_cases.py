@@ -11,11 +11,14 @@ from support.operator_draws import (
     VECTORS,
     Case,
     Draw,
+    bias_values,
     f32,
     output_scale,
     ratio,
     scale,
+    small_shape,
     values,
+    weight_values,
     zero_point,
 )
 from tflite_writer import ModelWriter
@@ -45,17 +48,6 @@ def _window(
     return padding, kernel, stride, dilation, size, out
 
 
-def _bias(rng: np.random.Generator, count: int, spread: float) -> np.ndarray:
-    """Around the accumulators; sometimes over all of 32 bits, so that sums wrap."""
-    if rng.random() < 0.15:
-        return rng.integers(-INT32 - 1, INT32 + 1, count)
-    return np.clip(rng.normal(0, spread, count), -INT32, INT32).astype(np.int64)
-
-
-def _weights(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    return rng.integers(-127, 128, shape) if rng.random() < 0.8 else rng.choice([-128, 127], shape)
-
-
 def convolution(*, depthwise: bool = False, groups: bool = False) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
         padding, kernel, stride, dilation, size, out = _window(rng, dilated=True)
@@ -77,8 +69,8 @@ def convolution(*, depthwise: bool = False, groups: bool = False) -> Draw:
         fused = str(rng.choice(FUSED))
         number = len(writer.operators)
         x = writer.tensor(f"x{number}", (batch, *size, channels), "int8", s_in, z_in)
-        w = writer.tensor(f"w{number}", shape, "int8", s_w, 0, _weights(rng, shape), axis)
-        bias = _bias(rng, outputs, spread)
+        w = writer.tensor(f"w{number}", shape, "int8", s_w, 0, weight_values(rng, shape), axis)
+        bias = bias_values(rng, outputs, spread)
         b = writer.tensor(f"b{number}", (outputs,), "int32", [s_in * s for s in s_w], 0, bias)
         y = writer.tensor(f"y{number}", (batch, *out, outputs), "int8", s_out, zero_point(rng))
         bare = depthwise and rng.random() < 0.2  # the oracle's CONV_2D insists on a bias
@@ -111,11 +103,11 @@ def fully_connected(rng: np.random.Generator, writer: ModelWriter) -> Case:
     keep = rng.random() < 0.3
     shape = (batch, depth) if not keep else (batch, 1, depth)
     x = writer.tensor(f"x{number}", shape, "int8", s_in, z_in)
-    w = writer.tensor(f"w{number}", (units, depth), "int8", s_w, z_w, _weights(rng, (units, depth)))
+    w = writer.tensor(f"w{number}", (units, depth), "int8", s_w, z_w, weight_values(rng, (units, depth)))
     # Wrapped sums times a factor above 1 leave 32 bits, where the oracle itself is undefined: no full-range bias then.
     bias = np.clip(rng.normal(0, spread, units), -INT32, INT32).astype(np.int64)
     if s_in * max(s_w) / s_out < 0.5:
-        bias = _bias(rng, units, spread)
+        bias = bias_values(rng, units, spread)
     b = writer.tensor(f"b{number}", (units,), "int32", [s_in * s for s in s_w], 0, bias)
     y = writer.tensor(f"y{number}", (*shape[:-1], units), "int8", s_out, zero_point(rng))
     inputs = [x, w, b] if rng.random() < 0.8 else [x, w, -1]
@@ -168,44 +160,9 @@ def pool(kind: str) -> Draw:
     return draw
 
 
-def _broadcast_shapes(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    out = tuple(int(d) for d in rng.integers(1, 6, int(rng.integers(1, 7))))
-    if rng.random() < 0.4:
-        return out, out, out
-    sides = []
-    for _ in range(2):
-        shape = tuple(d if rng.random() < 0.6 else 1 for d in out)
-        sides.append(shape[int(rng.integers(0, len(shape) + 1)) :] if rng.random() < 0.3 else shape)
-    whole = np.broadcast_shapes(*sides)
-    return sides[0], sides[1], tuple(int(d) for d in whole)
-
-
-def add(rng: np.random.Generator, writer: ModelWriter) -> Case:
-    first, second, out = _broadcast_shapes(rng)
-    s1 = scale(rng, -4, 1)
-    s2 = f32(s1 * rng.choice([1.0, 2 ** rng.uniform(-1, 1), 10 ** rng.uniform(-5, 5)]))
-    s_out = f32(max(s1, s2) * ratio(rng, 3))
-    number, fused = len(writer.operators), str(rng.choice(FUSED))
-    a = writer.tensor(f"a{number}", first, "int8", s1, zero_point(rng))
-    constant = rng.random() < 0.3
-    data = rng.integers(-128, 128, second) if constant else None
-    b = writer.tensor(f"b{number}", second, "int8", s2, zero_point(rng), data)
-    y = writer.tensor(f"y{number}", out, "int8", s_out, zero_point(rng))
-    writer.op("ADD", [b, a] if constant and rng.random() < 0.5 else [a, b], [y], fused_activation_function=fused)
-    text = f"{first} + {'constant ' if constant else ''}{second}, scales {s1} {s2} {s_out}, {fused}"
-    vectors = values(rng, first)
-    if constant:
-        return Case([a], [y], vectors, text)
-    return Case([a, b], [y], [[*x, *z] for x, z in zip(vectors, values(rng, second), strict=True)], text)
-
-
-def _shape(rng: np.random.Generator) -> tuple[int, ...]:
-    return tuple(int(d) for d in rng.integers(1, 8, int(rng.integers(1, 5))))
-
-
 def activation(kind: str) -> Draw:
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
-        shape, number = _shape(rng), len(writer.operators)
+        shape, number = small_shape(rng), len(writer.operators)
         # One step of the output is well below the bound of the activation, mostly.
         s_in = scale(rng, -3, 0.3 if kind in ("RELU", "RELU6") else -0.7)
         s_out = f32(s_in * ratio(rng, 3))
@@ -218,7 +175,7 @@ def activation(kind: str) -> Draw:
 
 
 def softmax(rng: np.random.Generator, writer: ModelWriter) -> Case:
-    shape = (*_shape(rng)[:2], int(rng.choice([1, 2, 3, 10, 31, 200])))
+    shape = (*small_shape(rng)[:2], int(rng.choice([1, 2, 3, 10, 31, 200])))
     number, s_in = len(writer.operators), f32(10 ** rng.uniform(-4, 1.5))
     beta = f32(rng.choice([1.0, 1.0, 0.25, 3.7]))
     x = writer.tensor(f"x{number}", shape, "int8", s_in, zero_point(rng))
@@ -228,7 +185,7 @@ def softmax(rng: np.random.Generator, writer: ModelWriter) -> Case:
 
 
 def requantize(rng: np.random.Generator, writer: ModelWriter) -> Case:
-    shape, number = _shape(rng), len(writer.operators)
+    shape, number = small_shape(rng), len(writer.operators)
     kinds = [str(k) for k in rng.choice(["int8", "uint8"], 2)]
     s_in = scale(rng)
     s_out = f32(s_in * ratio(rng, 5))
@@ -246,7 +203,7 @@ def requantize(rng: np.random.Generator, writer: ModelWriter) -> Case:
 
 def quantize_float(rng: np.random.Generator, writer: ModelWriter) -> Case:
     """Everything up to a million steps; beyond 2**31 steps the oracle's conversion is undefined."""
-    shape, number = _shape(rng), len(writer.operators)
+    shape, number = small_shape(rng), len(writer.operators)
     dtype = str(rng.choice(["int8", "uint8"]))
     s, z = scale(rng, -6, 3), zero_point(rng, dtype)
     x = writer.tensor(f"x{number}", shape, "float32")
@@ -262,7 +219,7 @@ def quantize_float(rng: np.random.Generator, writer: ModelWriter) -> Case:
 
 
 def dequantize(rng: np.random.Generator, writer: ModelWriter) -> Case:
-    shape, number = _shape(rng), len(writer.operators)
+    shape, number = small_shape(rng), len(writer.operators)
     dtype = str(rng.choice(["int8", "uint8"]))
     x = writer.tensor(f"x{number}", shape, dtype, scale(rng, -30, 30), zero_point(rng, dtype))
     y = writer.tensor(f"y{number}", shape, "float32")
@@ -273,7 +230,7 @@ def dequantize(rng: np.random.Generator, writer: ModelWriter) -> Case:
 def reshape(rng: np.random.Generator, writer: ModelWriter) -> Case:
     """Between an input and an output (a copy), behind an input, before an output, and in the middle."""
     number = len(writer.operators)
-    shape = _shape(rng)
+    shape = small_shape(rng)
     flat = (1, int(np.prod(shape)))
     where = int(rng.integers(0, 4))
     s, z = scale(rng), zero_point(rng)
@@ -311,7 +268,6 @@ OPERATORS: dict[str, Draw] = {
     "FULLY_CONNECTED ties": fully_connected_ties,
     "MAX_POOL_2D": pool("MAX_POOL_2D"),
     "AVERAGE_POOL_2D": pool("AVERAGE_POOL_2D"),
-    "ADD": add,
     "RELU": activation("RELU"),
     "RELU6": activation("RELU6"),
     "RELU_N1_TO_1": activation("RELU_N1_TO_1"),

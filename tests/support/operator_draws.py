@@ -71,3 +71,32 @@ def output_scale(rng: np.random.Generator, typical: float) -> float:
     if rng.random() < 0.25:
         return f32(2.0 ** round(np.log2(typical * factor / 50)))
     return f32(typical * factor / 50 * 2 ** rng.uniform(-1, 1))
+
+
+def small_shape(rng: np.random.Generator) -> tuple[int, ...]:
+    """One to four dimensions of up to seven."""
+    return tuple(int(d) for d in rng.integers(1, 8, int(rng.integers(1, 5))))
+
+
+def broadcast_shapes(rng: np.random.Generator) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """Of two inputs and their output; equal ones, stretched and missing dimensions."""
+    out = tuple(int(d) for d in rng.integers(1, 6, int(rng.integers(1, 7))))
+    if rng.random() < 0.4:
+        return out, out, out
+    sides = []
+    for _ in range(2):
+        shape = tuple(d if rng.random() < 0.6 else 1 for d in out)
+        sides.append(shape[int(rng.integers(0, len(shape) + 1)) :] if rng.random() < 0.3 else shape)
+    whole = np.broadcast_shapes(*sides)
+    return sides[0], sides[1], tuple(int(d) for d in whole)
+
+
+def bias_values(rng: np.random.Generator, count: int, spread: float) -> np.ndarray:
+    """Around the accumulators; sometimes over all of 32 bits, so that sums wrap."""
+    if rng.random() < 0.15:
+        return rng.integers(-INT32 - 1, INT32 + 1, count)
+    return np.clip(rng.normal(0, spread, count), -INT32, INT32).astype(np.int64)
+
+
+def weight_values(rng: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    return rng.integers(-127, 128, shape) if rng.random() < 0.8 else rng.choice([-128, 127], shape)

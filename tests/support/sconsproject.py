@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
+# What variants.yaml names.
+MODELS = ("digits", "mobilenet", "heatmap", "detector")
 # What a command of ours prints: a tag in capitals and the file it makes.
 _COMMAND = re.compile(
     r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RUN|BOOT|FLASH|VERIFY) +(\S+)", re.M
@@ -107,7 +109,7 @@ def copy_sources(target: Path) -> Project:
     target.mkdir(parents=True, exist_ok=True)
     for name in ("SConstruct", "variants.yaml"):
         shutil.copy2(REPO / name, target / name)
-    for name in ("site_scons", "firmware", "models/digits"):
+    for name in ("site_scons", "firmware", *(f"models/{model}" for model in MODELS)):
         shutil.copytree(REPO / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
     return Project(target)
 

@@ -94,6 +94,20 @@ def test_n6_registers_and_firmware(board: str) -> None:
     assert (loaded.console.base, loaded.console.clock_register, loaded.console.clock_bit) == (0x52001000, 0x5602826C, 4)
 
 
+def test_machines_with_mve(tmp_path: Path) -> None:
+    able = {(name, kind) for name in boards.names(()) for kind, m in boards.load(name).machines.items() if m.mve}
+    assert able == {("mps3-an547", "qemu")}
+    for flags in (
+        "-mcpu=cortex-m55, -mfloat-abi=hard",
+        "-mcpu=cortex-m85+nofp, -mfloat-abi=softfp",
+        "-march=armv8.1-m.main+mve, -mfloat-abi=hard",
+    ):
+        text = OWN.replace("{cpu_flags: [-mcpu=cortex-m55, -mthumb]}", f"{{cpu_flags: [{flags}], mve: true}}")
+        path = tmp_path / "mine.yaml"
+        path.write_text(text, "utf-8")
+        assert boards.load("mine", [path]).machines["silicon"].mve
+
+
 @pytest.mark.parametrize("board", N6)
 def test_n6_images_are_the_same_for_both_machines(board: str) -> None:
     machines = boards.load(board).machines
@@ -523,6 +537,20 @@ BAD = [
         "[-mcpu=cortex-m55, -mthumb]",
         "[cortex-m55]",
         "mine.yaml:21: machines.silicon.cpu_flags[0]: 'cortex-m55' is not a flag of gcc, like -mthumb",
+    ),
+    *(
+        (
+            "{cpu_flags: [-mcpu=cortex-m55, -mthumb]}",
+            f"{{cpu_flags: [{flags}], mve: true}}",
+            "mine.yaml:21: machines.silicon.mve: 'cpu_flags' do not let gcc use MVE (they need -mcpu=cortex-m55 or "
+            "cortex-m85 without +nomve, and -mfloat-abi=hard)",
+        )
+        for flags in (
+            "-mcpu=cortex-m55",
+            "-mcpu=cortex-m55, -mfloat-abi=soft",
+            "-mcpu=cortex-m55+nomve, -mfloat-abi=hard",
+            "-mcpu=cortex-m33, -mfloat-abi=hard",
+        )
     ),
     ("sector: 4K", "sector: 3K", "mine.yaml:22: flash.sector: 3072 is not a power of two"),
     (

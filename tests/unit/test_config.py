@@ -168,8 +168,8 @@ def test_own_project_file() -> None:
 
 
 VARIANT_KEYS = (
-    "allow_reference_on_hardware, board, dead_bank, defines, machine, network, networks, optimization, overrides, "
-    "reserved, slots, title, toolchain"
+    "allow_reference_on_hardware, board, dead_bank, defines, kernels, machine, network, networks, optimization, "
+    "overrides, reserved, slots, title, toolchain"
 )
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, compiler, initializers, input_data_type, inputs_ch_position, model, mpool, "
@@ -239,7 +239,7 @@ BAD = [
         "    title: all",
         "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: "
         "allow_reference_on_hardware, board, dead_bank, "
-        "defines, machine, network, networks, optimization, reserved, slots, toolchain)",
+        "defines, kernels, machine, network, networks, optimization, reserved, slots, toolchain)",
     ),
     (
         "    optimization: -O2",
@@ -613,6 +613,16 @@ def test_the_reference_runtime_on_hardware_is_asked_for(tmp_path: Path) -> None:
     file = read(tmp_path, MEMORY.replace(line, line + "    allow_reference_on_hardware: true\n"))
     assert file.variant("two").allow_reference_on_hardware
     assert not file.variant("one").allow_reference_on_hardware
+
+
+def test_kernels(tmp_path: Path) -> None:
+    line = "    dead_bank: fault\n"
+    file = read(tmp_path, MEMORY.replace(line, line + "    kernels: mve\n"))
+    assert (file.variant("one").kernels, file.variant("two").kernels) == ("c", "mve")
+    assert str(file.variant("two").place("kernels")) == "variants.yaml:29"
+    with pytest.raises(NeuralArtError) as caught:
+        read(tmp_path, MEMORY.replace(line, line + "    kernels: neon\n"))
+    assert str(caught.value).startswith("variants.yaml:29: variants.two.kernels: 'neon' is not allowed (known: c, mve)")
 
 
 @pytest.mark.parametrize("part", ["application", "model"])

@@ -3,72 +3,17 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from neuralart.compilers.reference.ir import BorderOptions, Call, ConstArg, Null, Program, StructArg, TensorArg
-from neuralart.compilers.reference.lower import lower, supported
+from neuralart.compilers.reference.ir import ConstArg, Null, TensorArg
+from neuralart.compilers.reference.lower import supported
 from neuralart.compilers.reference.operators._broadcast import broadcast
 from neuralart.errors import NeuralArtError
-from neuralart.model.graph import Model, Operator, Quantization, Tensor
-
-OPTIONS = {
-    "padding": "SAME",
-    "stride_h": 1,
-    "stride_w": 1,
-    "dilation_h_factor": 1,
-    "dilation_w_factor": 1,
-    "fused_activation_function": "NONE",
-    "filter_height": 2,
-    "filter_width": 2,
-    "weights_format": "DEFAULT",
-    "beta": 1.0,
-}
-
-
-class Graph:
-    """A model in the making."""
-
-    def __init__(self) -> None:
-        self.tensors: list[Tensor] = []
-        self.operators: list[Operator] = []
-
-    def tensor(
-        self,
-        name: str,
-        shape: Sequence[int],
-        dtype: str = "int8",
-        scale: float | Sequence[float] | None = 0.5,
-        zero: int | Sequence[int] = 0,
-        data: bytes | None = None,
-        axis: int = 0,
-    ) -> int:
-        quantization = None
-        if scale is not None and dtype in ("int8", "uint8", "int16"):
-            scales = (scale,) if isinstance(scale, float) else tuple(scale)
-            zeros = (zero,) * len(scales) if isinstance(zero, int) else tuple(zero)
-            quantization = Quantization(scales, zeros, axis)
-        self.tensors.append(Tensor(len(self.tensors), name, tuple(shape), dtype, quantization, data))
-        return len(self.tensors) - 1
-
-    def op(self, kind: str, inputs: Sequence[int], outputs: Sequence[int], **options: Any) -> None:
-        made = Operator(len(self.operators), kind, tuple(inputs), tuple(outputs), {**OPTIONS, **options})
-        self.operators.append(made)
-
-    def model(self, inputs: Sequence[int], outputs: Sequence[int]) -> Model:
-        return Model("m.tflite", "m", tuple(self.tensors), tuple(self.operators), tuple(inputs), tuple(outputs))
-
-
-def lowered(graph: Graph, inputs: Sequence[int], outputs: Sequence[int], **border: tuple[str, ...]) -> Program:
-    return lower(graph.model(inputs, outputs), BorderOptions(**border))
-
-
-def parameters(call: Call) -> dict[str, str]:
-    (found,) = [arg for arg in call.args if isinstance(arg, StructArg)]
-    assert call.args[-1] is found
-    return dict(found.fields)
+from neuralart.model.graph import Quantization
+from support.lowering import Graph, lowered, one, parameters
 
 
 def convolution(graph: Graph, **changes: Any) -> tuple[int, int]:
@@ -332,16 +277,6 @@ def test_float_input_has_no_8_bit_form() -> None:
 # ---- refusals
 
 
-def one(kind: str, *, options: dict[str, Any] | None = None, **tensors: tuple[Any, ...]) -> Callable[[Graph], None]:
-    """An operator on the tensors given: all but the last are inputs."""
-
-    def make(graph: Graph) -> None:
-        numbers = [graph.tensor(name, *described) for name, described in tensors.items()]
-        graph.op(kind, numbers[:-1], numbers[-1:], **options or {})
-
-    return make
-
-
 def conv(**changes: Any) -> Callable[[Graph], None]:
     return lambda graph: (convolution(graph, **changes), None)[1]
 
@@ -369,12 +304,12 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "int16",
         one("RELU", x=((4,), "int16", 0.5), y=((4,), "int16", 0.5)),
-        "(RELU): int16 activations are not supported: 'x' int16[4] (supported: int8)",
+        "(RELU): int16 activations are not supported: 'x' int16[4] (supported: int8 and uint8)",
     ),
     (
         "uint8",
-        one("MAX_POOL_2D", x=((1, 4, 4, 1), "uint8", 0.5), y=((1, 4, 4, 1), "uint8", 0.5)),
-        "(MAX_POOL_2D): uint8 activations are not supported: 'x' uint8[1, 4, 4, 1] (supported: int8)",
+        one("MAX_POOL_2D", x=((1, 4, 4, 1), "uint8", None), y=((1, 4, 4, 1), "uint8", None)),
+        "(MAX_POOL_2D): 'x' uint8[1, 4, 4, 1] has no scale (only quantised models are supported)",
     ),
     (
         "bool",
@@ -591,8 +526,8 @@ def test_refusals(make: Callable[[Graph], None], message: str) -> None:
 
 
 def test_the_operator_at_fault_is_named() -> None:
-    graph, n = reshape_chain("RELU", "RESHAPE", "TANH")
-    with pytest.raises(NeuralArtError, match=r"^m\.tflite: operator 2 \(TANH\): operator is not supported: 't2' int8"):
+    graph, n = reshape_chain("RELU", "RESHAPE", "LSTM")
+    with pytest.raises(NeuralArtError, match=r"^m\.tflite: operator 2 \(LSTM\): operator is not supported: 't2' int8"):
         lowered(graph, [n[0]], [n[3]])
 
 

@@ -80,6 +80,7 @@ typedef struct {
   int32_t activation_min, activation_max;
 } na_add_t;
 
+/* a + b, or a - b with a negative second multiplier. */
 void na_add_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_add_t *p);
 
 /* ---- softmax over the last dimension */
@@ -134,5 +135,6 @@ void na_flip_sign_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p);
 #include "neuralart_kernels_elementwise.h"
 #include "neuralart_kernels_movement.h"
 #include "neuralart_kernels_spatial.h"
+#include "neuralart_kernels_unsigned.h"
 
 #endif

@@ -1,33 +1,8 @@
 /* CONV_2D, also dilated and grouped. */
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
+#include "products.h"
 #include "window.h"
-
-enum { BLOCK = 4 }; /* output channels that share the loads of one input value */
-
-/* Adds the products of a run of input values to the accumulators of `outputs` channels. Accumulators wrap as 32-bit
- * numbers, hence unsigned; a single product always fits. */
-static void accumulate(uint32_t *accumulator, int32_t outputs, const int8_t *input, const int8_t *filter,
-                       int32_t filter_size, int32_t run, int32_t offset) {
-  if (outputs == BLOCK) {
-    const int8_t *f0 = filter, *f1 = f0 + filter_size, *f2 = f1 + filter_size, *f3 = f2 + filter_size;
-    uint32_t a0 = accumulator[0], a1 = accumulator[1], a2 = accumulator[2], a3 = accumulator[3];
-    for (int32_t i = 0; i < run; i++) {
-      const int32_t value = input[i] + offset;
-      a0 += (uint32_t)(value * f0[i]);
-      a1 += (uint32_t)(value * f1[i]);
-      a2 += (uint32_t)(value * f2[i]);
-      a3 += (uint32_t)(value * f3[i]);
-    }
-    accumulator[0] = a0, accumulator[1] = a1, accumulator[2] = a2, accumulator[3] = a3;
-    return;
-  }
-  for (int32_t j = 0; j < outputs; j++, filter += filter_size) {
-    uint32_t a = accumulator[j];
-    for (int32_t i = 0; i < run; i++) a += (uint32_t)((input[i] + offset) * filter[i]);
-    accumulator[j] = a;
-  }
-}
 
 void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias, const int32_t *multiplier,
                   const int32_t *shift, int8_t *output, const na_conv2d_t *p) {
@@ -55,8 +30,8 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
         for (int32_t channel = 0; channel < p->output_channels;) {
           const int32_t group = channel / outputs_per_group;
           const int32_t left = (group + 1) * outputs_per_group - channel;
-          const int32_t outputs = left < BLOCK ? left : BLOCK;
-          uint32_t accumulator[BLOCK];
+          const int32_t outputs = left < NA_PRODUCTS_BLOCK ? left : NA_PRODUCTS_BLOCK;
+          uint32_t accumulator[NA_PRODUCTS_BLOCK];
           for (int32_t j = 0; j < outputs; j++) accumulator[j] = bias ? (uint32_t)bias[channel + j] : 0u;
 
           for (int32_t ky = rows.first; ky < last_row; ky++) {
@@ -65,7 +40,7 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
             const int8_t *taps =
                 filter + channel * filter_size + ky * filter_row + columns.first * p->kernel_channels;
             for (int32_t r = 0; r < runs; r++, source += tap_step, taps += p->kernel_channels)
-              accumulate(accumulator, outputs, source, taps, filter_size, run, p->input_offset);
+              na_add_products(accumulator, outputs, source, taps, filter_size, run, p->input_offset);
           }
           for (int32_t j = 0; j < outputs; j++, channel++)
             *output++ = (int8_t)na_requantize((int32_t)accumulator[j], multiplier[channel], shift[channel],

@@ -19,8 +19,9 @@ static void maximum(const int8_t *input, int8_t *output, int32_t rows, int32_t c
   for (int32_t c = 0; c < channels; c++) output[c] = (int8_t)na_clamp(output[c], p->activation_min, p->activation_max);
 }
 
-/* The quotient of the sum is rounded to nearest, halves away from zero. */
-static void mean(const int8_t *input, int8_t *output, int32_t rows, int32_t columns, const na_pool_t *p) {
+/* The quotient of the sum is rounded to nearest; halves go away from zero, or up. */
+static inline void mean(const int8_t *input, int8_t *output, int32_t rows, int32_t columns, const na_pool_t *p,
+                        int32_t half_up) {
   const int32_t row = p->input_width * p->channels;
   const int32_t count = rows * columns;
   for (int32_t c = 0; c < p->channels; c++) {
@@ -29,9 +30,20 @@ static void mean(const int8_t *input, int8_t *output, int32_t rows, int32_t colu
       const int8_t *source = input + ky * row + c;
       for (int32_t kx = 0; kx < columns; kx++, source += p->channels) sum += *source;
     }
-    sum = sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
+    if (half_up) /* every summand made positive, as the stored values of a uint8 model are */
+      sum = (sum + 128 * count + count / 2) / count - 128;
+    else
+      sum = sum > 0 ? (sum + count / 2) / count : (sum - count / 2) / count;
     output[c] = (int8_t)na_clamp(sum, p->activation_min, p->activation_max);
   }
+}
+
+static void mean_away(const int8_t *input, int8_t *output, int32_t rows, int32_t columns, const na_pool_t *p) {
+  mean(input, output, rows, columns, p, 0);
+}
+
+static void mean_up(const int8_t *input, int8_t *output, int32_t rows, int32_t columns, const na_pool_t *p) {
+  mean(input, output, rows, columns, p, 1);
 }
 
 static inline void pool(const int8_t *input, int8_t *output, const na_pool_t *p, reduce_t reduce) {
@@ -50,4 +62,8 @@ static inline void pool(const int8_t *input, int8_t *output, const na_pool_t *p,
 
 void na_max_pool_s8(const int8_t *input, int8_t *output, const na_pool_t *p) { pool(input, output, p, maximum); }
 
-void na_average_pool_s8(const int8_t *input, int8_t *output, const na_pool_t *p) { pool(input, output, p, mean); }
+void na_average_pool_s8(const int8_t *input, int8_t *output, const na_pool_t *p) { pool(input, output, p, mean_away); }
+
+void na_average_pool_half_up_s8(const int8_t *input, int8_t *output, const na_pool_t *p) {
+  pool(input, output, p, mean_up);
+}

@@ -12,6 +12,8 @@ KINDS = ("ram", "flash", "psram", "rom")
 OWNERS = ("cpu", "npu", "cpu+npu", "periph")
 SECURITIES = ("secure", "none")
 MACHINES = ("silicon", "unicorn", "qemu")
+# Cores that gcc takes to have MVE unless told otherwise.
+_MVE_CORES = ("cortex-m55", "cortex-m85")
 
 _ADDRESS_SPACE = 1 << 32
 _REGISTER_KEYS = (
@@ -214,13 +216,29 @@ def machines(value: Value) -> dict[str, Machine]:
 
 
 def _machine(kind: str, value: Value) -> Machine:
-    value.fields(("model", "cpu_flags", "cpuid", "isa", "note"))
+    value.fields(("model", "cpu_flags", "cpuid", "isa", "note", "mve"))
     flags = tuple(item.matching(_FLAG, "a flag of gcc, like -mthumb") for item in need(value, "cpu_flags").items())
     if not flags:
         raise need(value, "cpu_flags").error("is empty", "name at least -mcpu=...")
     # An emulator has to be told what to emulate.
     model = text(value, "model") if kind == "silicon" else need(value, "model").matching(_WORD, "one word")
-    return Machine(kind, flags, model, _number(value, "cpuid"), text(value, "isa"), text(value, "note"))
+    mve = value.mapping().get("mve")
+    with_mve = mve is not None and mve.boolean()
+    if mve is not None and with_mve and not _compiles_mve(flags):
+        raise mve.error(
+            "'cpu_flags' do not let gcc use MVE",
+            "they need -mcpu=" + " or ".join(_MVE_CORES) + " without +nomve, and -mfloat-abi=hard",
+        )
+    return Machine(kind, flags, model, _number(value, "cpuid"), text(value, "isa"), text(value, "note"), with_mve)
+
+
+def _compiles_mve(flags: tuple[str, ...]) -> bool:
+    """Vectors live in the registers of the FPU: without it gcc has no MVE either."""
+    named = dict(flag.split("=", 1) for flag in flags if "=" in flag)
+    core, *less = named.get("-mcpu", "").split("+")
+    with_it = core in _MVE_CORES and "nomve" not in less
+    with_it |= any(part in ("mve", "mve.fp") for part in named.get("-march", "").split("+"))
+    return with_it and named.get("-mfloat-abi") in ("hard", "softfp")
 
 
 def flash(value: Value | None) -> dict[str, str | int]:

@@ -171,6 +171,7 @@ class Machine:
         cpuid: What the CPUID register answers there.
         isa: For listings, for example ``Armv8-M mainline baseline``.
         note: Honest limits in a few words.
+        mve: Images for it may use the M-profile Vector Extension: the core has it, and the flags let gcc use it.
     """
 
     kind: str
@@ -179,6 +180,7 @@ class Machine:
     cpuid: int | None = None
     isa: str = ""
     note: str = ""
+    mve: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 # How the constants of a pool reach it.
 STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
+# The kernels of a variant: plain C, or with the M-profile Vector Extension where there is a kernel that uses it.
+KERNELS = ("c", "mve")
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,7 @@ class VariantConfig:
         networks: In the order given.
         toolchain: Cross compiler.
         optimization: GCC optimisation flag of the firmware, for example ``-O2``.
+        kernels: ``c``, or ``mve``: for cores with the M-profile Vector Extension; the same results.
         slots: (name, address) of flash slots that the variant moves.
         reserved: Ranges to keep free.
         dead_bank: What a virtual board does at an access to a bank that is off: ``fault`` or ``zeros``.
@@ -138,6 +141,7 @@ class VariantConfig:
     networks: tuple[NetworkConfig, ...]
     toolchain: ToolchainConfig = ToolchainConfig()
     optimization: str = "-O2"
+    kernels: str = "c"
     slots: tuple[tuple[str, int], ...] = ()
     reserved: tuple[Reserved, ...] = ()
     dead_bank: str = "fault"

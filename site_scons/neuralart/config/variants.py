@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralart.config import networks
-from neuralart.config.types import Location, NetworkConfig, Reserved, ToolchainConfig, VariantConfig
+from neuralart.config.types import KERNELS, Location, NetworkConfig, Reserved, ToolchainConfig, VariantConfig
 from neuralart.config.yamlmarks import Value
 from neuralart.errors import NeuralArtError, nearest
 
@@ -99,6 +99,10 @@ def _optimization(value: Value) -> str:
     return value.choice(OPTIMIZATIONS)
 
 
+def _kernels(value: Value) -> str:
+    return value.choice(KERNELS)
+
+
 def _defines(value: Value) -> tuple[str, ...]:
     return tuple(item.matching(_DEFINE, "NAME or NAME=value") for item in value.items())
 
@@ -114,12 +118,23 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "network": Value.text,
     "networks": _network_names,
     "optimization": _optimization,
+    "kernels": _kernels,
     "defines": _defines,
     "reserved": _reserved,
     "dead_bank": _dead_bank,
     "allow_reference_on_hardware": Value.boolean,
 }
 KEYS = (*_READERS, "overrides", "toolchain", "slots")
+# What a variant has as it was read.
+_PLAIN_KEYS = (
+    "machine",
+    "optimization",
+    "kernels",
+    "defines",
+    "reserved",
+    "dead_bank",
+    "allow_reference_on_hardware",
+)
 # One title for all variants, or one override for all of them, says nothing.
 SHARED_KEYS = tuple(key for key in KEYS if key not in ("title", "overrides"))
 
@@ -213,11 +228,7 @@ def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, 
 
 def resolve(draft: Draft, made: tuple[NetworkConfig, ...]) -> VariantConfig:
     """The variant with its networks."""
-    values: dict[str, Any] = {
-        key: setting[0]
-        for key, setting in draft.settings.items()
-        if key in ("machine", "optimization", "defines", "reserved", "dead_bank", "allow_reference_on_hardware")
-    }
+    values: dict[str, Any] = {key: setting[0] for key, setting in draft.settings.items() if key in _PLAIN_KEYS}
     toolchain = {
         key.removeprefix("toolchain."): setting[0]
         for key, setting in draft.settings.items()

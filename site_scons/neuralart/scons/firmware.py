@@ -13,8 +13,8 @@ from SCons.Subst import Literal
 
 from neuralart import toolchain as toolchains
 from neuralart.boards.types import Board, Machine
-from neuralart.config.types import VariantConfig
-from neuralart.errors import NeuralArtError
+from neuralart.config.types import KERNELS, VariantConfig
+from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
@@ -169,12 +169,62 @@ def _write_app_networks(target: list[Any], source: list[Any], env: Any) -> None:
     in_action(work, target, env)
 
 
+def _kernel_sources(variant: VariantConfig, board: Board, machine: Machine) -> list[Path]:
+    """C files of the kernels. A file of MVE kernels stands for the file of the same name among the plain C ones.
+
+    Raises:
+        NeuralArtError: The machine has no such kernels.
+    """
+    if variant.kernels not in KERNELS:
+        hint = nearest(variant.kernels, KERNELS)
+        raise NeuralArtError(f"no kernels '{variant.kernels}'", where=variant.said("kernels"), hint=hint)
+    folder = firmware_dir() / "runtime" / "kernels"
+    chosen = {path.name: path for path in folder.glob("*.c")}
+    if variant.kernels == "mve":
+        if not machine.mve:
+            able = [kind for kind, other in board.machines.items() if other.mve]
+            raise NeuralArtError(
+                f"kernels: mve, but machine {machine.kind} of board {board.name} runs no MVE code "
+                f"({' '.join(machine.cpu_flags)})",
+                where=variant.said("kernels"),
+                hint=f"machine: {able[0]} does" if able else "kernels: c computes the same on every machine",
+            )
+        chosen.update({path.name: path for path in folder.with_name("kernels_mve").glob("*.c")})
+    return [chosen[name] for name in sorted(chosen)]
+
+
+def _board_folder(env: Any, board: Board, recipe: _Recipe) -> str:
+    return f"{build_dir(env)}/firmware/{board.name}-{recipe.digest}"
+
+
+def _kernel_objects(
+    env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: _Recipe, found: Toolchain
+) -> list[Any]:
+    """The kernels; those that two variants of this board with these flags choose alike are shared."""
+    registry: Registry = env["NEURALART_REGISTRY"]
+    root = firmware_dir()
+    include = [registry.base.Dir(str(root / "runtime" / "include"))]
+    objects = []
+    for source in _kernel_sources(variant, board, machine):
+        stem = f"{_board_folder(env, board, recipe)}/{source.relative_to(root).with_suffix('.o').as_posix()}"
+        objects.append(
+            registry.once(
+                "kernel-object",
+                stem,
+                lambda stem=stem, source=source: _object(  # type: ignore[misc]
+                    recipe, stem, registry.base.File(str(source)), include, found
+                ),
+            )
+        )
+    return objects
+
+
 def _board_objects(
     env: Any, board: Board, recipe: _Recipe, found: Toolchain, include: Sequence[Any]
 ) -> tuple[list[Any], Any]:
     """Runtime, start-up code and console driver: the same for every variant of this board with these flags."""
     registry: Registry = env["NEURALART_REGISTRY"]
-    folder = f"{build_dir(env)}/firmware/{board.name}-{recipe.digest}"
+    folder = _board_folder(env, board, recipe)
 
     def make() -> tuple[list[Any], Any]:
         base = registry.base
@@ -191,8 +241,8 @@ def _board_objects(
             raise NeuralArtError(
                 "the board has no console", where=f"board {board.name}", hint="its YAML needs 'console:'"
             )
-        sources = [*sorted((root / "runtime").rglob("*.c")), *sorted((root / "boards").glob("*.c"))]
-        sources.append(root / "boards" / "drivers" / f"{board.console.driver}.c")
+        sources = [*sorted((root / "runtime").glob("*.c")), *sorted((root / "runtime" / "memory").glob("*.c"))]
+        sources += [*sorted((root / "boards").glob("*.c")), root / "boards" / "drivers" / f"{board.console.driver}.c"]
         paths = [base.Dir(f"#{folder}"), base.Dir(str(root / "boards")), *include]
         objects = []
         for source in sources:
@@ -214,7 +264,7 @@ def make_firmware(
     """Declare the reference application's image of a variant.
 
     Raises:
-        NeuralArtError: No cross compiler, or the board cannot carry the reference application.
+        NeuralArtError: No cross compiler, no such kernels, or the board cannot carry the reference application.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
     found = find_toolchain(env, variant)
@@ -224,6 +274,7 @@ def make_firmware(
     folder = f"{build_dir(env)}/{variant.name}"
     include = [base.Dir(str(root / "runtime" / "include"))]
     shared, memory_ld = _board_objects(env, board, recipe, found, include)
+    kernels = _kernel_objects(env, variant, board, machine, recipe, found)
     table = base.Command(
         f"#{folder}/app_networks.c",
         [network.facts for network in networks],
@@ -246,7 +297,7 @@ def make_firmware(
                 lambda stem=stem, network=network: _object(recipe, stem, network.c, network.include_dirs, found),  # type: ignore[misc]
             )
         )
-    elf, link_map = _link(recipe, folder, [*objects, *shared], memory_ld, found)
+    elf, link_map = _link(recipe, folder, [*objects, *shared, *kernels], memory_ld, found)
     check = make_check(
         env,
         f"{folder}/check.json",

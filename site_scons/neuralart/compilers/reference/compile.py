@@ -21,6 +21,7 @@ from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.compilers.reference.lifetimes import user_allocated
 from neuralart.compilers.reference.planner import Plan, plan
 from neuralart.compilers.reference.profile_options import Choices, choices
+from neuralart.compilers.reference.sharing import share
 from neuralart.compilers.reference.targets import usable
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
@@ -160,6 +161,7 @@ def build(
         NeuralArtError: It does not fit, or an option is refused.
     """
     asked = choices(request.profile_options, request.options_where)
+    program = share(program, inputs_writable=request.allocate_inputs and not asked.keep_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
     placed = plan(program, pools, virtual=asked.virtual_pools, user_owned=tuple(owned), keep_inputs=asked.keep_inputs)
     declared = _declared(request, pools)

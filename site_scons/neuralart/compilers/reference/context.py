@@ -116,6 +116,8 @@ class Lowering:
         """
         if tensor.dtype not in dtypes:
             hint = f"supported: {' and '.join(dtypes)}"
+            if tensor.dtype == "uint8":  # with a scale it would have been turned into int8
+                self.quantization(op, tensor)
             if tensor.dtype in ("int16", "uint8"):
                 self.refuse(op, f"{tensor.dtype} activations are not supported: {describe(tensor)}", hint)
             self.refuse(op, f"element type {tensor.dtype} is not supported: {describe(tensor)}", hint)

@@ -99,7 +99,8 @@ class Program:
         calls: In execution order.
         inputs: Tensor numbers as the application sees them (after border conversions).
         outputs: Likewise.
-        aliases: tensor -> tensor whose memory it shares whole (RESHAPE and the like); chains are allowed.
+        aliases: tensor -> tensor whose memory it lies in (RESHAPE and the like); chains are allowed.
+        offsets: tensor -> byte of that memory where it begins, where it is not the first one.
     """
 
     tensors: list[Tensor]
@@ -107,12 +108,21 @@ class Program:
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     aliases: dict[int, int] = field(default_factory=dict)
+    offsets: dict[int, int] = field(default_factory=dict)
 
     def root(self, tensor: int) -> int:
         """The tensor that owns the memory."""
         while tensor in self.aliases:
             tensor = self.aliases[tensor]
         return tensor
+
+    def offset(self, tensor: int) -> int:
+        """Where a tensor begins in the memory of its owner, in bytes."""
+        total = 0
+        while tensor in self.aliases:
+            total += self.offsets.get(tensor, 0)
+            tensor = self.aliases[tensor]
+        return total
 
 
 def operator_names(calls: Sequence[Call]) -> list[str]:

@@ -127,13 +127,17 @@ def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: 
         touch(tensor, end)
     border = {program.root(tensor) for tensor in (*program.inputs, *program.outputs)}
     taken = set(owned_by_user)
+    extents: dict[int, int] = {}
+    for alias in program.aliases:
+        root = program.root(alias)
+        extents[root] = max(extents.get(root, 0), program.offset(alias) + program.tensors[alias].bytes)
     result = []
     for root, (first, last) in spans.items():
         if root in taken:
             continue
         tensor_ = program.tensors[root]
-        # An alias can be larger than its owner only by an error of the lowering; take what is needed.
-        size = max([tensor_.bytes, *(program.tensors[t].bytes for t in program.aliases if program.root(t) == root)])
+        # An alias reaches over its owner's end only by an error of the lowering; take what is needed.
+        size = max(tensor_.bytes, extents.get(root, 0))
         align = IO_ALIGN if root in border else ALIGN
         size = -(-size // align) * align if root in border else size
         result.append(Block(("tensor", root), tensor_.name, size, align, first, last))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from neuralart.compilers.reference import border
+from neuralart.compilers.reference import border, folding, unsigned
 from neuralart.compilers.reference.context import Lowering, describe
 from neuralart.compilers.reference.ir import BorderOptions, Call, Program
 from neuralart.compilers.reference.operators import registry
@@ -13,6 +13,7 @@ from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Tensor
 
 _LARGEST_TENSOR = (1 << 31) - 1
 _FLOATS = ("float32", "float16", "float64")
+_16_BITS = ("int16", "uint16")
 
 
 @dataclass(frozen=True)
@@ -46,18 +47,20 @@ def lower(model: Model, options: BorderOptions) -> Program:
     Raises:
         NeuralArtError: An operator, a tensor or an option is not supported, or the graph makes no sense.
     """
-    ctx = Lowering(model)
     border.check_positions(model, options)
     _check_border(model)
-    inputs, before = _inputs(ctx, options)
-    outputs, after = _outputs(ctx, options)
+    ctx = Lowering(unsigned.signed(folding.fold(model)))
+    inputs, before = _inputs(ctx, model, options)
+    outputs, after = _outputs(ctx, model, options)
     ctx.border = {*inputs, *outputs}
     ctx.calls.extend(before)
     known = {*model.inputs}
-    for op in model.operators:
+    for op in ctx.model.operators:
         _check_graph(ctx, op, known)
         known.update(op.outputs)
         entry = registry().get(op.kind)
+        if entry is not None:
+            _refuse_16_bits(ctx, op)
         if entry is None or not entry.floats:
             _refuse_float(ctx, op)
         if entry is None:
@@ -76,14 +79,14 @@ def lower(model: Model, options: BorderOptions) -> Program:
     )
 
 
-def _inputs(ctx: Lowering, options: BorderOptions) -> tuple[list[int], list[Call]]:
-    model = ctx.model
+def _inputs(ctx: Lowering, model: Model, options: BorderOptions) -> tuple[list[int], list[Call]]:
     dtypes = border.spread(model, "--input-data-type", options.input_dtypes, border.DTYPES, len(model.inputs))
     seen: list[int] = []
     calls: list[Call] = []
-    for index, dtype in zip(model.inputs, dtypes, strict=True):
-        tensor = model.tensors[index]
-        if dtype in ("", tensor.dtype):
+    for index, asked in zip(model.inputs, dtypes, strict=True):
+        # Not asked, the application keeps the model's type, whatever is computed on.
+        dtype, tensor = asked or model.tensors[index].dtype, ctx.tensors[index]
+        if dtype == tensor.dtype:
             seen.append(index)
             continue
         outer, call = border.convert_input(model, tensor, dtype, len(ctx.tensors))
@@ -94,14 +97,14 @@ def _inputs(ctx: Lowering, options: BorderOptions) -> tuple[list[int], list[Call
     return seen, calls
 
 
-def _outputs(ctx: Lowering, options: BorderOptions) -> tuple[list[int], list[Call]]:
-    model = ctx.model
+def _outputs(ctx: Lowering, model: Model, options: BorderOptions) -> tuple[list[int], list[Call]]:
     dtypes = border.spread(model, "--output-data-type", options.output_dtypes, border.DTYPES, len(model.outputs))
     seen: list[int] = []
     calls: list[Call] = []
-    for index, dtype in zip(model.outputs, dtypes, strict=True):
-        tensor = model.tensors[index]
-        if dtype in ("", tensor.dtype):
+    for index, asked in zip(model.outputs, dtypes, strict=True):
+        # Not asked, the application keeps the model's type, whatever is computed on.
+        dtype, tensor = asked or model.tensors[index].dtype, ctx.tensors[index]
+        if dtype == tensor.dtype:
             seen.append(index)
             continue
         outer, call = border.convert_output(model, tensor, dtype, len(ctx.tensors))
@@ -157,6 +160,19 @@ def _problem(tensor: Tensor) -> str:
     if tensor.data is not None and tensor.dtype in DTYPE_BYTES and len(tensor.data) != tensor.bytes:
         return f"holds {len(tensor.data)} bytes, its shape asks for {tensor.bytes}"
     return ""
+
+
+def _refuse_16_bits(ctx: Lowering, op: Operator) -> None:
+    """Say of a model with 16-bit activations that it is one, before anything about its operators."""
+    for index in (*op.inputs, *op.outputs):
+        if index < 0 or ctx.tensors[index].data is not None or ctx.tensors[index].dtype not in _16_BITS:
+            continue
+        tensor = ctx.tensors[index]
+        ctx.refuse(
+            op,
+            f"{tensor.dtype} activations are not supported: {describe(tensor)}",
+            "supported: int8 and uint8",
+        )
 
 
 def _refuse_float(ctx: Lowering, op: Operator) -> None:

@@ -1,16 +1,20 @@
-"""First fit: a list of things with sizes and lifetimes, a list of arenas, and addresses come out."""
+"""Addresses for things with sizes and lifetimes: first fit in several orders, and the lowest result counts."""
 
 from __future__ import annotations
 
 from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neuralart.compilers.reference.arenas import Arena
 from neuralart.compilers.reference.lifetimes import Block, Constant, live_bytes
 from neuralart.compilers.reference.shortage import no_room_for_constants
 
 _ALIGN_AFTER_CONSTANTS = 32
+_ORDERS = 100
+"""So many further orders are tried at most, fewer when there are many blocks: each compares every pair of them."""
+_WORK = 2_000_000
+_TRIED = 4
 
 
 def _up(value: int, align: int) -> int:
@@ -115,6 +119,116 @@ def place_blocks(
         else:
             return addresses, block
     return addresses, None
+
+
+def heights(
+    items: Sequence[Block],
+    addresses: Mapping[tuple[str, int], int],
+    arenas: Sequence[Arena],
+    free_from: Mapping[str, int],
+) -> tuple[int, ...]:
+    """How far blocks reach into each arena, from its first free address; the least preferred arena first."""
+    found = []
+    for arena in reversed(arenas):
+        start = free_from.get(arena.fname, arena.address)
+        ends = [addresses[each.key] + each.size for each in items if arena.address <= addresses[each.key] < arena.end]
+        found.append(max([0, *(end - start for end in ends)]))
+    return tuple(found)
+
+
+def place_best(
+    items: Sequence[Block], epochs: int, arenas: Sequence[Arena], free_from: Mapping[str, int]
+) -> tuple[dict[tuple[str, int], int], Block | None]:
+    """Place in every strategy, then in orders derived from the best one, and take the lowest result.
+
+    What lies highest (or has found no place) goes first in the next order, so long as that helps. Nothing more is tried
+    once a hundredth is left to the lower bound, and never so much that many blocks take long.
+
+    Args:
+        items: What to place.
+        epochs: Number of epochs.
+        arenas: Preferred first.
+        free_from: First free address per arena.
+
+    Returns:
+        As :func:`place_blocks`.
+    """
+    free = {arena.fname: _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS) for arena in arenas}
+    bound = max(live_bytes(items, epochs), default=0)
+    search = _Search(items, arenas, free, (*[0] * (len(arenas) - 1), bound + bound // 100))
+    tried = strategies(items, epochs)
+    for strategy in tried:
+        search.attempt(strategy)
+    left = min(_ORDERS, _WORK // (len(items) ** 2 + 1))
+    while left > 0 and not search.done:
+        strategy = tried[0] if search.best is None else search.best.strategy
+        moved = [_first(strategy, block) for block in search.in_the_way()]
+        left -= len(moved)
+        if not any([search.attempt(each) for each in moved]):
+            break
+        tried = moved
+    return (search.best.addresses, None) if search.best is not None else ({}, search.failed)
+
+
+@dataclass(frozen=True)
+class _Found:
+    heights: tuple[int, ...]
+    strategy: Strategy
+    addresses: dict[tuple[str, int], int]
+
+
+class _Search:
+    """What has been tried, and the best of it.
+
+    Attributes:
+        best: None while nothing fitted.
+        failed: What found no place in the last strategy that did not fit.
+    """
+
+    def __init__(
+        self, items: Sequence[Block], arenas: Sequence[Arena], free: Mapping[str, int], enough: tuple[int, ...]
+    ) -> None:
+        self._items, self._arenas, self._free, self._enough = items, arenas, free, enough
+        self.best: _Found | None = None
+        self.failed: Block | None = None
+
+    @property
+    def done(self) -> bool:
+        """Nothing much better can be found."""
+        return self.best is not None and self.best.heights <= self._enough
+
+    def attempt(self, strategy: Strategy) -> bool:
+        """Try a strategy, unless that is idle; tell whether it has brought anything."""
+        if self.done:
+            return False
+        addresses, missing = place_blocks(strategy, self._arenas, self._free)
+        if missing is not None:
+            news, self.failed = missing != self.failed, missing
+            return news and self.best is None
+        found = _Found(heights(self._items, addresses, self._arenas, self._free), strategy, addresses)
+        if self.best is not None and found.heights >= self.best.heights:
+            return False
+        self.best = found
+        return True
+
+    def in_the_way(self) -> list[Block]:
+        """What found no place, or what reaches furthest in the least preferred arena in use."""
+        if self.best is None:
+            return [self.failed] if self.failed is not None else []
+        addresses = self.best.addresses
+
+        def rank(block: Block) -> tuple[object, ...]:
+            at = addresses[block.key]
+            arena = next(number for number, each in enumerate(self._arenas) if each.address <= at < each.end)
+            return -arena, -at - block.size, block.key
+
+        return sorted((block for block in self._items if block.size), key=rank)[:_TRIED]
+
+
+def _first(strategy: Strategy, block: Block) -> Strategy:
+    """The same order, but one block before all others."""
+    rest = tuple(each for each in strategy.sequence if each.key != block.key)
+    return replace(strategy, sequence=(block, *rest))
 
 
 def strategies(items: Sequence[Block], epochs: int) -> list[Strategy]:

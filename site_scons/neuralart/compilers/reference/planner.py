@@ -1,9 +1,10 @@
 """Placement: constants and activations get addresses in the pools.
 
 Constants come first in each pool, in the order of their first use, so that an initialiser starts at the base of its
-pool. Activations follow: first fit by decreasing size, each into the first arena of the order of preference that has a
-gap for as long as it lives (:mod:`~neuralart.compilers.reference.arenas` has the order). If that fails, other
-strategies are tried before giving up. Sizes, lifetimes and order decide everything: never the value of a weight.
+pool. Activations follow, each into the first arena of the order of preference that has a gap for as long as it lives
+(:mod:`~neuralart.compilers.reference.arenas` has the order): in several orders, of which the one counts that reaches
+least far into the least preferred arena, then into the one before, and so on. Sizes, lifetimes and order decide
+everything: never the value of a weight.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from dataclasses import dataclass
 from neuralart.compilers.reference.arenas import Arena, for_activations, for_constants, usable
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.lifetimes import Block, Constant, blocks, constants, live_bytes
-from neuralart.compilers.reference.placement import place_blocks, place_constants, strategies
+from neuralart.compilers.reference.placement import place_best, place_constants
 from neuralart.compilers.reference.shortage import no_room_for_activations
 from neuralart.compilers.reference.usage import PoolPlan, images, pool_plans
 from neuralart.errors import NeuralArtError
@@ -84,10 +85,9 @@ def plan(
     free_from: dict[str, int] = {}
     for fastest in (False, True):
         addresses, free_from = place_constants(fixed, for_constants(chosen, virtual=virtual, fastest_spill=fastest))
-        for strategy in strategies(items, epochs):
-            placed, failed = place_blocks(strategy, writable, free_from)
-            if failed is None:
-                return _result(program, chosen, writable, items, fixed, constant_of, addresses, placed)
+        placed, failed = place_best(items, epochs, writable, free_from)
+        if failed is None:
+            return _result(program, chosen, writable, items, fixed, constant_of, addresses, placed)
     assert failed is not None
     could_join = not virtual and _fits(program, pools, user_owned, keep_inputs)
     raise no_room_for_activations(program, items, failed, writable, free_from, pools.path, virtual_helps=could_join)

@@ -62,8 +62,8 @@ class Emission:
         """Absolute address of a tensor that the compiler placed."""
         root = self.program.root(number)
         if root in self.plan.tensors:
-            return self.plan.tensors[root]
-        return self.plan.constant_address["tensor", root]
+            return self.plan.tensors[root] + self.program.offset(number)
+        return self.plan.constant_address["tensor", root] + self.program.offset(number)
 
     def disabled(self) -> tuple[MemoryPool, ...]:
         """Pools of size 0."""

@@ -34,7 +34,8 @@ def _argument(emission: Emission, epoch: int, number: int, arg: Arg, struct: str
     owner = emission.owner(arg.tensor)
     if owner is not None:
         const = "" if arg.written else "const "
-        return f"({const}{arg.ctype} *)({user_symbol(emission.name, *owner)} + {arg.offset})"
+        offset = emission.program.offset(arg.tensor) + arg.offset
+        return f"({const}{arg.ctype} *)({user_symbol(emission.name, *owner)} + {offset})"
     size = emission.tensor(arg.tensor).bytes - arg.offset
     return pointer(emission, emission.address(arg.tensor) + arg.offset, size, arg.ctype, written=arg.written)
 

@@ -6,9 +6,13 @@ import struct as binary
 from collections.abc import Sequence
 
 from neuralart.compilers.reference.context import Lowering, Operand, describe, struct
-from neuralart.compilers.reference.ir import Arg, Null
+from neuralart.compilers.reference.ir import Arg, Null, StructArg
 from neuralart.compilers.reference.operators._window import window
+from neuralart.compilers.reference.quantize import float32
+from neuralart.compilers.reference.unsigned import is_unsigned
 from neuralart.model.graph import Operator, Tensor
+
+FLOAT32_MAX = 3.4028234663852886e38
 
 
 def int32_bytes(values: Sequence[int]) -> bytes:
@@ -17,14 +21,14 @@ def int32_bytes(values: Sequence[int]) -> bytes:
 
 
 def filter_scales(ctx: Lowering, op: Operator, weights: Tensor, axis: int) -> tuple[float, ...]:
-    """The scales of symmetric int8 weights: one, or one per output channel.
+    """The scales of weights: one, or one per output channel. Weights of a uint8 model may have a zero point.
 
     Raises:
         NeuralArtError: A zero point is not 0, or the number or the dimension of the scales is wrong.
     """
     quantization = ctx.quantization(op, weights)
     channels = weights.shape[axis]
-    if any(quantization.zero_points):
+    if any(quantization.zero_points) and not is_unsigned(op):
         ctx.refuse(op, f"weights {describe(weights)} have a zero point other than 0", "their zero points must be 0")
     if quantization.per_channel and (len(quantization.scales) != channels or quantization.axis != axis):
         ctx.refuse(
@@ -35,13 +39,32 @@ def filter_scales(ctx: Lowering, op: Operator, weights: Tensor, axis: int) -> tu
     return quantization.scales
 
 
-def bias_argument(ctx: Lowering, op: Operator, channels: int) -> Arg:
-    """The bias (input 2), or a null pointer.
+def product_of_scales(op: Operator, source: float, weights: float) -> float:
+    """Input scale x weight scale: in float64, of a uint8 model in float32."""
+    product = source * weights
+    # What is no float32 any more is refused with its size, as a factor that is too large.
+    return float32(product) if is_unsigned(op) and product < FLOAT32_MAX else product
+
+
+def with_filter_offset(parameters: StructArg, zero_point: int) -> StructArg:
+    """The parameters of the kernel for weights with a zero point; those of the plain kernel are its first member."""
+    inner = tuple((f"window.{member}", value) for member, value in parameters.fields)
+    return StructArg("na_conv2d_offset_t", (*inner, ("filter_offset", str(-zero_point))))
+
+
+def bias_argument(ctx: Lowering, op: Operator, channels: int, position: int = 2) -> Arg:
+    """The bias, or a null pointer.
+
+    Args:
+        ctx: The lowering.
+        op: The operator.
+        channels: Elements that it must have.
+        position: Which input it is.
 
     Raises:
         NeuralArtError: It is not a constant int32 vector with an element per channel.
     """
-    bias = ctx.optional(op, 2)
+    bias = ctx.optional(op, position)
     if bias is None:
         return Null()
     data = ctx.constant(op, bias, "biases", ("int32",))
@@ -70,7 +93,7 @@ def convolution(ctx: Lowering, op: Operator, kernel: str, *, depthwise: bool) ->
     per_output = _kernel_channels(ctx, op, source, weights, depthwise)
     ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, channels))
     scales = filter_scales(ctx, op, weights, axis)
-    factors = [ctx.fixed_point(op, source.scale * scale / target.scale) for scale in scales]
+    factors = [ctx.fixed_point(op, product_of_scales(op, source.scale, scale) / target.scale) for scale in scales]
     if len(factors) == 1:
         factors *= channels
     low, high = ctx.activation_range(op, ctx.activation(op), target)
@@ -97,6 +120,10 @@ def convolution(ctx: Lowering, op: Operator, kernel: str, *, depthwise: bool) ->
         activation_min=low,
         activation_max=high,
     )
+    filter_zero_point = ctx.quantization(op, weights).zero_point
+    if filter_zero_point:
+        kernel = f"{kernel.removesuffix('_s8')}_offset_s8"
+        parameters = with_filter_offset(parameters, filter_zero_point)
     args = (
         ctx.read(op, source.tensor),
         ctx.data(op, data, "int8_t", "weights", weights),

@@ -42,11 +42,9 @@ def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int])
     """
     if len(source.shape) != 4:
         ctx.refuse(op, f"{describe(source)} has {len(source.shape)} dimensions, expected 4 (N, H, W, C)")
-    padding = op.options.get("padding")
-    if padding not in ("SAME", "VALID"):
-        ctx.refuse(op, f"padding {padding} is not supported", "supported: SAME, VALID")
-    strides = _pair(ctx, op, "stride_h", "stride_w")
-    dilations = _pair(ctx, op, "dilation_h_factor", "dilation_w_factor")
+    padding = padding_kind(ctx, op)
+    strides = down_and_right(ctx, op, "stride_h", "stride_w")
+    dilations = down_and_right(ctx, op, "dilation_h_factor", "dilation_w_factor")
     outputs, pads, steps = [], [], []
     for size, taps, stride, dilation in zip(source.shape[1:3], kernel, strides, dilations, strict=True):
         step = dilation if taps > 1 else 1
@@ -64,7 +62,26 @@ def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int])
     )
 
 
-def _pair(ctx: Lowering, op: Operator, down: str, right: str) -> tuple[int, int]:
+def padding_kind(ctx: Lowering, op: Operator) -> quantize.Padding:
+    """The option ``padding``.
+
+    Raises:
+        NeuralArtError: It is neither ``SAME`` nor ``VALID``.
+    """
+    padding = op.options.get("padding")
+    if padding == "SAME":
+        return "SAME"
+    if padding == "VALID":
+        return "VALID"
+    ctx.refuse(op, f"padding {padding} is not supported", "supported: SAME, VALID")
+
+
+def down_and_right(ctx: Lowering, op: Operator, down: str, right: str) -> tuple[int, int]:
+    """Two options that must be positive.
+
+    Raises:
+        NeuralArtError: One is not.
+    """
     pair = (int(op.options.get(down, 1)), int(op.options.get(right, 1)))
     for name, value in zip((down, right), pair, strict=True):
         if value < 1:

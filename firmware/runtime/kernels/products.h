@@ -1,0 +1,33 @@
+/* Sums of products for several output channels at once. */
+#ifndef NEURALART_PRODUCTS_H
+#define NEURALART_PRODUCTS_H
+
+#include <stdint.h>
+
+enum { NA_PRODUCTS_BLOCK = 4 }; /* output channels that share the loads of one input value */
+
+/* Adds the products of a run of input values to the accumulators of `outputs` channels, at most the block. Accumulators
+ * wrap as 32-bit numbers, hence unsigned; a single product always fits. */
+static inline void na_add_products(uint32_t *accumulator, int32_t outputs, const int8_t *input, const int8_t *filter,
+                                   int32_t filter_size, int32_t run, int32_t offset) {
+  if (outputs == NA_PRODUCTS_BLOCK) {
+    const int8_t *f0 = filter, *f1 = f0 + filter_size, *f2 = f1 + filter_size, *f3 = f2 + filter_size;
+    uint32_t a0 = accumulator[0], a1 = accumulator[1], a2 = accumulator[2], a3 = accumulator[3];
+    for (int32_t i = 0; i < run; i++) {
+      const int32_t value = input[i] + offset;
+      a0 += (uint32_t)(value * f0[i]);
+      a1 += (uint32_t)(value * f1[i]);
+      a2 += (uint32_t)(value * f2[i]);
+      a3 += (uint32_t)(value * f3[i]);
+    }
+    accumulator[0] = a0, accumulator[1] = a1, accumulator[2] = a2, accumulator[3] = a3;
+    return;
+  }
+  for (int32_t j = 0; j < outputs; j++, filter += filter_size) {
+    uint32_t a = accumulator[j];
+    for (int32_t i = 0; i < run; i++) a += (uint32_t)((input[i] + offset) * filter[i]);
+    accumulator[j] = a;
+  }
+}
+
+#endif

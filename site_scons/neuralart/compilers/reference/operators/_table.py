@@ -1,0 +1,115 @@
+"""Functions of one value as tables of 256 entries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from neuralart.compilers.reference.context import Lowering, Operand, struct
+from neuralart.compilers.reference.operators._factors import quotient_factor
+from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, FixedPoint, float32, round_half_away
+from neuralart.model.graph import Operator
+
+Stored = Callable[[int], int]
+
+
+def table(ctx: Lowering, op: Operator, source: Operand, target: Operand, stored: Stored) -> None:
+    """Emit the lookup of a function of stored values.
+
+    The table is data, since it may differ where only scales do. Operations counted as multiply-accumulate: output
+    elements.
+
+    Args:
+        ctx: The lowering.
+        op: The operator.
+        source: Input.
+        target: Output.
+        stored: Stored input value -> stored output value; what leaves the range is clamped. May raise ValueError.
+
+    Raises:
+        NeuralArtError: The shapes differ, or the function cannot be computed for these scales.
+    """
+    ctx.expect_shape(op, target.tensor, source.shape)
+    low, high = RANGES[target.dtype]
+    try:
+        # Negative values come second, where their bytes lie as unsigned numbers.
+        entries = [min(max(stored(value), low), high) for value in (*range(128), *range(-128, 0))]
+    except ValueError as error:
+        ctx.refuse(op, str(error), "look at the scales of its input and output")
+    data = ctx.data(op, bytes(entry & 0xFF for entry in entries), "int8_t", "table")
+    parameters = struct("na_table_t", count=source.tensor.elements)
+    args = (ctx.read(op, source.tensor), data, ctx.write(target.tensor), parameters)
+    ctx.emit(op, "na_table_s8", args, macc=source.tensor.elements)
+
+
+def sampled(source: Operand, target: Operand, function: Callable[[float], float]) -> Stored:
+    """A real function between two quantisations, in float32 throughout as the profile's reference computes it.
+
+    Args:
+        source: Quantisation of the argument.
+        target: Quantisation of the result.
+        function: float32 -> float32; :func:`nearest` makes one of an exact function.
+
+    Returns:
+        Stored value -> stored value, which raises ValueError where a real value or result is out of range.
+    """
+    inverse = quotient_factor(1.0, target.scale)
+
+    def stored(value: int) -> int:
+        real = single(source.scale * (value - source.zero_point))
+        steps = single(function(real) * inverse)
+        if not abs(steps) <= INT32_MAX / 2:
+            raise ValueError(
+                f"the input scale {source.scale:g} is too large or the output scale {target.scale:g} too small: "
+                f"a result is {steps:g} steps"
+            )
+        return round_half_away(steps) + target.zero_point
+
+    return stored
+
+
+def single(value: float) -> float:
+    """Round to float32; what is too large becomes infinite."""
+    try:
+        return float32(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def nearest(function: Callable[[float], float]) -> Callable[[float], float]:
+    """Round a function's results to float32.
+
+    The reference calls the C library's float32 functions, whose last bit depends on the library; newer libraries round
+    correctly, as this does. A result that is too large for the function itself becomes infinite.
+    """
+
+    def rounded(x: float) -> float:
+        try:
+            return single(function(x))
+        except OverflowError:
+            return math.inf
+
+    return rounded
+
+
+def scaled(value: int, fixed: FixedPoint) -> int:
+    """A value times a factor in fixed point: ``na_scale`` of the kernels.
+
+    Raises:
+        ValueError: The value leaves 32 bits, where the reference is undefined.
+    """
+    shifted = value << max(0, fixed.shift)
+    if abs(shifted) > INT32_MAX:
+        raise ValueError(f"the scale factor {fixed.multiplier * 2.0 ** (fixed.shift - 31):g} is too large")
+    return rounding_shift(doubling_high_half(shifted, fixed.multiplier, 31), max(0, -fixed.shift))
+
+
+def doubling_high_half(a: int, b: int, bits: int) -> int:
+    """a * b / 2**bits to nearest, halves up."""
+    return (a * b + (1 << bits - 1)) >> bits
+
+
+def rounding_shift(value: int, exponent: int) -> int:
+    """value / 2**exponent to nearest, halves away from zero."""
+    half = 1 << exponent >> 1
+    return (abs(value) + half >> exponent) * (1 if value >= 0 else -1)

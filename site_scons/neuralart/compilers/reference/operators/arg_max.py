@@ -1,0 +1,46 @@
+"""ARG_MAX and ARG_MIN."""
+
+from __future__ import annotations
+
+from math import prod
+
+from neuralart.compilers.reference.context import Lowering, describe, struct
+from neuralart.compilers.reference.moves import Unsupported
+from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._movement import unsupported
+from neuralart.compilers.reference.sources import Sources
+from neuralart.model.graph import Operator
+
+_LIMITS = "int8 to int32; one constant dimension; the first one counts where values are equal"
+
+
+@operator("ARG_MAX", limits=_LIMITS)
+@operator("ARG_MIN", limits=_LIMITS)
+def arg_max(ctx: Lowering, op: Operator) -> None:
+    """Lower a search for the place of the largest or smallest value along a dimension.
+
+    Operations counted as multiply-accumulate: input elements.
+    """
+    source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
+    if source.dtype != "int8":
+        ctx.refuse(op, f"element type {source.dtype} is not supported: {describe(source)}", "supported: int8")
+    if target.dtype != "int32":
+        ctx.refuse(
+            op,
+            f"an index of type {target.dtype} is not supported: {describe(target)}",
+            "make it int32 in the model: output_type=tf.int32",
+        )
+    try:
+        axis = sources.one_axis(1, source)
+        sources.expect(target, (*source.shape[:axis], *source.shape[axis + 1 :]))
+    except Unsupported as error:
+        unsupported(ctx, op, error)
+    parameters = struct(
+        "na_arg_max_t",
+        outer=prod(source.shape[:axis]),
+        count=source.shape[axis],
+        inner=prod(source.shape[axis + 1 :]),
+        smallest=int(op.kind == "ARG_MIN"),
+    )
+    args = (ctx.read(op, source), ctx.write(target), parameters)
+    ctx.emit(op, "na_arg_max_s8", args, macc=source.elements)

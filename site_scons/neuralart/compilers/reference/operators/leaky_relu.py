@@ -1,0 +1,32 @@
+"""LEAKY_RELU and ABS."""
+
+from __future__ import annotations
+
+from neuralart.compilers.reference.context import Lowering
+from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._factors import product_factor, quotient_factor, scale_factor
+from neuralart.compilers.reference.operators._table import scaled, table
+from neuralart.model.graph import Operator
+
+
+@operator("LEAKY_RELU", limits="int8, by table, with requantisation; any slope")
+def leaky_relu(ctx: Lowering, op: Operator) -> None:
+    """Lower a rectifier that multiplies values below zero by a slope."""
+    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))
+    slope = float(op.options.get("alpha", 0.0))
+    above = scale_factor(ctx, op, quotient_factor(source.scale, target.scale), values=255)
+    below = scale_factor(ctx, op, product_factor(source.scale, slope, target.scale), values=255)
+
+    def stored(value: int) -> int:
+        distance = value - source.zero_point
+        return scaled(distance, above if distance >= 0 else below) + target.zero_point
+
+    table(ctx, op, source, target, stored)
+
+
+@operator("ABS", limits="int8, by table, with requantisation")
+def absolute(ctx: Lowering, op: Operator) -> None:
+    """Lower the absolute value."""
+    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))
+    factor = scale_factor(ctx, op, quotient_factor(source.scale, target.scale), values=255)
+    table(ctx, op, source, target, lambda value: scaled(abs(value - source.zero_point), factor) + target.zero_point)

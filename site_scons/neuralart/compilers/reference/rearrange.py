@@ -1,0 +1,213 @@
+"""Operators that only rearrange values, as moves of elements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from neuralart.compilers.reference.context import describe
+from neuralart.compilers.reference.moves import Move, Piece, Unsupported, dense, whole
+from neuralart.compilers.reference.slices import slice_, strided_slice
+from neuralart.compilers.reference.sources import Sources
+from neuralart.model.graph import Tensor
+
+
+def _same(sources: Sources) -> list[Piece]:
+    """The same elements in the same order, whatever the shapes."""
+    tensor, target = sources.input(), sources.output()
+    sources.same_dtype(tensor, target)
+    if tensor.elements != target.elements:
+        raise Unsupported(f"{describe(tensor)} cannot be {describe(target)}")
+    return [Piece(tensor.index, target.index, whole(tensor.elements))]
+
+
+def _squeeze(sources: Sources) -> list[Piece]:
+    """SQUEEZE: the named dimensions of size 1 go, by default all of them."""
+    tensor = sources.input()
+    rank = len(tensor.shape)
+    named = tuple(sources.op.options.get("squeeze_dims", ()))
+    gone = {sources.axis(int(value), rank, tensor) for value in named}
+    for axis in sorted(gone):
+        if tensor.shape[axis] != 1:
+            raise Unsupported(f"dimension {axis} of {describe(tensor)} cannot be squeezed: it is not 1")
+    if not named:
+        gone = {axis for axis, size in enumerate(tensor.shape) if size == 1}
+    sources.expect(sources.output(), [size for axis, size in enumerate(tensor.shape) if axis not in gone])
+    return _same(sources)
+
+
+def _expand_dims(sources: Sources) -> list[Piece]:
+    """EXPAND_DIMS: a dimension of size 1 comes in."""
+    tensor = sources.input()
+    axis = sources.one_axis(1, tensor, len(tensor.shape) + 1)
+    sources.expect(sources.output(), (*tensor.shape[:axis], 1, *tensor.shape[axis:]))
+    return _same(sources)
+
+
+def _transpose(sources: Sources) -> list[Piece]:
+    """TRANSPOSE: dimension k of the output is dimension perm[k] of the input."""
+    tensor, target = sources.input(), sources.output()
+    sources.same_dtype(tensor, target)
+    rank, steps = len(tensor.shape), dense(tensor.shape)
+    given = sources.per_dimension(1, "dimensions", rank)
+    order = [sources.axis(value, rank, tensor) for value in given]
+    if len(set(order)) != rank:
+        raise Unsupported(f"the order {list(given)} of the dimensions of {describe(tensor)} has one twice")
+    shape = tuple(tensor.shape[axis] for axis in order)
+    sources.expect(target, shape)
+    return [Piece(tensor.index, target.index, Move(shape, tuple(steps[axis] for axis in order), dense(shape)))]
+
+
+def _concatenation(sources: Sources) -> list[Piece]:
+    """CONCATENATION: the inputs follow each other along one dimension."""
+    tensors, target = sources.inputs(), sources.output()
+    sources.same_dtype(target, *tensors)
+    axis = sources.axis(int(sources.op.options.get("axis", 0)), len(tensors[0].shape), tensors[0])
+
+    def others(tensor: Tensor) -> tuple[int, ...]:
+        return (*tensor.shape[:axis], *tensor.shape[axis + 1 :])
+
+    for tensor in tensors[1:]:
+        if len(tensor.shape) != len(tensors[0].shape) or others(tensor) != others(tensors[0]):
+            first = describe(tensors[0])
+            raise Unsupported(f"{first} and {describe(tensor)} differ in more than dimension {axis}")
+    total = sum(tensor.shape[axis] for tensor in tensors)
+    sources.expect(target, (*tensors[0].shape[:axis], total, *tensors[0].shape[axis + 1 :]))
+    steps, at, pieces = dense(target.shape), 0, []
+    for tensor in tensors:
+        move = Move(tensor.shape, dense(tensor.shape), steps, target_start=at * steps[axis])
+        pieces.append(Piece(tensor.index, target.index, move))
+        at += tensor.shape[axis]
+    return pieces
+
+
+def _parts(sources: Sources, tensor: Tensor, axis: int, sizes: Sequence[int]) -> list[Piece]:
+    """Outputs that follow each other along one dimension of the input."""
+    steps, at, pieces = dense(tensor.shape), 0, []
+    for position, size in enumerate(sizes):
+        target = sources.output(position)
+        sources.same_dtype(tensor, target)
+        shape = (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :])
+        sources.expect(target, shape)
+        pieces.append(
+            Piece(tensor.index, target.index, Move(shape, steps, dense(shape), source_start=at * steps[axis]))
+        )
+        at += size
+    return pieces
+
+
+def _split(sources: Sources) -> list[Piece]:
+    """SPLIT: outputs of equal size along one dimension."""
+    tensor = sources.input(1)
+    axis, count = sources.one_axis(0, tensor), len(sources.op.outputs)
+    if int(sources.op.options.get("num_splits", count)) != count:
+        raise Unsupported(f"{count} outputs, num_splits is {sources.op.options['num_splits']}")
+    if not count or tensor.shape[axis] % count:
+        raise Unsupported(f"dimension {axis} of {describe(tensor)} cannot be split into {count} equal parts")
+    return _parts(sources, tensor, axis, [tensor.shape[axis] // count] * count)
+
+
+def _split_v(sources: Sources) -> list[Piece]:
+    """SPLIT_V: outputs of given sizes along one dimension; one size may be -1, the rest."""
+    tensor = sources.input()
+    sizes, axis = list(sources.numbers(1, "sizes")), sources.one_axis(2, tensor)
+    if len(sizes) != len(sources.op.outputs):
+        raise Unsupported(f"{len(sources.op.outputs)} outputs for {len(sizes)} sizes")
+    if sizes.count(-1) == 1:
+        sizes[sizes.index(-1)] = tensor.shape[axis] - (sum(sizes) + 1)
+    if min(sizes) < 1 or sum(sizes) != tensor.shape[axis]:
+        given = list(sources.numbers(1, "sizes"))
+        raise Unsupported(f"sizes {given} do not make up dimension {axis} of {describe(tensor)}")
+    return _parts(sources, tensor, axis, sizes)
+
+
+def _pack(sources: Sources) -> list[Piece]:
+    """PACK: equal inputs become slices of a new dimension."""
+    tensors, target = sources.inputs(), sources.output()
+    sources.same_dtype(target, *tensors)
+    first = tensors[0]
+    for tensor in tensors[1:]:
+        if tensor.shape != first.shape:
+            raise Unsupported(f"{describe(first)} and {describe(tensor)} have different shapes")
+    count = int(sources.op.options.get("values_count", len(tensors)))
+    if count != len(tensors):
+        raise Unsupported(f"{len(tensors)} inputs, values_count is {count}")
+    axis = sources.axis(int(sources.op.options.get("axis", 0)), len(first.shape) + 1, target)
+    sources.expect(target, (*first.shape[:axis], len(tensors), *first.shape[axis:]))
+    steps = dense(target.shape)
+    rest = (*steps[:axis], *steps[axis + 1 :])
+    return [
+        Piece(tensor.index, target.index, Move(first.shape, dense(first.shape), rest, target_start=at * steps[axis]))
+        for at, tensor in enumerate(tensors)
+    ]
+
+
+def _unpack(sources: Sources) -> list[Piece]:
+    """UNPACK: each slice of a dimension becomes an output."""
+    tensor = sources.input()
+    axis = sources.axis(int(sources.op.options.get("axis", 0)), len(tensor.shape), tensor)
+    count = len(sources.op.outputs)
+    if count != tensor.shape[axis] or int(sources.op.options.get("num", count)) != count:
+        raise Unsupported(f"{count} outputs for dimension {axis} of {describe(tensor)}")
+    shape = (*tensor.shape[:axis], *tensor.shape[axis + 1 :])
+    steps = dense(tensor.shape)
+    rest = (*steps[:axis], *steps[axis + 1 :])
+    pieces = []
+    for at in range(count):
+        target = sources.output(at)
+        sources.same_dtype(tensor, target)
+        sources.expect(target, shape)
+        pieces.append(Piece(tensor.index, target.index, Move(shape, rest, dense(shape), source_start=at * steps[axis])))
+    return pieces
+
+
+def _block_size(sources: Sources) -> tuple[int, tuple[int, ...]]:
+    tensor, target = sources.input(), sources.output()
+    sources.same_dtype(tensor, target)
+    if len(tensor.shape) != 4:
+        raise Unsupported(f"{describe(tensor)} has {len(tensor.shape)} dimensions", "it must have 4: N, H, W, C")
+    size = int(sources.op.options.get("block_size", 0))
+    if size < 1:
+        raise Unsupported(f"block_size {size} is not above 0")
+    return size, tensor.shape
+
+
+def _depth_to_space(sources: Sources) -> list[Piece]:
+    """DEPTH_TO_SPACE: the channels of a pixel become a square of pixels."""
+    size, (batches, height, width, channels) = _block_size(sources)
+    depth = channels // (size * size)
+    if channels % (size * size):
+        raise Unsupported(f"{channels} channels cannot be {size} x {size} pixels")
+    sources.expect(sources.output(), (batches, height * size, width * size, depth))
+    n, h, w, i, j, c = dense((batches, height, width, size, size, depth))
+    shape = (batches, height, size, width, size, depth)
+    return [Piece(sources.op.inputs[0], sources.op.outputs[0], Move(shape, (n, h, i, w, j, c), dense(shape)))]
+
+
+def _space_to_depth(sources: Sources) -> list[Piece]:
+    """SPACE_TO_DEPTH: a square of pixels becomes the channels of one."""
+    size, (batches, height, width, channels) = _block_size(sources)
+    if height % size or width % size:
+        raise Unsupported(f"{height} x {width} pixels are not made of squares of {size} x {size}")
+    high, wide = height // size, width // size
+    sources.expect(sources.output(), (batches, high, wide, channels * size * size))
+    n, h, i, w, j, c = dense((batches, high, size, wide, size, channels))
+    shape = (batches, high, wide, size, size, channels)
+    return [Piece(sources.op.inputs[0], sources.op.outputs[0], Move(shape, (n, h, w, i, j, c), dense(shape)))]
+
+
+REARRANGE: Mapping[str, Callable[[Sources], list[Piece]]] = {
+    "CONCATENATION": _concatenation,
+    "DEPTH_TO_SPACE": _depth_to_space,
+    "EXPAND_DIMS": _expand_dims,
+    "PACK": _pack,
+    "RESHAPE": _same,
+    "SLICE": slice_,
+    "SPACE_TO_DEPTH": _space_to_depth,
+    "SPLIT": _split,
+    "SPLIT_V": _split_v,
+    "SQUEEZE": _squeeze,
+    "STRIDED_SLICE": strided_slice,
+    "TRANSPOSE": _transpose,
+    "UNPACK": _unpack,
+}
+"""Operator -> the moves that it is; raises :class:`Unsupported`."""

@@ -1,0 +1,72 @@
+"""uint8 models against LiteRT's reference kernels: the random graphs of every operator once more, as uint8."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import oracle
+from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
+from support import native
+from support.operator_cases import OPERATORS, VECTORS, Case
+from support.unsigned_cases import EXTRA, SIGNED_ONLY, UnsignedWriter, unsigned
+
+ROOT = Path(__file__).parents[2]
+MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
+SEED = 23
+MODELS = 20
+BRANCHES = 10
+DRAWS = {name: draw for name, draw in (OPERATORS | EXTRA).items() if name not in SIGNED_ONLY}
+
+pytestmark = [
+    pytest.mark.hostcc,
+    pytest.mark.long,
+    pytest.mark.skipif(bool(native.unavailable()), reason=native.unavailable()),
+]
+
+
+def drawn(name: str, *key: int) -> tuple[list[Case], bytes]:
+    rng = np.random.default_rng([SEED, zlib.crc32(name.encode()), *key])
+    writer = UnsignedWriter(rng)
+    cases = [unsigned(DRAWS[name], rng, writer) for _ in range(BRANCHES)]
+    return cases, writer.finish([i for c in cases for i in c.inputs], [o for c in cases for o in c.outputs])
+
+
+def compiled(folder: Path, name: str, model: bytes, **options: object) -> Path:
+    path = folder / f"{name}.tflite"
+    path.write_bytes(model)
+    result = compile_network(CompileRequest(model=path, mpool=MPOOL, name=name, report=False, **options))
+    write(result, folder / name)
+    return folder / name
+
+
+@pytest.mark.parametrize("operator", DRAWS)
+def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
+    models = [drawn(operator, number) for number in range(MODELS)]
+    folders = [compiled(tmp_path, f"case{number}", model) for number, (_, model) in enumerate(models)]
+    found: list[str] = []
+    varied = 0
+    for (cases, model), network in zip(models, native.build(folders, tmp_path), strict=True):
+        inputs = [[value for case in cases for value in case.vectors[v]] for v in range(VECTORS)]
+        want = oracle.run(model, inputs)
+        varied += sum(len(np.unique(value)) > 2 for value in want[0])
+        owners = [case for case in cases for _ in case.outputs]
+        for expected, actual in zip(want, network.run(inputs), strict=True):
+            for case, a, b in zip(owners, expected, actual, strict=True):
+                assert a.dtype == b.dtype
+                if a.tobytes() != b.tobytes():
+                    at = int(np.flatnonzero(a.ravel() != b.ravel())[0])
+                    found.append(f"{case.text} [{at}] expected {a.ravel()[at]} got {b.ravel()[at]}")
+    assert not found, f"{len(found)}:\n" + "\n".join(found[:5])
+    assert varied > MODELS * BRANCHES * 0.3, varied
+
+
+def test_kernels_have_defined_behaviour(tmp_path: Path) -> None:
+    models = {f"defined{n}": drawn(name, n) for n, name in enumerate(DRAWS)}
+    own = {"allocate_inputs": False, "allocate_outputs": False}
+    folders = [compiled(tmp_path, name, model, **own) for name, (_, model) in models.items()]
+    for network, (cases, _) in zip(native.build(folders, tmp_path, sanitize=True), models.values(), strict=True):
+        network.run([[value for case in cases for value in case.vectors[v]] for v in range(VECTORS)])

@@ -1,0 +1,288 @@
+/* The MVE kernels against the plain C ones, on random layers, on the core itself. The C kernels are compiled under
+ * names of their own (c_...). One line for each kernel on the console: name, layers, layers whose output varies, layers
+ * that differ; a line for the first layers that differ; and "done". */
+#include <stdint.h>
+#include <string.h>
+
+#include "console.h"
+#include "neuralart_kernels.h"
+
+#ifndef LAYERS
+#define LAYERS 300
+#endif
+
+void c_conv2d_s8(const int8_t *, const int8_t *, const int32_t *, const int32_t *, const int32_t *, int8_t *,
+                 const na_conv2d_t *);
+void c_depthwise_conv2d_s8(const int8_t *, const int8_t *, const int32_t *, const int32_t *, const int32_t *, int8_t *,
+                           const na_conv2d_t *);
+void c_fully_connected_s8(const int8_t *, const int8_t *, const int32_t *, const double *, int8_t *,
+                          const na_fully_connected_t *);
+void c_add_s8(const int8_t *, const int8_t *, int8_t *, const na_add_t *);
+void c_squared_difference_s8(const int8_t *, const int8_t *, int8_t *, const na_add_t *);
+int main(void);
+
+/* ---- console */
+
+static void put_number(int32_t value) {
+  char digits[12];
+  int at = sizeof digits;
+  const uint32_t size = value < 0 ? 0u - (uint32_t)value : (uint32_t)value;
+  digits[--at] = 0;
+  for (uint32_t rest = size; rest || at == sizeof digits - 1; rest /= 10) digits[--at] = (char)('0' + rest % 10);
+  if (value < 0) console_putc('-');
+  console_puts(&digits[at]);
+}
+
+static void put_numbers(const char *name, const int32_t *values, int count) {
+  console_puts(name);
+  for (int i = 0; i < count; i++) console_putc(' '), put_number(values[i]);
+  console_putc('\n');
+}
+
+/* ---- random numbers: a counter, well mixed (the finaliser of MurmurHash3) */
+
+static uint32_t drawn;
+
+static uint32_t draw(void) {
+  uint32_t x = drawn += 0x9E3779B9u;
+  x = (x ^ x >> 16) * 0x85EBCA6Bu;
+  x = (x ^ x >> 13) * 0xC2B2AE35u;
+  return x ^ x >> 16;
+}
+
+static int32_t between(int32_t low, int32_t high) { return low + (int32_t)(draw() % (uint32_t)(high - low + 1)); }
+
+static int one_in(int32_t n) { return between(1, n) == 1; }
+
+static int32_t zero_point(void) { return one_in(8) ? -128 : one_in(8) ? 127 : one_in(8) ? 0 : between(-128, 127); }
+
+static int32_t factor(void) { return one_in(20) ? 0 : one_in(10) ? 1 << 30 : between(1 << 30, INT32_MAX); }
+
+static void limits(int32_t *low, int32_t *high) {
+  *low = one_in(3) ? between(-128, 0) : -128;
+  *high = one_in(3) ? between(*low, 127) : 127;
+}
+
+/* ---- memory */
+
+/* Behind this address is nothing: what lies against it must not be read beyond its end. */
+#define CLIFF 0x31400000u
+
+enum { ARENA = 1 << 20, GUARD = 32 };
+
+static uint8_t *arena; /* of what is left */
+static int at_the_cliff;
+
+/* Room for `bytes`, at any address that fits `size`. */
+static void *room(int32_t bytes, int32_t size) {
+  if (!at_the_cliff && one_in(4)) {
+    at_the_cliff = 1;
+    return (void *)(uintptr_t)(CLIFF - (uint32_t)bytes);
+  }
+  uint8_t *start = arena + between(0, 15) / size * size;
+  arena += (bytes + GUARD + 31) / 16 * 16;
+  return start;
+}
+
+static int8_t *bytes(int32_t count) {
+  int8_t *made = room(count, 1);
+  const int kind = between(0, 3);
+  const int32_t middle = between(-128, 127);
+  for (int32_t i = 0; i < count; i++) {
+    if (kind == 0) made[i] = one_in(2) ? -128 : 127;
+    else if (kind == 1) made[i] = (int8_t)(middle + between(-3, 3));
+    else made[i] = (int8_t)between(-128, 127);
+  }
+  return made;
+}
+
+static int32_t *words(int32_t count, int32_t low, int32_t high) {
+  int32_t *made = room(count * 4, 4);
+  for (int32_t i = 0; i < count; i++) made[i] = (int32_t)((uint32_t)low + draw() % ((uint32_t)high - (uint32_t)low + 1u));
+  return made;
+}
+
+/* Bias: absent, of the size of the sums, or anything. */
+static int32_t *bias_of(int32_t count) {
+  if (one_in(6)) return NULL;
+  return one_in(4) ? words(count, INT32_MIN + 1, INT32_MAX) : words(count, -60000, 60000);
+}
+
+/* ---- comparison */
+
+typedef struct {
+  const char *name;
+  int32_t layers, varied, different;
+} result_t;
+
+static int8_t *outputs[2]; /* of the C kernel and of the MVE kernel, with different garbage in them and around them */
+
+static void new_layer(void) {
+  arena = (uint8_t *)(uintptr_t)0x31000000u; /* below the cliff */
+  at_the_cliff = 0;
+}
+
+static void make_outputs(int32_t count) {
+  for (int k = 0; k < 2; k++) {
+    const int32_t odd = between(0, 15);
+    outputs[k] = (int8_t *)(uintptr_t)(0x11000000u + (uint32_t)(k * ARENA + 64 + odd));
+    memset(outputs[k] - GUARD, k ? 0x5A : 0xC3, (size_t)(count + 2 * GUARD));
+  }
+}
+
+static void compare(result_t *r, int32_t count, const int32_t *parameters, int number) {
+  int wrong = 0, varies = 0;
+  for (int32_t i = 0; i < count; i++) {
+    wrong += outputs[0][i] != outputs[1][i];
+    varies |= outputs[0][i] != outputs[0][0];
+  }
+  for (int32_t i = 1; i <= GUARD; i++) wrong += outputs[1][-i] != 0x5A || outputs[1][count + i - 1] != 0x5A;
+  r->layers++;
+  r->varied += varies;
+  if (!wrong) return;
+  if (r->different++ < 3) put_numbers("different:", parameters, number);
+}
+
+static void report(const result_t *r) {
+  console_puts(r->name);
+  const int32_t values[] = {r->layers, r->varied, r->different};
+  put_numbers("", values, 3);
+}
+
+/* ---- layers */
+
+static na_conv2d_t window_layer(void) {
+  na_conv2d_t p = {0};
+  p.batches = between(1, 2);
+  p.kernel_height = between(1, 4), p.kernel_width = between(1, 4);
+  if (one_in(4)) p.kernel_height = p.kernel_width = 1;
+  p.stride_height = between(1, 3), p.stride_width = between(1, 3);
+  p.dilation_height = one_in(4) ? 2 : 1, p.dilation_width = one_in(4) ? between(2, 3) : 1;
+  p.input_height = between(1, 7), p.input_width = between(1, 7);
+  p.output_height = between(1, 5), p.output_width = between(1, 5);
+  /* Also windows that lie outside altogether. */
+  p.pad_top = between(0, p.kernel_height), p.pad_left = between(0, p.kernel_width);
+  p.input_offset = -zero_point(), p.output_offset = zero_point();
+  limits(&p.activation_min, &p.activation_max);
+  return p;
+}
+
+/* Mostly such that outputs spread over the range. */
+static int32_t *shifts(int32_t count, int32_t terms) {
+  const int32_t usual = 32 - __builtin_clz((uint32_t)terms) / 2;
+  return one_in(6) ? words(count, -31, 30) : words(count, usual - 27, usual - 22);
+}
+
+static void convolution(result_t *r, int depthwise) {
+  new_layer();
+  na_conv2d_t p = window_layer();
+  if (depthwise) {
+    const int32_t channels = between(1, 36), times = one_in(3) ? between(2, 9) : 1;
+    p.input_channels = channels, p.output_channels = channels * times;
+    p.kernel_channels = 1;
+  } else {
+    const int32_t groups = one_in(3) ? between(2, 4) : 1;
+    p.kernel_channels = one_in(8) ? between(140, 320) : one_in(3) ? between(1, 4) : between(1, 40);
+    p.input_channels = groups * p.kernel_channels;
+    p.output_channels = groups * (one_in(8) ? between(60, 140) : between(1, 20));
+    /* As large as a gathered window may be. */
+    if (one_in(16)) p.kernel_height = p.kernel_width = 3, p.kernel_channels = p.input_channels = 256;
+  }
+  const int32_t taps = p.kernel_height * p.kernel_width;
+  const int32_t filter_bytes = taps * p.output_channels * p.kernel_channels;
+  const int32_t count = p.batches * p.output_height * p.output_width * p.output_channels;
+  const int8_t *input = bytes(p.batches * p.input_height * p.input_width * p.input_channels);
+  const int8_t *filter = bytes(filter_bytes);
+  const int32_t *bias = bias_of(p.output_channels);
+  int32_t *multiplier = room(p.output_channels * 4, 4);
+  for (int32_t i = 0; i < p.output_channels; i++) multiplier[i] = factor();
+  const int32_t *shift = shifts(p.output_channels, taps * p.kernel_channels);
+  make_outputs(count);
+  if (depthwise) {
+    c_depthwise_conv2d_s8(input, filter, bias, multiplier, shift, outputs[0], &p);
+    na_depthwise_conv2d_s8(input, filter, bias, multiplier, shift, outputs[1], &p);
+  } else {
+    c_conv2d_s8(input, filter, bias, multiplier, shift, outputs[0], &p);
+    na_conv2d_s8(input, filter, bias, multiplier, shift, outputs[1], &p);
+  }
+  compare(r, count, (const int32_t *)&p, sizeof p / 4);
+}
+
+static void fully_connected(result_t *r) {
+  new_layer();
+  na_fully_connected_t p = {0};
+  p.batches = between(1, 3), p.depth = one_in(4) ? between(1, 700) : between(1, 40), p.units = between(1, 40);
+  p.input_offset = -zero_point(), p.output_offset = zero_point();
+  p.filter_offset = one_in(2) ? 0 : -zero_point();
+  p.per_channel = one_in(2);
+  limits(&p.activation_min, &p.activation_max);
+  const int32_t count = p.batches * p.units;
+  const int8_t *input = bytes(p.batches * p.depth), *filter = bytes(p.units * p.depth);
+  const int32_t *bias = bias_of(p.units);
+  double *scale = room((p.per_channel ? p.units : 1) * 8, 8);
+  for (int32_t i = 0; i < (p.per_channel ? p.units : 1); i++)
+    scale[i] = (double)factor() / 2147483648.0 / (double)((uint32_t)1 << (one_in(6) ? between(0, 31) : between(8, 12)));
+  make_outputs(count);
+  c_fully_connected_s8(input, filter, bias, scale, outputs[0], &p);
+  na_fully_connected_s8(input, filter, bias, scale, outputs[1], &p);
+  compare(r, count, (const int32_t *)&p, sizeof p / 4);
+}
+
+static void add(result_t *r, int square) {
+  new_layer();
+  na_add_t p = {0};
+  int32_t count = 1, counts[2] = {1, 1};
+  int32_t *strides[2] = {p.broadcast.stride1, p.broadcast.stride2};
+  const int broadcast = one_in(2);
+  for (int axis = NA_BROADCAST_RANK - 1; axis >= 0; axis--) {
+    const int32_t size = axis == NA_BROADCAST_RANK - 1 ? between(1, 37) : one_in(2) ? 1 : between(1, 4);
+    p.broadcast.shape[axis] = size;
+    count *= size;
+    for (int side = 0; side < 2; side++) {
+      const int repeats = size == 1 ? one_in(2) : broadcast && one_in(3);
+      strides[side][axis] = repeats ? 0 : counts[side];
+      if (!repeats) counts[side] *= size;
+    }
+  }
+  p.input1_offset = -zero_point(), p.input2_offset = -zero_point(), p.output_offset = zero_point();
+  p.input1_multiplier = factor(), p.input2_multiplier = factor(), p.output_multiplier = factor();
+  p.input1_shift = one_in(4) ? between(-31, -1) : between(-3, -1);
+  p.input2_shift = one_in(4) ? between(-31, -1) : between(-3, -1);
+  p.output_shift = one_in(6) ? between(-31, 3) : square ? between(-20, -17) : between(-20, -17);
+  if (!square && one_in(2)) p.input2_multiplier = -p.input2_multiplier;
+  limits(&p.activation_min, &p.activation_max);
+  const int8_t *inputs[2] = {bytes(counts[0]), bytes(counts[1])};
+  make_outputs(count);
+  if (square)
+    c_squared_difference_s8(inputs[0], inputs[1], outputs[0], &p);
+  else
+    c_add_s8(inputs[0], inputs[1], outputs[0], &p);
+  /* Sometimes in place of the first or the second input. */
+  for (int side = 0; side < 2; side++) {
+    if (counts[side] != count || !one_in(3)) continue;
+    memcpy(outputs[1], inputs[side], (size_t)count);
+    inputs[side] = outputs[1];
+    break;
+  }
+  if (square)
+    na_squared_difference_s8(inputs[0], inputs[1], outputs[1], &p);
+  else
+    na_add_s8(inputs[0], inputs[1], outputs[1], &p);
+  compare(r, count, (const int32_t *)&p, sizeof p / 4);
+}
+
+int main(void) {
+  result_t results[] = {{.name = "conv2d"}, {.name = "depthwise_conv2d"}, {.name = "fully_connected"}, {.name = "add"},
+                        {.name = "squared_difference"}};
+  console_init();
+  for (int i = 0; i < LAYERS; i++) {
+    convolution(&results[0], 0);
+    convolution(&results[1], 1);
+    fully_connected(&results[2]);
+    add(&results[3], 0);
+    add(&results[4], 1);
+  }
+  for (unsigned i = 0; i < sizeof results / sizeof *results; i++) report(&results[i]);
+  console_puts("done\n");
+  for (;;) __asm__ volatile("wfi");
+}

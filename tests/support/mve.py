@@ -1,0 +1,79 @@
+"""Programs that print text, on QEMU's Cortex-M55: with plain C kernels, with MVE kernels, or with both."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from neuralart.boards.types import Board
+from neuralart.emulator import qemu
+from neuralart.resources import firmware_dir
+from support.firmware import Builder
+
+RUNTIME = firmware_dir() / "runtime"
+MVE = RUNTIME / "kernels_mve"
+PLAIN = RUNTIME / "kernels"
+LAST_LINE = "done"
+_FUNCTION = re.compile(r"^void (na_\w+)\(|^NA_BROADCAST_KERNEL\((na_\w+),", re.MULTILINE)
+
+
+def functions(source: Path) -> tuple[str, ...]:
+    """Kernels that a C file defines."""
+    return tuple(a or b for a, b in _FUNCTION.findall(source.read_text("utf-8")))
+
+
+def replaced() -> list[Path]:
+    """Files of MVE kernels; each stands for the file of the same name among the plain C kernels."""
+    return sorted(MVE.glob("*.c"))
+
+
+def renamed(source: Path) -> tuple[str, ...]:
+    """Definitions that give the kernels of a file other names: ``c_add_s8`` for ``na_add_s8``."""
+    return tuple(f"{name}=c_{name.removeprefix('na_')}" for name in functions(source))
+
+
+def board_objects(builder: Builder) -> list[Path]:
+    root = firmware_dir() / "boards"
+    sources = [*sorted(root.glob("*.c")), root / "drivers" / f"{builder.board.console.driver}.c"]
+    return [builder.object(source) for source in sources]
+
+
+def both_kernels(builder: Builder) -> list[Path]:
+    """Objects with the MVE kernels, and with the plain C ones under other names."""
+    plain = [PLAIN / source.name for source in replaced()]
+    return [builder.object(s) for s in replaced()] + [builder.object(s, renamed(s)) for s in plain]
+
+
+def text_of(
+    board: Board, elf: Path, loads: Sequence[tuple[Path, int]] = (), options: Sequence[str] = (), timeout: float = 60
+) -> list[str]:
+    """The lines that an image prints until it says ``done``.
+
+    Args:
+        board: With a machine ``qemu``.
+        elf: The image.
+        loads: Raw files and their addresses.
+        options: More words for QEMU.
+        timeout: Seconds.
+    """
+    words = [*qemu.arguments(qemu.PROGRAM, board.machines["qemu"], elf, loads), *options]
+    process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    watch = threading.Timer(timeout, process.kill)
+    watch.start()
+    lines: list[str] = []
+    try:
+        for line in process.stdout:
+            lines.append(line.rstrip("\n"))
+            if lines[-1] == LAST_LINE or lines[-1].startswith("firmware fault"):
+                break
+    finally:
+        watch.cancel()
+        process.kill()
+        process.wait()
+        process.stdout.close()
+    if not lines or lines[-1] != LAST_LINE:
+        raise RuntimeError(f"{elf.name} did not end: {lines[-5:]}")
+    return lines[:-1]
