@@ -575,7 +575,8 @@ def test_runtime():
     mine, vendors = net(), net(runtime="ll_aton")
     assert said(facts(TEXT), machine="silicon", networks=[mine]) == [
         "error runtime: network net is made for runtime neuralart, which computes without the NPU (compile it with the "
-        "vendor's compiler, or say --allow-reference-on-hardware)"
+        "vendor's compiler; if it is meant: allow_reference_on_hardware: true in the variant, "
+        "--allow-reference-on-hardware by hand)"
     ]
     assert said(facts(TEXT), machine="silicon", networks=[mine], allow_reference=True) == []
     assert said(facts(TEXT), machine="silicon", networks=[vendors]) == []

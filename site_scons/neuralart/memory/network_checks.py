@@ -123,7 +123,8 @@ def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool
             yield error(
                 "runtime",
                 f"network {network.name} is made for runtime neuralart, which computes without the NPU",
-                "compile it with the vendor's compiler, or say --allow-reference-on-hardware",
+                "compile it with the vendor's compiler; if it is meant: allow_reference_on_hardware: true in the "
+                "variant, --allow-reference-on-hardware by hand",
             )
         elif machine.kind != "silicon" and network.runtime != "neuralart":
             yield error(
