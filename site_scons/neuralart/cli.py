@@ -58,16 +58,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if argv is None else argv)
     asked = next((word for word in words if not word.startswith("-")), None)
-    parser = _parser(asked)
-    args, unknown = parser.parse_known_args(words)
-    if unknown:
-        parser.prog += f" {args.command}"
-        parser.error(f"unknown argument '{unknown[0]}'")
     try:
+        parser = _parser(asked)
+        args, unknown = parser.parse_known_args(words)
+        if unknown:
+            parser.prog += f" {args.command}"
+            parser.error(f"unknown argument '{unknown[0]}'")
         return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
     except NeuralArtError as error:
-        print(f"neuralart {args.command}: error: {error}", file=sys.stderr)
+        print(f"neuralart {asked}: error: {error}", file=sys.stderr)
         return USER_ERROR
     except KeyboardInterrupt:
-        print(f"neuralart {args.command}: interrupted", file=sys.stderr)
+        print(f"neuralart {asked or ''}: interrupted".replace(" :", ":"), file=sys.stderr)
         return 130

@@ -123,6 +123,28 @@ def test_memory_that_nothing_turns_on(sources: Project) -> None:
     assert not sources.path("build/digits-n6/firmware.elf").exists()
 
 
+def test_activations_in_flash(sources: Project) -> None:
+    """A wrong address: the network would write into a memory that cannot be written."""
+    sources.edit("models/digits/pools/internal.mpool", "0x34200000", "0x70400000")
+    failed = sources.run("digits-n6-internal", code=2)
+    (said,) = [line for line in failed.errors if "bytes of activations" in line]
+    assert "internal.mpool:11:7: pool AXISRAM3 of network digits holds 2560 bytes of activations" in said
+    assert "but 0x70400000 is in xSPI2, which is flash" in said
+    assert not sources.path("build/digits-n6-internal/firmware.elf").exists()
+
+
+def test_application_that_does_not_fit_its_slot(sources: Project) -> None:
+    """It fits what the boot loader copies, but something else was put behind its first sector."""
+    sources.edit("variants.yaml", "  digits-n6:\n", "  digits-n6:\n    slots: {descriptor: 0x70110000}\n")
+    sources.run("digits-n6")
+    ballast = "const unsigned char ballast[70000] = {1};\n\nint main(void) {\n  (void)*(const volatile unsigned char *)ballast;\n"
+    sources.edit("firmware/app/main.c", "int main(void) {\n", ballast)
+    failed = sources.run("flash-digits-n6", code=2)
+    (said,) = [line for line in failed.errors if "slot application" in line]
+    assert "[0x70100000, 0x70110000) has 65536 bytes, " in said and "behind it is identity descriptor" in said
+    assert "FLASH" not in failed.tags
+
+
 @pytest.mark.parametrize("option", ["--name", "--output=x", "-m", "--no-report", "--st-neural-art"])
 def test_options_that_the_build_says_itself(sources: Project, option: str) -> None:
     sources.edit("variants.yaml", "    vectors:", f"    options: ['{option}']\n    vectors:")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,6 +131,9 @@ LINKED = NetworkConfig(
 )
 
 
+IN_ISRAM = (("ISRAM", "link"),)
+
+
 def refusal(made: Any, verb: str) -> str:
     (node,) = made.effects[verb]
     (action,) = graphs.actions(node)
@@ -154,6 +158,19 @@ def refusal(made: Any, verb: str) -> str:
             {"networks": (LINKED,)},
             "flash-model",
             "flash-model-digits-n6: no constants of this variant are kept in flash (flash-application writes",
+        ),
+        (
+            {"board": "mps3-an547", "networks": (replace(LINKED, initializers=("ISRAM",), strategies=IN_ISRAM),)},
+            "flash",
+            "flash-digits-n6: nothing of this variant is kept in flash (run- loads",
+        ),
+        (
+            {
+                "board": "mps3-an547",
+                "networks": (replace(LINKED, initializers=("ISRAM",), strategies=(("ISRAM", "external-loader"),)),),
+            },
+            "run",
+            "run-digits-n6: pool ISRAM has strategy external-loader, and machine qemu has none (strategy boot-copy",
         ),
         ({"networks": (NetworkConfig("digits", MODEL),)}, "run", "run-digits-n6: network digits has no 'vectors:'"),
         ({"networks": (NetworkConfig("digits", MODEL),)}, "boot", "boot-digits-n6: network digits has no 'vectors:'"),
@@ -235,6 +252,12 @@ def test_one_at_a_time_has_the_flash(several: dict[str, Any]) -> None:
     assert several["boot-model-two"].side_effects != list(one)
 
 
+def test_a_folder_in_place_of_the_flash(env: Any, gcc: Toolchain, tree: Path) -> None:
+    (tree / FOLDER / "flash.nor").mkdir(parents=True)
+    with pytest.raises(SCons.Errors.UserError, match=r"build/digits-n6/flash.nor: it is a folder, not a virtual flash"):
+        env.NeuralArtVariant(variant())
+
+
 def test_targets_are_looked_up_exactly() -> None:
     names = ["one", "model-two", "two-one"]
     assert requested(names, ["one"], ["flash-model-one"]) == ["one"]
@@ -262,6 +285,8 @@ def test_check_of_an_image_of_the_users(env: Any, tree: Path) -> None:
     [
         ({"machine": "quemu"}, "board stm32n6570-dk: no machine 'quemu'"),
         ({"machine": "qemu"}, "board stm32n6570-dk: no machine 'qemu'"),
+        ({"mashine": "qemu"}, "unknown option 'mashine' (did you mean 'machine'?"),
+        ({"allow_reference_on_hardware": "no"}, "must be True or False, not 'no'"),
     ],
 )
 def test_check_that_cannot_be(env: Any, options: dict[str, Any], words: str) -> None:
@@ -273,3 +298,10 @@ def test_check_that_cannot_be(env: Any, options: dict[str, Any], words: str) -> 
         env.CheckImage("app.elf")
     with pytest.raises(SCons.Errors.UserError, match="CheckImage: one image, not 2"):
         env.CheckImage(["app.bin", "b.bin"], net)
+
+
+@pytest.mark.parametrize("image", [None, [], "", ".", 5])
+def test_check_of_no_file(env: Any, image: Any) -> None:
+    net = env.Network("digits", model=MODEL, board=BOARD)
+    with pytest.raises(SCons.Errors.UserError, match="CheckImage: an image is a file or its node, not"):
+        env.CheckImage(image, net)

@@ -137,6 +137,34 @@ def test_slots_and_reserved_ranges_of_the_users(env: Any) -> None:
     ]
 
 
+def test_a_network_given_twice(env: Any) -> None:
+    net = _net(env)
+    with pytest.raises(SCons.Errors.UserError, match="network digits is given twice"):
+        env.MemoryInitializers(net, net)
+
+
+def test_what_is_loaded_was_checked(env: Any) -> None:
+    """Also where nobody asks for the start-up code, which is where the check is."""
+    ini = env.MemoryInitializers(_net(env))
+    for node in ini.files:
+        assert ini.sources[0] in (node.prerequisites or ()), str(node)
+
+
+def test_pool_on_the_firmware(env: Any, gcc: Toolchain, tree: Path) -> None:
+    text = (POOLS / f"{BOARD}.mpool").read_text("utf-8").replace("0x342e0000", "0x34080000")
+    (tree / "own.mpool").write_text(text, "utf-8")
+    network = NetworkConfig("digits", MODEL, mpool="own.mpool")
+    with pytest.raises(SCons.Errors.UserError, match=r"pool AXISRAM5 of network digits .* overlaps firmware code"):
+        env.NeuralArtVariant(variant(networks=(network,)))
+    env.MemoryInitializers(_net(env, mpool="own.mpool"))  # a linker script of the user's own may leave it free
+
+
+@pytest.mark.parametrize("given", ["digits-n6", None, 5])
+def test_variant_of_another_kind(env: Any, given: Any) -> None:
+    with pytest.raises(SCons.Errors.UserError, match="NeuralArtVariant takes a VariantConfig, not"):
+        env.NeuralArtVariant(given)
+
+
 def test_a_layout_is_a_dependency_and_its_lines_are_not(make_env: Any, tree: Path) -> None:
     """Addresses of all that stands in the start-up code; a line more in the pool file changes nothing."""
 
@@ -160,6 +188,13 @@ def test_a_layout_is_a_dependency_and_its_lines_are_not(make_env: Any, tree: Pat
         ({"slots": {"descriptor": 0x7700_0001}}, "not at the start of an erase sector"),
         ({"slots": [("descriptor", 0)]}, "slots: a mapping of names to addresses"),
         ({"slots": {"descriptor": "0x77000000"}}, "slots: a mapping of names to addresses"),
+        ({"slots": {"descriptor": True}}, "slots: a mapping of names to addresses"),
+        ({"slots": {5: 0x7700_0000}}, "slots: a mapping of names to addresses"),
+        ({"reserved": {"x": (0x7020_0000, 0)}}, "reserved: x with 0 bytes at 0x70200000 is no range of addresses"),
+        ({"reserved": {"x": (0x7020_0000, -5)}}, "is no range of addresses"),
+        ({"reserved": {"x": (1.5, 2.5)}}, "reserved: a mapping of names to (address, bytes)"),
+        ({"folder": "/tmp/x"}, "folder: a folder below the top folder"),
+        ({"folder": 5}, "folder: a folder below the top folder"),
         ({"reserved": {"x": 3}}, "reserved: a mapping of names to (address, bytes)"),
         ({"reserved": {"x": (0x7038_0000, 0x100)}}, "overlaps"),
     ],

@@ -31,7 +31,7 @@ static uint32_t addresses[SMALL], values[SMALL];
 static unsigned memory_count, gate_count, register_count;
 static event_t events[EVENTS];
 static unsigned event_count;
-static uint32_t stuck_address, npu_cache, mpu_base[MPU_REGIONS], mpu_attributes[MPU_REGIONS];
+static uint32_t stuck_address, locked, npu_cache, mpu_base[MPU_REGIONS], mpu_attributes[MPU_REGIONS];
 static uint8_t stuck_mask;
 static int npu_cache_obeys = 1;
 static void (*loader)(void);
@@ -84,6 +84,7 @@ void fake_reset(void) {
   }
   memory_count = gate_count = register_count = event_count = 0;
   stuck_mask = 0;
+  locked = 0;
   npu_cache = 0;
   npu_cache_obeys = 1;
   loader = NULL;
@@ -126,6 +127,7 @@ void fake_get(uint32_t address, uint8_t *data, uint32_t size) {
 void fake_register(uint32_t address, uint32_t value) { *reg(address) = value; }
 uint32_t fake_value(uint32_t address) { return *reg(address); }
 void fake_stuck(uint32_t address, uint8_t mask) { stuck_address = address, stuck_mask = mask; }
+void fake_lock(uint32_t address) { locked = address; }
 void fake_npu_cache(uint32_t base, int obeys) { npu_cache = base, npu_cache_obeys = obeys; }
 void fake_loader(void (*function)(void)) { loader = function; }
 void fake_mpu(uint32_t number, uint32_t base, uint32_t attributes) {
@@ -194,6 +196,9 @@ void npu_memory_write(uint32_t address, uint32_t value) {
   }
   if (!open_at(address)) {
     note('!', address, 1);
+  }
+  if (locked != 0 && address == locked) {
+    return;
   }
   if (address == DCCIMVAC) {
     maintain(value);

@@ -121,6 +121,10 @@ class Host:
     def set(self, address: int | None, value: int) -> None:
         self.c.fake_register(address, value)
 
+    def lock(self, address: int) -> None:
+        """A register keeps its value, whatever is written."""
+        self.c.fake_lock(address)
+
     def value(self, address: int | None) -> int:
         return int(self.c.fake_value(address))
 

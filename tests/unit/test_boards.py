@@ -410,8 +410,8 @@ BAD = [
     (
         "NOR: {base",
         "NOR: {bas",
-        "mine.yaml:10: unknown key 'bas' in memory.NOR (did you mean 'base'? known: alias, base, enable, kind, note, "
-        "on_at_reset, owner, pool_name, risaf, sector, size)",
+        "mine.yaml:10: unknown key 'bas' in memory.NOR (did you mean 'base'? known: alias, base, enable, kind, "
+        "mpu_normal, note, on_at_reset, owner, pool_name, risaf, sector, size)",
     ),
     ("NOR: {base: 0x70000000, ", "NOR: {", "mine.yaml:10: memory.NOR: 'base' is missing"),
     ("size: 8M, ", "", "mine.yaml:10: memory.NOR: 'size' is missing"),
@@ -551,6 +551,11 @@ BAD = [
             "-mcpu=cortex-m55+nomve, -mfloat-abi=hard",
             "-mcpu=cortex-m33, -mfloat-abi=hard",
         )
+    ),
+    (
+        "  shutdown_bit: 20\n",
+        "  shutdown_bit: 20\n  rimc_clock: 0x56028258\n",
+        "mine.yaml:12: registers: 'rimc_clock' and 'rimc_clock_bit' belong together (give both, or none)",
     ),
     ("sector: 4K", "sector: 3K", "mine.yaml:22: flash.sector: 3072 is not a power of two"),
     (

@@ -540,7 +540,7 @@ def test_stamps_of_the_table():
 
 
 def test_overlap_of_image_and_pools():
-    pools = [smallboard.pool("B1", BASE + 0x180, 0x10), smallboard.pool("ALW", 0x2001_0FF0, 0x10)]
+    pools = [smallboard.pool("B1", BASE + 0x180, 0x10), smallboard.pool("ALW", 0x3001_0FF0, 0x10)]
     image = facts(Part(".data", 0x3001_0000, CODE + 0x80, 16, bytes(16)), TEXT, symbols={"__stack_limit": 0x3001_0F00})
     assert said(
         replace(image, parts=(*image.parts[:3], replace(TEXT, run=CODE + 0x90, load=CODE + 0x90))),
@@ -551,6 +551,16 @@ def test_overlap_of_image_and_pools():
         "have 16 bytes in common (move the pool, or link the image elsewhere)",
         "error overlap: the stack [0x30010f00, 0x30011000) and pool ALW of network net [0x30010ff0, 0x30011000) "
         "have 16 bytes in common (move the pool, or link the image elsewhere)",
+    ]
+
+
+def test_pool_in_the_other_alias():
+    """Not an error: the bytes are the same. But a firewall may close that address to a secure firmware."""
+    found = said(facts(TEXT), networks=[net(smallboard.pool("ALW", 0x2001_0800, 0x10))])
+    assert found == [
+        "warning alias: pool ALW of network net is at 0x20010800, the non-secure alias of ALWAYS: the firmware is "
+        "secure, and so is the NPU as start-up code sets it up; their address is 0x30010800 "
+        "(give the pool its secure address, unless your firewall is set up for this one)"
     ]
 
 
@@ -565,7 +575,8 @@ def test_runtime():
     mine, vendors = net(), net(runtime="ll_aton")
     assert said(facts(TEXT), machine="silicon", networks=[mine]) == [
         "error runtime: network net is made for runtime neuralart, which computes without the NPU (compile it with the "
-        "vendor's compiler, or say --allow-reference-on-hardware)"
+        "vendor's compiler; if it is meant: allow_reference_on_hardware: true in the variant, "
+        "--allow-reference-on-hardware by hand)"
     ]
     assert said(facts(TEXT), machine="silicon", networks=[mine], allow_reference=True) == []
     assert said(facts(TEXT), machine="silicon", networks=[vendors]) == []

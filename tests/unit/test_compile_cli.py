@@ -516,3 +516,12 @@ def test_progress_on_a_terminal_only_and_for_large_models_only(folder, monkeypat
 def test_no_progress_without_a_terminal(folder, monkeypatch, capsys):
     monkeypatch.setattr("neuralart.compilers.cli._LONG_MODEL", 0)
     assert run(*GOOD, "-o", "out", capsys=capsys)[1] == ""
+
+
+def test_interrupted_while_it_starts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def interrupted(only: str | None) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_parser", interrupted)
+    assert cli.main(["compile", "--help"]) == 130
+    assert capsys.readouterr().err == "neuralart compile: interrupted\n"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes, write_bytes, write_text
+from neuralart.files import alone_with, read_bytes, write_bytes, write_text
 
 
 def _names(folder: Path) -> list[str]:
@@ -122,3 +124,38 @@ def test_unreadable(tmp_path: Path, name: str) -> None:
         read_bytes(tmp_path / name)
     assert caught.value.where == str(tmp_path / name)
     assert caught.value.what.startswith("cannot read: ")
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\ud800b"])
+def test_names_that_no_file_can_have(name: str) -> None:
+    with pytest.raises(NeuralArtError, match="cannot read: ") as caught:
+        read_bytes(Path(name))
+    str(caught.value).encode("utf-8")
+
+
+COUNT = """
+import sys, time
+from pathlib import Path
+from neuralart.files import alone_with
+path = Path(sys.argv[1])
+for _ in range(20):
+    with alone_with(path):
+        number = int(path.read_text())
+        time.sleep(0.001)
+        path.write_text(str(number + 1))
+"""
+
+
+def test_nobody_else_changes_it_meanwhile(tmp_path: Path) -> None:
+    path = tmp_path / "counter"
+    path.write_text("0", "utf-8")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    running = [subprocess.Popen([sys.executable, "-c", COUNT, str(path)], env=env) for _ in range(3)]
+    assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
+    assert path.read_text("utf-8") == "60"
+
+
+def test_a_place_that_cannot_be_locked(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x", "utf-8")
+    with pytest.raises(NeuralArtError, match="cannot lock"), alone_with(tmp_path / "file" / "x"):
+        pass

@@ -327,7 +327,7 @@ def test_flash_that_is_not_mapped(started, sabotage: tuple[int, int]) -> None:
     host.set(*sabotage)
     error = host.init()
     assert error == WINDOW << 8 | 1
-    assert host.about(error) == ("the flash is not memory mapped", "NOR", "")
+    assert host.about(error) == ("not memory mapped", "NOR", "")
     # It is noticed without a write, and without an access that would fault.
     assert {kind for kind, _, _ in host.events()} == {"r"}
     assert host.wrong() == []
@@ -424,6 +424,7 @@ def test_data_of_another_build_that_has_other_pools(started) -> None:
         entry("A", STAGING + 4, DATA),
         entry("A", 0, DATA),
         entry("A", STAGING, DATA, network=1),
+        entry("A", STAGING, b""),
     ],
 )
 def test_descriptor_without_the_initialiser(started, row: bytes) -> None:
@@ -433,6 +434,16 @@ def test_descriptor_without_the_initialiser(started, row: bytes) -> None:
     assert error == ENTRY << 8 | 1
     assert host.about(error) == ("the identity descriptor has no entry for it", "A", "net")
     assert host.stamps(error) == ("", "")
+
+
+@pytest.mark.hostcc
+def test_firewall_that_keeps_its_setting(started) -> None:
+    """Locked by an earlier stage: the NPU would read nothing, and nobody would say why."""
+    host = started()
+    host.lock(RIMC)
+    error = host.init()
+    assert error >> 8 == HOOK
+    assert host.about(error)[:2] == ("the hook of the application refused", "RIF")
 
 
 @pytest.mark.hostcc

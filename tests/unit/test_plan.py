@@ -398,10 +398,23 @@ def test_two_networks_that_share_a_sector() -> None:
     first = network(pools(RAM5, weights(0x70380000, 61 * MB)), "a")
     second = network(pools(RAM6, pool("flash", 0x70391000, MB), path="b.mpool"), "b", ["AXISRAM6"])
     plan = planned({"a": (first, {"xSPI2": (SECTOR + 1, 0)}), "b": (second, {"flash": (0, 8)})})
+    plan = replace(plan, written=())
     assert refusal(plan) == (
         "b.mpool:2:5: pool flash of network b [0x70391000, 0x70391008) shares an erase sector of 65536 bytes with pool "
         "xSPI2 of network a [0x70380000, 0x70390001) of a.mpool:2:5 "
         "(65536 bytes are free at 0x703a0000: make that the offset of the pool)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "kind"), [(0x70400000, "xSPI2, which is flash"), (0x18000000, "BOOTROM, which is rom")]
+)
+def test_activations_where_nothing_can_be_written(address: int, kind: str) -> None:
+    file = pools(pool("A", address, 0x10000), weights(0x71000000, MB))
+    plan = planned({"a": (network(file, "a"), {"A": (0, 2560)})})
+    assert refusal(plan) == (
+        f"a.mpool:1:5: pool A of network a holds 2560 bytes of activations, but 0x{address:08x} is in {kind}: nothing "
+        "can be written there (give it an address in RAM, or make it read-only: rights ACC_READ)"
     )
 
 

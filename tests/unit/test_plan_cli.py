@@ -506,7 +506,10 @@ def test_overlap_after_a_build(project: Project) -> None:
         "[0x342e0000, 0x342e1388) of one.mpool:4:1 by 64 bytes "
         "(64 bytes are free at 0x342e13a0: make that the offset of the pool)"
     )
-    out, err = wrong(project, "--json")
+    code, out, err = project.plan("--json")
+    note, said = err.splitlines()
+    assert note.startswith("neuralart plan: note: pool mine of network two is at 0x242e0000, the non-secure alias of")
+    assert code == 1 and said.startswith("neuralart plan: error: two.mpool:4:1: ")
     assert json.loads(out)["view"] == "actual"
 
 

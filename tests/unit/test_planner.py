@@ -120,10 +120,6 @@ def test_any_placement_is_sound(program, virtual, keep_inputs, drop):
 
 def test_the_fastest_pool_first_whatever_the_order_of_the_file():
     placed = plan(chain(1000, 2000, 1000), pool_file(*POOLS))
-    assert (
-        placed.tensors == {1: 0x30000000, 0: 0x30000000 + 2000, 2: 0x30000000 + 2000}
-        or placed.pools[0].fname == "FAST1"
-    )
     assert {hex(address)[:4] for address in placed.tensors.values()} == {"0x30"}
     assert [pool.fname for pool in placed.pools] == ["FAST1", "FAST2", "SLOWRAM", "FLASH"]
 

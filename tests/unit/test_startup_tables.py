@@ -244,6 +244,19 @@ def test_memory_that_the_mpu_makes_normal() -> None:
     assert rows(source(two_banks(), board=board), "mpu_regions") == []
 
 
+def test_sdram_of_the_stm32h747() -> None:
+    """Device memory by default: unaligned accesses of the kernels would fault there."""
+    board = boards.load("stm32h747i-disco")
+    text = startup.source(
+        board,
+        layout(initializer("SDRAM", "boot-copy", 0xD000_0000, 0x9000_0000), descriptor=0x9001_0000),
+        [small.network(small.pool("SDRAM", 0xD000_0000, 16, weights=16))],
+        with_firmware=False,
+    )
+    assert rows(text, "mpu_regions") == [{"0": "SDRAM", "1": "0xd0000000u", "2": "0x2000000u"}]
+    assert {row["0"] for row in rows(text, "windows")} == {"SDRAM", "QSPIFLASH"}
+
+
 @pytest.mark.parametrize(
     ("cpu", "base", "size", "message"),
     [
@@ -410,6 +423,10 @@ def test_the_stm32n6_as_its_reference_manual_wants_it() -> None:
         "npu_cache": 0x580D_FC00,
         "rimc": 0x5402_4C14,
         "rimc_value": 0x310,
+        "npu_cache_clock_register": 0x5602_8260,  # RCC_AHB5ENR, CACHEAXIEN
+        "npu_cache_clock": 1 << 30,
+        "rimc_clock_register": 0x5602_8258,  # RCC_AHB3ENR, RIFSCEN
+        "rimc_clock": 1 << 9,
     }.items() <= found.items()
     assert [row["0"] for row in rows(text, "windows")] == ["xSPI2"]
 

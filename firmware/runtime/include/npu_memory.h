@@ -10,7 +10,7 @@
 
 /* An error is (code << 8) | (row + 1); what a row is stands behind the code. */
 enum {
-  NPU_MEMORY_E_WINDOW = 1,     /* the flash is not memory mapped; window */
+  NPU_MEMORY_E_WINDOW = 1,     /* not memory mapped; window */
   NPU_MEMORY_E_MISSING = 2,    /* no identity descriptor; none */
   NPU_MEMORY_E_DAMAGED = 3,    /* the identity descriptor is damaged or of another version; none */
   NPU_MEMORY_E_ABI = 4,        /* the data in flash belongs to another build of the network; initializer */

@@ -87,6 +87,10 @@ int npu_memory_find_entry(const npu_memory_tables_t *tables, uint32_t row, npu_m
         is_name(found + POOL_AT, wanted->pool)) {
       entry->size = u32_at(found + SIZE_AT);
       entry->crc = u32_at(found + CRC_AT);
+      /* Rows exist for pools that hold constants: nothing cannot be what was compiled. */
+      if (entry->size == 0) {
+        break;
+      }
       return entry->size <= wanted->capacity ? 0 : NPU_MEMORY_ERROR(NPU_MEMORY_E_LARGE, row);
     }
   }

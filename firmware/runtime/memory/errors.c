@@ -9,7 +9,7 @@ void npu_memory_about(const npu_memory_tables_t *tables) { current = tables; }
 
 static const char *const texts[] = {
     [0] = "no error",
-    [NPU_MEMORY_E_WINDOW] = "the flash is not memory mapped",
+    [NPU_MEMORY_E_WINDOW] = "not memory mapped",
     [NPU_MEMORY_E_MISSING] = "there is no identity descriptor in flash",
     [NPU_MEMORY_E_DAMAGED] = "the identity descriptor in flash is damaged",
     [NPU_MEMORY_E_ABI] = "ABI mismatch: the data in flash belongs to another build of the network",

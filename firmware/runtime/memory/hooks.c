@@ -10,7 +10,8 @@ __attribute__((weak)) int npu_memory_rif_hook(const npu_memory_registers_t *regi
       npu_memory_set(registers->rimc_clock_register, registers->rimc_clock);
     }
     npu_memory_write(registers->rimc, registers->rimc_value);
-    (void)npu_memory_read(registers->rimc);
+    /* Locked by an earlier stage, or without its clock: the NPU would read nothing and nobody would say why. */
+    return npu_memory_read(registers->rimc) == registers->rimc_value ? 0 : -1;
   }
   return 0;
 }

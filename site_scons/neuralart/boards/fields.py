@@ -16,6 +16,20 @@ MACHINES = ("silicon", "unicorn", "qemu")
 _MVE_CORES = ("cortex-m55", "cortex-m85")
 
 _ADDRESS_SPACE = 1 << 32
+_REGION_KEYS = (
+    "base",
+    "alias",
+    "size",
+    "kind",
+    "pool_name",
+    "owner",
+    "risaf",
+    "enable",
+    "on_at_reset",
+    "sector",
+    "mpu_normal",
+    "note",
+)
 _REGISTER_KEYS = (
     "memory_clock",
     "memory_sleep_clock",
@@ -24,8 +38,12 @@ _REGISTER_KEYS = (
     "ramcfg_clock_bit",
     "shutdown_bit",
     "npu_cache",
+    "npu_cache_clock",
+    "npu_cache_clock_bit",
     "rimc_npu",
     "rimc_npu_value",
+    "rimc_clock",
+    "rimc_clock_bit",
     "source",
 )
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
@@ -81,9 +99,7 @@ def memory(value: Value) -> tuple[MemoryRegion, ...]:
 
 
 def _region(name: str, value: Value) -> MemoryRegion:
-    fields = value.fields(
-        ("base", "alias", "size", "kind", "pool_name", "owner", "risaf", "enable", "on_at_reset", "sector", "note")
-    )
+    fields = value.fields(_REGION_KEYS)
     if not _NAME.fullmatch(name):
         raise value.error("the name of a memory must be letters, digits and '_'")
     size = need(value, "size").integer(0, _ADDRESS_SPACE)
@@ -109,6 +125,7 @@ def _region(name: str, value: Value) -> MemoryRegion:
         note=text(value, "note"),
         risaf=_number(value, "risaf", 1, 63),
         sector=power_of_two(fields["sector"]) if "sector" in fields else None,
+        mpu_normal=fields["mpu_normal"].boolean() if "mpu_normal" in fields else False,
     )
 
 
@@ -144,6 +161,9 @@ def registers(value: Value | None) -> Registers:
     source = need(value, "source").text()
     if ("rimc_npu" in value.mapping()) != ("rimc_npu_value" in value.mapping()):
         raise value.error("'rimc_npu' and 'rimc_npu_value' belong together", "give both, or none")
+    for clock in ("npu_cache_clock", "rimc_clock"):
+        if (clock in value.mapping()) != (f"{clock}_bit" in value.mapping()):
+            raise value.error(f"'{clock}' and '{clock}_bit' belong together", "give both, or none")
     return Registers(
         memory_clock=register(value, "memory_clock"),
         memory_sleep_clock=register(value, "memory_sleep_clock"),
@@ -155,6 +175,10 @@ def registers(value: Value | None) -> Registers:
         npu_cache=register(value, "npu_cache"),
         rimc_npu=register(value, "rimc_npu"),
         rimc_npu_value=_number(value, "rimc_npu_value"),
+        npu_cache_clock=register(value, "npu_cache_clock"),
+        npu_cache_clock_bit=_number(value, "npu_cache_clock_bit", 0, 31),
+        rimc_clock=register(value, "rimc_clock"),
+        rimc_clock_bit=_number(value, "rimc_clock_bit", 0, 31),
     )
 
 

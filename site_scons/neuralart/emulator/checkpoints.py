@@ -7,7 +7,7 @@ from typing import Any
 
 from neuralart.boards.types import Board
 from neuralart.emulator.banks import Banks, import_unicorn
-from neuralart.emulator.coherency import Coherency
+from neuralart.emulator.coherency import Coherency, Dirty
 from neuralart.emulator.conditions import Conditions
 from neuralart.emulator.image import Load, Symbols
 from neuralart.errors import NeuralArtError
@@ -22,7 +22,14 @@ class Checkpoints:
     """Stops the core for a moment where a function begins; elsewhere it runs at full speed."""
 
     def __init__(
-        self, uc: Any, board: Board, banks: Banks, coherency: Coherency, symbols: Symbols, halt: Callable[[str], None]
+        self,
+        uc: Any,
+        board: Board,
+        banks: Banks,
+        coherency: Coherency,
+        npu_dirty: Callable[[], Dirty | None],
+        symbols: Symbols,
+        halt: Callable[[str], None],
     ) -> None:
         """Watches nothing yet.
 
@@ -31,6 +38,7 @@ class Checkpoints:
             board: Where memories are.
             banks: What the external loader writes to.
             coherency: Asked at the first epoch.
+            npu_dirty: What the NPU cache may hold otherwise than the memory; asked at the first epoch.
             symbols: Functions of what runs.
             halt: Stops the run for a reason.
         """
@@ -38,6 +46,7 @@ class Checkpoints:
         self._board = board
         self._banks = banks
         self._coherency = coherency
+        self._npu_dirty = npu_dirty
         self._symbols = symbols
         self._halt = halt
         self._epoch_seen = False
@@ -104,6 +113,15 @@ class Checkpoints:
                 f"0x{dirty.end:08x}, were stored by the core and {how} before the first epoch "
                 f"({self._symbols.name_at(address)}): an NPU would read what memory held before. Clean them by "
                 "address, line by line, after the last store (SCB DCCMVAC 0xe000ef68 or DCCIMVAC 0xe000ef70)"
+            )
+            return
+        dirty = self._npu_dirty()
+        if dirty is not None:
+            self._halt(
+                f"NPU cache not maintained: {dirty.bytes} bytes of {dirty.watched.owner}, between 0x{dirty.start:08x} "
+                f"and 0x{dirty.end:08x}, changed since its last command for them, and it is on before the first epoch "
+                f"({self._symbols.name_at(address)}): an NPU might read old lines. Clean and invalidate them by a "
+                "command with their addresses (CACHEAXI_CR2)"
             )
 
     def _on_wait(self, uc: Any, address: int, size: int, data: Any) -> None:

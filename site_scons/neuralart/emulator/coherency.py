@@ -31,11 +31,13 @@ class Watched:
         owner: For messages, like ``pool npuRAM5 of network digits``.
         start: First address, in the alias of the firmware's security state.
         end: First address behind it.
+        npu_cached: The NPU reads it through its own cache.
     """
 
     owner: str
     start: int
     end: int
+    npu_cached: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Dirty:
 
 
 def watched_ranges(board: Board, networks: Sequence[Network]) -> tuple[Watched, ...]:
-    """Initialisers in RAM that the NPU has access to: somebody must bring them there at each start.
+    """Initialisers in RAM: somebody must bring them there at each start, and not into the core's cache alone.
 
     Args:
         board: The board.
@@ -68,10 +70,11 @@ def watched_ranges(board: Board, networks: Sequence[Network]) -> tuple[Watched, 
     for network in networks:
         for pool in network.initializers:
             region = board.region_at(pool.address)
-            if region is None or region.kind in ("flash", "rom") or "npu" not in region.owner:
+            if region is None or region.kind in ("flash", "rom"):
                 continue
             start = fold(board, pool.address)
-            ranges.append(Watched(f"pool {pool.fname} of network {network.name}", start, start + pool.weights))
+            owner = f"pool {pool.fname} of network {network.name}"
+            ranges.append(Watched(owner, start, start + pool.weights, pool.cacheable))
     return tuple(ranges)
 
 

@@ -58,16 +58,26 @@ class NpuCache(RegisterFile):
 
     CR1, SR, FCR, CR2, START, END = 0x00, 0x04, 0x0C, 0x100, 0x104, 0x108
     BYTES = 0x400
-    INVALIDATE = 1 << 1
+    ENABLE, INVALIDATE = 1 << 0, 1 << 1
     # Flags of SR: the end of a full invalidation, the end of a command.
     DONE, COMMAND_DONE = 1 << 1, 1 << 4
 
-    def __init__(self, base: int, operation: Callable[[str, int, int], None]) -> None:
-        """Takes whom to tell a command, its start address and its end address."""
+    def __init__(
+        self,
+        base: int,
+        operation: Callable[[str, int, int], None],
+        changed: Callable[[int], None] = lambda offset: None,
+    ) -> None:
+        """Takes whom to tell a command, its start address and its end address, and whom any change."""
         # Registers need not begin at a page; pages are what can be mapped.
         self._first = base % PAGE
-        super().__init__("CACHEAXI", base - self._first, self._first + self.BYTES)
+        super().__init__("CACHEAXI", base - self._first, self._first + self.BYTES, changed=changed)
         self._operation = operation
+
+    @property
+    def on(self) -> bool:
+        """It caches."""
+        return bool(self.get(self._first + self.CR1) & self.ENABLE)
 
     def write(self, offset: int, value: int) -> None:
         """Write a register; commands leave their flag in SR."""
@@ -76,6 +86,8 @@ class NpuCache(RegisterFile):
             self._operation("invalidate all", 0, 0)
             value &= ~self.INVALIDATE
             self._flag(self.DONE)
+        elif at == self.CR1 and value & self.ENABLE and not self.on:
+            self._operation("enable", 0, 0)
         elif at == self.CR2 and value & 1:
             start, end = self.get(self._first + self.START), self.get(self._first + self.END)
             self._operation(COMMANDS.get(value >> 1 & 3, "reserved command"), start, end)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from neuralart.boards.types import Board, FlashWindow, MemoryRegion
+from neuralart.emulator.core_registers import NpuCache
 from neuralart.emulator.devices import PAGE, ClockController, RegisterFile
+from neuralart.memory.tables import NPU_CACHE_POOL
 
 
 class Power:
@@ -12,6 +14,7 @@ class Power:
     Attributes:
         controllers: Clock controllers by base address, for the bus to map.
         ramcfg: RAMCFG, if the board has one.
+        npu_cache: The NPU cache, if the board has one; put there by the board.
         windows: Registers of the controllers of memories that must be memory mapped, by base address.
     """
 
@@ -29,6 +32,8 @@ class Power:
         registers = board.registers
         self.controllers: dict[int, RegisterFile] = {}
         self.ramcfg: RegisterFile | None = None
+        self.npu_cache: NpuCache | None = None
+        self._early: set[str] = set()
         self.generation = 0
         console = board.console
         for address in (
@@ -53,7 +58,7 @@ class Power:
                 for region in board.memory
                 if not region.on_at_reset and region.enable is not None and region.enable.ramcfg_offset is not None
             }
-            self.ramcfg = RegisterFile("RAMCFG", registers.ramcfg, PAGE, off, self._note)
+            self.ramcfg = RegisterFile("RAMCFG", registers.ramcfg, PAGE, off, self._on_ramcfg)
         self.windows: dict[int, RegisterFile] = {}
         self._window_of = {window.region: window for window in board.windows}
         for window in board.windows:
@@ -63,15 +68,24 @@ class Power:
         base = window.control & ~(PAGE - 1)
         if base not in self.windows:
             size = window.control - base + self.WINDOW_REGISTERS
-            self.windows[base] = RegisterFile("controller", base, min(size, PAGE), changed=self._note)
+            self.windows[base] = RegisterFile("controller", base, min(size, PAGE), changed=self.note)
         clock = self._controller(window.clock_register)
         if mapped:
             offset = window.clock_register - clock.base
             clock.write(offset, clock.get(offset) | 1 << window.clock_bit)
             self.windows[base].write(window.control - base, window.value)
 
-    def _note(self, offset: int) -> None:
+    def note(self, offset: int) -> None:
+        """A register changed."""
         self.generation += 1
+
+    def _on_ramcfg(self, offset: int) -> None:
+        """A bank that leaves shutdown wants its clock by then; the contents of one that enters it are gone."""
+        self.note(offset)
+        for region in self._board.memory:
+            if region.enable is not None and region.enable.ramcfg_offset == offset:
+                early = not self._shut_down(region) and self._unclocked_bank(region)
+                (self._early.add if early else self._early.discard)(region.name)
 
     def _controller(self, address: int) -> RegisterFile:
         base = address & ~(PAGE - 1)
@@ -79,9 +93,9 @@ class Power:
             # Twins of set and clear registers exist where the memories are clocked through one (STM32N6).
             twins = self._board.registers.memory_clock is not None
             self.controllers[base] = (
-                ClockController("RCC", base, 2 * PAGE, changed=self._note)
+                ClockController("RCC", base, 2 * PAGE, changed=self.note)
                 if twins
-                else RegisterFile("RCC", base, PAGE, changed=self._note)
+                else RegisterFile("RCC", base, PAGE, changed=self.note)
             )
         return self.controllers[base]
 
@@ -90,6 +104,10 @@ class Power:
             return True
         controller = self._controller(address)
         return bool(controller.get(address - controller.base) >> bit & 1)
+
+    def _unclocked_bank(self, region: MemoryRegion) -> bool:
+        register, enable = self._board.registers.memory_clock, region.enable
+        return enable is not None and register is not None and not self._clocked(register, enable.clock_bit)
 
     def _shut_down(self, region: MemoryRegion) -> bool:
         bit = self._board.registers.shutdown_bit
@@ -173,8 +191,10 @@ class Power:
                 return ""
             return f"{region.name} is off after reset, and nothing here turns it on"
         registers = self._board.registers
+        if region.pool_name == NPU_CACHE_POOL and self.npu_cache is not None and self.npu_cache.on:
+            return f"{region.name} is the memory of the NPU cache, which is on: clear EN in CACHEAXI_CR1"
         reasons = []
-        if registers.memory_clock is not None and not self._clocked(registers.memory_clock, region.enable.clock_bit):
+        if registers.memory_clock is not None and self._unclocked_bank(region):
             reasons.append(
                 f"has no clock: set bit {region.enable.clock_bit} of RCC_MEMENR (0x{registers.memory_clock:08x})"
             )
@@ -185,6 +205,11 @@ class Power:
             )
             if self.ramcfg_missing():
                 reasons.append(f"and {self.ramcfg_missing()}")
+        if not reasons and region.name in self._early:
+            reasons.append(
+                "left shutdown before it had a clock: set its bit of RCC_MEMENR first, then clear SRAMSD in "
+                f"RAMCFG_{region.name}CR (0x{(registers.ramcfg or 0) + (region.enable.ramcfg_offset or 0):08x})"
+            )
         return f"{region.name} {', '.join(reasons)}" if reasons else ""
 
     def keeps_contents(self, region: MemoryRegion) -> bool:

@@ -14,6 +14,7 @@ from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
 from neuralart.emulator.starting import Surroundings, started_machine
 from neuralart.emulator.stops import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import Network
 
@@ -180,6 +181,8 @@ def run(
             for line in lines:
                 on_note(line)
 
+    for network, _ in checks:
+        note(alias_warnings(board, network))
     results = []
     given = surroundings or Surroundings()
     with started_machine(board, machine, elf, loads, given, [network for network, _ in checks]) as started:

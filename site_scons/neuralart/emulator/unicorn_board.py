@@ -19,11 +19,12 @@ from neuralart.emulator.banks import UNDEFINED, Banks, import_unicorn
 from neuralart.emulator.boot import Boot
 from neuralart.emulator.bus import Bus
 from neuralart.emulator.checkpoints import Checkpoints
-from neuralart.emulator.coherency import Coherency
+from neuralart.emulator.coherency import Coherency, Dirty
 from neuralart.emulator.conditions import Conditions
 from neuralart.emulator.core_registers import SCS, VTOR, NpuCache, SystemControl
 from neuralart.emulator.devices import PAGE, RegisterFile, Usart
 from neuralart.emulator.image import Firmware, Load, Symbols
+from neuralart.emulator.npu_lines import NpuLines
 from neuralart.emulator.power import Power
 from neuralart.emulator.stops import MachineStop
 from neuralart.errors import NeuralArtError, nearest
@@ -100,19 +101,24 @@ class UnicornBoard:
         self._usart = self._console()
         self._banks = Banks(self._uc, board, self._power, zeros=given.dead_bank == "zeros", lost=self._on_lost)
         self._coherency = Coherency(board, given.watched, self._banks.peek, UNDEFINED)
+        self._npu_lines = NpuLines(board, given.watched, self._banks.peek, UNDEFINED)
         self._bus = Bus(self._uc, self._halt, self._near, self._on_register)
         self._system = SystemControl(machine.cpuid, self._on_cache_operation, self._on_reset_request)
         self._add_devices()
         self._bus.refresh()
         for load in boot.loads:
             self._banks.load(load)
-            self._coherency.settle(load.address, len(load.data))
-        self._checkpoints = Checkpoints(self._uc, board, self._banks, self._coherency, self.symbols, self._halt)
+            for lines in (self._coherency, self._npu_lines):
+                lines.settle(load.address, len(load.data))
+        self._checkpoints = Checkpoints(
+            self._uc, board, self._banks, self._coherency, self._npu_dirty, self.symbols, self._halt
+        )
         self.notes += self._checkpoints.watch(given, boot.symbols_fit)
         self._reset(boot.vectors)
 
     def _on_lost(self, start: int, end: int) -> None:
         self._coherency.forget(start, end)
+        self._npu_lines.forget(start, end)
 
     def finish(self) -> None:
         """The run is over: note what never came about."""
@@ -165,7 +171,8 @@ class UnicornBoard:
         for base, window in power.windows.items():
             bus.add(window, partial(power.window_clock_missing, base))
         if registers.npu_cache is not None:
-            bus.add(NpuCache(registers.npu_cache, self._on_npu_cache), power.npu_cache_missing)
+            power.npu_cache = NpuCache(registers.npu_cache, self._on_npu_cache, power.note)
+            bus.add(power.npu_cache, power.npu_cache_missing)
         if registers.rimc_npu is not None:
             bus.add(RegisterFile("RIFSC", registers.rimc_npu & ~(PAGE - 1), PAGE), power.rif_missing)
 
@@ -180,7 +187,12 @@ class UnicornBoard:
         self._maintain(f"{name} 0x{operand:08x}")
 
     def _on_npu_cache(self, name: str, start: int, end: int) -> None:
+        self._npu_lines.command(name, start, end)
         self._maintain(f"CACHEAXI {name} 0x{start:08x}..0x{end:08x}")
+
+    def _npu_dirty(self) -> Dirty | None:
+        cache = self._power.npu_cache
+        return self._npu_lines.dirty() if cache is not None and cache.on else None
 
     def _maintain(self, text: str) -> None:
         # A firmware that maintains caches in every inference must not fill the host's memory.

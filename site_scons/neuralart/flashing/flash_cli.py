@@ -58,17 +58,20 @@ def run(args: argparse.Namespace) -> int:
         NeuralArtError: Something given is wrong; the file is as it was then.
     """
     from neuralart import boards
+    from neuralart.files import alone_with
     from neuralart.flashing.nor import Nor, chip_of, load_for
     from neuralart.flashing.plan import read
     from neuralart.flashing.program import program
 
     plan = read(args.plan)
     board = boards.load(plan.board, args.board_file, where=plan.where)
-    new = not args.nor.exists()
-    nor = Nor(chip_of(board)) if new else load_for(args.nor, board)
-    done = program(plan, nor, args.only, args.top)
-    if new or any(written.erased for written in done):
-        nor.save(args.nor)
+    chip = chip_of(board)
+    with alone_with(args.nor):
+        new = not args.nor.exists()
+        nor = Nor(chip) if new else load_for(args.nor, board)
+        done = program(plan, nor, args.only, args.top)
+        if new or any(written.erased for written in done):
+            nor.save(args.nor)
     for written in done:
         for line in describe(written):
             print(line)

@@ -120,6 +120,7 @@ def check(
         *place_checks.memory(board, image),
         *_cpu(board, machine, image),
         *_semihosting(image),
+        *network_checks.aliases(board, networks),
         *network_checks.overlap(board, image, networks),
         *network_checks.stamps(board, image, networks),
         *network_checks.runtime(machine, networks, allow_reference),

@@ -94,7 +94,12 @@ def advice(board: Board, claims: Mapping[Placement, Span], moved: Placement, siz
     together = [p for p in claims if p.kind == "staging"] if moved.kind == "staging" else [moved]
     others = [span for placement, span in claims.items() if placement not in together]
     needed = sum(_needed(board, p, claims, size if p is moved else None) for p in together)
-    address = room(board, others, moved.start, needed, network=moved.kind == "pool")
+    network = moved.kind == "pool"
+    # Better outside of the pools as they are declared than in what is left of one today.
+    whole = [_shown(claims, placement) for placement in claims if placement not in together]
+    address = room(board, whole, moved.start, needed, network=network)
+    if address is None:
+        address = room(board, others, moved.start, needed, network=network)
     if address is None and size is None and _is_head(claims, moved):
         address, needed = largest(board, others, moved.start)
     if address is None:

@@ -9,7 +9,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.findings import Finding, error, warning
 from neuralart.memory.image_facts import ImageFacts, fold
 from neuralart.memory.place_checks import stack_range
-from neuralart.memory.regions import Span, network_spans
+from neuralart.memory.regions import Span, alias_warnings, network_spans
 from neuralart.network.facts import Network
 
 
@@ -44,6 +44,15 @@ def overlap(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Ite
                         f"{span} and {pool} have {common} bytes in common",
                         "move the pool, or link the image elsewhere",
                     )
+
+
+def aliases(board: Board, networks: Sequence[Network]) -> Iterator[Finding]:
+    """Networks use the addresses of the firmware's security state."""
+    for network in networks:
+        for text in alias_warnings(board, network):
+            yield warning(
+                "alias", text, "give the pool its secure address, unless your firewall is set up for this one"
+            )
 
 
 def _table(board: Board, image: ImageFacts) -> Mapping[str, str] | None:
@@ -114,7 +123,8 @@ def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool
             yield error(
                 "runtime",
                 f"network {network.name} is made for runtime neuralart, which computes without the NPU",
-                "compile it with the vendor's compiler, or say --allow-reference-on-hardware",
+                "compile it with the vendor's compiler; if it is meant: allow_reference_on_hardware: true in the "
+                "variant, --allow-reference-on-hardware by hand",
             )
         elif machine.kind != "silicon" and network.runtime != "neuralart":
             yield error(

@@ -38,7 +38,7 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
     """
     if not networks:
         uses = [Use(p, _known(board, p, sizes)) for p in layout.placements]
-        return AddressPlan(board, layout, tuple(uses), {}, (), False)
+        return AddressPlan(board, layout, tuple(uses), {}, (), (), False)
     uses = []
     pools, extra = _pool_uses(layout, board, networks)
     declared = {(each.network, each.pool) for each in layout.initializers}
@@ -67,7 +67,8 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
         for pool in network.initializers
         if (network.name, pool.fname) not in declared
     )
-    return AddressPlan(board, layout, (*uses, *extra), raws, undeclared, True)
+    written = tuple((network.name, pool) for network in networks for pool in used_pools(network) if pool.activations)
+    return AddressPlan(board, layout, (*uses, *extra), raws, undeclared, written, True)
 
 
 def _known(board: Board, placement: Placement, sizes: Mapping[str, int]) -> int | None:

@@ -21,6 +21,8 @@ def check(plan: AddressPlan) -> None:
     """
     for network, pool in plan.undeclared:
         raise _undeclared(plan, network, pool)
+    for network, pool in plan.written:
+        _check_writable(plan, network, pool)
     _check_sizes(plan, [use for use in plan.uses if use.placement.kind == "pool"])
     for each in plan.layout.initializers:
         size = plan.raws.get((each.network, each.pool), 0)
@@ -41,6 +43,17 @@ def _check_sizes(plan: AddressPlan, uses: list[Use]) -> None:
     for use in uses:
         if use.used is not None and use.used > use.placement.size:
             raise _too_large(plan, use)
+
+
+def _check_writable(plan: AddressPlan, network: str, pool: PoolUse) -> None:
+    region = plan.board.region_at(pool.address)
+    if region is not None and region.kind in ("flash", "rom"):
+        raise NeuralArtError(
+            f"{pool_owner(network, pool.fname)} holds {pool.activations} bytes of activations, but "
+            f"0x{pool.address:08x} is in {region.name}, which is {region.kind}: nothing can be written there",
+            where=_chosen(plan, network, [pool.fname]),
+            hint="give it an address in RAM, or make it read-only: rights ACC_READ",
+        )
 
 
 def _undeclared(plan: AddressPlan, network: str, pool: PoolUse) -> NeuralArtError:

@@ -38,6 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.memory import plan as plans
     from neuralart.memory.layout import make_layout
     from neuralart.memory.project_networks import read_networks
+    from neuralart.memory.regions import alias_warnings
 
     file: Path = args.file
     project = config.read(file, file.as_posix())
@@ -53,7 +54,8 @@ def run(args: argparse.Namespace) -> int:
     except NeuralArtError as error:
         failure = error
         plan = plans.make_plan(layout, board, (), {})
-    notes = [*([built.note] if built.note else []), *_homeless(board, networks)]
+    aliases = [text for network in built.networks for text in alias_warnings(board, network)]
+    notes = [*([built.note] if built.note else []), *_homeless(board, networks), *aliases]
     if args.json:
         print(plan_report.to_json(plan, variant.name), end="")
         for note in notes:

@@ -79,6 +79,27 @@ def network_spans(board: Board, network: Network) -> list[Span]:
     return spans
 
 
+def alias_warnings(board: Board, network: Network) -> list[str]:
+    """Pools that a network uses through the other alias of a memory than the firmware's security state has.
+
+    Both are the same bytes, and the code that the compiler made uses the addresses of the pool file: what the firewall
+    of the chip makes of an access through that alias is a matter of its configuration.
+    """
+    if board.security != "secure":
+        return []
+    found = []
+    for pool in used_pools(network):
+        start = fold(board, pool.address)
+        if start != pool.address:
+            region = board.region_at(pool.address)
+            found.append(
+                f"pool {pool.fname} of network {network.name} is at 0x{pool.address:08x}, the non-secure alias of "
+                f"{region.name if region else 'a memory'}: the firmware is secure, and so is the NPU as start-up code "
+                f"sets it up; their address is 0x{start:08x}"
+            )
+    return found
+
+
 def used_pools(network: Network) -> list[PoolUse]:
     """Pools of which something is used, without the virtual ones whose parts are listed themselves."""
     listed = {pool.fname for pool in network.pools if not pool.virtual}

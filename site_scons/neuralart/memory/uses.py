@@ -38,6 +38,7 @@ class AddressPlan:
         uses: In the order of the layout's placements.
         raws: Bytes of the initialisers, by (network, pool); empty before a build.
         undeclared: Pools with constants that no declared initialiser brings, each with the name of its network.
+        written: Pools with activations, each with the name of its network.
         actual: The networks are compiled: uses are what is used. False: declared sizes only.
     """
 
@@ -46,6 +47,7 @@ class AddressPlan:
     uses: tuple[Use, ...]
     raws: Mapping[tuple[str, str], int]
     undeclared: tuple[tuple[str, PoolUse], ...]
+    written: tuple[tuple[str, PoolUse], ...]
     actual: bool
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 
 SCHEMA = 1
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -133,6 +134,35 @@ def to_json(network: Network) -> str:
     return json.dumps({"schema": SCHEMA, **asdict(network)}, indent=1, sort_keys=True) + "\n"
 
 
+def _list(value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise TypeError(f"{value!r} is no list")
+    return tuple(value)
+
+
+def _typed(row: Any, cls: type[T]) -> T:
+    """A dataclass from a JSON object whose values have the types of its fields."""
+    if not isinstance(row, dict):
+        raise TypeError(f"{row!r} is no {cls.__name__}")
+    hints = get_type_hints(cls)
+    for key, value in row.items():
+        hint = hints.get(key)
+        kind = get_origin(hint) or hint
+        # JSON writes 1.0 as it likes, and a truth value is a number to Python.
+        good = isinstance(value, (int, float)) if kind is float else isinstance(value, kind) if kind else True
+        if not good or (isinstance(value, bool) and kind is not bool):
+            raise TypeError(f"'{key}' is {value!r}")
+        if kind is tuple:
+            wanted, *more = get_args(hint)
+            if more != [...] and len(value) != 1 + len(more):
+                raise TypeError(f"'{key}' has {len(value)} values")
+            if isinstance(wanted, type) and not all(type(each) is wanted for each in value):
+                raise TypeError(f"'{key}' holds {value!r}")
+        if kind is int and value < 0 and key in ("address", "size", "used", "weights", "activations", "bytes", "macc"):
+            raise TypeError(f"'{key}' is {value}")
+    return cls(**row)
+
+
 def from_json(text: str, where: str) -> Network:
     """Read what :func:`to_json` wrote.
 
@@ -143,15 +173,15 @@ def from_json(text: str, where: str) -> Network:
     try:
         data: dict[str, Any] = json.loads(text)
         schema = data.pop("schema")
-        if schema != SCHEMA:
+        if schema != SCHEMA or isinstance(schema, bool):
             raise NeuralArtError(f"schema {schema}, this version reads {SCHEMA}", where=where, hint=hint)
-        data["runtime_version"] = tuple(data["runtime_version"])
-        data["pools"] = tuple(PoolUse(**{**p, "parts": tuple(p["parts"])}) for p in data["pools"])
+        data["runtime_version"] = _list(data["runtime_version"])
+        data["pools"] = tuple(_typed({**p, "parts": _list(p["parts"])}, PoolUse) for p in _list(data["pools"]))
         for key in ("inputs", "outputs"):
-            data[key] = tuple(Port(**{**p, "shape": tuple(p["shape"])}) for p in data[key])
-        data["epochs"] = tuple(Epoch(**{**e, "operators": tuple(e["operators"])}) for e in data["epochs"])
-        return Network(**data)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+            data[key] = tuple(_typed({**p, "shape": _list(p["shape"])}, Port) for p in _list(data[key]))
+        data["epochs"] = tuple(_typed({**e, "operators": _list(e["operators"])}, Epoch) for e in _list(data["epochs"]))
+        return _typed(data, Network)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise NeuralArtError(f"not a network.json: {error}", where=where, hint=hint) from error
 
 

@@ -12,6 +12,7 @@ import SCons.Action
 
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
+from neuralart.errors import NeuralArtError
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
@@ -52,8 +53,6 @@ def nor_file(env: Any, variant: str) -> str:
 
 
 def _refuse(text: str, where: str, hint: str) -> Any:
-    from neuralart.errors import NeuralArtError
-
     def action(target: list[Any], source: list[Any], env: Any) -> None:
         def work() -> None:
             raise NeuralArtError(text, where=where, hint=hint)
@@ -68,12 +67,21 @@ def _reason(verb: str, program: Program) -> tuple[str, str]:
     verbs = "run" if verb in ("run", "boot") else "write"
     if program.machine.kind == "silicon":
         return f"nothing here can {verbs} on silicon yet", "choose machine: unicorn or qemu where the board has one"
+    if verbs == "run" and program.machine.kind == "qemu" and program.initializers.external:
+        pool = program.initializers.external[0].pool
+        return f"pool {pool} has strategy external-loader, and machine qemu has none", "strategy boot-copy or link"
     if verb != "run" and "base" not in program.board.flash:
         return f"board {program.board.name} has no flash", "'flash:' in the board's file says what"
     if verb == "flash-application" and program.flash.application is None:
         return f"board {program.board.name} has no boot chain", "its image is loaded in place: run- and boot- do that"
-    if verb == "flash-model" and not program.initializers.images:
-        return "no constants of this variant are kept in flash", "flash-application writes the image that holds them"
+    if verb != "run" and not program.initializers.images:
+        if program.flash.application is None:
+            return "nothing of this variant is kept in flash", "run- loads its image in place"
+        if verb == "flash-model":
+            return (
+                "no constants of this variant are kept in flash",
+                "flash-application writes the image that holds them",
+            )
     without = [network.name for network in program.networks if not network.vectors]
     if verbs == "run" and without:
         return f"network {without[0]} has no 'vectors:' to compare with", "add 'vectors: FOLDER' to the network"
@@ -140,7 +148,10 @@ def make_effects(env: Any, program: Program) -> dict[str, Any]:
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
     variant, board = program.variant.name, program.board
-    nor = base.fs.File(f"#{nor_file(env, variant)}")
+    try:
+        nor = base.fs.File(f"#{nor_file(env, variant)}")
+    except TypeError:
+        raise NeuralArtError("it is a folder, not a virtual flash", where=nor_file(env, variant)) from None
     # Not the file itself: `scons .` would make it, by flashing.
     lock = base.Value(str(nor), name="virtual flash")
     aliases = {}
@@ -160,10 +171,10 @@ def make_effects(env: Any, program: Program) -> dict[str, Any]:
             if verb != "run":
                 # Whoever asks for them, and however many jobs there are: one at a time has the flash.
                 base.SideEffect(lock, alias)
-                base.Clean(alias, nor)
+                base.Clean(alias, [nor, f"{nor}.lock"])
         registry.effects[name] = variant
         aliases[verb] = base.AlwaysBuild(alias)
-    base.Clean(base.Alias(variant), nor)
+    base.Clean(base.Alias(variant), [nor, f"{nor}.lock"])
     return aliases
 
 

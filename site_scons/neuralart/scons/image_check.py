@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import SCons.Errors
+import SCons.Node.FS
 
 from neuralart.boards.types import Board, Machine
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time, in_action
@@ -86,14 +87,15 @@ def make_check(
     return node[0]
 
 
+_KEYWORDS = ("machine", "target", "allow_reference_on_hardware")
+
+
 @at_read_time
 def check_method(
     env: Any,
     image: Any,
     *networks: Any,
-    machine: str = "silicon",
-    target: str = "",
-    allow_reference_on_hardware: bool = False,
+    **options: Any,
 ) -> Any:
     """``env.CheckImage(elf, net, ...)``: can this image start on the board of its networks, with them in it?
 
@@ -101,9 +103,9 @@ def check_method(
         env: The construction environment.
         image: A node or a name: ELF file or binary.
         *networks: What ``env.Network`` returned.
-        machine: ``silicon``, ``unicorn`` or ``qemu``.
-        target: The report; by default ``NAME.check.json`` beside the image.
-        allow_reference_on_hardware: A network of the reference runtime on silicon is meant.
+        **options: ``machine``: ``silicon`` (default), ``unicorn`` or ``qemu``. ``target``: the report; by default
+            ``NAME.check.json`` beside the image. ``allow_reference_on_hardware``: a network of the reference runtime on
+            silicon is meant.
 
     Returns:
         The report; the build fails if the image has an error.
@@ -117,15 +119,28 @@ def check_method(
         raise SCons.Errors.UserError("CheckImage takes an image and what Network returned, one or more")
     chosen: list[NetworkNodes] = list(networks)
     board = board_of(chosen)
-    nodes = env.arg2nodes(image, env.fs.File)
+    for keyword in options:
+        if keyword not in _KEYWORDS:
+            raise NeuralArtError(f"unknown option '{keyword}'", where="CheckImage", hint=nearest(keyword, _KEYWORDS))
+    allow = options.get("allow_reference_on_hardware", False)
+    if not isinstance(allow, bool):
+        raise NeuralArtError(f"allow_reference_on_hardware must be True or False, not {allow!r}", where="CheckImage")
+    try:
+        nodes = env.arg2nodes(image, env.fs.File)
+        good = bool(nodes) and all(isinstance(node, SCons.Node.FS.File) for node in nodes)
+    except (TypeError, AttributeError):
+        good = False
+    if not good or not image:
+        raise NeuralArtError(f"an image is a file or its node, not {image!r}", where="CheckImage")
     if len(nodes) != 1 and not str(nodes[0]).endswith(".elf"):
         raise SCons.Errors.UserError(f"CheckImage: one image, not {len(nodes)}")
+    target = options.get("target", "")
     return make_check(
         env,
         str(env.File(target) if target else f"{nodes[0]}.check.json"),
         nodes[0],
         board,
-        machine_of(board, machine),
+        machine_of(board, str(options.get("machine", "silicon"))),
         chosen,
-        allow_reference=allow_reference_on_hardware,
+        allow_reference=allow,
     )

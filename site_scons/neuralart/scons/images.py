@@ -132,7 +132,11 @@ def make_images(
         NEURALART_VARIANT=variant.name,
         NEURALART_LAYOUT=layout,
     )
-    rooms = base.Value(fingerprint("memory/plan_report.py", "memory/firmware_use.py"), name="address-plan")
+    rooms = base.Value(
+        fingerprint("memory/plan_report.py", "memory/firmware_use.py", "report/summary.py"), name="address-plan"
+    )
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, base.Value(identity(board), name=f"board {board.name}"))
+    # Nothing is flashed that does not fit where it goes.
+    base.Requires(plan, addresses)
     return FlashNodes(application, plan[0], addresses[0])

@@ -184,6 +184,8 @@ def make_initializers(
     descriptor = _descriptor(base, folder, networks, layout)
     if descriptor is not None:
         images.append(descriptor)
+    # What is loaded has been checked, also where nobody compiles the start-up code.
+    base.Requires([node for image in (*images, *external) for node in (image.binary, image.hex)], sources)
     return InitializerNodes(
         sources=[sources[0], *_link_sources(base, folder, networks, layout)],
         # What is linked is read from the folder of its network.
@@ -201,19 +203,32 @@ def make_initializers(
     )
 
 
+def _is_int(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
 def _moved(slots: Any) -> tuple[tuple[str, int], ...]:
-    if not isinstance(slots, dict) or not all(isinstance(address, int) for address in slots.values()):
+    rows = slots.items() if isinstance(slots, dict) else [(None, None)]
+    if not all(isinstance(name, str) and _is_int(address) for name, address in rows):
         raise NeuralArtError(f"slots: a mapping of names to addresses, not {slots!r}", where="MemoryInitializers")
     return tuple(sorted(slots.items()))
 
 
 def _kept(reserved: Any) -> tuple[Reserved, ...]:
     try:
-        rows = [(str(name), address + 0, size + 0) for name, (address, size) in sorted(reserved.items())]
+        rows = [(name, address, size) for name, (address, size) in sorted(reserved.items())]
     except (AttributeError, TypeError, ValueError):
-        raise NeuralArtError(
-            f"reserved: a mapping of names to (address, bytes), not {reserved!r}", where="MemoryInitializers"
-        ) from None
+        rows = [(None, None, None)]
+    for name, address, size in rows:
+        if not (isinstance(name, str) and _is_int(address) and _is_int(size)):
+            raise NeuralArtError(
+                f"reserved: a mapping of names to (address, bytes), not {reserved!r}", where="MemoryInitializers"
+            )
+        if not (0 <= address < address + size <= 1 << 32):
+            raise NeuralArtError(
+                f"reserved: {name} with {size} bytes at {address:#x} is no range of addresses",
+                where="MemoryInitializers",
+            )
     return tuple(Reserved(*row, Location("", 0)) for row in rows)
 
 
@@ -244,12 +259,20 @@ def initializers_method(env: Any, *networks: Any, **options: Any) -> Initializer
             )
     slots, reserved = _moved(options.get("slots", {})), _kept(options.get("reserved", {}))
     chosen: list[NetworkNodes] = list(networks)
+    board = board_of(chosen)
+    names = [network.name for network in chosen]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise NeuralArtError(f"network {twice} is given twice", where="MemoryInitializers")
+    folder = options.get("folder", "")
+    if not isinstance(folder, str) or Path(folder).is_absolute():
+        raise NeuralArtError(f"folder: a folder below the top folder, not {folder!r}", where="MemoryInitializers")
     stem = "-".join(Path(network.folder).name for network in chosen)
-    where = options.get("folder") or f"{build_dir(env)}/initializers/{stem}"
+    where = folder.removeprefix("#") or f"{build_dir(env)}/initializers/{stem}"
     variant = VariantConfig(
         name=stem,
         title="",
-        board=board_of(chosen).name,
+        board=board.name,
         machine="",
         networks=tuple(network.config for network in chosen),
         slots=slots,

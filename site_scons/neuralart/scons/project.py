@@ -15,7 +15,7 @@ import SCons.Node
 
 from neuralart import config
 from neuralart.config.types import VariantConfig, split_profile
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.errors import NeuralArtError
 from neuralart.scons import effects
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.paths import anchored, named
@@ -98,10 +98,17 @@ class Project:
         Raises:
             SCons.Errors.UserError: It is neither a variant, an alias of one, nor a path.
         """
+        import difflib
+
         known = [*self.names, *(f"{verb}-{name}" for verb in effects.VERBS for name in self.names)]
         for target in targets:
             if target not in known and "/" not in target and "\\" not in target and not Path(target).exists():
-                raise NeuralArtError(f"unknown target '{target}'", hint=nearest(target, known))
+                close = difflib.get_close_matches(target, known, n=1)
+                raise NeuralArtError(
+                    f"unknown target '{target}'",
+                    hint=(f"did you mean '{close[0]}'? " if close else "")
+                    + f"variants: {', '.join(self.names)}; scons -h lists what can be done with them",
+                )
 
     @at_read_time
     def build(self, targets: Sequence[str], *, everything: bool = False) -> None:

@@ -72,6 +72,11 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     Raises:
         SCons.Errors.UserError: Something it names is missing or wrong.
     """
+    if not isinstance(variant, VariantConfig):
+        raise NeuralArtError(
+            f"NeuralArtVariant takes a VariantConfig, not {variant!r}",
+            hint="NeuralArtProject(...).build(...) makes them",
+        )
     registry: Registry = env["NEURALART_REGISTRY"]
     board = registry.board(variant.board, variant.said("board"))
     machine = _machine(variant, board)
