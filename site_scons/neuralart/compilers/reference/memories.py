@@ -86,17 +86,9 @@ class Memories:
         """Last epoch that touches it; beyond every epoch for an output."""
         return len(self._program.calls) if self.has_output(root) else max(self._epochs(root))
 
-    def reads(self, epoch: int, root: int, region: range | None = None) -> bool:
-        """An epoch reads a memory, or a part of it."""
-        return _hit(self._reads.get(root, []), epoch, region)
-
     def writes(self, epoch: int, root: int, region: range | None = None) -> bool:
         """An epoch writes a memory, or a part of it."""
-        return _hit(self._writes.get(root, []), epoch, region)
-
-
-def _hit(accesses: list[tuple[int, range]], epoch: int, region: range | None) -> bool:
-    return any(
-        number == epoch and (region is None or (part.start < region.stop and region.start < part.stop))
-        for number, part in accesses
-    )
+        return any(
+            number == epoch and (region is None or (part.start < region.stop and region.start < part.stop))
+            for number, part in self._writes.get(root, [])
+        )

@@ -79,7 +79,6 @@ def _in_place(program: Program, memories: Memories, epoch: int, call: Call, inpu
             and memories.size(source) == size
             and _whole(program, memories, arg)
             and memories.last(source) == epoch
-            and not memories.has_output(source)
             and not (memories.has_input(source) and (memories.has_output(target) or not inputs_writable))
             # Another argument that lies in the same memory must be walked in the same way.
             and all(
@@ -195,13 +194,11 @@ def _stays_intact(
 ) -> bool:
     """Nothing disturbs a source that is computed in its place in the target.
 
-    The source is not written after the copy. The target's part is not read before the copy, and not written before the
-    source is used for the last time.
+    The source is not written after the copy. The target's part is not written before the source is used for the last
+    time, so nobody reads it before the copy either.
     """
     for number in others:
         if number > epoch and memories.writes(number, inner):
-            return False
-        if number < epoch and memories.reads(number, outer, region):
             return False
         if number <= max(epoch, memories.last(inner)) and memories.writes(number, outer, region):
             return False

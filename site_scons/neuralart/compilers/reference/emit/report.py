@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from neuralart.compilers.reference.emit.c_info import emission_elements, parameters
 from neuralart.compilers.reference.emit.emission import NUMERICS, RUNTIME_VERSION, Emission
+from neuralart.compilers.reference.emit.lifetimes_text import lifetimes
 from neuralart.compilers.reference.emit.rows import constant_row
 from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import Tensor
@@ -126,6 +127,7 @@ def _memory(emission: Emission) -> list[str]:
             low, high = plan.address, plan.address + plan.size
             used = f"0x{low:08X}-0x{low + plan.used:08X}"
             lines.append(f"\t{plan.name:<{width}} [0x{low:08X} - 0x{high:08X}]: {used}")
+    lines += [_THICK, "", "", "Activations and their lifetimes", _THIN, *lifetimes(emission)]
     return [*lines, _THICK]
 
 
