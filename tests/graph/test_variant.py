@@ -193,7 +193,7 @@ def test_a_layout_is_a_dependency_and_its_lines_are_not(make_env: Any, tree: Pat
         ({"reserved": {"x": (0x7020_0000, 0)}}, "reserved: x with 0 bytes at 0x70200000 is no range of addresses"),
         ({"reserved": {"x": (0x7020_0000, -5)}}, "is no range of addresses"),
         ({"reserved": {"x": (1.5, 2.5)}}, "reserved: a mapping of names to (address, bytes)"),
-        ({"folder": "/tmp/x"}, "folder: a folder below the top folder"),
+        ({"folder": "/elsewhere/x"}, "folder: a folder below the top folder"),
         ({"folder": 5}, "folder: a folder below the top folder"),
         ({"reserved": {"x": 3}}, "reserved: a mapping of names to (address, bytes)"),
         ({"reserved": {"x": (0x7038_0000, 0x100)}}, "overlaps"),
