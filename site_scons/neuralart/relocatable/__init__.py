@@ -1,0 +1,1 @@
+"""Relocatable models (``network_rel.bin``): format, builder, verifier, install predictor."""
