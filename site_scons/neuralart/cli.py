@@ -25,6 +25,8 @@ COMMANDS = {
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
     "plan": ("neuralart.memory.plan_cli", "show who has which addresses: slots, pools, firmware, staging, free banks"),
     "check-image": ("neuralart.memory.check_cli", "check a firmware image before it reaches a board"),
+    "inspect": ("neuralart.relocatable.inspect_cli", "show what a relocatable model (network_rel.bin) says of itself"),
+    "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
 }
 
 USER_ERROR = 1

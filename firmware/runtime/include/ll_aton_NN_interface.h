@@ -122,6 +122,9 @@ typedef struct {
   const LL_ATON_RT_EpochBlockItem_t *first_epoch_block;
   const LL_ATON_RT_EpochBlockItem_t *current_epoch_block;
   bool inference_started;
+#ifdef LL_ATON_RT_RELOC
+  uintptr_t inst_reloc; /* context of an installed relocatable model (ll_aton_reloc_network.h); 0: a static network */
+#endif
 } NN_Execution_State_TypeDef;
 
 typedef struct {

@@ -1,0 +1,226 @@
+"""From network.c and its raw files to ``<n>_rel.bin``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from neuralart import toolchain
+from neuralart.config.types import ToolchainConfig
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes
+from neuralart.network import facts
+from neuralart.relocatable import elf_post, network_source, params_blob, pool_table, runtimes, staging
+from neuralart.relocatable.assemble import Container, assemble
+from neuralart.relocatable.ec_headers import DEFINE as BLOBS_IN_PARAMS
+from neuralart.relocatable.link_script import RO_ALIGN, script
+from neuralart.relocatable.network_source import NetworkSource
+from neuralart.relocatable.objects import Compiler, write_if_new
+from neuralart.relocatable.params_blob import Params
+from neuralart.relocatable.pool_table import TableEntry
+from neuralart.relocatable.request import VENDOR, BuildRequest, check
+from neuralart.relocatable.runtimes import Runtime
+from neuralart.relocatable.staging import Staged
+
+Say = Callable[[str], None]
+FACTS = "network.json"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is known before anything is compiled.
+
+    Attributes:
+        request: With its layout decided.
+        source: network.c.
+        runtime: What it is built with.
+        entries: The pool table.
+        params: Initial contents of the pools.
+        staged: C to compile.
+    """
+
+    request: BuildRequest
+    source: NetworkSource
+    runtime: Runtime
+    entries: tuple[TableEntry, ...]
+    params: Params = field(repr=False)
+    staged: Staged = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Built:
+    """An image.
+
+    Attributes:
+        prepared: What it was made from.
+        container: Its bytes.
+        linked: The ELF, taken apart.
+        files: Name -> bytes of what belongs into the output folder.
+        ran: Commands that were run; empty when everything was remembered.
+        said: What they printed.
+    """
+
+    prepared: Prepared
+    container: Container
+    linked: elf_post.Linked
+    files: Mapping[str, bytes] = field(repr=False)
+    ran: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
+    """Use of the pools as our own compiler counted it; it knows the working memory of kernels."""
+    path = source.path.with_name(FACTS)
+    if not path.is_file():
+        raise NeuralArtError(
+            f"is missing: it says how much working memory {source.path.name} needs",
+            where=str(path),
+            hint="copy all files of the compile",
+        )
+    network = facts.load(path)
+    if network.name != source.c_name:
+        raise NeuralArtError(
+            f"is of network '{network.name}', {source.path.name} of '{source.c_name}'",
+            where=str(path),
+            hint="keep the files of a compile together",
+        )
+    return {pool.fname: (pool.used, pool.activations) for pool in network.pools if not pool.virtual}
+
+
+def prepare(request: BuildRequest) -> Prepared:
+    """Read, check and generate; compile nothing.
+
+    Raises:
+        NeuralArtError: The network cannot become a relocatable model.
+    """
+    check(request)
+    source = network_source.read(request.network)
+    where = str(request.network)
+    runtime = runtimes.for_network(source.version, request, where)
+    request = replace(request, layout=request.layout or runtime.layout)
+    if source.options.get("all-buffers-info") != "true":
+        raise NeuralArtError(
+            "was compiled without --all-buffers-info: which memory its activations use is unknown",
+            where=where,
+            hint='add --all-buffers-info to "options" of the profile and compile again',
+        )
+    known = _known(source) if runtime.name == runtimes.NEURALART else {}
+    found = pool_table.uses(source, as_vendor=request.layout == VENDOR, known=known)
+    entries = pool_table.table(source, found, secure=request.secure)
+    params = params_blob.collect(
+        source, entries, alignment=RO_ALIGN[request.layout], moved_first=request.blobs_in_params
+    )
+    if not params.data and not request.blobs_in_params:
+        raise NeuralArtError(
+            "has no constants in any pool: a loader refuses an image without params",
+            where=where,
+            hint="is it complete?",
+        )
+    return Prepared(request, source, runtime, entries, params, staging.stage(request, source, runtime, entries, params))
+
+
+def _compiler(prepared: Prepared, store: Path, work: Path) -> Compiler:
+    request, runtime = prepared.request, prepared.runtime
+    asked = ToolchainConfig(prefix=request.prefix)
+    try:
+        found = toolchain.find(replace(asked, libc=runtime.libc), os.environ, where="--cross-compile")
+    except NeuralArtError:
+        # The preferred C library only decides about headers.
+        found = toolchain.find(asked, os.environ, where="--cross-compile")
+    maps = [(work, ".")]
+    if request.layout != VENDOR:
+        maps.append((runtime.root, runtime.name))
+    return Compiler(found, store, maps)
+
+
+def _compile(prepared: Prepared, compiler: Compiler, work: Path) -> list[Path]:
+    """Objects in the order of the link."""
+    request, runtime = prepared.request, prepared.runtime
+    defines = list(runtime.defines)
+    if runtime.version[:3] != (1, 1, 0):
+        defines.append(f'MODEL_CONF="{staging.CONF}"')
+    if request.blobs_in_params:
+        defines.append(BLOBS_IN_PARAMS)
+    common = [*runtime.flags, *(f"-D{text}" for text in defines)]
+    sources: list[tuple[Path, list[str]]] = [(work / name, common) for name in prepared.staged.sources]
+    for each in (*runtime.per_network, *runtime.sources):
+        sources.append((each.path, [*common, *each.flags, *(f"-D{text}" for text in each.defines)]))
+    head, last = runtime.include_dirs[:-1], runtime.include_dirs[-1:]
+    return compiler.compile(sources, (*head, work, *last), work)
+
+
+def _link(prepared: Prepared, compiler: Compiler, objects: list[Path], work: Path) -> Path:
+    request, runtime = prepared.request, prepared.runtime
+    if request.layout == VENDOR and runtime.script is not None:
+        text = read_bytes(runtime.script)
+    else:
+        text = script(request.layout).encode()
+    place = work / "model.ld"
+    write_if_new(place, text.decode("utf-8", "replace"))
+    words = [*runtime.link, "-Wl,--gc-sections", "-Wl,--emit-relocs", "-Wl,--build-id=none"]
+    inputs = text + b"".join(read_bytes(path) for path in runtime.archives)
+    rest = [*map(str, runtime.archives), *runtime.libraries, "-T", str(place)]
+    return compiler.link(request.name, words, objects, rest, inputs)
+
+
+def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
+    """Make an image. Nothing is written outside the store of objects and the working folder.
+
+    Args:
+        request: What to make.
+        say: Told about each step.
+
+    Raises:
+        NeuralArtError: It cannot be made.
+    """
+    prepared = prepare(request)
+    request = prepared.request
+    store = (request.objects or request.output / "objects").resolve()
+    work = (request.output / "work").resolve()
+    for name, text in prepared.staged.files.items():
+        write_if_new(work / name, text)
+    compiler = _compiler(prepared, store, work)
+    say(f"compiling with {compiler.toolchain.identity}")
+    objects = _compile(prepared, compiler, work)
+    say("linking")
+    linked_at = _link(prepared, compiler, objects, work)
+    elf = read_bytes(linked_at)
+    linked = elf_post.read(elf, f"{request.name}.elf", prepared.staged.markers)
+    container = assemble(
+        linked,
+        prepared.params,
+        split=request.split,
+        alignment=RO_ALIGN[request.layout],
+        where=f"{request.name}_rel.bin",
+    )
+    files = {f"{request.name}_rel.bin": container.image}
+    if container.params is not None:
+        files[f"{request.name}_rel_params.bin"] = container.params
+    if request.keep:
+        files[f"{request.name}.elf"] = elf
+        files[f"{request.name}.map"] = read_bytes(linked_at.with_suffix(".map"))
+    return Built(prepared, container, linked, files, tuple(compiler.ran), tuple(compiler.said))
+
+
+def write(built: Built, extra: Mapping[str, bytes]) -> None:
+    """Write the results, each under its name at once.
+
+    Raises:
+        NeuralArtError: The folder cannot be written.
+    """
+    request = built.prepared.request
+    for name, data in (*built.files.items(), *extra.items()):
+        write_bytes(request.output / name, data)
+    stale = {f"{request.name}_rel_params.bin"} - set(built.files)
+    if not request.c_file:
+        stale |= {f"{request.name}_rel.c", f"{request.name}_rel.h"}
+    for name in stale:
+        (request.output / name).unlink(missing_ok=True)
+    if not request.keep:
+        work = request.output / "work"
+        for path in sorted(work.iterdir()) if work.is_dir() else []:
+            path.unlink()
+        if work.is_dir():
+            work.rmdir()

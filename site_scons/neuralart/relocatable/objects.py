@@ -1,0 +1,181 @@
+"""Compiling and linking, each thing once: a store has what was made from the same bytes with the same words."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes
+from neuralart.toolchain import Toolchain
+
+_REMEMBERED = 16
+"""Objects of one C file with different headers."""
+_TAIL = 12
+"""Lines of a compiler's complaint that are shown."""
+
+
+@dataclass
+class Compiler:
+    """A cross compiler with a store of objects.
+
+    Attributes:
+        toolchain: The programs.
+        store: Folder of the objects.
+        maps: (prefix, replacement) of file names in the objects.
+        ran: Commands that were run, the others were remembered.
+        said: What they printed.
+    """
+
+    toolchain: Toolchain
+    store: Path
+    maps: Sequence[tuple[Path, str]] = ()
+    ran: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def program(self) -> Path:
+        """gcc."""
+        gcc = Path(self.toolchain.folder) / f"{self.toolchain.prefix}gcc"
+        return gcc if gcc.is_file() else gcc.with_suffix(".exe")
+
+    def compile(self, sources: Sequence[tuple[Path, Sequence[str]]], folders: Sequence[Path], work: Path) -> list[Path]:
+        """Objects of C files, in their order.
+
+        Args:
+            sources: Files, each with its flags.
+            folders: Where headers are.
+            work: The one among them that belongs to this build alone.
+
+        Raises:
+            NeuralArtError: The compiler refuses one.
+        """
+
+        def one(item: tuple[Path, Sequence[str]]) -> Path:
+            return self._object(*item, folders, work)
+
+        with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
+            return list(pool.map(one, sources))
+
+    def _object(self, source: Path, flags: Sequence[str], folders: Sequence[Path], work: Path) -> Path:
+        maps = [f"-ffile-prefix-map={prefix}={text}" for prefix, text in self.maps]
+        mapped = any(source.is_relative_to(prefix) for prefix, _ in self.maps)
+        named = [source.name if mapped else str(source), *("" if f == work else str(f) for f in folders)]
+        key = "\0".join([self.toolchain.identity, *flags, *named, _hash(source)])
+        stem = f"{source.stem}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+        known = self.store / f"{stem}.json"
+        entries = _entries(known)
+        for entry in entries:
+            target: Path = self.store / entry["object"]
+            if target.is_file() and all(_same(name, text, work) for name, text in entry["headers"].items()):
+                return target
+        # Others may fill the same store at the same time.
+        listing = self.store / f".{stem}.{os.getpid()}.d"
+        includes = [word for folder in folders for word in ("-I", str(folder))]
+        words = [*flags, *self.toolchain.libc_flags, *maps, *includes, "-MMD", "-MF", str(listing), "-c", str(source)]
+        part = self._make(self.store / f"{stem}.o", words, source.name)
+        headers = {}
+        for path in _dependencies(listing.read_text("utf-8", "replace")):
+            if path != source:
+                headers[f"@{path.name}" if path.parent == work else str(path)] = _hash(path)
+        listing.unlink()
+        seen = hashlib.sha256(json.dumps(headers, sort_keys=True).encode()).hexdigest()[:8]
+        target = self.store / f"{stem}-{seen}.o"
+        part.replace(target)
+        entries = [{"object": target.name, "headers": headers}, *entries][:_REMEMBERED]
+        write_bytes(known, json.dumps(entries, indent=1, sort_keys=True).encode())
+        return target
+
+    def link(
+        self, name: str, words: Sequence[str], objects: Sequence[Path], rest: Sequence[str], inputs: bytes
+    ) -> Path:
+        """An ELF, with a map beside it.
+
+        Args:
+            name: Of the network, for the file and messages.
+            words: Flags in front of the objects.
+            objects: In order.
+            rest: Words behind them: files, whose contents are among the inputs.
+            inputs: What the result depends on beside objects and words: linker script, archives.
+
+        Raises:
+            NeuralArtError: The linker refuses.
+        """
+        key = hashlib.sha256(self.toolchain.identity.encode())
+        key.update("\0".join([*words, *(path.name for path in objects)]).encode() + b"\0" + inputs)
+        target = self.store / f"{name}-{key.hexdigest()[:16]}.elf"
+        if not target.is_file():
+            listing = f"-Wl,-Map={target.with_suffix('.map')}"
+            self._make(target, [*words, listing, *map(str, objects), *rest], name).replace(target)
+        return target
+
+    def _make(self, target: Path, words: Sequence[str], what: str) -> Path:
+        """Run the compiler; the result under a temporary name."""
+        target.parent.mkdir(parents=True, exist_ok=True)
+        part = target.with_name(f".{target.name}.{os.getpid()}.part")
+        command = [str(self.program), *words, "-o", str(part)]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        except OSError as error:
+            raise NeuralArtError(f"does not run: {error.strerror}", where=str(self.program)) from error
+        self.ran.append(" ".join(command))
+        if done.stderr.strip():
+            self.said.append(done.stderr.rstrip())
+        if done.returncode:
+            part.unlink(missing_ok=True)
+            raise refusal(done.stderr, what)
+        return part
+
+
+def _hash(path: Path) -> str:
+    return hashlib.sha256(read_bytes(path)).hexdigest()
+
+
+def _same(name: str, text: str, work: Path) -> bool:
+    path = work / name[1:] if name.startswith("@") else Path(name)
+    return path.is_file() and _hash(path) == text
+
+
+def _entries(known: Path) -> list[dict[str, Any]]:
+    """What the store knows of a C file; a damaged list knows nothing."""
+    try:
+        found = json.loads(known.read_text("utf-8"))
+        return [entry for entry in found if isinstance(entry["object"], str) and isinstance(entry["headers"], dict)]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def _dependencies(text: str) -> list[Path]:
+    """Files of a make rule that gcc wrote."""
+    _, _, listed = text.replace("\\\n", " ").partition(": ")
+    words = re.findall(r"(?:\\.|[^\s\\])+", listed)
+    return [Path(re.sub(r"\\(.)", r"\1", word).replace("$$", "$")) for word in words]
+
+
+def refusal(stderr: str, what: str) -> NeuralArtError:
+    """What the compiler or linker complained of, in one line."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    missing = sorted({line.split("`", 1)[1].split("'")[0] for line in lines if "undefined reference to `" in line})
+    if missing:
+        return NeuralArtError(
+            f"nothing provides {', '.join(missing[:_TAIL])}: neither the runtime of relocatable models nor its archive",
+            where=what,
+            hint="it needs an operator or a library function that a loaded model cannot have with this runtime",
+        )
+    errors = [line for line in lines if "error" in line.lower()] or lines[-1:] or ["no reason given"]
+    return NeuralArtError(f"does not compile: {errors[0]}", where=what, hint="--verbosity 2 shows everything")
+
+
+def write_if_new(path: Path, text: str) -> None:
+    """Leave files alone that are right."""
+    data = text.encode("utf-8")
+    if not path.is_file() or path.read_bytes() != data:
+        write_bytes(path, data)

@@ -1,0 +1,401 @@
+"""``neuralart relocatable build``: images of our runtime, of a made-up installation, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+import subprocess
+import zlib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from neuralart import toolchain
+from neuralart.cli import main
+from neuralart.config.types import ToolchainConfig
+from neuralart.errors import NeuralArtError
+from neuralart.relocatable import build as builder
+from neuralart.relocatable import flags
+from neuralart.relocatable.container import parse
+from neuralart.relocatable.link_script import script
+from neuralart.relocatable.objects import Compiler
+from neuralart.relocatable.request import BuildRequest
+from neuralart.relocatable.types import OFFSET, Image
+from neuralart.relocatable.verify import verify
+from support import fake_pack
+from support.rel_networks import compile_digits, make_relative
+
+pytestmark = pytest.mark.arm
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    return tmp_path_factory.mktemp("relocatable")
+
+
+@pytest.fixture(scope="module")
+def digits(root: Path) -> Path:
+    return compile_digits(root / "net", "AXISRAM3", "xSPI2", relative=("xSPI2",))
+
+
+@pytest.fixture
+def make(root: Path, tmp_path: Path):
+    """Build with the objects of this module."""
+
+    def run(code: Path, **options) -> tuple[builder.Built, Image]:
+        name = options.pop("name", "network")
+        output = options.pop("output", tmp_path / "out")
+        objects = options.pop("objects", root / "objects")
+        built = builder.build(BuildRequest(code, output, name, objects=objects, **options))
+        image = parse(built.container.image, f"{name}_rel.bin", built.container.params)
+        assert [str(f) for f in verify(image) if f.level == "error"] == []
+        return built, image
+
+    return run
+
+
+def copy(code: Path, folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    for path in code.parent.iterdir():
+        if path.is_file():
+            (folder / path.name).write_bytes(path.read_bytes())
+    return folder / code.name
+
+
+# ---- our runtime
+
+
+def test_an_image_of_digits(digits, make):
+    _, image = make(digits)
+    assert image.header_words == 26 and not image.split
+    assert image.context.description == "neuralart-reference-runtime-0.1.0.0 (RELOC.GCC)"
+    assert (image.context.c_name, image.context.version, image.context.extra) == ("network", (0, 1, 0), 0)
+    raw = (digits.parent / "network_atonbuf.xSPI2.raw").read_bytes()
+    assert image.params == raw
+    assert (image.context.params_bin_sz, image.context.params_bin_crc32) == (len(raw), zlib.crc32(raw))
+    assert (image.context.params_sz, image.context.acts_sz, image.context.ext_ram_sz) == (4136, 2560, 0)
+    assert [pool.notation for pool in image.pools] == ["RELOC.PARAM.0.RCACHED", "RESET.ACTIV.WRITE"]
+    decoded = flags.decode(image.header["flags"])
+    assert (decoded.cpuid, decoded.secure, decoded.dbg_info, decoded.asynchronous) == (0xD22, True, True, True)
+    assert image.ro_size % 64 == 0 and image.header["params_offset"] % 64 == 0
+
+
+def test_only_what_the_network_uses_is_in_it(digits, make, tmp_path):
+    built, _ = make(digits, keep=True)
+    elf = tmp_path / "network.elf"
+    elf.write_bytes(built.files["network.elf"])
+    listing = subprocess.run(["arm-none-eabi-nm", str(elf)], capture_output=True, text=True, check=True)
+    names = set(listing.stdout.split())
+    assert {"na_conv2d_s8", "na_softmax_s8", "__aeabi_dmul"} <= names
+    kernels = {name for name in names if name.startswith("na_")}
+    assert kernels == {"na_conv2d_s8", "na_max_pool_s8", "na_fully_connected_s8", "na_softmax_s8"}
+
+
+def test_equal_bytes_in_two_folders(digits, make, tmp_path):
+    images = []
+    for folder in ("one", "another/deeper"):
+        code = copy(digits, tmp_path / folder / "net")
+        output = tmp_path / folder / "out"
+        built, _ = make(code, output=output, objects=output / "objects")
+        assert built.ran
+        images.append(built.container.image)
+    assert images[0] == images[1]
+
+
+def test_other_weights_compile_nothing(digits, make, tmp_path):
+    first, before = make(digits)
+    code = copy(digits, tmp_path / "net")
+    raw = code.with_name("network_atonbuf.xSPI2.raw")
+    raw.write_bytes(bytes(byte ^ 1 for byte in raw.read_bytes()))
+    second, after = make(code, output=tmp_path / "second")
+    assert second.ran == ()
+    assert after.params == raw.read_bytes() != before.params
+    assert after.context == replace(before.context, params_bin_crc32=zlib.crc32(raw.read_bytes()))
+    start = before.header["params_offset"]
+    differ = [n for n in range(0, start, 4) if first.container.image[n : n + 4] != second.container.image[n : n + 4]]
+    context = before.ro_size + (before.header["rt_ctx"] & OFFSET)
+    assert differ == [context + 4 * 13]
+
+
+def test_another_network_compiles_only_itself(digits, make, tmp_path):
+    make(digits)
+    code = copy(digits, tmp_path / "net")
+    text = code.read_text("utf-8")
+    code.write_text(text.replace(".minimum_difference = -124", ".minimum_difference = -123"), encoding="utf-8")
+    built, _ = make(code, name="other")
+    compiled = [Path(word).name for line in built.ran for word in line.split() if word.endswith(".c")]
+    assert sorted(compiled) == ["model_entry.c", "other_reloc.c", "other_reloc_mempools.c"]
+
+
+def test_a_changed_header_compiles_again(tmp_path):
+    """What the store holds is compared with the headers that were read, not with names."""
+    compiler = Compiler(toolchain.find(ToolchainConfig(), os.environ), tmp_path / "store")
+    work = tmp_path / "work dir"
+    work.mkdir()
+    source, header = work / "a.c", work / "b c.h"
+    source.write_text('#include "b c.h"\nint x = VALUE;\n')
+    objects = []
+    for value in (1, 2, 1):
+        header.write_text(f"#define VALUE {value}\n")
+        objects += compiler.compile([(source, ["-mcpu=cortex-m33", "-mthumb"])], [work], work)
+    assert objects[0] == objects[2] != objects[1] and len(compiler.ran) == 2
+
+
+@pytest.mark.parametrize(("secure", "debug"), [(True, False), (False, True)])
+def test_flags(make, tmp_path, secure, debug):
+    code = compile_digits(tmp_path / "net", "xSPI1", "xSPI2", relative=("xSPI1", "xSPI2"))
+    _, image = make(code, secure=secure, debug_info=debug)
+    decoded = flags.decode(image.header["flags"])
+    assert (decoded.secure, decoded.dbg_info) == (secure, debug)
+    assert image.context.struct_sizes[1] == (32 if debug else 16)
+    assert image.context.ext_ram_sz == 2560
+
+
+def test_layouts(digits, make):
+    _, ours = make(digits)
+    _, theirs = make(digits, layout="vendor", split=True)
+    assert theirs.split and theirs.params == ours.params and theirs.header["params_offset"] == 0
+    assert ours.ro_size - theirs.ro_size in range(64)
+    assert theirs.ro_size % 8 == 0
+
+
+BAD = {
+    "absolute": (
+        'static void __attribute__((naked, used)) bad(void) { __asm__("ldr r0, =%s\\n bx lr\\n .ltorg"); }'.replace(
+            "%s", "_network_rt_ctx"
+        ),
+        "holds the absolute address of _network_rt_ctx in read-only memory",
+    ),
+    "movw": (
+        "static void __attribute__((naked, used)) bad(void) {"
+        ' __asm__("movw r0, #:lower16:_network_rt_ctx\\n movt r0, #:upper16:_network_rt_ctx\\n bx lr"); }',
+        "relocation R_ARM_THM_MOVW_ABS_NC of _network_rt_ctx at bad+0x0",
+    ),
+    "missing": ("extern int sinhf(int); static void bad(void) { sinhf(1); }", "nothing provides sinhf"),
+    "section": (
+        '__attribute__((section(".mine"), used)) static int mine = 5; static void bad(void) { mine++; }',
+        "section .mine at 0x",
+    ),
+    "syntax": ("static void bad(void) { oops }", "does not compile: "),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_code_that_cannot_move(digits, make, tmp_path, kind):
+    code = copy(digits, tmp_path / "net")
+    definition, message = BAD[kind]
+    head = "bool LL_ATON_EC_Network_Init_network(void)\n{\n"
+    text = code.read_text("utf-8").replace(head, f"{definition}\n{head}  bad();\n")
+    code.write_text(text, encoding="utf-8")
+    with pytest.raises(NeuralArtError) as caught:
+        make(code)
+    assert message in str(caught.value) and "\n" not in str(caught.value)
+    assert not (tmp_path / "out" / "network_rel.bin").exists()
+
+
+# ---- the command
+
+
+def run(*words: object) -> int:
+    return main(["relocatable", "build", *map(str, words)])
+
+
+def test_command(digits, root, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    base = ("-i", digits.parent, "--objects", root / "objects")
+    assert run(*base) == 0
+    out = capsys.readouterr().out
+    assert "01010500 RELOC.PARAM.0.RCACHED" in out and "creating build/network_rel.bin (size=" in out
+    assert sorted(p.name for p in (tmp_path / "build").iterdir()) == ["network_rel.bin"]
+
+    assert run(*base, "-o", "o", "-n", "Digits", "-v", 0) == 1  # --name names the file in a folder
+    assert "no Digits.c in it" in capsys.readouterr().err
+    words = (*base[2:], "-i", digits, "-o", "o", "-n", "Digits")
+    assert run(*words, "--split", "--gen-c-file", "--no-clean", "--json", "--log", "--verbosity", 2) == 0
+    out = capsys.readouterr().out
+    made = {p.name for p in (tmp_path / "o").iterdir()}
+    files = {f"Digits_rel{end}" for end in (".bin", "_params.bin", ".c", ".h")}
+    assert made == files | {"Digits.elf", "Digits.map", "Digits_reloc_results.json", "Digits_reloc.log", "work"}
+    assert out == (tmp_path / "o" / "Digits_reloc.log").read_text("utf-8")
+    data = json.loads((tmp_path / "o" / "Digits_reloc_results.json").read_text("utf-8"))
+    assert data["reloc_binary_image"]["rt_context"]["c_name"] == "digits"
+    assert data["reloc_binary_image"]["split"] is True and set(data["gen_files"]) == files | {
+        "Digits.elf",
+        "Digits.map",
+    }
+    assert data["network"]["pools"][0]["flags"] == "RELOC.PARAM.0.RCACHED"
+    check = [
+        "arm-none-eabi-gcc",
+        "--specs=picolibc.specs",
+        "-mcpu=cortex-m33",
+        "-mthumb",
+        "-Wall",
+        "-Wextra",
+        "-Werror",
+    ]
+    subprocess.run([*check, "-c", "o/Digits_rel.c", "-o", "image.o"], check=True)
+
+    assert run(*words, "-v", 0) == 0
+    assert capsys.readouterr().out == ""
+    left = {p.name for p in (tmp_path / "o").iterdir()}
+    assert "Digits_rel.bin" in left and not left & {"Digits_rel_params.bin", "Digits_rel.c", "Digits_rel.h", "work"}
+
+
+def test_parse_only(digits, tmp_path, capsys):
+    assert run("-i", digits, "-o", tmp_path / "o", "--parse-only", "-v", "2") == 0
+    out = capsys.readouterr().out
+    assert "xSPI2        relative" in out and "conv_2d_0_weights" in out
+    assert not (tmp_path / "o").exists()
+
+
+def test_refusals_of_the_command(digits, tmp_path, capsys, monkeypatch):
+    def refused(*words: object) -> str:
+        assert run("-i", digits, "-o", tmp_path / "o", *words) == 1
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1
+        return err
+
+    assert "'1x' is not a C identifier" in refused("-n", "1x")
+    assert "no nowhere-gcc found" in refused("--cross-compile", "nowhere-")
+    monkeypatch.setenv("CROSS_COMPILE", "elsewhere-")
+    assert "no elsewhere-gcc found" in refused("--log")
+    assert "error: " in (tmp_path / "o" / "network_reloc.log").read_text("utf-8")
+    assert not (tmp_path / "o" / "network_rel.bin").exists()
+
+
+# ---- an installation
+
+
+@pytest.fixture(scope="module")
+def packs(root: Path):
+    made: dict[tuple[int, ...], Path] = {}
+
+    def get(version: tuple[int, int, int, int] = (1, 1, 3, 262)) -> Path:
+        if version not in made:
+            made[version] = fake_pack.make(root / ".".join(map(str, version)), version)
+        return made[version]
+
+    return get
+
+
+@pytest.mark.parametrize("version", fake_pack.VERSIONS, ids=lambda v: ".".join(map(str, v)))
+def test_versions(packs, make, tmp_path, version):
+    header_words, context_words, _ = fake_pack.VERSIONS[version]
+    code = fake_pack.network(tmp_path / "net", version)
+    built, image = make(code, pack=packs(version))
+    assert image.header_words == header_words == built.prepared.runtime.header_words
+    assert (image.context.struct_sizes is None) == (context_words == 16)
+    assert (*image.context.version, image.context.extra) == version
+    assert image.context.description == f"fake-{'.'.join(map(str, version))} (RELOC.GCC)"
+    assert len(built.prepared.runtime.callbacks) == (23 if version == (1, 1, 3, 8) else 21)
+    assert built.prepared.request.layout == "vendor"
+    assert [(p.name, p.notation, p.size) for p in image.pools] == [
+        ("xSPI2", "RELOC.PARAM.0.RCACHED", 200),
+        ("AXISRAM5", "RESET.ACTIV.WRITE", 64),
+        ("AXISRAM2", "RESET.ACTIV.WRITE", 1 << 20),
+    ]
+    _, ours = make(code, pack=packs(version), layout="aligned", output=tmp_path / "aligned")
+    assert [(p.name, p.size) for p in ours.pools] == [("xSPI2", 200), ("AXISRAM5", 96)]
+    assert ours.ro_size % 64 == 0
+
+
+def test_names_of_folders_are_in_the_vendor_layout_only(packs, make, tmp_path):
+    code, pack = fake_pack.network(tmp_path / "net"), packs()
+    _, theirs = make(code, pack=pack)
+    assert str(pack.resolve() / "Middlewares/ST/AI/Npu/ll_aton/ll_aton.c").encode() in theirs.data
+    _, ours = make(code, pack=pack, layout="aligned")
+    assert str(pack).encode() not in ours.data and b"ll_aton/Middlewares/ST/AI/Npu/ll_aton/ll_aton.c" in ours.data
+
+
+def test_linker_script_of_the_installation(make, tmp_path):
+    own = script("vendor").replace("*(.rodata .rodata.*)", "*(.rodata .rodata.*)\n    LONG(0x600dc0de)")
+    pack = fake_pack.make(tmp_path / "pack", linker_script=own)
+    code = fake_pack.network(tmp_path / "net")
+    marker = struct.pack("<I", 0x600DC0DE)
+    assert marker in make(code, pack=pack)[1].data
+    assert marker not in make(code, pack=pack, layout="aligned")[1].data
+
+
+@pytest.mark.parametrize("layout", ["vendor", "aligned"])
+@pytest.mark.parametrize("mixed", [False, True])
+@pytest.mark.parametrize("blobs", [fake_pack.BLOBS_OLD, fake_pack.BLOBS_NEW], ids=["old", "new"])
+def test_blobs_in_params(packs, make, tmp_path, blobs, mixed, layout):
+    raw = bytes(range(50, 250))
+    code = fake_pack.network(tmp_path / "net", blobs=blobs, mixed=mixed, raw=raw)
+    _, apart = make(code, pack=packs(), layout=layout)
+    blob = [struct.pack("<QQ", 0xCA057A7A00000000 | n, 0x1111111111111111 * n) for n in (1, 2)]
+    assert all(each in apart.data[: apart.ro_size] for each in blob)
+    built, image = make(code, pack=packs(), blobs_in_params=True, layout=layout)
+    assert not any(each in image.data[: image.header["params_offset"]] for each in blob)
+    front = len(built.linked.blobs)
+    # All of the blobs are there, the weights follow, and whoever names them knows.
+    words = [image.ro_size + (place & OFFSET) for place in image.relocations]
+    values = [int.from_bytes(image.data[at : at + 4], "little") for at in words]
+    places = {0x80000000 + image.params.index(each) for each in blob}
+    assert places <= set(values) and max(places) & OFFSET < front
+    assert image.params[front : front + 200] == raw
+    assert 0x80000000 + front in image.got
+    moved = next(pool for pool in image.pools if pool.notation == "RELOC.PARAM.0.RCACHED")
+    assert moved.foff == 0
+    if mixed:
+        pool = next(pool for pool in image.pools if pool.name == "xSPI1")
+        assert image.params[pool.foff : pool.foff + pool.size] == bytes(reversed(range(128)))
+    assert image.context.params_bin_crc32 == zlib.crc32(image.params[front:])
+
+
+def test_installations_that_are_refused(packs, make, tmp_path):
+    code = fake_pack.network(tmp_path / "net", (1, 1, 3, 8))
+
+    def refused(pack: Path, network: Path = code) -> str:
+        with pytest.raises(NeuralArtError) as caught:
+            make(network, pack=pack)
+        return str(caught.value)
+
+    mismatch = refused(packs((1, 1, 3, 262)))
+    assert "made for ll_aton 1.1.3.8 (ST Edge AI Core 3.0)" in mismatch and "has 1.1.3.262" in mismatch
+    assert "no such folder" in refused(tmp_path / "nowhere")
+    assert "has no ll_aton_version.h" in refused(tmp_path)
+    pack = fake_pack.make(tmp_path / "pack", (1, 1, 3, 8))
+    archive = next(pack.rglob("*_PIC.a"))
+    archive.rename(archive.with_name("NetworkRuntime1100_CM55_GCC.a"))
+    assert "cannot make relocatable models" in refused(pack)
+    archive.with_name("NetworkRuntime1100_CM55_GCC.a").rename(archive)
+    next(pack.rglob("ecloader.c")).unlink()
+    assert "has no ecloader.c" in refused(pack)
+    header = next(pack.rglob("ll_aton_version.h"))
+    header.write_text(header.read_text().replace("DEV 8", "DEV 9"))
+    newer = fake_pack.network(tmp_path / "newer", (1, 1, 3, 9))
+    assert "ll_aton 1.1.3.9 is unknown" in refused(pack, newer)
+
+
+def test_what_the_archive_lacks(packs, make, tmp_path):
+    body = "float tanhf(float);\nint lacking(void) { return (int)tanhf((float)sum); }\n"
+    code = fake_pack.network(tmp_path / "net", body=body)
+    text = code.read_text("utf-8").replace("{ return true; }", "{ int lacking(void); return lacking() == 0; }", 1)
+    code.write_text(text, encoding="utf-8")
+    with pytest.raises(NeuralArtError, match="nothing provides tanhf: neither the runtime"):
+        make(code, pack=packs())
+
+
+def test_the_environment_names_the_installation(packs, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fake_pack.network(tmp_path / "st_ai_output")
+    assert run() == 1
+    assert "--pack-dir or STEDGEAI_CORE_DIR" in capsys.readouterr().err
+    monkeypatch.setenv("STEDGEAI_CORE_DIR", str(packs()))
+    assert run("-v", 0) == 0
+    assert (tmp_path / "build" / "network_rel.bin").is_file()
+
+
+def test_pools_become_relative_in_the_text_alone():
+    """The helper of these tests changes addresses of one pool only."""
+    text = (
+        "/* index=0 file postfix=A name=a offset=0x71000000  absolute_mode size=1 */\n"
+        "/* index=1 file postfix=B name=b offset=0x72000000  absolute_mode size=1 */\nf(0x71000000UL, 0x72000000UL);\n"
+    )
+    changed = make_relative(text, "n", "A").splitlines()
+    assert (
+        changed[0].endswith("relative_mode size=1 */") and changed[-1] == "f((uintptr_t)_mem_pool_A_n, 0x72000000UL);"
+    )
