@@ -2,25 +2,39 @@
 #ifndef NEURALART_PRODUCTS_H
 #define NEURALART_PRODUCTS_H
 
-#include <stdint.h>
+#include "neuralart_fixedpoint.h"
 
-enum { NA_PRODUCTS_BLOCK = 4 }; /* output channels that share the loads of one input value */
+enum {
+  NA_PRODUCTS_BLOCK = 4, /* output channels that share the loads of one input value */
+  NA_PRODUCTS_STEP = 16 /* a whole number of these: the compiler needs no remainder behind its vectors */
+};
+
+static inline void na_add_products_block(uint32_t *accumulator, const int8_t *input, const int8_t *filter,
+                                         int32_t filter_size, int32_t run, int32_t offset) {
+  const int8_t *f0 = filter, *f1 = f0 + filter_size, *f2 = f1 + filter_size, *f3 = f2 + filter_size;
+  uint32_t a0 = accumulator[0], a1 = accumulator[1], a2 = accumulator[2], a3 = accumulator[3];
+  for (int32_t i = 0; i < run; i++) {
+    const int32_t value = input[i] + offset;
+    a0 += (uint32_t)(value * f0[i]);
+    a1 += (uint32_t)(value * f1[i]);
+    a2 += (uint32_t)(value * f2[i]);
+    a3 += (uint32_t)(value * f3[i]);
+  }
+  accumulator[0] = a0, accumulator[1] = a1, accumulator[2] = a2, accumulator[3] = a3;
+}
 
 /* Adds the products of a run of input values to the accumulators of `outputs` channels, at most the block. Accumulators
  * wrap as 32-bit numbers, hence unsigned; a single product always fits. */
 static inline void na_add_products(uint32_t *accumulator, int32_t outputs, const int8_t *input, const int8_t *filter,
-                                   int32_t filter_size, int32_t run, int32_t offset) {
+                                   int32_t filter_size, int32_t run, int32_t input_offset) {
+  /* No zero point is beyond this. It tells the compiler that the sum with an input value fits 16 bits, so that it can
+   * use instructions that multiply those and add to 32. */
+  const int32_t offset = na_clamp(input_offset, -256, 256);
   if (outputs == NA_PRODUCTS_BLOCK) {
-    const int8_t *f0 = filter, *f1 = f0 + filter_size, *f2 = f1 + filter_size, *f3 = f2 + filter_size;
-    uint32_t a0 = accumulator[0], a1 = accumulator[1], a2 = accumulator[2], a3 = accumulator[3];
-    for (int32_t i = 0; i < run; i++) {
-      const int32_t value = input[i] + offset;
-      a0 += (uint32_t)(value * f0[i]);
-      a1 += (uint32_t)(value * f1[i]);
-      a2 += (uint32_t)(value * f2[i]);
-      a3 += (uint32_t)(value * f3[i]);
-    }
-    accumulator[0] = a0, accumulator[1] = a1, accumulator[2] = a2, accumulator[3] = a3;
+    const int32_t whole = run & -NA_PRODUCTS_STEP;
+    if (whole > 0) na_add_products_block(accumulator, input, filter, filter_size, whole, offset);
+    if (whole < run)
+      na_add_products_block(accumulator, input + whole, filter + whole, filter_size, run - whole, offset);
     return;
   }
   for (int32_t j = 0; j < outputs; j++, filter += filter_size) {
