@@ -1,30 +1,30 @@
 /* MAX_POOL_2D and AVERAGE_POOL_2D. Every window contains at least one input value: the compiler sees to it. */
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
+#include "vectors.h"
 #include "window.h"
 
 typedef void (*reduce_t)(const int8_t *input, int8_t *output, int32_t rows, int32_t columns, const na_pool_t *p);
 
-enum { BLOCK = 8 }; /* neighbouring channels whose maxima are found together */
+enum { BLOCK = 8 }; /* neighbouring channels; a constant count lets the compiler use vectors */
 
-static inline void maximum_block(const int8_t *input, int8_t *output, int32_t rows, int32_t columns,
-                                 const na_pool_t *p, int32_t count) {
-  const int32_t row = p->input_width * p->channels;
-  int8_t best[BLOCK];
-  for (int32_t c = 0; c < count; c++) best[c] = INT8_MIN;
-  for (int32_t ky = 0; ky < rows; ky++, input += row) {
-    const int8_t *source = input;
-    for (int32_t kx = 0; kx < columns; kx++, source += p->channels)
-      for (int32_t c = 0; c < count; c++) best[c] = source[c] > best[c] ? source[c] : best[c];
-  }
-  for (int32_t c = 0; c < count; c++) output[c] = (int8_t)na_clamp(best[c], p->activation_min, p->activation_max);
+static inline void take_larger(int8_t *restrict output, const int8_t *restrict input, int32_t count) {
+  for (int32_t c = 0; c < count; c++) output[c] = input[c] > output[c] ? input[c] : output[c];
 }
 
 static void maximum(const int8_t *input, int8_t *output, int32_t rows, int32_t columns, const na_pool_t *p) {
-  int32_t c = 0;
-  /* A constant count lets the compiler use vectors. */
-  for (; c + BLOCK <= p->channels; c += BLOCK) maximum_block(input + c, output + c, rows, columns, p, BLOCK);
-  if (c < p->channels) maximum_block(input + c, output + c, rows, columns, p, p->channels - c);
+  const int32_t channels = p->channels;
+  const int32_t row = p->input_width * channels;
+  for (int32_t c = 0; c < channels; c++) output[c] = input[c];
+  for (int32_t ky = 0; ky < rows; ky++) {
+    for (int32_t kx = 0; kx < columns; kx++) {
+      const int8_t *source = input + ky * row + kx * channels;
+      int32_t c = 0;
+      for (; NA_VECTORS && c + BLOCK <= channels; c += BLOCK) take_larger(output + c, source + c, BLOCK);
+      take_larger(output + c, source + c, channels - c);
+    }
+  }
+  for (int32_t c = 0; c < channels; c++) output[c] = (int8_t)na_clamp(output[c], p->activation_min, p->activation_max);
 }
 
 /* The quotient of the sum is rounded to nearest; halves go away from zero, or up. */
