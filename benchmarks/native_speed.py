@@ -164,8 +164,8 @@ def main() -> int:
         rows = [measure(subject, given.rounds) for subject in subjects(paths, Path(work), given.seconds)]
     compiler = subprocess.run(["cc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
     print(
-        f"CPU time per inference, medians of {given.rounds} rounds in turns; ratio: LiteRT / ours. {oracle.identity()}; "
-        f"{compiler}; {platform.system()} {platform.machine()}, {os.cpu_count()} cores.\n"
+        f"CPU time per inference, medians of {given.rounds} rounds in turns; ratio: LiteRT / ours. "
+        f"{oracle.identity()}; {compiler}; {platform.system()} {platform.machine()}, {os.cpu_count()} cores.\n"
     )
     print("| " + " | ".join(COLUMNS) + " |\n|" + "---|" * len(COLUMNS))
     for cells, _ in rows:

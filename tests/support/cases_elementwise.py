@@ -111,6 +111,29 @@ def prelu(rng: np.random.Generator, writer: ModelWriter) -> Case:
     return Case([x, a], [y], [[*v, *w] for v, w in zip(vectors, values(rng, kept), strict=True)], text)
 
 
+def subtraction_ties(rng: np.random.Generator, writer: ModelWriter) -> Case:
+    """Every pair of values, with a second scale that makes some of them fall on a half once they are scaled."""
+    number = len(writer.operators)
+    second = _scale_of_ties(rng)
+    every = np.arange(-128, 128).astype(np.int8)
+    x = writer.tensor(f"x{number}", (256, 1), "int8", 1.0, zero_point(rng))
+    c = writer.tensor(f"c{number}", (256,), "int8", second, zero_point(rng), every)
+    y = writer.tensor(f"y{number}", (256, 256), "int8", float(rng.choice([0.5, 1.0, 2.0, 4.0])), zero_point(rng))
+    writer.op("SUB", [x, c] if rng.random() < 0.7 else [c, x], [y])
+    return Case([x], [y], [[every.reshape(256, 1)]] * 3, f"ties of scale {second}")
+
+
+def _scale_of_ties(rng: np.random.Generator) -> float:
+    """q / 2**21 so that an odd distance times it is half a step of the scaled value away from a whole one."""
+    while True:
+        distance = int(rng.choice([value for value in range(-129, 130, 2) if abs(value) > 1]))
+        whole, half = int(rng.integers(1, abs(distance) + 1)), int(rng.choice([1, -1, 3, -3]))
+        steps, rest = divmod(2**21 * whole + half, abs(distance))
+        second = steps / 2**21
+        if rest == 0 and steps % 2 and 2**-9 < second < 1 and f32(second) == second:
+            return second
+
+
 def function(
     kind: str, *, low: float = -3, high: float = 0.0, output: tuple[float, int] | None = None, decades: float = 1
 ) -> Draw:
@@ -125,19 +148,27 @@ def function(
     """
 
     def draw(rng: np.random.Generator, writer: ModelWriter) -> Case:
-        shape, number = small_shape(rng), len(writer.operators)
+        number = len(writer.operators)
+        # Ties are rare: every value there is, as often as not.
+        every = rng.random() < 0.5
+        shape = (2, 128) if every else small_shape(rng)
         s_in, z_in = scale(rng, low, high), zero_point(rng)
         s_out, z_out = (f32(s_in * ratio(rng, decades)), zero_point(rng)) if output is None else output
         options = {}
         if kind == "LEAKY_RELU":
-            options["alpha"] = f32(rng.choice([0.0, 0.01, 0.1, 0.2, 0.5, 1.0, rng.uniform(-1, 2)]))
+            options["alpha"] = f32(
+                rng.choice([0.0, 0.01, 0.1, 0.2, 0.5, 1.0, -1.0, -0.5, -0.25, -1.5, rng.uniform(-1, 2)])
+            )
         elif kind == "GELU":
             options["approximate"] = bool(rng.random() < 0.5)
         x = writer.tensor(f"x{number}", shape, "int8", s_in, z_in)
         y = writer.tensor(f"y{number}", shape, "int8", s_out, z_out)
         writer.op(kind, [x], [y], **options)
         text = f"{shape} {s_in} {z_in} -> {s_out} {z_out} {options}"
-        return Case([x], [y], values(rng, shape), text)
+        vectors = values(rng, shape)
+        if every:
+            vectors[0] = [np.arange(-128, 128).astype(np.int8).reshape(shape)]
+        return Case([x], [y], vectors, text)
 
     return draw
 
@@ -167,6 +198,7 @@ def curve(kind: str, high: float) -> Draw:
 OPERATORS: dict[str, Draw] = {
     "ADD": summation("ADD"),
     "SUB": summation("SUB"),
+    "SUB ties": subtraction_ties,
     "MUL": multiplication,
     "MAXIMUM": extremum("MAXIMUM"),
     "MINIMUM": extremum("MINIMUM"),

@@ -219,8 +219,8 @@ def strided_slice(rng: np.random.Generator, writer: ModelWriter) -> Case:
 def slice_(rng: np.random.Generator, writer: ModelWriter) -> Case:
     build = _Builder(rng, writer)
     shape = _shape(rng)
-    begin = [int(rng.integers(0, d)) for d in shape]
-    size = [int(rng.integers(1, d - b + 1)) for d, b in zip(shape, begin, strict=True)]
+    begin = [int(rng.integers(0, d)) if rng.random() < 0.4 else 0 for d in shape]
+    size = [int(rng.integers((d - b + 1) // 2, d - b + 1)) or 1 for d, b in zip(shape, begin, strict=True)]
     x, y = build.tensor(shape), build.other(tuple(size))
     given = [-1 if b + s == d and rng.random() < 0.5 else s for b, s, d in zip(begin, size, shape, strict=True)]
     writer.op("SLICE", [x, build.numbers(begin), build.numbers(given)], [y])

@@ -18,6 +18,7 @@ void c_depthwise_conv2d_s8(const int8_t *, const int8_t *, const int32_t *, cons
 void c_fully_connected_s8(const int8_t *, const int8_t *, const int32_t *, const double *, int8_t *,
                           const na_fully_connected_t *);
 void c_add_s8(const int8_t *, const int8_t *, int8_t *, const na_add_t *);
+void c_sub_s8(const int8_t *, const int8_t *, int8_t *, const na_add_t *);
 void c_squared_difference_s8(const int8_t *, const int8_t *, int8_t *, const na_add_t *);
 int main(void);
 
@@ -228,7 +229,9 @@ static void fully_connected(result_t *r) {
   compare(r, count, (const int32_t *)&p, sizeof p / 4);
 }
 
-static void add(result_t *r, int square) {
+typedef void kernel_t(const int8_t *, const int8_t *, int8_t *, const na_add_t *);
+
+static void add(result_t *r, kernel_t *plain, kernel_t *mve) {
   new_layer();
   na_add_t p = {0};
   int32_t count = 1, counts[2] = {1, 1};
@@ -248,15 +251,11 @@ static void add(result_t *r, int square) {
   p.input1_multiplier = factor(), p.input2_multiplier = factor(), p.output_multiplier = factor();
   p.input1_shift = one_in(4) ? between(-31, -1) : between(-3, -1);
   p.input2_shift = one_in(4) ? between(-31, -1) : between(-3, -1);
-  p.output_shift = one_in(6) ? between(-31, 3) : square ? between(-20, -17) : between(-20, -17);
-  if (!square && one_in(2)) p.input2_multiplier = -p.input2_multiplier;
+  p.output_shift = one_in(6) ? between(-31, 3) : between(-20, -17);
   limits(&p.activation_min, &p.activation_max);
   const int8_t *inputs[2] = {bytes(counts[0]), bytes(counts[1])};
   make_outputs(count);
-  if (square)
-    c_squared_difference_s8(inputs[0], inputs[1], outputs[0], &p);
-  else
-    c_add_s8(inputs[0], inputs[1], outputs[0], &p);
+  plain(inputs[0], inputs[1], outputs[0], &p);
   /* Sometimes in place of the first or the second input. */
   for (int side = 0; side < 2; side++) {
     if (counts[side] != count || !one_in(3)) continue;
@@ -264,23 +263,21 @@ static void add(result_t *r, int square) {
     inputs[side] = outputs[1];
     break;
   }
-  if (square)
-    na_squared_difference_s8(inputs[0], inputs[1], outputs[1], &p);
-  else
-    na_add_s8(inputs[0], inputs[1], outputs[1], &p);
+  mve(inputs[0], inputs[1], outputs[1], &p);
   compare(r, count, (const int32_t *)&p, sizeof p / 4);
 }
 
 int main(void) {
   result_t results[] = {{.name = "conv2d"}, {.name = "depthwise_conv2d"}, {.name = "fully_connected"}, {.name = "add"},
-                        {.name = "squared_difference"}};
+                        {.name = "sub"},    {.name = "squared_difference"}};
   console_init();
   for (int i = 0; i < LAYERS; i++) {
     convolution(&results[0], 0);
     convolution(&results[1], 1);
     fully_connected(&results[2]);
-    add(&results[3], 0);
-    add(&results[4], 1);
+    add(&results[3], c_add_s8, na_add_s8);
+    add(&results[4], c_sub_s8, na_sub_s8);
+    add(&results[5], c_squared_difference_s8, na_squared_difference_s8);
   }
   for (unsigned i = 0; i < sizeof results / sizeof *results; i++) report(&results[i]);
   console_puts("done\n");

@@ -227,7 +227,7 @@ BAD = [
         "    input_data_type: uint8",
         "    input_data_type: uint16",
         "variants.yaml:6: defaults.network.input_data_type: 'uint16' is not a data type "
-        "(known: float32, int8, uint8; one, or one per tensor: uint8,int8)",
+        "(known: float32, int8, uint8, int32; one, or one per tensor: uint8,int8)",
     ),
     (
         "    options: [--all-buffers-info]",

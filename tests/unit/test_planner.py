@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import random
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuralart.compilers.reference.arenas import for_activations, for_constants, usable
-from neuralart.compilers.reference.ir import Call, ConstArg, Program, TensorArg
-from neuralart.compilers.reference.lifetimes import blocks, live_bytes, user_allocated
-from neuralart.compilers.reference.placement import place_blocks, strategies
+from neuralart.compilers.reference.ir import BorderOptions, Call, ConstArg, Program, TensorArg
+from neuralart.compilers.reference.lifetimes import Block, blocks, live_bytes, user_allocated
+from neuralart.compilers.reference.lower import lower
+from neuralart.compilers.reference.placement import heights, place_best, place_blocks, strategies
 from neuralart.compilers.reference.planner import plan
+from neuralart.compilers.reference.sharing import share
 from neuralart.errors import NeuralArtError
+from neuralart.model.tflite import read
+from neuralart.network import mpool
 from support.programs import FLASH, N6_LIKE, RAM, SLOW, chain, constants_program, pool_file, tensor
 
 KB = 1024
+ROOT = Path(__file__).parents[2]
+MODELS = ROOT / "models"
+BOARD_POOLS = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools"
 
 
 def check(program: Program, placed, pools, *, keep_inputs=False) -> None:
@@ -382,3 +391,58 @@ def test_every_chain_needs_no_more_than_its_neighbours(sizes):
     if bound > max(sizes):
         with pytest.raises(NeuralArtError, match="at least 32 bytes more"):
             plan(chain(*sizes), pool_file(("RAM", 0x1000, bound - 32, RAM)))
+
+
+# ---- how near to the bound
+
+
+def _random_blocks(seed: int, count: int) -> list[Block]:
+    """Neighbours overlap; every third block lives longer."""
+    rng = random.Random(seed)
+    made = []
+    for number in range(count):
+        last = number + (1 if rng.random() < 0.7 else rng.randint(1, 12))
+        made.append(Block(("tensor", number), f"t{number}", rng.randint(4, 125) * 16, 16, number, min(count, last)))
+    return made
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_random_networks_are_near_the_lower_bound(seed: int) -> None:
+    items = _random_blocks(seed, 30)
+    (arena,) = for_activations(pool_file(("RAM", 0x1000, 1 << 20, RAM)).enabled, virtual=False)
+    addresses, failed = place_best(items, 30, [arena], {})
+    assert failed is None
+    top = max(addresses[item.key] + item.size for item in items) - arena.address
+    assert top <= 1.10 * max(live_bytes(items, 30))
+    assert addresses == place_best(items, 30, [arena], {})[0]
+
+
+def test_first_fit_alone_would_not_be_near() -> None:
+    (arena,) = for_activations(pool_file(("RAM", 0x1000, 1 << 20, RAM)).enabled, virtual=False)
+    worst = 0.0
+    for seed in range(25):
+        items = _random_blocks(seed, 30)
+        addresses, _ = place_blocks(strategies(items, 30)[0], [arena], {})
+        top = max(addresses[item.key] + item.size for item in items) - arena.address
+        worst = max(worst, top / max(live_bytes(items, 30)))
+    assert worst > 1.15
+
+
+def test_the_slow_pool_is_used_as_little_as_possible() -> None:
+    """First fit by size would fill the fast pool in a way that leaves more for the slow one."""
+    pools = pool_file(("FAST", 0x1000, 2048, RAM), ("SLOW", 0x10000, 1 << 16, SLOW))
+    arenas = for_activations(pools.enabled, virtual=False)
+    used = naive = 0
+    for seed in range(10):
+        items = _random_blocks(seed, 20)
+        used += heights(items, place_best(items, 20, arenas, {})[0], arenas, {})[0]
+        naive += heights(items, place_blocks(strategies(items, 20)[0], arenas, {})[0], arenas, {})[0]
+    assert used < naive
+
+
+@pytest.mark.parametrize("path", sorted(MODELS.rglob("*.tflite")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("board", ["stm32n6570-dk", "mps3-an547"])
+def test_own_models_are_near_the_lower_bound(path: Path, board: str) -> None:
+    pools = mpool.read(BOARD_POOLS / f"{board}.mpool")
+    placed = plan(share(lower(read(path), BorderOptions()), inputs_writable=True), pools)
+    assert sum(pool.activations for pool in placed.pools if not pool.parts) <= 1.10 * placed.lower_bound

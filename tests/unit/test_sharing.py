@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import random
+import re
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +19,7 @@ from neuralart.compilers.reference.planner import plan
 from neuralart.compilers.reference.sharing import IN_PLACE, share
 from support.programs import RAM, pool_file, tensor
 
+HEADERS = Path(__file__).parents[2] / "firmware" / "runtime" / "include"
 BASE = 0x1000
 POOL = pool_file(("RAM", BASE, 1 << 16, RAM))
 
@@ -311,3 +315,12 @@ def test_accesses_by_parts() -> None:
     assert memories.writes(2, two, range(16, 32)) and not memories.writes(2, two, range(16))
     assert memories.writes(0, one) and not memories.writes(0, two)
     assert (memories.first(0), memories.last(0), memories.last(two)) == (-1, 1, 3)
+
+
+@pytest.mark.parametrize("kernel", IN_PLACE)
+def test_kernels_that_work_in_place_exist_with_these_arguments(kernel: str) -> None:
+    headers = "".join(path.read_text(encoding="utf-8") for path in sorted(HEADERS.glob("neuralart_kernels*.h")))
+    found = re.search(rf"\nvoid {kernel}\(([^)]*)\);", headers)
+    assert found is not None
+    words = [word.strip() for word in found[1].split(",")]
+    assert all(words[position].startswith("const ") for position in IN_PLACE[kernel])

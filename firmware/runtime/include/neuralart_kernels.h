@@ -80,8 +80,8 @@ typedef struct {
   int32_t activation_min, activation_max;
 } na_add_t;
 
-/* a + b, or a - b with a negative second multiplier. */
 void na_add_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_add_t *p);
+void na_sub_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_add_t *p);
 
 /* ---- softmax over the last dimension */
 

@@ -21,9 +21,13 @@ static inline int32_t stored(int32_t accumulator, const na_add_t *p) {
                        p->activation_max);
 }
 
-/* For SUB the second multiplier is negative: rounding halves up before or after the sign changes is not the same. */
 static inline int32_t sum(int32_t a, int32_t b, const na_add_t *p) {
   return stored(scaled1(a, SUM_SHIFT, p) + scaled2(b, SUM_SHIFT, p), p);
+}
+
+/* Not a sum with a negative factor: halves are rounded up before the sign changes. */
+static inline int32_t difference(int32_t a, int32_t b, const na_add_t *p) {
+  return stored(scaled1(a, SUM_SHIFT, p) - scaled2(b, SUM_SHIFT, p), p);
 }
 
 static inline int32_t squared_difference(int32_t a, int32_t b, const na_add_t *p) {
@@ -32,4 +36,5 @@ static inline int32_t squared_difference(int32_t a, int32_t b, const na_add_t *p
 }
 
 NA_BROADCAST_KERNEL(na_add_s8, na_add_t, sum)
+NA_BROADCAST_KERNEL(na_sub_s8, na_add_t, difference)
 NA_BROADCAST_KERNEL(na_squared_difference_s8, na_add_t, squared_difference)

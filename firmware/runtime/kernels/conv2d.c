@@ -12,6 +12,7 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
   const int32_t outputs_per_group = p->output_channels / (p->input_channels / p->kernel_channels);
   /* Without dilation and groups the taps of a row are neighbours, in the input and in the filter: one run. */
   const int32_t joined = p->dilation_width == 1 && p->kernel_channels == p->input_channels;
+  const int32_t offset = na_products_offset(p->input_offset);
   const int32_t tap_step = p->dilation_width * p->input_channels;
 
   for (int32_t batch = 0; batch < p->batches; batch++, input += p->input_height * input_row) {
@@ -23,6 +24,7 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
             na_taps(x, p->stride_width, p->pad_left, p->dilation_width, p->kernel_width, p->input_width);
         const int32_t inside = columns.end - columns.first;
         const int32_t run = joined ? inside * p->kernel_channels : p->kernel_channels;
+        const int32_t whole = na_products_whole(run);
         const int32_t runs = inside <= 0 ? 0 : joined ? 1 : inside;
         const int32_t last_row = runs ? rows.end : rows.first;
         const int32_t first_column = columns.origin + columns.first * p->dilation_width;
@@ -40,7 +42,7 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
             const int8_t *taps =
                 filter + channel * filter_size + ky * filter_row + columns.first * p->kernel_channels;
             for (int32_t r = 0; r < runs; r++, source += tap_step, taps += p->kernel_channels)
-              na_add_products(accumulator, outputs, source, taps, filter_size, run, p->input_offset);
+              na_add_products(accumulator, outputs, source, taps, filter_size, whole, run, offset);
           }
           for (int32_t j = 0; j < outputs; j++, channel++)
             *output++ = (int8_t)na_requantize((int32_t)accumulator[j], multiplier[channel], shift[channel],

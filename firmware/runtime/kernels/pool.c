@@ -1,9 +1,16 @@
 /* MAX_POOL_2D and AVERAGE_POOL_2D. Every window contains at least one input value: the compiler sees to it. */
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
+#include "vectors.h"
 #include "window.h"
 
 typedef void (*reduce_t)(const int8_t *input, int8_t *output, int32_t rows, int32_t columns, const na_pool_t *p);
+
+enum { BLOCK = 8 }; /* neighbouring channels; a constant count lets the compiler use vectors */
+
+static inline void take_larger(int8_t *restrict output, const int8_t *restrict input, int32_t count) {
+  for (int32_t c = 0; c < count; c++) output[c] = input[c] > output[c] ? input[c] : output[c];
+}
 
 static void maximum(const int8_t *input, int8_t *output, int32_t rows, int32_t columns, const na_pool_t *p) {
   const int32_t channels = p->channels;
@@ -12,8 +19,9 @@ static void maximum(const int8_t *input, int8_t *output, int32_t rows, int32_t c
   for (int32_t ky = 0; ky < rows; ky++) {
     for (int32_t kx = 0; kx < columns; kx++) {
       const int8_t *source = input + ky * row + kx * channels;
-      for (int32_t c = 0; c < channels; c++)
-        if (source[c] > output[c]) output[c] = source[c];
+      int32_t c = 0;
+      for (; NA_VECTORS && c + BLOCK <= channels; c += BLOCK) take_larger(output + c, source + c, BLOCK);
+      take_larger(output + c, source + c, channels - c);
     }
   }
   for (int32_t c = 0; c < channels; c++) output[c] = (int8_t)na_clamp(output[c], p->activation_min, p->activation_max);

@@ -35,6 +35,8 @@ static void add_offset(uint32_t *accumulator, int32_t outputs, const int8_t *inp
 void na_transpose_conv_s8(const int8_t *input, const int8_t *filter, const int32_t *bias, const int32_t *multiplier,
                           const int32_t *shift, int8_t *output, const na_transpose_conv_t *p) {
   const int32_t depth = p->input_channels;
+  const int32_t whole = na_products_whole(depth);
+  const int32_t offset = na_products_offset(p->input_offset);
   const int32_t input_row = p->input_width * depth;
   const int32_t filter_row = p->kernel_width * depth;
   const int32_t filter_size = p->kernel_height * filter_row;
@@ -56,7 +58,7 @@ void na_transpose_conv_s8(const int8_t *input, const int8_t *filter, const int32
             for (int32_t j = 0; j < columns.count; j++) {
               const int8_t *values = source + (columns.input - j) * depth;
               na_add_products(accumulator, outputs, values, taps + (columns.tap + j * p->stride_width) * depth,
-                              filter_size, depth, p->input_offset);
+                              filter_size, whole, depth, offset);
               if (p->filter_offset != 0)
                 add_offset(accumulator, outputs, values, depth, p->input_offset, p->filter_offset);
             }

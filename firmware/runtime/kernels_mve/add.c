@@ -16,9 +16,11 @@ static inline int32x4_t operand(const int8_t *input, int32_t step, mve_pred16_t 
   return na_scale_x4(value, vdupq_n_s32(multiplier), shift);
 }
 
-/* The kernels differ in what they do with two operands: `square` is a constant in each. */
-static inline void rows(const int8_t *input1, const int8_t *input2, int8_t *output, const na_add_t *p, int square) {
-  const int32_t fraction_bits = square ? SQUARE_SHIFT : SUM_SHIFT;
+typedef enum { SUM, DIFFERENCE, SQUARE } kind_t;
+
+/* The kernels differ in what they do with two operands: `kind` is a constant in each. */
+static inline void rows(const int8_t *input1, const int8_t *input2, int8_t *output, const na_add_t *p, kind_t kind) {
+  const int32_t fraction_bits = kind == SQUARE ? SQUARE_SHIFT : SUM_SHIFT;
   const int32_t step1 = p->broadcast.stride1[NA_BROADCAST_OUTER];
   const int32_t step2 = p->broadcast.stride2[NA_BROADCAST_OUTER];
   const int32x4_t shift1 = vdupq_n_s32(p->input1_shift), shift2 = vdupq_n_s32(p->input2_shift);
@@ -32,8 +34,8 @@ static inline void rows(const int8_t *input1, const int8_t *input2, int8_t *outp
                                   p->input1_multiplier, shift1);
       const int32x4_t b = operand(input2 + i * step2, step2, lanes, p->input2_offset, fraction_bits,
                                   p->input2_multiplier, shift2);
-      const int32x4_t difference = square ? vsubq_s32(a, b) : a;
-      const int32x4_t both = square ? vmulq_s32(difference, difference) : vaddq_s32(a, b);
+      const int32x4_t between = kind == SUM ? vaddq_s32(a, b) : vsubq_s32(a, b);
+      const int32x4_t both = kind == SQUARE ? vmulq_s32(between, between) : between;
       const int32x4_t scaled = na_scale_x4(both, multiplier, shift);
       vstrbq_p_s32(output + i, na_output_x4(scaled, p->output_offset, p->activation_min, p->activation_max), lanes);
     }
@@ -42,9 +44,13 @@ static inline void rows(const int8_t *input1, const int8_t *input2, int8_t *outp
 }
 
 void na_add_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_add_t *p) {
-  rows(input1, input2, output, p, 0);
+  rows(input1, input2, output, p, SUM);
+}
+
+void na_sub_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_add_t *p) {
+  rows(input1, input2, output, p, DIFFERENCE);
 }
 
 void na_squared_difference_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_add_t *p) {
-  rows(input1, input2, output, p, 1);
+  rows(input1, input2, output, p, SQUARE);
 }

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from neuralart.compilers.reference.lower import OperatorInfo
 
 SCHEMA = 1
+NOTE = "uint8 tensors are computed as int8 with shifted zero points; what is constant is computed by the compiler"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -29,7 +30,7 @@ def markdown(operators: Sequence[OperatorInfo]) -> str:
 def text(operators: Sequence[OperatorInfo]) -> str:
     """Columns for a terminal."""
     width = max(len(each.kind) for each in operators)
-    return "".join(f"{each.kind:<{width}}  {each.limits}\n" for each in operators)
+    return "".join(f"{each.kind:<{width}}  {each.limits}\n" for each in operators) + f"\n{NOTE}\n"
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,7 +10,7 @@ from neuralart.config.types import STRATEGIES, Location, NetworkConfig
 from neuralart.config.yamlmarks import Value
 
 COMPILERS = ("reference",)
-DATA_TYPES = ("float32", "int8", "uint8")
+DATA_TYPES = ("float32", "int8", "uint8", "int32")
 CHANNEL_POSITIONS = ("chfirst", "chlast")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)

@@ -10,7 +10,7 @@ from neuralart.compilers.reference.ir import BorderOptions, Call, TensorArg
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.graph import Model, Quantization, Tensor
 
-DTYPES = ("float32", "int8", "uint8")
+DTYPES = ("float32", "int8", "uint8", "int32")
 POSITIONS = ("chfirst", "chlast")
 
 
@@ -102,6 +102,12 @@ def _outer(model: Model, tensor: Tensor, dtype: str, index: int, option: str) ->
             f"{option} {dtype}: {describe(tensor)} is not an int8 or uint8 tensor with one scale",
             where=model.path,
             hint=f"leave it at {tensor.dtype}",
+        )
+    if dtype == "int32":
+        raise NeuralArtError(
+            f"{option} int32: {describe(tensor)} is no int32 tensor",
+            where=model.path,
+            hint="int32 stays what it is; 8 bits become float32, int8 or uint8",
         )
     if dtype == "float32":
         quantization = None

@@ -57,9 +57,16 @@ class Lowering:
         border: Inputs and outputs as the application sees them.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, said: Model | None = None) -> None:
+        """Nothing is emitted yet.
+
+        Args:
+            model: What is lowered.
+            said: The same model as the user wrote it, for messages; None: it is that.
+        """
         self.model = model
         self.tensors: list[Tensor] = list(model.tensors)
+        self.said: Sequence[Tensor] = model.tensors if said is None else said.tensors
         self.calls: list[Call] = []
         self.aliases: dict[int, int] = {}
         self.border: set[int] = {*model.inputs, *model.outputs}
@@ -77,6 +84,10 @@ class Lowering:
         Raises:
             NeuralArtError: Always.
         """
+        # In the user's words: with the types and names that the tensors have in the model.
+        for index in {*op.inputs, *op.outputs}:
+            if 0 <= index < len(self.said) and self.said[index] != self.tensors[index]:
+                what = what.replace(describe(self.tensors[index]), describe(self.said[index]))
         raise NeuralArtError(what, where=self.where(op), hint=hint)
 
     # ---- tensors in
@@ -164,6 +175,12 @@ class Lowering:
             self.refuse(op, f"{role} must be constant: {describe(tensor)} is computed while the network runs")
         return tensor.data
 
+    def said_zero_point(self, operand: Operand) -> int:
+        """The zero point as the model has it, for messages."""
+        index = operand.tensor.index
+        turned = index < len(self.said) and (self.said[index].dtype, operand.dtype) == ("uint8", "int8")
+        return operand.zero_point + 128 if turned else operand.zero_point
+
     def same_quantization(self, op: Operator, source: Operand, target: Operand) -> None:
         """Check that an operator that only selects values does not have to rescale them.
 
@@ -173,8 +190,8 @@ class Lowering:
         if (source.scale, source.zero_point) != (target.scale, target.zero_point):
             self.refuse(
                 op,
-                f"input scale {source.scale:g} zero point {source.zero_point} and output scale {target.scale:g} "
-                f"zero point {target.zero_point} differ",
+                f"input scale {source.scale:g} zero point {self.said_zero_point(source)} and output scale "
+                f"{target.scale:g} zero point {self.said_zero_point(target)} differ",
                 "both must be equal",
             )
 

@@ -49,7 +49,7 @@ def lower(model: Model, options: BorderOptions) -> Program:
     """
     border.check_positions(model, options)
     _check_border(model)
-    ctx = Lowering(unsigned.signed(folding.fold(model)))
+    ctx = Lowering(unsigned.signed(folding.fold(model)), model)
     inputs, before = _inputs(ctx, model, options)
     outputs, after = _outputs(ctx, model, options)
     ctx.border = {*inputs, *outputs}
@@ -63,6 +63,12 @@ def lower(model: Model, options: BorderOptions) -> Program:
             _refuse_16_bits(ctx, op)
         if entry is None or not entry.floats:
             _refuse_float(ctx, op)
+        if (
+            entry is None
+            and op.kind in folding.FOLDED
+            and all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0)
+        ):
+            ctx.refuse(op, "its result is constant, and an output of the model", "leave it out of the model")
         if entry is None:
             ctx.refuse(op, f"operator is not supported: {_signature(ctx, op)}", f"supported: {', '.join(registry())}")
         if all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0):

@@ -11,9 +11,9 @@ from neuralart.compilers.reference.lifetimes import Block, Constant, live_bytes
 from neuralart.compilers.reference.shortage import no_room_for_constants
 
 _ALIGN_AFTER_CONSTANTS = 32
-_ORDERS = 100
+_ORDERS = 400
 """So many further orders are tried at most, fewer when there are many blocks: each compares every pair of them."""
-_WORK = 2_000_000
+_WORK = 10_000_000
 _TRIED = 4
 
 
@@ -136,13 +136,30 @@ def heights(
     return tuple(found)
 
 
+@dataclass(frozen=True)
+class _Found:
+    """What became of a strategy.
+
+    Attributes:
+        rank: Smaller is better: first how much found no place, then the heights.
+        strategy: The strategy.
+        addresses: Of what found a place.
+        failed: What found none.
+    """
+
+    rank: tuple[int, ...]
+    strategy: Strategy
+    addresses: dict[tuple[str, int], int]
+    failed: Block | None
+
+
 def place_best(
     items: Sequence[Block], epochs: int, arenas: Sequence[Arena], free_from: Mapping[str, int]
 ) -> tuple[dict[tuple[str, int], int], Block | None]:
     """Place in every strategy, then in orders derived from the best one, and take the lowest result.
 
-    What lies highest (or has found no place) goes first in the next order, so long as that helps. Nothing more is tried
-    once a hundredth is left to the lower bound, and never so much that many blocks take long.
+    What lies highest (or has found no place) goes first in the next order. Nothing more is tried once a hundredth is
+    left to the lower bound, and never so much that many blocks take long.
 
     Args:
         items: What to place.
@@ -155,74 +172,46 @@ def place_best(
     """
     free = {arena.fname: _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS) for arena in arenas}
     bound = max(live_bytes(items, epochs), default=0)
-    search = _Search(items, arenas, free, (*[0] * (len(arenas) - 1), bound + bound // 100))
-    tried = strategies(items, epochs)
-    for strategy in tried:
-        search.attempt(strategy)
-    left = min(_ORDERS, _WORK // (len(items) ** 2 + 1))
-    while left > 0 and not search.done:
-        strategy = tried[0] if search.best is None else search.best.strategy
-        moved = [_first(strategy, block) for block in search.in_the_way()]
-        left -= len(moved)
-        if not any([search.attempt(each) for each in moved]):
+    enough = (0, *[0] * (len(arenas) - 1), bound + bound // 100)
+
+    def attempt(strategy: Strategy) -> _Found:
+        addresses, failed = place_blocks(strategy, arenas, free)
+        if failed is not None:
+            return _Found((len(items) - len(addresses),), strategy, addresses, failed)
+        return _Found((0, *heights(items, addresses, arenas, free)), strategy, addresses, None)
+
+    best: _Found | None = None
+    for strategy in strategies(items, epochs):
+        found = attempt(strategy)
+        if best is None or found.rank < best.rank:
+            best = found
+        if best.rank <= enough:
             break
-        tried = moved
-    return (search.best.addresses, None) if search.best is not None else ({}, search.failed)
+    assert best is not None
+    current, seen = best, {best.strategy.sequence}
+    for _ in range(min(_ORDERS, _WORK // (len(items) ** 2 + 1)) // _TRIED):
+        orders = [order for order in _derived(current, arenas) if order.sequence not in seen]
+        if best.rank <= enough or not orders:
+            break
+        seen.update(order.sequence for order in orders)
+        # Also when it is worse than before: the way to a better one may lead over it.
+        current = min((attempt(order) for order in orders), key=lambda found: found.rank)
+        best = min(best, current, key=lambda found: found.rank)
+    return best.addresses, best.failed
 
 
-@dataclass(frozen=True)
-class _Found:
-    heights: tuple[int, ...]
-    strategy: Strategy
-    addresses: dict[tuple[str, int], int]
+def _derived(found: _Found, arenas: Sequence[Arena]) -> list[Strategy]:
+    """Orders in which what was in the way comes first: what found no place, or what reaches furthest up."""
+    if found.failed is not None:
+        return [_first(found.strategy, found.failed)]
 
+    def rank(block: Block) -> tuple[object, ...]:
+        at = found.addresses[block.key]
+        arena = next(number for number, each in enumerate(arenas) if each.address <= at < each.end)
+        return -arena, -at - block.size, block.key
 
-class _Search:
-    """What has been tried, and the best of it.
-
-    Attributes:
-        best: None while nothing fitted.
-        failed: What found no place in the last strategy that did not fit.
-    """
-
-    def __init__(
-        self, items: Sequence[Block], arenas: Sequence[Arena], free: Mapping[str, int], enough: tuple[int, ...]
-    ) -> None:
-        self._items, self._arenas, self._free, self._enough = items, arenas, free, enough
-        self.best: _Found | None = None
-        self.failed: Block | None = None
-
-    @property
-    def done(self) -> bool:
-        """Nothing much better can be found."""
-        return self.best is not None and self.best.heights <= self._enough
-
-    def attempt(self, strategy: Strategy) -> bool:
-        """Try a strategy, unless that is idle; tell whether it has brought anything."""
-        if self.done:
-            return False
-        addresses, missing = place_blocks(strategy, self._arenas, self._free)
-        if missing is not None:
-            news, self.failed = missing != self.failed, missing
-            return news and self.best is None
-        found = _Found(heights(self._items, addresses, self._arenas, self._free), strategy, addresses)
-        if self.best is not None and found.heights >= self.best.heights:
-            return False
-        self.best = found
-        return True
-
-    def in_the_way(self) -> list[Block]:
-        """What found no place, or what reaches furthest in the least preferred arena in use."""
-        if self.best is None:
-            return [self.failed] if self.failed is not None else []
-        addresses = self.best.addresses
-
-        def rank(block: Block) -> tuple[object, ...]:
-            at = addresses[block.key]
-            arena = next(number for number, each in enumerate(self._arenas) if each.address <= at < each.end)
-            return -arena, -at - block.size, block.key
-
-        return sorted((block for block in self._items if block.size), key=rank)[:_TRIED]
+    highest = sorted((block for block in found.strategy.sequence if block.size), key=rank)
+    return [_first(found.strategy, block) for block in highest[:_TRIED]]
 
 
 def _first(strategy: Strategy, block: Block) -> Strategy:

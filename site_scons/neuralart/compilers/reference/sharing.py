@@ -21,6 +21,7 @@ from neuralart.compilers.reference.memories import Memories, copied
 
 IN_PLACE = {
     "na_add_s8": (0, 1),
+    "na_sub_s8": (0, 1),
     "na_squared_difference_s8": (0, 1),
     "na_mul_s8": (0, 1),
     "na_maximum_s8": (0, 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.compilers.reference.planner import Plan
@@ -88,13 +89,25 @@ class Emission:
 
     def epochs_of(self, number: int) -> tuple[int, int]:
         """First and last epoch that touches a tensor's memory; (0, 0) if none does."""
-        root = self.program.root(number)
-        hit = [
-            epoch
-            for epoch, call in enumerate(self.program.calls)
-            if any(self.program.root(each) == root for each in (*call.reads, *call.writes))
-        ]
-        return (hit[0], hit[-1]) if hit else (0, 0)
+        return self._epochs.get(self.program.root(number), (0, 0))
+
+    @cached_property
+    def _epochs(self) -> dict[int, tuple[int, int]]:
+        """Owner of memory -> first and last epoch that touches it."""
+        found: dict[int, tuple[int, int]] = {}
+        for epoch, call in enumerate(self.program.calls):
+            for number in (*call.reads, *call.writes):
+                root = self.program.root(number)
+                found[root] = (found.get(root, (epoch, epoch))[0], epoch)
+        return found
+
+    @cached_property
+    def constant_epochs(self) -> dict[tuple[str, int], int]:
+        """Key of a constant -> first epoch that uses it."""
+        found: dict[tuple[str, int], int] = {}
+        for (epoch, _), key in self.plan.constant_of.items():
+            found.setdefault(key, epoch)
+        return found
 
 
 def user_symbol(name: str, kind: str, index: int) -> str:

@@ -119,7 +119,7 @@ def constant_row(emission: Emission, item: Constant) -> Row:
     dtype = tensor.dtype if tensor is not None else dtype_of_ctype(item.ctype) or "uint8"
     elements = len(item.data) // DTYPE_BYTES.get(dtype, 1)
     shape = (tensor.shape if tensor is not None else ()) or (elements,)
-    first = next((epoch for (epoch, _), key in emission.plan.constant_of.items() if key == item.key), item.epoch)
+    first = emission.constant_epochs.get(item.key, item.epoch)
     return Row(
         name=item.label,
         pool=pool,

@@ -52,7 +52,38 @@ def with_filter_offset(parameters: StructArg, zero_point: int) -> StructArg:
     return StructArg("na_conv2d_offset_t", (*inner, ("filter_offset", str(-zero_point))))
 
 
-def bias_argument(ctx: Lowering, op: Operator, channels: int, position: int = 2) -> Arg:
+# Of the output scale: what the profile allows a bias scale to be off.
+_BIAS_TOLERANCE = 0.02
+
+
+def _check_bias_scale(ctx: Lowering, op: Operator, bias: Tensor, wanted: Sequence[float], target: Operand) -> None:
+    """The kernels add a bias to products: it must have their scale. What is checked is what the oracle checks."""
+    quantization = bias.quantization
+    if quantization is None or not quantization.scales:
+        return
+    full = op.kind == "FULLY_CONNECTED"
+    if any(quantization.zero_points) and not full:
+        ctx.refuse(op, f"bias {describe(bias)} has a zero point other than 0")
+    if (full or is_unsigned(op)) and len(wanted) == 1 and len(quantization.scales) == 1:
+        scale = quantization.scales[0]
+        if not abs(scale - wanted[0]) / target.scale <= _BIAS_TOLERANCE:
+            ctx.refuse(
+                op,
+                f"bias {describe(bias)} has scale {scale:g}, input and weights have {wanted[0]:g} together",
+                "both must be equal",
+            )
+
+
+def bias_argument(
+    ctx: Lowering,
+    op: Operator,
+    channels: int,
+    position: int = 2,
+    *,
+    source: Operand,
+    scales: Sequence[float],
+    target: Operand,
+) -> Arg:
     """The bias, or a null pointer.
 
     Args:
@@ -60,9 +91,13 @@ def bias_argument(ctx: Lowering, op: Operator, channels: int, position: int = 2)
         op: The operator.
         channels: Elements that it must have.
         position: Which input it is.
+        source: The input.
+        scales: Of the weights.
+        target: The output.
 
     Raises:
-        NeuralArtError: It is not a constant int32 vector with an element per channel.
+        NeuralArtError: It is not a constant int32 vector with an element per channel, or has another scale than the
+            products that it is added to.
     """
     bias = ctx.optional(op, position)
     if bias is None:
@@ -70,6 +105,7 @@ def bias_argument(ctx: Lowering, op: Operator, channels: int, position: int = 2)
     data = ctx.constant(op, bias, "biases", ("int32",))
     if bias.elements != channels:
         ctx.refuse(op, f"bias {describe(bias)} has {bias.elements} elements, expected {channels}")
+    _check_bias_scale(ctx, op, bias, [source.scale * scale for scale in scales], target)
     return ctx.data(op, data, "int32_t", "bias", bias)
 
 
@@ -127,7 +163,7 @@ def convolution(ctx: Lowering, op: Operator, kernel: str, *, depthwise: bool) ->
     args = (
         ctx.read(op, source.tensor),
         ctx.data(op, data, "int8_t", "weights", weights),
-        bias_argument(ctx, op, channels),
+        bias_argument(ctx, op, channels, source=source, scales=scales, target=target),
         ctx.data(op, int32_bytes([f.multiplier for f in factors]), "int32_t", "multiplier"),
         ctx.data(op, int32_bytes([f.shift for f in factors]), "int32_t", "shift"),
         ctx.write(target.tensor),

@@ -36,7 +36,7 @@ def add(ctx: Lowering, op: Operator) -> None:
         input1_multiplier=factor1.multiplier,
         input1_shift=factor1.shift,
         input2_offset=-second.zero_point,
-        input2_multiplier=-factor2.multiplier if op.kind == "SUB" else factor2.multiplier,
+        input2_multiplier=factor2.multiplier,
         input2_shift=factor2.shift,
         output_offset=target.zero_point,
         output_multiplier=result.multiplier,
@@ -44,4 +44,4 @@ def add(ctx: Lowering, op: Operator) -> None:
         activation_min=low,
         activation_max=high,
     )
-    emit_binary(ctx, op, sides, "na_add_s8", parameters)
+    emit_binary(ctx, op, sides, "na_sub_s8" if op.kind == "SUB" else "na_add_s8", parameters)

@@ -54,7 +54,7 @@ def fully_connected(ctx: Lowering, op: Operator) -> None:
     args = (
         ctx.read(op, source.tensor),
         ctx.data(op, data, "int8_t", "weights", weights),
-        bias_argument(ctx, op, units),
+        bias_argument(ctx, op, units, source=source, scales=scales, target=target),
         ctx.data(op, binary.pack(f"<{len(factors)}d", *factors), "double", "scale"),
         ctx.write(target.tensor),
         parameters,

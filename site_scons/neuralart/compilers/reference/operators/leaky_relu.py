@@ -6,6 +6,7 @@ from neuralart.compilers.reference.context import Lowering
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._factors import product_factor, quotient_factor, scale_factor
 from neuralart.compilers.reference.operators._table import scaled, table
+from neuralart.compilers.reference.quantize import FixedPoint
 from neuralart.model.graph import Operator
 
 
@@ -19,7 +20,11 @@ def leaky_relu(ctx: Lowering, op: Operator) -> None:
 
     def stored(value: int) -> int:
         distance = value - source.zero_point
-        return scaled(distance, above if distance >= 0 else below) + target.zero_point
+        if distance >= 0:
+            return scaled(distance, above) + target.zero_point
+        # Halves go up before the sign of a negative slope counts.
+        result = scaled(distance, FixedPoint(abs(below.multiplier), below.shift))
+        return (-result if below.multiplier < 0 else result) + target.zero_point
 
     table(ctx, op, source, target, stored)
 

@@ -20,6 +20,9 @@ def reshape(ctx: Lowering, op: Operator) -> None:
         ctx.refuse(
             op, f"element type {source.dtype} is not supported: {describe(source)}", f"supported: {', '.join(C_TYPES)}"
         )
+    shape = ctx.optional(op, 1)
+    if shape is not None and shape.data is None:
+        ctx.refuse(op, f"the shape {describe(shape)} is computed while the network runs", "it must be constant")
     if source.dtype != target.dtype or source.elements != target.elements:
         ctx.refuse(op, f"{describe(source)} cannot be {describe(target)}")
     ctx.alias(op, source, target)

@@ -32,8 +32,8 @@ def softmax(ctx: Lowering, op: Operator) -> None:
     if target.zero_point != -128 or abs(target.scale - _OUTPUT_SCALE) > 0.001 * _OUTPUT_SCALE:
         ctx.refuse(
             op,
-            f"output scale {target.scale:g} zero point {target.zero_point}",
-            "a softmax has scale 1/256 and zero point -128",
+            f"output scale {target.scale:g} zero point {ctx.said_zero_point(target)}",
+            "a softmax has scale 1/256 and zero point -128, in uint8 0",
         )
     beta = float(op.options.get("beta", 1.0))
     factor = beta * source.scale * (1 << _FRACTION_BITS)

@@ -75,7 +75,7 @@ def transpose_conv(ctx: Lowering, op: Operator) -> None:
     args = (
         ctx.read(op, source.tensor),
         ctx.data(op, data, "int8_t", "weights", weights),
-        bias_argument(ctx, op, channels, position=3),
+        bias_argument(ctx, op, channels, position=3, source=source, scales=scales, target=target),
         ctx.data(op, int32_bytes([f.multiplier for f in factors]), "int32_t", "multiplier"),
         ctx.data(op, int32_bytes([f.shift for f in factors]), "int32_t", "shift"),
         ctx.write(target.tensor),
