@@ -4,9 +4,21 @@
  * is refused by LL_ATON_RT_Init_Network, which returns false; running what was refused is a fault, never a silent no-op.
  */
 #include "ll_aton.h"
+#ifdef LL_ATON_RT_RELOC
+#include "ll_aton_reloc_network.h"
+#endif
 
 #define NEEDS_AN_NPU                                                                                                   \
   (EpochBlock_Flags_blob | EpochBlock_Flags_blob_encrypted | EpochBlock_Flags_pure_hw | EpochBlock_Flags_hybrid)
+
+#ifdef LL_ATON_RT_RELOC
+/* A relocatable model's functions find their data through r9. */
+#define CALL(instance, relocated, direct) ((instance)->exec_state.inst_reloc != 0 ? (relocated) : (direct))
+#define IDLE(instance) ((NN_Execution_State_TypeDef){.inst_reloc = (instance)->exec_state.inst_reloc})
+#else
+#define CALL(instance, relocated, direct) ((void)(instance), (direct))
+#define IDLE(instance) ((NN_Execution_State_TypeDef){NULL, NULL, false})
+#endif
 
 static bool runtime_ready;
 
@@ -22,6 +34,27 @@ static bool runs_on_the_cpu(const LL_ATON_RT_EpochBlockItem_t *item) {
   return true;
 }
 
+static const LL_ATON_RT_EpochBlockItem_t *items_of(const NN_Instance_TypeDef *instance) {
+  return CALL(instance, ll_aton_reloc_get_epoch_items(instance), instance->network->epoch_block_items());
+}
+
+static bool init_network(const NN_Instance_TypeDef *instance) {
+  bool (*init)(void) = instance->network->ec_network_init;
+  return CALL(instance, ll_aton_reloc_ec_network_init(instance), init == NULL || init());
+}
+
+static bool init_inference(const NN_Instance_TypeDef *instance) {
+  bool (*init)(void) = instance->network->ec_inference_init;
+  return CALL(instance, ll_aton_reloc_ec_inference_init(instance), init == NULL || init());
+}
+
+static void run_function(const NN_Instance_TypeDef *instance, EpochBlock_FuncTypeDef function,
+                         const LL_ATON_RT_EpochBlockItem_t *item) {
+  if (function != NULL) {
+    CALL(instance, ll_aton_reloc_call_epoch_function(instance, function, item), function(item));
+  }
+}
+
 void LL_ATON_RT_RuntimeInit(void) { runtime_ready = true; }
 
 void LL_ATON_RT_RuntimeDeInit(void) { runtime_ready = false; }
@@ -30,13 +63,12 @@ bool LL_ATON_RT_Init_Network(NN_Instance_TypeDef *instance) {
   if (!runtime_ready || instance == NULL || instance->network == NULL) {
     return false;
   }
-  const NN_Interface_TypeDef *network = instance->network;
-  const LL_ATON_RT_EpochBlockItem_t *items = network->epoch_block_items();
-  instance->exec_state = (NN_Execution_State_TypeDef){NULL, NULL, false};
+  const LL_ATON_RT_EpochBlockItem_t *items = items_of(instance);
+  instance->exec_state = IDLE(instance);
   if (items == NULL || !runs_on_the_cpu(items)) {
     return false;
   }
-  if (network->ec_network_init != NULL && !network->ec_network_init()) {
+  if (!init_network(instance)) {
     return false;
   }
   instance->exec_state.first_epoch_block = items;
@@ -45,7 +77,7 @@ bool LL_ATON_RT_Init_Network(NN_Instance_TypeDef *instance) {
 }
 
 void LL_ATON_RT_DeInit_Network(NN_Instance_TypeDef *instance) {
-  instance->exec_state = (NN_Execution_State_TypeDef){NULL, NULL, false};
+  instance->exec_state = IDLE(instance);
 }
 
 void LL_ATON_RT_Reset_Network(NN_Instance_TypeDef *instance) {
@@ -59,8 +91,7 @@ LL_ATON_RT_RetValues_t LL_ATON_RT_RunEpochBlock(NN_Instance_TypeDef *instance) {
     misused();
   }
   if (!state->inference_started) {
-    bool (*prepare)(void) = instance->network->ec_inference_init;
-    if (prepare != NULL && !prepare()) {
+    if (!init_inference(instance)) {
       misused();
     }
     state->current_epoch_block = state->first_epoch_block;
@@ -70,12 +101,8 @@ LL_ATON_RT_RetValues_t LL_ATON_RT_RunEpochBlock(NN_Instance_TypeDef *instance) {
   if ((item->flags & EpochBlock_Flags_last_eb) == 0) {
     /* A block may do its work in either function; epoch_start and epoch_end only say where an epoch that spans
      * several blocks begins and ends. */
-    if (item->start_epoch_block != NULL) {
-      item->start_epoch_block(item);
-    }
-    if (item->end_epoch_block != NULL) {
-      item->end_epoch_block(item);
-    }
+    run_function(instance, item->start_epoch_block, item);
+    run_function(instance, item->end_epoch_block, item);
     state->current_epoch_block = ++item;
   }
   if ((item->flags & EpochBlock_Flags_last_eb) == 0) {

@@ -23,7 +23,7 @@ FLOORS = (
     {"model", "network", "config"},
     {"boards", "fingerprint", "toolchain"},
     {"memory", "flashing"},
-    {"sources", "report", "compilers", "emulator"},
+    {"sources", "report", "compilers", "emulator", "relocatable"},
     {"cli"},
     {"__main__", "scons"},
 )
