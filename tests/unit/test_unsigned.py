@@ -141,7 +141,7 @@ def _refused(made: Model) -> str:
         (
             {"quantization": Quantization((0.5, 0.5), (0, 0))},
             "'w' uint8[1, 1, 1, 3] has 2 scales "
-            "(uint8 tensors have one scale; weights with a scale per channel are int8)",
+            "(uint8 tensors have one scale; convert the model to int8 for a scale per channel)",
         ),
         (
             {"quantization": Quantization((0.5,), (-3,))},
@@ -151,7 +151,7 @@ def _refused(made: Model) -> str:
             {"quantization": Quantization((0.5,), (256,))},
             "zero point 256 of 'w' uint8[1, 1, 1, 3] is outside 0 to 255",
         ),
-        ({"data": bytes(2)}, "'w' int8[1, 1, 1, 3] holds 2 bytes, its shape asks for 3"),
+        ({"data": bytes(2)}, "'w' uint8[1, 1, 1, 3] holds 2 bytes, its shape asks for 3"),
         (
             {"quantization": Quantization((3e38,), (0,))},
             "the scale factor 3e+38 is not below the limit of 2**30 (look at the scales of its inputs and output)",

@@ -73,7 +73,8 @@ GENERATE: tuple[Option, ...] = (
     Option(
         ("--input-data-type",),
         HONOURED,
-        "float32, int8 or uint8; one for all inputs, or one for each, comma separated",
+        "float32, int8 or uint8, int32 for an input that is int32 anyway; one for all inputs, or one for each, "
+        "comma separated",
         VALUE,
         metavar="TYPES",
     ),

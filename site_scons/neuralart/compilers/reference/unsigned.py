@@ -5,7 +5,8 @@ for uint8 than for the int8 graph that means the same, the operator carries the 
 lowering obeys it:
 
 * convolutions multiply the scales of input and weights in float32, and their weights may have any zero point;
-* averages round halves up, because the stored values are never negative.
+* averages round halves up, because the stored values are never negative;
+* bilinear resizing computes in float32.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _check(model: Model, op: Operator, tensor: Tensor) -> None:
         raise NeuralArtError(
             f"{describe(tensor)} has {len(quantization.scales)} scales",
             where=where,
-            hint="uint8 tensors have one scale; weights with a scale per channel are int8",
+            hint="uint8 tensors have one scale; convert the model to int8 for a scale per channel",
         )
     for zero_point in quantization.zero_points:
         if not 0 <= zero_point <= 255:
