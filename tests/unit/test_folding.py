@@ -270,3 +270,30 @@ def test_numbers_that_are_damaged() -> None:
     graph.op("TRANSPOSE", (c, p), (graph.tensor("y", (2,), INT32),))
     with pytest.raises(NeuralArtError, match=r"'p' int32\[1\] holds 3 bytes, its shape asks for 4$"):
         fold(model(graph))
+
+
+@pytest.mark.parametrize(
+    ("dtype", "value"), [("int8", b"\x80"), ("int32", b"\x01\x02\x03\x04"), ("float32", b"\0\0\x80?")]
+)
+def test_filling_repeats_bytes_of_any_type(dtype: str, value: bytes) -> None:
+    """Padding before a concatenation, in a quantised model: zeros are the zero point."""
+    graph = Graph()
+    sizes = graph.tensor("sizes", (2,), "int32", None, data=struct.pack("<2i", 2, 3))
+    one = graph.tensor("value", (), dtype, 0.5 if dtype == "int8" else None, data=value)
+    y = graph.tensor("y", (2, 3), dtype, 0.5 if dtype == "int8" else None)
+    x, z = graph.tensor("x", (2, 3), dtype), graph.tensor("z", (4, 3), dtype)
+    graph.op("FILL", (sizes, one), (y,))
+    graph.op("CONCATENATION", (x, y), (z,), axis=0)
+    folded = fold(graph.model([x], [z]))
+    assert [op.kind for op in folded.operators] == ["CONCATENATION"]
+    assert folded.tensors[y].data == value * 6
+
+
+def test_filling_that_does_not_fit() -> None:
+    graph = Graph()
+    sizes = graph.tensor("sizes", (2,), "int32", None, data=struct.pack("<2i", 2, 2))
+    one, y = graph.tensor("value", (), data=b"\x01"), graph.tensor("y", (2, 3))
+    graph.op("FILL", (sizes, one), (y,))
+    graph.op("RELU", (y,), (graph.tensor("z", (2, 3)),))
+    with pytest.raises(NeuralArtError, match=r"'y' int8\[2, 3\] cannot be filled: sizes \[2, 2\], 1 values"):
+        fold(graph.model([sizes], [3]))

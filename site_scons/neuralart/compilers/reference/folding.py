@@ -25,8 +25,8 @@ FOLDED = (*sorted({*REARRANGE, *ARITHMETIC}),)
 def fold(model: Model) -> Model:
     """Compute what is constant and leave out the operators that did it.
 
-    Values are moved whatever their type; computed are int32 and int64 only, the types of shapes. Operators keep their
-    numbers. One whose result is an output of the model stays.
+    Values are moved and repeated whatever their type; computed are int32 and int64 only, the types of shapes. Operators
+    keep their numbers. One whose result is an output of the model stays.
 
     Args:
         model: Any model.
@@ -64,7 +64,7 @@ def _foldable(tensors: list[Tensor], op: Operator) -> bool:
         return True
     if any(tensors[index].data is None for index in op.inputs if index >= 0):
         return False
-    if op.kind in REARRANGE:
+    if op.kind in REARRANGE or op.kind == "FILL":
         return True
     return op.kind in ARITHMETIC and all(tensor.dtype in ("int32", "int64") for tensor in present)
 

@@ -119,11 +119,14 @@ def _gather(sources: Sources) -> bytes:
 
 
 def _fill(sources: Sources) -> bytes:
-    shape, value = sources.numbers(0, "sizes"), sources.numbers(1, "values")
-    if len(value) != 1 or min(shape, default=1) < 1:
-        raise Unsupported(f"{describe(sources.output())} cannot be filled: sizes {list(shape)}, {len(value)} values")
+    """Bytes are repeated, whatever they mean: also those of quantised values."""
+    shape, value, output = sources.numbers(0, "sizes"), sources.input(1), sources.output()
+    if value.elements != 1 or min(shape, default=1) < 1 or tuple(shape) != output.shape:
+        raise Unsupported(f"{describe(output)} cannot be filled: sizes {list(shape)}, {value.elements} values")
+    if value.dtype != output.dtype or value.data is None or len(value.data) != value.bytes:
+        raise Unsupported(f"{describe(output)} cannot be filled with {describe(value)}")
     _limit(sources, prod(shape))
-    return _packed(sources, shape, value * prod(shape))
+    return value.data * prod(shape)
 
 
 def _range(sources: Sources) -> bytes:

@@ -68,7 +68,10 @@ def lower(model: Model, options: BorderOptions) -> Program:
             and op.kind in folding.FOLDED
             and all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0)
         ):
-            ctx.refuse(op, "its result is constant, and an output of the model", "leave it out of the model")
+            what = "its result is constant, and an output of the model"
+            if not any(index in model.outputs for index in op.outputs):
+                what = f"constants of these types are not computed: {_signature(ctx, op)}"
+            ctx.refuse(op, what, "leave it out of the model")
         if entry is None:
             ctx.refuse(op, f"operator is not supported: {_signature(ctx, op)}", f"supported: {', '.join(registry())}")
         if all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0):
