@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import fnmatch
 import json
 import subprocess
 import sys
@@ -65,6 +66,14 @@ def _ours(path: Path) -> set[str]:
 def test_every_room_has_its_floor() -> None:
     rooms = {_room(path) for path in MODULES} - {"__init__"}
     assert rooms == set(FLOOR), "put a new room on its floor (FLOORS)"
+
+
+def test_every_tier_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
+    """pytest leaves out folders called build unless it is told otherwise."""
+    patterns = pytestconfig.getini("norecursedirs")
+    tiers = sorted({path.parent.name for path in (PACKAGE.parents[1] / "tests").glob("*/test_*.py")})
+    assert {"build", "emulated", "graph", "unit"} <= set(tiers)
+    assert [(tier, p) for tier in tiers for p in patterns if fnmatch.fnmatch(tier, p)] == []
 
 
 @pytest.mark.parametrize("path", [p for p in MODULES if _room(p) != "__init__"], ids=_name)

@@ -93,12 +93,17 @@ class NetworkNodes:
         return [*plain, *self.initializers.values()]
 
 
+# Kernels that stand for others of the same name, and code that becomes a part of relocatable models.
+_OF_OTHER_PROGRAMS = ("kernels_mve/", "relocatable/")
+
+
 def _runtime_nodes(env: Any, folder: str) -> tuple[list[Any], list[Any]]:
     """Runtime sources under the build folder, so that objects never land beside the package."""
     origin = firmware_dir() / "runtime"
     local = f"#{folder}/runtime"
     env.VariantDir(local, env.Dir(str(origin)), duplicate=0)
     relative = sorted(path.relative_to(origin).as_posix() for path in origin.rglob("*.c"))
+    relative = [name for name in relative if not name.startswith(_OF_OTHER_PROGRAMS)]
     return [env.File(f"{local}/{name}") for name in relative], [env.Dir(str(origin / "include"))]
 
 
