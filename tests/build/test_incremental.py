@@ -122,7 +122,7 @@ def test_deleted_image_comes_back(built: Project) -> None:
         ("flashing/nor.py", set()),
         ("sources/app_networks.py", {"SOURCES"}),
         ("sources/network_io.py", {"SOURCES"}),
-        ("report/summary.py", {"SUMMARY"}),
+        ("report/summary.py", {"SUMMARY", "PLAN"}),
         ("emulator/runner.py", set()),
     ],
 )
