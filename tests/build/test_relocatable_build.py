@@ -25,7 +25,7 @@ from neuralart.relocatable.request import BuildRequest
 from neuralart.relocatable.types import OFFSET, Image
 from neuralart.relocatable.verify import verify
 from support import fake_pack
-from support.rel_networks import compile_digits, make_relative
+from support.rel_networks import compile_digits
 
 pytestmark = pytest.mark.arm
 
@@ -387,15 +387,3 @@ def test_the_environment_names_the_installation(packs, tmp_path, capsys, monkeyp
     monkeypatch.setenv("STEDGEAI_CORE_DIR", str(packs()))
     assert run("-v", 0) == 0
     assert (tmp_path / "build" / "network_rel.bin").is_file()
-
-
-def test_pools_become_relative_in_the_text_alone():
-    """The helper of these tests changes addresses of one pool only."""
-    text = (
-        "/* index=0 file postfix=A name=a offset=0x71000000  absolute_mode size=1 */\n"
-        "/* index=1 file postfix=B name=b offset=0x72000000  absolute_mode size=1 */\nf(0x71000000UL, 0x72000000UL);\n"
-    )
-    changed = make_relative(text, "n", "A").splitlines()
-    assert (
-        changed[0].endswith("relative_mode size=1 */") and changed[-1] == "f((uintptr_t)_mem_pool_A_n, 0x72000000UL);"
-    )

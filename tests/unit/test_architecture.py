@@ -24,7 +24,8 @@ FLOORS = (
     {"model", "network", "config"},
     {"boards", "fingerprint", "toolchain"},
     {"memory", "flashing"},
-    {"sources", "report", "compilers", "emulator", "relocatable"},
+    {"sources", "compilers", "relocatable"},
+    {"emulator", "report"},
     {"cli"},
     {"__main__", "scons"},
 )
