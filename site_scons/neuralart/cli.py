@@ -25,8 +25,11 @@ COMMANDS = {
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
     "plan": ("neuralart.memory.plan_cli", "show who has which addresses: slots, pools, firmware, staging, free banks"),
     "check-image": ("neuralart.memory.check_cli", "check a firmware image before it reaches a board"),
+    "patch": ("neuralart.sources.patch_cli", "fit an application's own C sources to a network"),
     "inspect": ("neuralart.relocatable.inspect_cli", "show what a relocatable model (network_rel.bin) says of itself"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
+    "appconfig": ("neuralart.sources.appconfig_cli", "write app_config.h or ai_model_config.h for an application"),
+    "import": ("neuralart.sources.import_cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
 }
 
 USER_ERROR = 1

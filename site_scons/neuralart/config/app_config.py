@@ -1,0 +1,340 @@
+"""The keys of ``app_config:``: what an application header says that its network does not know.
+
+The section is read in layers like the other keys of a network: defaults, the network, the override of a variant.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neuralart.config import yamlmarks
+from neuralart.config.reals import real, reals
+from neuralart.config.types import Location
+from neuralart.config.yamlmarks import Value
+from neuralart.errors import NeuralArtError, nearest
+
+SCHEMA = 1
+# Use case -> model types; the first is meant where none is named and there is only one.
+MODEL_TYPES: Mapping[str, tuple[str, ...]] = {
+    "image_classification": ("classifier",),
+    "object_detection": ("yolo_v2", "yolo_v5", "yolo_v8", "st_yolo_x", "st_ssd", "blazeface"),
+    "face_detection": ("blazeface",),
+    "pose_estimation": ("movenet", "yolo_v8_pose"),
+    "semantic_segmentation": ("deeplab_v3",),
+    "instance_segmentation": ("yolo_v8_seg",),
+    "audio_event_detection": ("log_mel",),
+}
+USE_CASES = tuple(MODEL_TYPES)
+GENERATIONS = ("h7", "n6-v1", "n6-v2", "n6-v3", "audio-v1", "audio-v2")
+ASPECT_RATIOS = ("crop", "fit", "full_screen", "padding")
+COLOR_MODES = ("rgb", "bgr", "grayscale")
+CAMERA_FLIPS = ("none", "flip", "mirror", "flip_mirror")
+DISPLAYS = ("usb", "spi")
+CAMERAS = ("dcmi", "usb", "spi")
+NORMS = ("none", "slaney")
+SAMPLE_RATES = (16000, 48000)  # what the digital microphone can do
+
+_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
+_NOWHERE = Location("", 0)
+_PREFIX = "app_config."
+_AUDIO = "app_config.audio."
+
+Settings = Mapping[str, tuple[Any, Location]]
+
+
+@dataclass(frozen=True)
+class AudioConfig:
+    """How sound becomes the input of a network, and what its output means.
+
+    Attributes:
+        target_rate: Samples per second, 16000 or 48000.
+        n_mels: Rows of the spectrogram.
+        patch_length: Columns of the spectrogram.
+        hop_length: Samples from one column to the next.
+        n_fft: Length of the Fourier transform, a power of two.
+        window_length: Samples under the window, at most ``n_fft``.
+        fmin: Lowest frequency in Hz.
+        fmax: Highest frequency in Hz.
+        power: 1 magnitude, 2 power.
+        norm: ``none`` or ``slaney``.
+        htk: Mel formula of HTK instead of Slaney's.
+        to_db: Decibels instead of the natural logarithm.
+        use_garbage_class: The network has one more class, ``other``.
+        unknown_class_threshold: Below it a sound counts as unknown, 0 to 1; 0 turns this off.
+        silence_threshold: Below this sum of a spectrogram it counts as silence; None: by rule.
+        sensor: Name of the microphone.
+    """
+
+    target_rate: int = 16000
+    n_mels: int = 64
+    patch_length: int = 96
+    hop_length: int = 160
+    n_fft: int = 512
+    window_length: int = 400
+    fmin: int = 125
+    fmax: int = 7500
+    power: int = 1
+    norm: str = "none"
+    htk: bool = True
+    to_db: bool = False
+    use_garbage_class: bool = False
+    unknown_class_threshold: float = 0.0
+    silence_threshold: float | None = None
+    sensor: str = "imp34dt05"
+
+
+@dataclass(frozen=True)
+class AppConfig:
+    """The section, resolved. What is empty, zero or None was not said.
+
+    Attributes:
+        use_case: One of :data:`USE_CASES`.
+        model_type: One of :data:`MODEL_TYPES` of the use case.
+        class_names: In the order of the network's output.
+        class_names_file: Instead of ``class_names``: a file with one name a line.
+        keypoints: Number of keypoints, to be compared with the network's.
+        aspect_ratio: ``crop``, ``fit``, ``full_screen`` (N6) or ``padding`` (H7).
+        color_mode: ``rgb``, ``bgr``, ``grayscale`` (H7).
+        camera_flip: ``none``, ``flip``, ``mirror`` or ``flip_mirror``.
+        confidence_thresh: 0 to 1.
+        nms_thresh: 0 to 1.
+        max_detection_boxes: At least 1.
+        anchors: Widths and heights in turn.
+        network_stride: Pixels of the input per cell of the output.
+        welcome: Up to two lines for the display.
+        generation: One of :data:`GENERATIONS`; empty: by the application.
+        application: Folder of the application's sources; empty: none.
+        template: The user's own template; empty: ours.
+        display: H743 only: ``usb`` or ``spi``.
+        camera: H743 only: ``dcmi``, ``usb`` or ``spi``.
+        defines: Further macros, ``NAME`` or ``NAME=value``.
+        audio: Sound; None without the section.
+        where: Where the section was written.
+        places: Where each of its keys was written.
+    """
+
+    use_case: str
+    model_type: str
+    class_names: tuple[str, ...] = ()
+    class_names_file: str = ""
+    keypoints: int = 0
+    aspect_ratio: str = "crop"
+    color_mode: str = "rgb"
+    camera_flip: str = "none"
+    confidence_thresh: float | None = None
+    nms_thresh: float | None = None
+    max_detection_boxes: int = 0
+    anchors: tuple[float, ...] = ()
+    network_stride: int = 0
+    welcome: tuple[str, ...] = ()
+    generation: str = ""
+    application: str = ""
+    template: str = ""
+    display: str = ""
+    camera: str = ""
+    defines: tuple[str, ...] = ()
+    audio: AudioConfig | None = None
+    where: Location = _NOWHERE
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
+
+    def said(self, key: str = "") -> str:
+        """The place of a key for a message (``audio.n_fft`` for one of sound's); empty where no file said it."""
+        place = self.places.get(key, self.where)
+        return str(place) if place.file else ""
+
+
+def _names(value: Value) -> tuple[str, ...]:
+    names = value.texts()
+    if not names:
+        raise value.error("is empty", "name the classes in the order of the network's output")
+    return names
+
+
+def _welcome(value: Value) -> tuple[str, ...]:
+    lines = value.texts()
+    if not 1 <= len(lines) <= 2:
+        raise value.error(f"has {len(lines)} lines, the display has room for one or two")
+    return lines
+
+
+def _anchors(value: Value) -> tuple[float, ...]:
+    numbers = reals(value, 1e-6, 1e6)
+    if not numbers or len(numbers) % 2:
+        raise value.error(f"has {len(numbers)} numbers, it takes pairs", "width and height of each anchor in turn")
+    return numbers
+
+
+def _rate(value: Value) -> int:
+    number = value.integer(1)
+    if number not in SAMPLE_RATES:
+        raise value.error(f"{number} is no rate of the microphone", f"allowed: {', '.join(map(str, SAMPLE_RATES))}")
+    return number
+
+
+def _transform(value: Value) -> int:
+    number = value.integer(16, 8192)
+    if number & (number - 1):
+        raise value.error(f"{number} is not a power of two", "the Fourier transform of CMSIS-DSP takes no other")
+    return number
+
+
+_READERS: dict[str, Callable[[Value], Any]] = {
+    "use_case": lambda value: value.choice(USE_CASES),
+    "model_type": Value.text,
+    "class_names": _names,
+    "class_names_file": Value.text,
+    "keypoints": lambda value: value.integer(1, 1000),
+    "aspect_ratio": lambda value: value.choice(ASPECT_RATIOS),
+    "color_mode": lambda value: value.choice(COLOR_MODES),
+    "camera_flip": lambda value: value.choice(CAMERA_FLIPS),
+    "confidence_thresh": lambda value: real(value, 0.0, 1.0),
+    "nms_thresh": lambda value: real(value, 0.0, 1.0),
+    "max_detection_boxes": lambda value: value.integer(1, 0xFFFF),
+    "anchors": _anchors,
+    "network_stride": lambda value: value.integer(1, 256),
+    "welcome": _welcome,
+    "generation": lambda value: value.choice(GENERATIONS),
+    "application": Value.text,
+    "template": Value.text,
+    "display": lambda value: value.choice(DISPLAYS),
+    "camera": lambda value: value.choice(CAMERAS),
+    "defines": lambda value: tuple(item.matching(_DEFINE, "NAME or NAME=value") for item in value.items()),
+}
+_AUDIO_READERS: dict[str, Callable[[Value], Any]] = {
+    "target_rate": _rate,
+    "n_mels": lambda value: value.integer(1, 1024),
+    "patch_length": lambda value: value.integer(1, 0xFFFF),
+    "hop_length": lambda value: value.integer(1, 0xFFFF),
+    "n_fft": _transform,
+    "window_length": lambda value: value.integer(2, 8192),
+    "fmin": lambda value: value.integer(0, 24000),
+    "fmax": lambda value: value.integer(1, 24000),
+    "power": lambda value: value.integer(1, 2),
+    "norm": lambda value: value.choice(NORMS),
+    "htk": Value.boolean,
+    "to_db": Value.boolean,
+    "use_garbage_class": Value.boolean,
+    "unknown_class_threshold": lambda value: real(value, 0.0, 1.0),
+    "silence_threshold": lambda value: real(value, 0.0, 1e9),
+    "sensor": Value.text,
+}
+KEYS = (*_READERS, "audio")
+AUDIO_KEYS = tuple(_AUDIO_READERS)
+
+
+def read_settings(value: Value) -> Settings:
+    """Read the section as one layer.
+
+    Returns:
+        For each key that is there its value and its place, keyed like ``app_config.nms_thresh`` and
+        ``app_config.audio.n_fft``, so that an override may change one key and keep the rest; ``app_config.`` itself
+        has the place of the section.
+
+    Raises:
+        NeuralArtError: An unknown key or a wrong value.
+    """
+    settings: dict[str, tuple[Any, Location]] = {_PREFIX: (None, value.where)}
+    for name, entry in value.fields(KEYS).items():
+        if name == "audio":
+            settings[_AUDIO] = (None, entry.where)
+            for inner, item in entry.fields(AUDIO_KEYS).items():
+                settings[_AUDIO + inner] = (_AUDIO_READERS[inner](item), item.where)
+        else:
+            settings[_PREFIX + name] = (_READERS[name](entry), entry.where)
+    return settings
+
+
+def resolve(settings: Settings) -> AppConfig | None:
+    """The section from layers that were merged.
+
+    Args:
+        settings: Of a network; keys of other sections are left alone.
+
+    Returns:
+        None where no layer has the section.
+
+    Raises:
+        NeuralArtError: It names no use case, or keys contradict each other.
+    """
+    mine = {key: setting for key, setting in settings.items() if key.startswith(_PREFIX)}
+    if not mine:
+        return None
+    where = mine[_PREFIX][1]
+    places = {key.removeprefix(_PREFIX): place for key, (_, place) in mine.items() if key not in (_PREFIX, _AUDIO)}
+    plain = {key: value for key, (value, _) in mine.items() if not key.startswith(_AUDIO) and key != _PREFIX}
+    values: dict[str, Any] = {key.removeprefix(_PREFIX): value for key, value in plain.items()}
+    audio = {key.removeprefix(_AUDIO): v for key, (v, _) in mine.items() if key.startswith(_AUDIO) and key != _AUDIO}
+    if "use_case" not in values:
+        raise NeuralArtError(
+            "app_config: 'use_case' is missing", where=str(where), hint="known: " + ", ".join(USE_CASES)
+        )
+    values["model_type"] = _model_type(values, places, where)
+    if "class_names" in values and "class_names_file" in values:
+        raise NeuralArtError(
+            "app_config: 'class_names' and 'class_names_file' cannot both be there",
+            where=str(places["class_names_file"]),
+            hint="keep one of them",
+        )
+    sound = AudioConfig(**audio) if _AUDIO in mine else None
+    if sound is not None:
+        _check_audio(sound, places, where)
+    return AppConfig(audio=sound, where=where, places=places, **values)
+
+
+def _model_type(values: Mapping[str, Any], places: Mapping[str, Location], where: Location) -> str:
+    known = MODEL_TYPES[values["use_case"]]
+    found = values.get("model_type")
+    if found is None:
+        if len(known) == 1:
+            return known[0]
+        raise NeuralArtError(
+            f"app_config: 'model_type' is missing, {values['use_case']} has {len(known)}",
+            where=str(where),
+            hint="known: " + ", ".join(known),
+        )
+    if found not in known:
+        raise NeuralArtError(
+            f"app_config.model_type: '{found}' is no model type of {values['use_case']}",
+            where=str(places["model_type"]),
+            hint=nearest(found, known),
+        )
+    return str(found)
+
+
+def _check_audio(audio: AudioConfig, places: Mapping[str, Location], where: Location) -> None:
+    def refuse(key: str, what: str) -> NeuralArtError:
+        return NeuralArtError(f"app_config.audio.{key}: {what}", where=str(places.get(f"audio.{key}", where)))
+
+    if audio.window_length > audio.n_fft:
+        raise refuse("window_length", f"{audio.window_length} is more than n_fft, {audio.n_fft}")
+    if audio.fmin >= audio.fmax:
+        raise refuse("fmin", f"{audio.fmin} Hz is not below fmax, {audio.fmax} Hz")
+    if 2 * audio.fmax > audio.target_rate:
+        half = audio.target_rate // 2
+        raise refuse("fmax", f"{audio.fmax} Hz is above half of target_rate, {half} Hz")
+    if audio.use_garbage_class and audio.unknown_class_threshold:
+        raise refuse("unknown_class_threshold", "a threshold and use_garbage_class exclude each other")
+
+
+def read(path: Path, display: str = "") -> AppConfig:
+    """Read a file of its own: ``schema: 1`` and ``app_config:``.
+
+    Args:
+        path: The file.
+        display: Its name in messages; the path unless given.
+
+    Raises:
+        NeuralArtError: It cannot be read, or says something that is not allowed.
+    """
+    top = yamlmarks.read(path, display)
+    yamlmarks.check_schema(top, SCHEMA)
+    fields = top.fields(("schema", "app_config"))
+    if "app_config" not in fields:
+        raise top.error("'app_config' is missing", "the file is schema: 1 and app_config: with its keys")
+    made = resolve(read_settings(fields["app_config"]))
+    assert made is not None  # the section is there
+    return made

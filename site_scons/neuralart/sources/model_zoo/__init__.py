@@ -1,0 +1,1 @@
+"""Configurations of ST's model zoo become entries of variants.yaml (docs/reference/import.md)."""

@@ -1,0 +1,39 @@
+/* app_config.h of network network (object_detection, yolo_v8). Generated: change what it is made from. */
+#ifndef APP_CONFIG
+#define APP_CONFIG
+
+#include "arm_math.h"
+
+#define USE_DCACHE
+
+#define CAMERA_FLIP CMW_MIRRORFLIP_NONE
+
+#define ASPECT_RATIO_CROP       (1)
+#define ASPECT_RATIO_FIT        (2)
+#define ASPECT_RATIO_FULLSCREEN (3)
+#define ASPECT_RATIO_MODE       ASPECT_RATIO_CROP
+
+#define POSTPROCESS_TYPE POSTPROCESS_OD_YOLO_V8_UF
+
+#define COLOR_BGR  (0)
+#define COLOR_RGB  (1)
+#define COLOR_MODE COLOR_BGR
+
+#define NB_CLASSES (3)
+#define CLASSES_TABLE const char* classes_table[NB_CLASSES] = { \
+  "bird", \
+  "a \042quoted\042 cat", \
+  "d\134og" \
+}
+
+/* Output [1, 7, 1344] */
+#define AI_OD_YOLOV8_PP_NB_CLASSES  (3)
+#define AI_OD_YOLOV8_PP_TOTAL_BOXES (1344)
+#define AI_OD_YOLOV8_PP_CONF_THRESHOLD  (0.6f)
+#define AI_OD_YOLOV8_PP_IOU_THRESHOLD   (0.45f)
+#define AI_OD_YOLOV8_PP_MAX_BOXES_LIMIT (10)
+
+#define WELCOME_MSG_1 "detection_yolo_v8.tflite"
+#define WELCOME_MSG_2 "Model runs on the STM32"
+
+#endif
