@@ -14,6 +14,7 @@ import SCons.Script
 import SCons.Subst
 
 from neuralart.boards.types import Board
+from neuralart.config.app_config import AppConfig
 from neuralart.config.types import Location, NetworkConfig, ToolchainConfig, VariantConfig
 from neuralart.resources import board_data_dir, firmware_dir
 from neuralart.scons.registry import Registry, identity
@@ -312,7 +313,7 @@ def test_kernels_that_use_mve(env: Any, gcc: Toolchain) -> None:
         ({"kernels": "mwe"}, ["variants.yaml:9: no kernels 'mwe' (did you mean 'mve'? known: c, mve)"]),
         ({"board": "stm32n6750-dk"}, ["variants.yaml:9: no board", "did you mean 'stm32n6570-dk'"]),
         ({"machine": "qmu"}, ["variants.yaml:9: board stm32n6570-dk has no machine 'qmu'", "unicorn"]),
-        ({"board": "stm32h747i-disco", "machine": ""}, ["stm32h747i-disco"]),
+        ({"board": "stm32h747i-disco", "machine": ""}, ["variants.yaml:9: 'aspect_ratio' is missing"]),
         (
             {"networks": (NetworkConfig("digits", "none.tflite", where=Location("v.yaml", 3)),)},
             ["v.yaml:3: model 'none"],
@@ -464,11 +465,18 @@ def test_no_variable_of_our_commands_is_undefined(env: Any, gcc: Toolchain, monk
 
 # Objects, for which a node of their own stands: what the registry gives, and the layout.
 OF_THEIR_OWN = {"NEURALART_REGISTRY", "NEURALART_LAYOUT", "NEURALART_DESCRIBED"}
+OF_THEIR_OWN |= {"NEURALART_APP_CONFIG", "NEURALART_PATCH_REQUEST"}
+CAMERA = AppConfig("image_classification", "classifier", class_names=("a",), color_mode="grayscale", generation="h7")
 
 
-def test_every_function_says_what_it_reads(env: Any, gcc: Toolchain) -> None:
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"board": "stm32h747i-disco", "networks": (NetworkConfig("digits", MODEL, app_config=CAMERA),)}],
+    ids=["n6", "h747"],
+)
+def test_every_function_says_what_it_reads(env: Any, gcc: Toolchain, changes: dict[str, Any]) -> None:
     """SCons does not see which variables a Python function reads: each must be in its varlist."""
-    made = env.NeuralArtVariant(variant())
+    made = env.NeuralArtVariant(variant(**changes))
     seen = set()
     for node in graphs.built_nodes(made.alias):
         for action in graphs.actions(node):
@@ -488,7 +496,7 @@ def test_what_depends_on_a_board_does_not_depend_on_where_its_files_are() -> Non
     from neuralart import boards
 
     board: Board = boards.load(BOARD)
-    moved = replace(board, where="/x", files=("/x",), mpool="/y", profile="/z")
+    moved = replace(board, where="/x", files=("/x",), mpool="/y", profile="/z", memory_pools="/z")
     assert identity(moved) == identity(board)
     assert identity(replace(board, cpu="cortex-m7")) != identity(board)
     assert str(board_data_dir()) not in identity(board)

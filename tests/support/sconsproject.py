@@ -15,7 +15,9 @@ REPO = Path(__file__).resolve().parents[2]
 MODELS = ("digits", "mobilenet", "heatmap", "detector")
 # What a command of ours prints: a tag in capitals and the file it makes.
 _COMMAND = re.compile(
-    r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RUN|BOOT|FLASH|VERIFY) +(\S+)", re.M
+    r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RUN|BOOT|FLASH|VERIFY|HEADER|PATCH)"
+    r" +(\S+)",
+    re.M,
 )
 
 

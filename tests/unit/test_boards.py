@@ -12,11 +12,14 @@ import yaml
 
 from neuralart import boards, cli
 from neuralart.boards.cli import as_data
-from neuralart.boards.types import Boot, Enable, FlashWindow, Section
+from neuralart.boards.types import Boot, Console, Enable, FlashWindow, Section
 from neuralart.errors import NeuralArtError
 
 N6 = ("stm32n6570-dk", "nucleo-n657x0-q")
-ALL = ("mps3-an547", "nucleo-n657x0-q", "stm32h747i-disco", "stm32n6570-dk")
+ALL = ("mps2-an500", "mps3-an547", "nucleo-n657x0-q", "stm32h747i-disco", "stm32n6570-dk", "stm32n6570-dk-psram")
+# Boards of the flow with an NPU (or what stands in for one).
+WITH_MPOOL = tuple(name for name in ALL if name != "mps2-an500")
+CPU = ("mps2-an500", "stm32h747i-disco")
 
 # CMSIS device header STM32N6: name, non-secure base, secure base, size, bit of RCC_MEMENR, RAMCFG register with SRAMSD.
 N6_BANKS = [
@@ -141,7 +144,9 @@ def test_qemu_board() -> None:
 
 def test_h747_memories() -> None:
     board = boards.load("stm32h747i-disco")
-    assert (list(board.machines), board.console) == (["silicon"], None)
+    assert list(board.machines) == ["unicorn", "silicon"]
+    # RCC_APB2ENR: USART1EN
+    assert board.console == Console("uart_stm32", 0x40011000, 0x580244F0, 4)
     memory = {region.name: region for region in board.memory}
     assert (memory["AXIRAM"].end, memory["SDRAM"].base, memory["SDRAM"].size) == (0x24080000, 0xD0000000, 32 << 20)
     assert "MPU" in memory["SDRAM"].note
@@ -215,7 +220,29 @@ def _bytes(amount: dict[str, str]) -> int:
     return int(amount["value"], 0) * {"BYTES": 1, "KBYTES": 1 << 10, "MBYTES": 1 << 20}[amount["magnitude"]]
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", CPU)
+def test_stock_pools_without_an_npu(name: str) -> None:
+    """What an application can give to activations; addresses are advice, the application's linker script decides."""
+    board = boards.load(name)
+    pools = json.loads(Path(board.memory_pools).read_text("ascii"))["memory"]["mempools"]
+    assert [pool["name"] for pool in pools] == ["DTCMRAM", "AXIRAM", "SDRAM"]
+    for pool in pools:
+        region = board.region_at(_bytes(pool["offset"]))
+        assert region is not None and region.name == pool["name"].replace("DTCMRAM", "DTCM")
+        assert _bytes(pool["offset"]) + _bytes(pool["size"]) <= region.end
+
+
+def test_an500_is_a_cortex_m7_at_other_addresses() -> None:
+    board = boards.load("mps2-an500")
+    assert list(board.machines) == ["qemu"]
+    machine = board.machines["qemu"]
+    assert (machine.model, machine.cpuid) == ("mps2-an500", 0x410FC270)
+    assert "-mfpu=fpv5-d16" in machine.cpu_flags, "the second opinion: a core with double precision"
+    assert board.console == Console("uart_cmsdk", 0x40004000)
+    assert (board.mpool, board.profile) == ("", "")
+
+
+@pytest.mark.parametrize("name", WITH_MPOOL)
 def test_stock_pools_lie_inside_the_memories_of_their_names(name: str) -> None:
     board = boards.load(name)
     text = Path(board.mpool).read_bytes()
@@ -247,7 +274,7 @@ def test_stock_pools_of_the_nucleo_end_with_its_flash() -> None:
     assert "xSPI1" not in [p["fname"] for p in pools]
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", WITH_MPOOL)
 def test_stock_profile_names_the_stock_pools(name: str) -> None:
     board = boards.load(name)
     path = Path(board.profile)
@@ -397,7 +424,8 @@ BAD = [
         "titel: A board",
         "mine.yaml:2: unknown key 'titel' "
         "(did you mean 'title'? known: base, boot, code, console, cpu, data, device, family, "
-        "flash, machines, memory, mpool, note, profile, registers, schema, security, slots, switches, target, title, "
+        "flash, machines, memory, memory_pools, mpool, note, profile, registers, relocatable, schema, security, slots, "
+        "switches, target, title, "
         "windows)",
     ),
     ("title: A board of mine\n", "", "mine.yaml:1: 'title' is missing"),
@@ -591,8 +619,8 @@ BAD = [
     (
         "slots:",
         "base: stm32n6570\nslots:",
-        "mine.yaml:23: no board 'stm32n6570' (did you mean 'stm32n6570-dk'? known: mine, mps3-an547, nucleo-n657x0-q, "
-        "stm32h747i-disco, stm32n6570-dk)",
+        "mine.yaml:23: no board 'stm32n6570' (did you mean 'stm32n6570-dk'? known: mine, mps2-an500, mps3-an547, "
+        "nucleo-n657x0-q, stm32h747i-disco, stm32n6570-dk, stm32n6570-dk-psram)",
     ),
     ("slots:", "base: mine\nslots:", "mine.yaml:23: base: 'mine' is based on this very board"),
     (
@@ -719,8 +747,8 @@ def test_unknown_board_names_the_asker() -> None:
     with pytest.raises(NeuralArtError) as caught:
         boards.load("stm32n6570_dk", (), "variants.yaml:15")
     assert str(caught.value) == (
-        "variants.yaml:15: no board 'stm32n6570_dk' (did you mean 'stm32n6570-dk'? known: mps3-an547, nucleo-n657x0-q, "
-        "stm32h747i-disco, stm32n6570-dk)"
+        "variants.yaml:15: no board 'stm32n6570_dk' (did you mean 'stm32n6570-dk'? known: mps2-an500, mps3-an547, "
+        "nucleo-n657x0-q, stm32h747i-disco, stm32n6570-dk, stm32n6570-dk-psram)"
     )
 
 
@@ -757,7 +785,7 @@ def test_own_files_are_told_apart(write: Writer) -> None:
 
 def test_missing_own_file(write: Writer) -> None:
     assert refusal(Path("no.yaml")) == "no.yaml: cannot read: No such file or directory"
-    assert boards.names([Path("no.yaml")]) == ("mps3-an547", "no", *ALL[1:]), "nothing is opened to list names"
+    assert boards.names([Path("no.yaml")]) == (*ALL[:2], "no", *ALL[2:]), "nothing is opened to list names"
 
 
 def test_boards_based_on_each_other(write: Writer) -> None:

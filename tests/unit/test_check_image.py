@@ -533,6 +533,7 @@ def test_stamps_of_the_table():
         "error stamp: the image expects network more (abi stamp ffffffffffffffff), which is not among those given "
         "(give its network.json with --network, or link the image without it)"
     ]
+    assert said(table(("net", STAMP), ("camera", STAMP)), networks=[net()]) == [], "the same network, another way to it"
     assert said(table(("net", STAMP)), networks=[net(), net(name="second", stamp="a" * 16)]) == [
         "error stamp: abi stamp aaaaaaaaaaaaaaaa of network second is not in the image; it has net "
         "(link the image with this network's C)"

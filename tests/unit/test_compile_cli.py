@@ -357,7 +357,7 @@ MPOOL = ("--mpool", "pools/n6.mpool")
         (("-m", "net.tflite", "--st-neural-art", "typo@na.json"), "did you mean '--all-buffers-info'?"),
         (("-m", "net.tflite", "--st-neural-art", "default"), "names neither a profile nor a file (allowed: "),
         (("-m", "net.tflite", "--st-neural-art", "profile-minimal"), "stm32n6570-dk.json:4:15: no profile 'minimal'"),
-        (("--target", "stm32h7", "-m", "net.tflite"), "--target: 'stm32h7' is refused: its flow without an NPU"),
+        (("--target", "stm32f4", "-m", "net.tflite"), "--target: 'stm32f4' is refused: no board of it is known"),
         (("--target", "stm32n7", "-m", "net.tflite"), "--target: unknown target 'stm32n7' (did you mean 'stm32n6'?"),
         (("-m", "net.tflite", *MPOOL, "-n", "1net"), "--name: '1net' is not a C identifier"),
         (("-m", "net.tflite", *MPOOL, "-n", "int"), "--name: 'int' is not a C identifier"),

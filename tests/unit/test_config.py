@@ -169,11 +169,11 @@ def test_own_project_file() -> None:
 
 VARIANT_KEYS = (
     "allow_reference_on_hardware, board, dead_bank, defines, kernels, machine, network, networks, optimization, "
-    "overrides, reserved, slots, title, toolchain"
+    "overrides, patch, relocatable, reserved, slots, title, toolchain"
 )
 NETWORK_KEYS = (
-    "allocate_inputs, allocate_outputs, compiler, initializers, input_data_type, inputs_ch_position, model, mpool, "
-    "options, output_data_type, outputs_ch_position, profile, strategies, vectors"
+    "allocate_inputs, allocate_outputs, app_config, compiler, initializers, input_data_type, inputs_ch_position, "
+    "model, mpool, options, output_data_type, outputs_ch_position, profile, strategies, vectors"
 )
 
 # (what is replaced in GOOD, by what, the whole line that must be said)
@@ -239,7 +239,7 @@ BAD = [
         "    title: all",
         "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: "
         "allow_reference_on_hardware, board, dead_bank, "
-        "defines, kernels, machine, network, networks, optimization, reserved, slots, toolchain)",
+        "defines, kernels, machine, network, networks, optimization, patch, relocatable, reserved, slots, toolchain)",
     ),
     (
         "    optimization: -O2",
@@ -450,7 +450,7 @@ BAD = [
         "  two:\n",
         "  networks:\n",
         "variants.yaml:25: variants.networks: this name is taken by a folder of the build "
-        "(taken: firmware, initializers, networks)",
+        "(taken: app_config, firmware, initializers, networks, patched, relocatable)",
     ),
     (
         "  two:\n",

@@ -152,6 +152,8 @@ def description(board: Board) -> str:
     lines += [f"{region.name}: {region.note}" for region in board.memory if region.note]
     for name, path in (("pool file", board.mpool), ("profile", board.profile)):
         lines.append(f"{name}: {path or '-'}")
+    if board.memory_pools:
+        lines.append(f"pool file without an NPU: {board.memory_pools}")
     return "\n".join([*lines, *([f"note: {board.note}"] if board.note else [])])
 
 

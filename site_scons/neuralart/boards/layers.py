@@ -26,6 +26,7 @@ FAMILY_KEYS = (
     "data",
     "mpool",
     "profile",
+    "memory_pools",
     "flash",
     "slots",
     "boot",

@@ -42,6 +42,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         data=fields.section(entries.get("data")),
         mpool=fields.file(entries.get("mpool")),
         profile=fields.file(entries.get("profile")),
+        memory_pools=fields.file(entries.get("memory_pools")),
         flash=flash,
         slots=fields.slots(entries.get("slots")),
         switches=fields.switches(entries.get("switches")),

@@ -234,6 +234,7 @@ class Board:
         data: Where its variables and stack are.
         mpool: Stock pool file (path), empty if the board has none.
         profile: Stock profile file (path), empty if the board has none.
+        memory_pools: Stock memory-pool file (path) of the compile flow without an NPU; empty if the board has none.
         flash: The external NOR: ``part``, ``base``, ``size``, ``sector`` and ``page`` (bytes), ``loader``; or empty.
         slots: Flash slots by name (``fsbl``, ``application``, ``weights``): address; advice, the mpool wins.
         switches: Boot switches, in words, by mode.
@@ -261,6 +262,7 @@ class Board:
     data: Section | None = None
     mpool: str = ""
     profile: str = ""
+    memory_pools: str = ""
     flash: Mapping[str, str | int] = field(default_factory=dict)
     slots: Mapping[str, int] = field(default_factory=dict)
     switches: Mapping[str, str] = field(default_factory=dict)

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.reference.options import FLAG, GENERATE, HONOURED, MAYBE, NO_EFFECT, REFUSED, Option
+from neuralart.compilers.reference.options import CPU, FLAG, GENERATE, HONOURED, MAYBE, NO_EFFECT, REFUSED, Option
 from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
     from neuralart.compilers.reference.compile import CompileRequest, CompileResult
+    from neuralart.compilers.reference.ir import BorderOptions
     from neuralart.network.profile import Profile
 
 _LONG_MODEL = 500_000
@@ -45,13 +46,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _checked(args: argparse.Namespace) -> tuple[str, ...]:
     """Refuse what the table refuses; the notes of what has no effect."""
-    notes = []
+    from neuralart.compilers.reference.targets import flow_of
+
+    notes, flow = [], flow_of(args.target or "")
     for option in GENERATE:
         value = getattr(args, _key(option))
         if value is None:
             continue
         if option.effect == REFUSED:
             raise NeuralArtError(f"refused: {option.why}", where=option.name, hint=option.remedy or f"see {_DOC}")
+        if option.flow and args.target and option.flow != flow:
+            what = f"refused: it belongs to the {option.flow} flow, target {args.target} to the {flow} flow"
+            raise NeuralArtError(what, where=option.name, hint=option.remedy or f"see {_DOC}")
         if option.choices and value not in option.choices:
             raise NeuralArtError(
                 f"'{value}' is refused: {option.why}", where=option.name, hint=f"possible: {', '.join(option.choices)}"
@@ -107,26 +113,46 @@ def _arguments(args: argparse.Namespace, profile: Profile | None) -> str:
     return " ".join(words)
 
 
-def request_of(args: argparse.Namespace) -> CompileRequest:
-    """What the command line asks for.
+def _common(args: argparse.Namespace) -> tuple[str, ...]:
+    """Check what both flows want; the notes of what has no effect.
 
     Raises:
         NeuralArtError: An option is missing, refused or contradicts another.
     """
-    from neuralart.compilers.reference.compile import CompileRequest
-    from neuralart.compilers.reference.ir import BorderOptions
-    from neuralart.compilers.reference.targets import usable
+    from neuralart.compilers.reference.targets import flow_of, usable
     from neuralart.network.names import check_name
 
     notes = _checked(args)
     for needed in ("model", "target"):
         if not getattr(args, needed):
             raise NeuralArtError("is required", where=f"--{needed}")
-    usable(args.target)
+    usable(args.target, flow_of(args.target))
     check_name(args.name or "network", "--name")
-    model = Path(args.model)
-    if model.suffix.lower() in (".onnx", ".h5", ".keras"):
-        raise NeuralArtError(f"{model.suffix} models are not read", where=args.model, hint="only .tflite is")
+    if Path(args.model).suffix.lower() in (".onnx", ".h5", ".keras"):
+        raise NeuralArtError(f"{Path(args.model).suffix} models are not read", where=args.model, hint="only .tflite is")
+    return notes
+
+
+def _border(args: argparse.Namespace) -> BorderOptions:
+    from neuralart.compilers.reference.ir import BorderOptions
+
+    return BorderOptions(
+        _split(args.input_data_type),
+        _split(args.output_data_type),
+        _split(args.inputs_ch_position),
+        _split(args.outputs_ch_position),
+    )
+
+
+def request_of(args: argparse.Namespace) -> CompileRequest:
+    """What the command line asks for, for a target with an NPU.
+
+    Raises:
+        NeuralArtError: An option is missing, refused or contradicts another.
+    """
+    from neuralart.compilers.reference.compile import CompileRequest
+
+    notes = _common(args)
     profile = _profile(args)
     if profile is not None:
         notes += tuple(f"key '{key}' of profile '{profile.name}': it has no meaning" for key in profile.unknown)
@@ -137,7 +163,7 @@ def request_of(args: argparse.Namespace) -> CompileRequest:
     if args.all_buffers_info and ALL_BUFFERS not in options:
         options = (*options, ALL_BUFFERS)
     return CompileRequest(
-        model=model,
+        model=Path(args.model),
         mpool=Path(args.mpool) if args.mpool is not None or profile is None else profile.mpool,
         name=args.name or "network",
         target=args.target,
@@ -145,12 +171,7 @@ def request_of(args: argparse.Namespace) -> CompileRequest:
         mpool_display=args.mpool if args.mpool is not None or profile is None else profile.mpool_display,
         profile_options=options,
         options_where=profile.options_where if profile is not None else "profile options",
-        border=BorderOptions(
-            _split(args.input_data_type),
-            _split(args.output_data_type),
-            _split(args.inputs_ch_position),
-            _split(args.outputs_ch_position),
-        ),
+        border=_border(args),
         allocate_inputs=not args.no_inputs_allocation,
         allocate_outputs=not args.no_outputs_allocation,
         initializers=_initializers(args.initializers),
@@ -195,23 +216,31 @@ def run(args: argparse.Namespace) -> int:
         NeuralArtError: As :func:`~neuralart.compilers.reference.compile.compile_network`.
     """
     from neuralart.compilers.reference.compile import compile_network, write
+    from neuralart.compilers.reference.cpu import cli as cpu
+    from neuralart.compilers.reference.targets import flow_of
 
-    request = request_of(args)
+    for_cpu = flow_of(args.target or "") == CPU
+    notes = _common(args) if for_cpu else ()
+    request = None if for_cpu else request_of(args)
     verbosity = 0 if args.quiet else int(args.verbosity or 1)
-    live = verbosity > 0 and sys.stderr.isatty() and request.model.is_file()
-    live = live and request.model.stat().st_size > _LONG_MODEL
+    model, name = Path(args.model), args.name or "network"
+    live = verbosity > 0 and sys.stderr.isatty() and model.is_file() and model.stat().st_size > _LONG_MODEL
 
     def progress(text: str) -> None:
         if live:
-            print(f"\r\x1b[K{request.name}: {text}", end="", file=sys.stderr, flush=True)
+            print(f"\r\x1b[K{name}: {text}", end="", file=sys.stderr, flush=True)
 
+    folder = args.output or "st_ai_output"
     try:
-        result = compile_network(request, progress)
+        if request is None:
+            text = cpu.summary(cpu.run(args, _border(args), notes, progress), folder, verbosity)
+        else:
+            result = compile_network(request, progress)
+            write(result, Path(folder))
+            text = summary(result, folder, verbosity)
     finally:
         if live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    folder = args.output or "st_ai_output"
-    write(result, Path(folder))
     if verbosity:
-        print(summary(result, folder, verbosity))
+        print(text)
     return 0

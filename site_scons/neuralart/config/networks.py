@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from neuralart.config import app_config
 from neuralart.config.types import STRATEGIES, Location, NetworkConfig
 from neuralart.config.yamlmarks import Value
 
@@ -77,7 +78,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "initializers": _pool_names,
     "vectors": _path_or_none,
 }
-KEYS = (*_READERS, "strategies")
+KEYS = (*_READERS, "strategies", "app_config")
 # A model belongs to one network: as a default for all of them it could only be a mistake.
 SHARED_KEYS = tuple(key for key in KEYS if key != "model")
 
@@ -86,7 +87,8 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
     """Read some of a network's keys.
 
     Returns:
-        For each key that is there its value and its place; the keys of ``strategies`` as ``strategies.xSPI2``.
+        For each key that is there its value and its place; the keys of ``strategies`` as ``strategies.xSPI2``, those of
+        ``app_config`` likewise.
 
     Raises:
         NeuralArtError: An unknown key or a wrong value.
@@ -95,6 +97,8 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
     for name, entry in value.fields(known).items():
         if name == "strategies":
             settings.update(_strategies(entry))
+        elif name == "app_config":
+            settings.update(app_config.read_settings(entry))
         else:
             settings[name] = (_READERS[name](entry), entry.where)
     return settings
@@ -111,7 +115,11 @@ def _strategies(value: Value) -> Settings:
 
 
 def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
-    """A network from its layers; later ones win."""
+    """A network from its layers; later ones win.
+
+    Raises:
+        NeuralArtError: Keys of ``app_config`` do not go together.
+    """
     merged = {key: setting for layer in layers for key, setting in layer.items()}
     values: dict[str, Any] = {key: setting[0] for key, setting in merged.items() if key in _READERS}
     values["strategies"] = tuple(
@@ -119,4 +127,5 @@ def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
         for key, setting in merged.items()
         if key.startswith("strategies.") and setting[0]
     )
+    values["app_config"] = app_config.resolve(merged)
     return NetworkConfig(name=name, where=where, places={key: s[1] for key, s in merged.items()}, **values)

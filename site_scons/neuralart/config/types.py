@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuralart.config.app_config import AppConfig
+    from neuralart.config.patch import PatchConfig
 
 # How the constants of a pool reach it.
 STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
@@ -72,6 +77,7 @@ class NetworkConfig:
         initializers: fnames of the pools whose raw file is declared; None: by rule.
         vectors: Folder of golden vectors; empty: none.
         strategies: (fname of a pool, how its initialiser reaches it); pools not named follow the rule.
+        app_config: What the header of its application says beyond the network; None: there is none.
         where: Where the network was written.
         places: Where each of its keys was written (in the network, in an override or in the defaults).
     """
@@ -91,6 +97,7 @@ class NetworkConfig:
     initializers: tuple[str, ...] | None = None
     vectors: str = ""
     strategies: tuple[tuple[str, str], ...] = ()
+    app_config: AppConfig | None = None
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
@@ -158,6 +165,7 @@ class VariantConfig:
         allow_reference_on_hardware: A network of the reference runtime on silicon is meant: it computes in software.
         defines: Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``.
         relocatable: Its network becomes a relocatable model that the firmware loads; None: it is linked in.
+        patch: Sources of an application are fitted to its network; None: as the board's kind has it.
         where: Where the variant was written.
         places: Where each of its keys was written.
     """
@@ -176,6 +184,7 @@ class VariantConfig:
     allow_reference_on_hardware: bool = False
     defines: tuple[str, ...] = ()
     relocatable: RelocatableConfig | None = None
+    patch: PatchConfig | None = None
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 

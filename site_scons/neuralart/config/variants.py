@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from neuralart.config import networks
+from neuralart.config import networks, patch
 from neuralart.config.loaded import relocatable
 from neuralart.config.types import KERNELS, Location, NetworkConfig, Reserved, ToolchainConfig, VariantConfig
 from neuralart.config.yamlmarks import Value
@@ -17,7 +17,7 @@ VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
 # flash-application-NAME and flash-model-NAME write a part of NAME.
 FLASH_PARTS = ("application-", "model-")
 # Folders of the build directory that do not belong to one variant.
-RESERVED = ("firmware", "initializers", "networks", "relocatable")
+RESERVED = ("app_config", "firmware", "initializers", "networks", "patched", "relocatable")
 MACHINES = ("silicon", "unicorn", "qemu")
 LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
 DEAD_BANKS = ("fault", "zeros")
@@ -126,7 +126,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "allow_reference_on_hardware": Value.boolean,
     "relocatable": relocatable,
 }
-KEYS = (*_READERS, "overrides", "toolchain", "slots")
+KEYS = (*_READERS, "overrides", "toolchain", "slots", "patch")
 # What a variant has as it was read.
 _PLAIN_KEYS = (
     "machine",
@@ -147,7 +147,7 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
 
     Returns:
         For each key that is there its value and its place; ``network:`` comes out as ``networks``, the keys of
-        ``toolchain`` as ``toolchain.prefix`` and so on, those of ``slots`` likewise.
+        ``toolchain`` as ``toolchain.prefix`` and so on, those of ``slots`` and ``patch`` likewise.
 
     Raises:
         NeuralArtError: An unknown key or a wrong value.
@@ -161,6 +161,8 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
             settings.update(_toolchain(entry))
         elif name == "slots":
             settings.update(_slots(entry))
+        elif name == "patch":
+            settings.update(patch.read_settings(entry))
         elif name == "network":
             settings["networks"] = ((entry.text(),), entry.where)
         elif name != "overrides":
@@ -247,6 +249,7 @@ def resolve(draft: Draft, made: tuple[NetworkConfig, ...]) -> VariantConfig:
         networks=made,
         toolchain=ToolchainConfig(**toolchain),
         slots=slots,
+        patch=patch.resolve(draft.settings),
         where=draft.where,
         places={key: setting[1] for key, setting in draft.settings.items()},
         **{"machine": "", **values},

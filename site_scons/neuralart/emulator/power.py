@@ -94,8 +94,8 @@ class Power:
     def _controller(self, address: int) -> RegisterFile:
         base = address & ~(PAGE - 1)
         if base not in self.controllers:
-            # Twins of set and clear registers exist where the memories are clocked through one (STM32N6).
-            twins = self._board.registers.memory_clock is not None
+            # Twins that set and clear: of the families here, the one with RAMCFG has them (STM32N6).
+            twins = self._board.registers.ramcfg is not None
             self.controllers[base] = (
                 ClockController("RCC", base, 2 * PAGE, changed=self.note)
                 if twins
@@ -199,9 +199,9 @@ class Power:
             return f"{region.name} is the memory of the NPU cache, which is on: clear EN in CACHEAXI_CR1"
         reasons = []
         if registers.memory_clock is not None and self._unclocked_bank(region):
-            reasons.append(
-                f"has no clock: set bit {region.enable.clock_bit} of RCC_MEMENR (0x{registers.memory_clock:08x})"
-            )
+            name = "RCC_MEMENR" if registers.ramcfg is not None else "RCC_AHB2ENR"
+            place = f"{name} (0x{registers.memory_clock:08x})"
+            reasons.append(f"has no clock: set bit {region.enable.clock_bit} of {place}")
         if self._shut_down(region):
             reasons.append(
                 f"is shut down: clear SRAMSD in RAMCFG_{region.name}CR "

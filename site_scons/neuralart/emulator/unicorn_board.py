@@ -38,7 +38,7 @@ WFI = b"\x30\xbf"
 
 # Numbers by which the emulator's core reports exceptions (QEMU, target/arm/cpu.h).
 EXCEPTIONS = {
-    1: "undefined instruction (the virtual board executes Armv8-M mainline with FPU: no MVE, no Armv8.1-M)",
+    1: "undefined instruction",
     2: "SVC: no exceptions are modelled",
     3: "prefetch abort",
     4: "data abort",
@@ -97,6 +97,8 @@ class UnicornBoard:
         self.maintenance: list[str] = []
         self._power = Power(board, unmapped=given.xspi_unmapped, mapped=given.mapped)
         self._seen = self._power.generation
+        v8 = "Armv8-M mainline with FPU: no MVE, no Armv8.1-M" if "m33" in machine.model else machine.isa
+        self._undefined = f"{EXCEPTIONS[1]} (the virtual board executes {v8})"
         self._uc = self._core(machine)
         self._usart = self._console()
         self._banks = Banks(self._uc, board, self._power, zeros=given.dead_bank == "zeros", lost=self._on_lost)
@@ -262,7 +264,8 @@ class UnicornBoard:
         return False
 
     def _on_exception(self, uc: Any, number: int, data: Any) -> None:
-        self._halt(f"at {self.symbols.describe(self._pc())}: {EXCEPTIONS.get(number, f'exception {number}')}")
+        what = self._undefined if number == 1 else EXCEPTIONS.get(number, f"exception {number}")
+        self._halt(f"at {self.symbols.describe(self._pc())}: {what}")
 
     # ---- running ----
 
@@ -292,7 +295,7 @@ class UnicornBoard:
                 self._uc.emu_start(self._pc() | 1, 0xFFFFFFFE, max(1, int(left * 1e6)))
             except self._unicorn.UcError as error:
                 undefined = error.errno == self._unicorn.UC_ERR_INSN_INVALID
-                self._halt(f"at {self.symbols.describe(self._pc())}: {EXCEPTIONS[1] if undefined else error}")
+                self._halt(f"at {self.symbols.describe(self._pc())}: {self._undefined if undefined else error}")
             if not (self._stop or self._starved) and WFI in (
                 self._banks.peek(self._pc() - 2, 2),
                 self._banks.peek(self._pc(), 2),

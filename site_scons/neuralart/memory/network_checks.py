@@ -102,7 +102,9 @@ def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iter
                 f"abi stamp {network.abi_stamp} of network {network.name} is not in the image{has}",
                 "link the image with this network's C",
             )
-    others = [name for name in table or () if name not in {network.name for network in networks}]
+    # An application may offer a network under several names, such as with what comes before it.
+    known = {network.name for network in networks} | {network.abi_stamp for network in networks}
+    others = [name for name, stamp in (table or {}).items() if not {name, stamp} & known]
     if others and networks:
         for name in others:
             yield error(

@@ -101,10 +101,15 @@ def alias_warnings(board: Board, network: Network) -> list[str]:
 
 
 def used_pools(network: Network) -> list[PoolUse]:
-    """Pools of which something is used, without the virtual ones whose parts are listed themselves."""
+    """Pools of which something is used, without the virtual ones whose parts are listed themselves.
+
+    Pools of the application are parts of its image, which is looked at on its own.
+    """
     listed = {pool.fname for pool in network.pools if not pool.virtual}
     return [
-        pool for pool in network.pools if pool.used and not (pool.virtual and pool.parts and listed >= set(pool.parts))
+        pool
+        for pool in network.pools
+        if pool.used and not pool.of_application and not (pool.virtual and pool.parts and listed >= set(pool.parts))
     ]
 
 

@@ -15,6 +15,8 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 
 SCHEMA = 1
+APPLICATION = "USEMODE_APPLICATION"
+"""Mode of the pools of a CPU network: the application's linker script gives them their places, weights too."""
 T = TypeVar("T")
 
 
@@ -25,13 +27,14 @@ class PoolUse:
     Attributes:
         name: Report name, for example ``octoFlash``.
         fname: File postfix, for example ``xSPI2``.
-        address: Base address as the pool file gives it; of a relative pool the place it has by default.
+        address: Base address as the pool file gives it; of a relative pool the place it has by default; 0 of a pool
+            that gets its place when the application is linked.
         size: Capacity in bytes.
         used: Highest offset used, in bytes (weights and activations).
         weights: Bytes of constants in it.
         activations: Peak bytes of activations in it.
         rights: ``ACC_READ`` or ``ACC_WRITE``.
-        mode: ``USEMODE_ABSOLUTE`` or ``USEMODE_RELATIVE``.
+        mode: ``USEMODE_ABSOLUTE``, ``USEMODE_RELATIVE`` or :data:`APPLICATION`.
         virtual: Made of adjoining pools; its use is not to be added to theirs.
         parts: fnames of the pools a virtual pool is made of.
         cacheable: Through the NPU cache.
@@ -55,6 +58,11 @@ class PoolUse:
         """Its base is known when a relocatable model is installed."""
         return self.mode == "USEMODE_RELATIVE"
 
+    @property
+    def of_application(self) -> bool:
+        """It is an array of the application: its address is known when that is linked."""
+        return self.mode == APPLICATION
+
 
 @dataclass(frozen=True)
 class Port:
@@ -64,7 +72,7 @@ class Port:
         name: Name of the tensor in the model.
         pool: fname of its pool; empty when the application provides the buffer.
         address: Absolute address; in a relative pool the one it has if the pool is at its default place; 0 when the
-            application provides the buffer.
+            application provides the buffer; in a pool of the application the offset in that.
         bytes: Size.
         shape: In memory order.
         dtype: ``int8``, ``uint8``, ``float32``...
@@ -131,8 +139,8 @@ class Network:
 
     @property
     def initializers(self) -> tuple[PoolUse, ...]:
-        """Pools that hold constants: each has a raw file that must reach its memory."""
-        return tuple(pool for pool in self.pools if pool.weights)
+        """Pools that hold constants and are not linked: each has a raw file that must reach its memory."""
+        return tuple(pool for pool in self.pools if pool.weights and not pool.of_application)
 
 
 def to_json(network: Network) -> str:

@@ -24,10 +24,10 @@ class Info:
         title: For people.
         machine: Where the image executes.
         compilers: Of the networks.
-        toolchain: Cross compiler and C library.
+        toolchain: Cross compiler and C library; empty: no image is built.
         board: The board.
         networks: Facts of each.
-        elf: The image.
+        elf: The image; None: somebody else builds it.
         artefacts: Paths of all files, relative to the top folder.
         model: The relocatable model that the image loads; None: the networks are in the image.
     """
@@ -39,7 +39,7 @@ class Info:
     toolchain: str
     board: Board
     networks: Sequence[Network]
-    elf: Path
+    elf: Path | None
     artefacts: Sequence[str]
     model: Image | None = None
 
@@ -85,6 +85,8 @@ def _epochs(network: Network) -> str:
 
 
 def _place(pool: PoolUse) -> str:
+    if pool.of_application:
+        return "where the application has it"
     if pool.relative:
         return "where the loader puts it" if pool.rights == "ACC_WRITE" else "in the model"
     return f"at 0x{pool.address:08x}"
@@ -110,12 +112,16 @@ def _model_lines(model: Image) -> list[str]:
     return lines + [f"    {pool.name:<12} {pool.flags:08x} {pool.notation}, {size(pool.size)}" for pool in model.pools]
 
 
+def _firmware(info: Info) -> Mapping[str, tuple[int, int]]:
+    return region_use(info.elf, info.board) if info.elf is not None else {}
+
+
 def text(info: Info) -> str:
     """Text of ``summary.txt``."""
     lines = [
         f"{info.variant}: {info.title}" if info.title else info.variant,
         f"  board        {info.board.name}, image for {info.machine}",
-        f"  compiler     {', '.join(info.compilers)}; firmware by {info.toolchain}",
+        f"  compiler     {', '.join(info.compilers)}" + (f"; firmware by {info.toolchain}" if info.toolchain else ""),
     ]
     for network in info.networks:
         lines.append(
@@ -124,7 +130,7 @@ def text(info: Info) -> str:
         lines.extend(_pool_lines(network.pools))
     if info.model is not None:
         lines.extend(_model_lines(info.model))
-    for name, (used, capacity) in region_use(info.elf, info.board).items():
+    for name, (used, capacity) in _firmware(info).items():
         lines.append(f"  firmware     {name:<10} {_share(used, capacity)}")
     lines.append("  artefacts")
     lines.extend(f"    {path}" for path in info.artefacts)
@@ -137,7 +143,7 @@ def index(info: Info) -> str:
     Returns:
         JSON with ``schema``, ``variant``, ``board``, ``networks`` and ``artefacts`` (paths relative to the top folder).
     """
-    firmware: Mapping[str, tuple[int, int]] = region_use(info.elf, info.board)
+    firmware = _firmware(info)
     data = {
         "schema": 1,
         "variant": info.variant,

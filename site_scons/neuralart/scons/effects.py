@@ -14,11 +14,11 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import messages
+from neuralart.scons.compiled import Compiled
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.images import FlashNodes, ModelNodes
 from neuralart.scons.initializers import Image, InitializerNodes
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import anchored, build_dir, word
 from neuralart.scons.registry import Registry
 
@@ -37,16 +37,32 @@ _PART = {"flash": "", "flash-application": "application", "flash-model": "model"
 
 @dataclass(frozen=True)
 class Program:
-    """What the effects of a variant work with."""
+    """What the effects of a variant work with.
+
+    Attributes:
+        variant: The variant.
+        board: Where it runs.
+        machine: On what.
+        networks: What is in it.
+        initializers: What must be loaded beside the image; None: everything is in the image.
+        firmware: The image; None: somebody else builds it.
+        flash: What goes into external flash; None: nothing does.
+        model: The relocatable model that the firmware loads.
+    """
 
     variant: VariantConfig
     board: Board
     machine: Machine
-    networks: Sequence[NetworkNodes]
-    initializers: InitializerNodes
-    firmware: FirmwareNodes
-    flash: FlashNodes
+    networks: Sequence[Compiled]
+    initializers: InitializerNodes | None
+    firmware: FirmwareNodes | None
+    flash: FlashNodes | None
     model: ModelNodes | None = None
+
+    @property
+    def external(self) -> list[Image]:
+        """What somebody else loads into RAM while the program waits for it."""
+        return self.initializers.external if self.initializers is not None else []
 
 
 def nor_file(env: Any, variant: str) -> str:
@@ -64,18 +80,12 @@ def _refuse(text: str, where: str, hint: str) -> Any:
     return SCons.Action.Action(action, None)
 
 
-def _reason(verb: str, program: Program) -> tuple[str, str]:
-    """Why this variant cannot do that, and what to do; empty if it can."""
-    verbs = "run" if verb in ("run", "boot", "load") else "write"
-    if verb == "load" and program.model is None:
-        return "its networks are linked into the firmware", "'relocatable: true' in the variant makes a model to load"
-    if program.machine.kind == "silicon":
-        return f"nothing here can {verbs} on silicon yet", "choose machine: unicorn or qemu where the board has one"
-    if verbs == "run" and program.machine.kind == "qemu" and program.initializers.external:
-        pool = program.initializers.external[0].pool
-        return f"pool {pool} has strategy external-loader, and machine qemu has none", "strategy boot-copy or link"
-    if verb not in ("run", "load") and "base" not in program.board.flash:
-        return f"board {program.board.name} has no flash", "'flash:' in the board's file says what"
+def _nothing_to_flash(verb: str, program: Program) -> tuple[str, str]:
+    """Why there is nothing in flash that this could be done with; empty if there is."""
+    if program.flash is None or program.initializers is None:
+        if verb != "run":
+            return "nothing of this variant is kept in external flash", "run- loads its image in place"
+        return "", ""
     if verb == "flash-application" and program.flash.application is None:
         return f"board {program.board.name} has no boot chain", "its image is loaded in place: run- and boot- do that"
     if verb not in ("run", "load") and not program.initializers.images and program.model is None:
@@ -86,6 +96,26 @@ def _reason(verb: str, program: Program) -> tuple[str, str]:
                 "no constants of this variant are kept in flash",
                 "flash-application writes the image that holds them",
             )
+    return "", ""
+
+
+def _reason(verb: str, program: Program) -> tuple[str, str]:
+    """Why this variant cannot do that, and what to do; empty if it can."""
+    verbs = "run" if verb in ("run", "boot", "load") else "write"
+    if program.firmware is None:
+        return "its image is built by the application's own project", "this variant makes what goes into it"
+    if verb == "load" and program.model is None:
+        return "its networks are linked into the firmware", "'relocatable: true' in the variant makes a model to load"
+    if program.machine.kind == "silicon":
+        return f"nothing here can {verbs} on silicon yet", "choose machine: unicorn or qemu where the board has one"
+    if verbs == "run" and program.machine.kind == "qemu" and program.external:
+        pool = program.external[0].pool
+        return f"pool {pool} has strategy external-loader, and machine qemu has none", "strategy boot-copy or link"
+    if verb not in ("run", "load") and "base" not in program.board.flash:
+        return f"board {program.board.name} has no flash", "'flash:' in the board's file says what"
+    reason = _nothing_to_flash(verb, program)
+    if reason[0]:
+        return reason
     without = [network.name for network in program.networks if not network.vectors]
     if verbs == "run" and without:
         return f"network {without[0]} has no 'vectors:' to compare with", "add 'vectors: FOLDER' to the network"
@@ -104,12 +134,13 @@ def _external(image: Image) -> str:
 def _run_words(base: Any, program: Program) -> tuple[list[Any], list[Any]]:
     """What ``run`` and ``boot`` have in common: options and sources."""
     board, machine = program.board, program.machine
+    assert program.firmware is not None  # else there is a reason not to come here
     words: list[Any] = ["--board", board.name, "--machine", machine.kind]
     words += _words(base, "--elf", program.firmware.elf)
     sources = [program.firmware.elf, program.firmware.check]
     if machine.kind == "unicorn":
         words += ["--dead-bank", program.variant.dead_bank]
-        for image in program.initializers.external:
+        for image in program.external:
             words += _words(base, "--external", image.binary, _external(image))
             sources.append(image.binary)
     for name, address in program.variant.slots:
@@ -140,7 +171,7 @@ def _command(base: Any, verb: str, program: Program, nor: Any, mode: str = "") -
     runs = verb in ("run", "boot", "load")
     words: list[Any] = ["run" if runs else verb.partition("-")[0]]
     sources: list[Any] = []
-    plan = program.flash.plans.get(mode, program.flash.plan)
+    plan = program.flash.plans.get(mode, program.flash.plan) if program.flash is not None else None
     if runs:
         words, sources = [*words, *(found := _run_words(base, program))[0]], found[1]
     if verb == "boot":
@@ -149,7 +180,7 @@ def _command(base: Any, verb: str, program: Program, nor: Any, mode: str = "") -
         words += [*_words(base, "--plan", plan), *_words(base, "--nor", nor)]
         words += ["--only", _PART[verb]] if _PART.get(verb) else []
         sources = [plan]
-    elif "base" in program.board.flash:
+    elif plan is not None and "base" in program.board.flash:
         words += _words(base, "--plan", plan)
         sources.append(plan)
     registry: Registry = base["NEURALART_REGISTRY"]
@@ -162,7 +193,7 @@ def _steps(verb: str, programs: Sequence[Program]) -> list[tuple[Program, str]]:
     """What an effect runs, one after the other: a program, and how it loads its model."""
     if verb != "load":
         return [(programs[0], "")]
-    return [(program, mode) for program in programs for mode in program.flash.plans]
+    return [(program, mode) for program in programs if program.flash is not None for mode in program.flash.plans]
 
 
 def _shown(verb: str, variant: str, program: Program, mode: str) -> str:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 import SCons.Errors
 
+from neuralart.config.types import Location
 from neuralart.errors import NeuralArtError
+from neuralart.resources import PACKAGE
+from neuralart.scons.paths import named
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -42,3 +47,19 @@ def in_action(function: Callable[..., None], target: list[Any], env: Any, *args:
         function(*args)
     except NeuralArtError as error:
         raise SCons.Errors.BuildError(node=target, errstr=str(error), status=2, exitstatus=2) from None
+
+
+def caller(env: Any) -> Location:
+    """The line of the user's SConstruct that called a method of ours: what it says has this place in messages.
+
+    Args:
+        env: Any environment.
+    """
+    ours = (str(PACKAGE), str(Path(SCons.Errors.__file__).parent))
+    frame = sys._getframe(1)
+    while frame.f_back is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(ours) and f"{os.sep}SCons{os.sep}" not in name:
+            return Location(named(env, Path(name)), frame.f_lineno)
+        frame = frame.f_back
+    return Location("", 0)

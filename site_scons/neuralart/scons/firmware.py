@@ -98,11 +98,12 @@ def _kernel_sources(variant: VariantConfig, board: Board, machine: Machine) -> l
     return [chosen[name] for name in sorted(chosen)]
 
 
-def _board_folder(env: Any, board: Board, recipe: Recipe) -> str:
+def board_folder(env: Any, board: Board, recipe: Recipe) -> str:
+    """Where the objects are that all variants of a board with these flags share, relative to the top folder."""
     return f"{build_dir(env)}/firmware/{board.name}-{recipe.digest}"
 
 
-def _kernel_objects(
+def kernel_objects(
     env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: Recipe, found: Toolchain
 ) -> list[Any]:
     """The kernels; those that two variants of this board with these flags choose alike are shared."""
@@ -111,7 +112,7 @@ def _kernel_objects(
     include = [registry.base.Dir(str(root / "runtime" / "include"))]
     objects = []
     for source in _kernel_sources(variant, board, machine):
-        stem = f"{_board_folder(env, board, recipe)}/{source.relative_to(root).with_suffix('.o').as_posix()}"
+        stem = f"{board_folder(env, board, recipe)}/{source.relative_to(root).with_suffix('.o').as_posix()}"
         objects.append(
             registry.once(
                 "kernel-object",
@@ -124,36 +125,57 @@ def _kernel_objects(
     return objects
 
 
+def board_files(env: Any, board: Board, folder: str) -> Any:
+    """What is generated from a board for its code: ``board_config.h`` and ``memory.ld``.
+
+    Args:
+        env: Any environment of the tool.
+        board: The board.
+        folder: Where the files go, relative to the top folder; asked for once.
+    """
+    registry: Registry = env["NEURALART_REGISTRY"]
+    base = registry.base
+    files = base.Command(
+        [f"#{folder}/board_config.h", f"#{folder}/memory.ld"],
+        [],
+        messages.function(_write_board_files, f"BOARD    {folder}", "NEURALART_BOARD"),
+        NEURALART_BOARD=board.name,
+    )
+    base.Depends(files, base.Value(identity(board), name=f"board {board.name}"))
+    base.Depends(files, base.Value(fingerprint("memory/linker.py"), name="linker-fragment"))
+    return files
+
+
+def console_driver(board: Board) -> Path:
+    """The C file of the board's console.
+
+    Raises:
+        NeuralArtError: It has none.
+    """
+    if board.console is None:
+        raise NeuralArtError("the board has no console", where=f"board {board.name}", hint="its YAML needs 'console:'")
+    return firmware_dir() / "boards" / "drivers" / f"{board.console.driver}.c"
+
+
 def _board_objects(
     env: Any, board: Board, recipe: Recipe, found: Toolchain, include: Sequence[Any]
 ) -> tuple[list[Any], Any]:
     """Runtime, start-up code and console driver: the same for every variant of this board with these flags."""
     registry: Registry = env["NEURALART_REGISTRY"]
-    folder = _board_folder(env, board, recipe)
+    folder = board_folder(env, board, recipe)
 
     def make() -> tuple[list[Any], Any]:
         base = registry.base
-        files = base.Command(
-            [f"#{folder}/board_config.h", f"#{folder}/memory.ld"],
-            [],
-            messages.function(_write_board_files, f"BOARD    {folder}", "NEURALART_BOARD"),
-            NEURALART_BOARD=board.name,
-        )
-        base.Depends(files, base.Value(identity(board), name=f"board {board.name}"))
-        base.Depends(files, base.Value(fingerprint("memory/linker.py"), name="linker-fragment"))
+        memory_ld = board_files(env, board, folder)[1]
         root = firmware_dir()
-        if board.console is None:
-            raise NeuralArtError(
-                "the board has no console", where=f"board {board.name}", hint="its YAML needs 'console:'"
-            )
         sources = [*sorted((root / "runtime").glob("*.c")), *sorted((root / "runtime" / "memory").glob("*.c"))]
-        sources += [*sorted((root / "boards").glob("*.c")), root / "boards" / "drivers" / f"{board.console.driver}.c"]
+        sources += [*sorted((root / "boards").glob("*.c")), console_driver(board)]
         paths = [base.Dir(f"#{folder}"), base.Dir(str(root / "boards")), *include]
         objects = []
         for source in sources:
             stem = source.relative_to(root).with_suffix(".o").as_posix()
             objects.append(compile_object(recipe, f"{folder}/{stem}", base.File(str(source)), paths, found))
-        return objects, files[1]
+        return objects, memory_ld
 
     return registry.once("board-objects", folder, make)
 
@@ -200,7 +222,7 @@ def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list
                 ),
             )
         )
-    return [*objects, *_kernel_objects(env, program.variant, program.board, program.machine, recipe, found)]
+    return [*objects, *kernel_objects(env, program.variant, program.board, program.machine, recipe, found)]
 
 
 # What the loading application has of its own instead of the static one's.
@@ -262,7 +284,8 @@ def make_firmware(
     program = _Program(env, variant, board, machine, recipe, found, folder, paths)
     objects = [program.object(Path(str(node)).stem, node) for node in initializers.sources]
     objects += _static_objects(program, networks) if loading is None else _loading_objects(program)
-    elf, link_map = _link(recipe, folder, [*objects, *shared], memory_ld, found)
+    script = firmware_dir() / "boards" / "sections.ld"
+    elf, link_map = link(recipe, folder, [*objects, *shared], script, found, [memory_ld])
     check = make_check(
         env,
         f"{folder}/check.json",
@@ -272,18 +295,44 @@ def make_firmware(
         networks if loading is None else [],
         allow_reference=variant.allow_reference_on_hardware,
     )
+    return firmware_nodes(recipe, folder, elf, link_map, check, found)
+
+
+def firmware_nodes(recipe: Recipe, folder: str, elf: Any, link_map: Any, check: Any, found: Toolchain) -> FirmwareNodes:
+    """Declare what is made of a linked image: a binary and Intel HEX, once it was checked.
+
+    Args:
+        recipe: How it was compiled.
+        folder: The variant's, relative to the top folder.
+        elf: The image.
+        link_map: The linker's map.
+        check: What waits for no error.
+        found: The toolchain of the recipe.
+    """
     outputs = []
     for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
         action, words = messages.command(recipe.env, ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"], "OBJCOPY  $TARGET")
         node = recipe.env.Command(f"#{folder}/firmware.{suffix}", elf, action, **words)[0]
-        base.Requires(node, check)
+        recipe.env.Requires(node, check)
         outputs.append(node)
     return FirmwareNodes(elf, outputs[0], outputs[1], link_map, check, found)
 
 
-def _link(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any, found: Toolchain) -> tuple[Any, Any]:
+def link(
+    recipe: Recipe, folder: str, objects: Sequence[Any], path: Path, found: Toolchain, included: Sequence[Any] = ()
+) -> tuple[Any, Any]:
+    """Declare an image and its map.
+
+    Args:
+        recipe: How its objects are compiled.
+        folder: The variant's, relative to the top folder.
+        objects: All of them.
+        path: The linker script.
+        found: The toolchain of the recipe.
+        included: Files that the script includes.
+    """
     env = recipe.env
-    script = env.File(str(firmware_dir() / "boards" / "sections.ld"))
+    script = env.fs.File(str(path))
     script_path = named(env, Path(script.get_abspath()))
     script_words = ["$(", script_path, "$)"] if Path(script_path).is_absolute() else [script_path]
     elf = env.Program(
@@ -293,12 +342,12 @@ def _link(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any, found
             *recipe.flags,
             *_LINK_FLAGS,
             f"-Wl,-Map={folder}/firmware.map",
-            f"-L{memory_ld.dir}",
+            *(f"-L{node.dir}" for node in included),
             "-T",
             *script_words,
         ],
     )
-    env.Depends(elf, [script, memory_ld, env.Value(found.identity, name="toolchain")])
+    env.Depends(elf, [script, *included, env.Value(found.identity, name="toolchain")])
     env.Depends(
         elf, [env.fs.File(str(path)) for path in toolchains.libraries(found, recipe.cpu_flags, cache=cache_file(env))]
     )

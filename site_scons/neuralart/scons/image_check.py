@@ -14,6 +14,8 @@ from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
+from neuralart.scons.compiled import Compiled
+from neuralart.scons.cpu_network import CpuNetworkNodes
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.layout import board_of
 from neuralart.scons.network import NetworkNodes
@@ -53,7 +55,7 @@ def make_check(
     image: Any,
     board: Board,
     machine: Machine,
-    networks: Sequence[NetworkNodes],
+    networks: Sequence[Compiled],
     *,
     allow_reference: bool,
 ) -> Any:
@@ -115,9 +117,9 @@ def check_method(
     """
     from neuralart.memory.check_image import machine_of
 
-    if not networks or not all(isinstance(network, NetworkNodes) for network in networks):
+    if not networks or not all(isinstance(network, (NetworkNodes, CpuNetworkNodes)) for network in networks):
         raise SCons.Errors.UserError("CheckImage takes an image and what Network returned, one or more")
-    chosen: list[NetworkNodes] = list(networks)
+    chosen: list[Compiled] = list(networks)
     board = board_of(chosen)
     for keyword in options:
         if keyword not in _KEYWORDS:

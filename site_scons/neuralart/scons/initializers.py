@@ -17,6 +17,7 @@ from neuralart.memory.placements import Layout
 from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import initializer_actions as actions
 from neuralart.scons import messages
+from neuralart.scons.compiled import refuse_cpu
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.layout import board_of, layout_of, layout_value
 from neuralart.scons.network import NetworkNodes
@@ -262,6 +263,7 @@ def initializers_method(env: Any, *networks: Any, **options: Any) -> Initializer
     Raises:
         SCons.Errors.UserError: No network, networks for different boards, or something has no place.
     """
+    refuse_cpu(networks, "MemoryInitializers")
     if not networks or not all(isinstance(network, NetworkNodes) for network in networks):
         raise SCons.Errors.UserError("MemoryInitializers takes what Network returned, one or more")
     for keyword in options:

@@ -13,10 +13,11 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout import LayoutNetwork, make_layout
 from neuralart.memory.loaded import RELATIVE
 from neuralart.memory.placements import Layout
+from neuralart.scons.compiled import Compiled
 from neuralart.scons.network import NetworkNodes
 
 
-def board_of(networks: Sequence[NetworkNodes]) -> Board:
+def board_of(networks: Sequence[Compiled]) -> Board:
     """The one board of a program's networks.
 
     Raises:

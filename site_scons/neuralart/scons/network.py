@@ -20,6 +20,7 @@ from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
+from neuralart.scons.cpu_network import CpuNetworkNodes, is_cpu, make_cpu_network
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.options import option_words
 from neuralart.scons.paths import build_dir, literal, named, stable, word
@@ -93,8 +94,8 @@ class NetworkNodes:
         return [*plain, *self.initializers.values()]
 
 
-# Kernels that stand for others of the same name, and code that becomes a part of relocatable models.
-_OF_OTHER_PROGRAMS = ("kernels_mve/", "relocatable/")
+# Kernels that stand for others of the same name, code that becomes a part of relocatable models, that of CPU networks.
+_OF_OTHER_PROGRAMS = ("kernels_mve/", "relocatable/", "legacy/")
 
 
 def _runtime_nodes(env: Any, folder: str) -> tuple[list[Any], list[Any]]:
@@ -127,6 +128,12 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
         )
     check_name(config.name, config.said())
     board = registry.board(board_name, config.said())
+    if is_cpu(board):
+        raise NeuralArtError(
+            f"board {board.name} has no NPU: its networks are linked into an application of its own",
+            where=config.said(),
+            hint="env.Network and env.PatchedSources, or a variant without 'relocatable'",
+        )
     model = source_file(env, config.model, "model", config.said("model"))
     pools = find_pools(env, registry, config, board)
     declared = declared_initializers(config, pools.file)
@@ -167,6 +174,9 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
             IMPLICIT_COMMAND_DEPENDENCIES=0,
         )
         base.Depends(nodes, base.Value(fingerprint(*_COMPILE_ROOMS), name="reference-compiler"))
+        # They stay until new ones replace them: to whoever looks meanwhile (-j) what is made of them is right, and
+        # SCons reads its includes.
+        base.Precious(nodes)
         runtime, include = _runtime_nodes(base, folder)
         nodes[0].includes = [('"', name, '"') for name in RUNTIME_INCLUDES]
         return NetworkNodes(
@@ -193,11 +203,13 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
     return replace(registry.once("network", folder, make), config=config, vectors=vectors)
 
 
-_KEYWORDS = tuple(f.name for f in fields(NetworkConfig) if f.name not in ("name", "model", "where", "places"))
+_KEYWORDS = tuple(
+    f.name for f in fields(NetworkConfig) if f.name not in ("name", "model", "app_config", "where", "places")
+)
 
 
 @at_read_time
-def network_method(env: Any, name: str, *, model: Any, board: str, **options: Any) -> NetworkNodes:
+def network_method(env: Any, name: str, *, model: Any, board: str, **options: Any) -> NetworkNodes | CpuNetworkNodes:
     """``env.Network(name, model=..., board=..., ...)``: compile a model for a board.
 
     Args:
@@ -241,4 +253,5 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
     for keyword in ("profile", "mpool", "vectors"):
         options[keyword] = literal(env, options.get(keyword) or "")
     config = NetworkConfig(name=name, model=literal(env, model), where=Location("", 0), **options)
-    return make_network(env, config, board)
+    found = env["NEURALART_REGISTRY"].board(board, config.said())
+    return make_cpu_network(env, config, found) if is_cpu(found) else make_network(env, config, board)

@@ -14,7 +14,9 @@ _OWN_OPTIONS = {
     "--target": "the board",
     "--st-neural-art": "the key 'profile'",
     "--mpool": "the key 'mpool'",
+    "--memory-pool": "the key 'mpool'",
     "--initializers": "the key 'initializers'",
+    "--binary": "neuralart compile by hand: a build declares no further file of the constants",
     "--no-report": "neuralart compile by hand: a build declares the report",
 }
 

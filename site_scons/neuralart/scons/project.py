@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import SCons.Node
 
 from neuralart import config
+from neuralart.config.patch import is_file
 from neuralart.config.types import VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.scons import effects
@@ -140,10 +141,24 @@ class Project:
                 mpool=path(network.mpool),
                 profile=profile(network.profile),
                 vectors=path(network.vectors),
+                app_config=self._placed_paths(network.app_config, "application", "template", "class_names_file"),
             )
             for network in variant.networks
         )
-        return replace(variant, networks=networks)
+        patch = self._placed_paths(variant.patch, "application", "linker_script", "memory_pools")
+        if patch is not None and is_file(patch.list):
+            patch = self._placed_paths(patch, "list")
+        return replace(variant, networks=networks, patch=patch)
+
+    def _placed_paths(self, section: Any, *keys: str) -> Any:
+        """A section of a network or variant with some of its keys as paths that any SConscript can take."""
+        if section is None:
+            return None
+        texts = {key: getattr(section, key) for key in keys}
+        return replace(
+            section,
+            **{key: str(anchored(named(self._env, self._folder / text))) for key, text in texts.items() if text},
+        )
 
     def print_summaries_at_exit(self, targets: Sequence[str]) -> None:
         """Show the summaries of what was asked for when the build has ended well."""

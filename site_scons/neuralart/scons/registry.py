@@ -39,7 +39,7 @@ def child_environment(own: dict[str, str]) -> dict[str, str]:
 
 def identity(board: Board) -> str:
     """What depends on a board depends on this: a hash of all that it says, and not where its files are."""
-    text = repr(replace(board, where="", files=(), mpool="", profile=""))
+    text = repr(replace(board, where="", files=(), mpool="", profile="", memory_pools=""))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

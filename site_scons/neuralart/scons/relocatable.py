@@ -15,6 +15,7 @@ from neuralart.memory import derive
 from neuralart.relocatable.request import LAYOUTS
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
+from neuralart.scons.compiled import refuse_cpu
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.network import NetworkNodes, make_network
 from neuralart.scons.paths import build_dir
@@ -159,6 +160,7 @@ def relocatable_method(env: Any, network: Any, **options: Any) -> RelocatableNod
         SCons.Errors.UserError: It is no network, an option is unknown, or the pools are not those of such a model.
     """
     where = "NetworkRel"
+    refuse_cpu([network], where)
     if not isinstance(network, NetworkNodes):
         raise NeuralArtError(f"takes what Network returned, not {network!r}", where=where)
     for keyword, value in options.items():

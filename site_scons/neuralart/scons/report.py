@@ -12,6 +12,7 @@ from neuralart.scons.effects import Program
 from neuralart.scons.failures import in_action
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
+from neuralart.scons.scanning import NO_INCLUDES
 
 
 def _model(paths: list[str]) -> Any:
@@ -37,7 +38,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
             **env["NEURALART_SUMMARY"],
             board=registry.board(env["NEURALART_BOARD"]),
             networks=[facts.load(Path(path)) for path in paths if path.endswith("network.json")],
-            elf=Path(env["NEURALART_ELF"]),
+            elf=Path(env["NEURALART_ELF"]) if env["NEURALART_ELF"] else None,
             artefacts=paths,
             model=_model(env["NEURALART_MODEL"]),
         )
@@ -47,12 +48,13 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
     in_action(work, target, env)
 
 
-def make_summary(env: Any, programs: Sequence[Program]) -> list[Any]:
+def make_summary(env: Any, programs: Sequence[Program], others: Sequence[Any] = ()) -> list[Any]:
     """Declare the summary of a variant.
 
     Args:
         env: Any environment of the tool.
         programs: The program of the variant; those that load the same model on other boards follow.
+        others: Further files of the variant.
 
     Returns:
         summary.txt and index.json.
@@ -65,16 +67,21 @@ def make_summary(env: Any, programs: Sequence[Program]) -> list[Any]:
     sources = list(own.model.files) if own.model is not None else []
     for program in programs:
         firmware, initializers = program.firmware, program.initializers
-        sources += [firmware.elf, firmware.binary, firmware.hex, firmware.map, firmware.check]
-        sources += [*program.flash.files, *initializers.files, initializers.io_header, initializers.io_json]
+        if firmware is not None:
+            sources += [firmware.elf, firmware.binary, firmware.hex, firmware.map, firmware.check]
+        if program.flash is not None:
+            sources += program.flash.files
+        if initializers is not None:
+            sources += [*initializers.files, initializers.io_header, initializers.io_json]
     for network in own.networks:
         sources += [network.facts, network.manifest, network.c_info, network.report]
+    sources += others
     about = {
         "variant": variant.name,
         "title": variant.title,
         "machine": f"{machine.kind}" + (f" ({machine.isa})" if machine.isa else ""),
         "compilers": sorted({network.config.compiler for network in own.networks}),
-        "toolchain": own.firmware.toolchain.identity,
+        "toolchain": own.firmware.toolchain.identity if own.firmware is not None else "",
     }
     nodes = base.Command(
         [f"#{folder}/summary.txt", f"#{folder}/index.json"],
@@ -82,9 +89,10 @@ def make_summary(env: Any, programs: Sequence[Program]) -> list[Any]:
         messages.function(
             _write, "SUMMARY  $TARGET", "NEURALART_SUMMARY", "NEURALART_BOARD", "NEURALART_MODEL", "NEURALART_ELF"
         ),
+        source_scanner=NO_INCLUDES,
         NEURALART_SUMMARY=about,
         NEURALART_BOARD=board.name,
-        NEURALART_ELF=str(own.firmware.elf),
+        NEURALART_ELF=str(own.firmware.elf) if own.firmware is not None else "",
         NEURALART_MODEL=[str(node) for node in own.model.binaries] if own.model is not None else [],
     )
     base.Depends(nodes, base.Value(fingerprint("report/summary.py"), name="summary-writer"))

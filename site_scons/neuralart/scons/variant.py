@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.static_pools import refuse_relative_pools
-from neuralart.scons import effects
+from neuralart.scons import app_config, effects, h747
+from neuralart.scons.app_config import AppConfigNodes
+from neuralart.scons.compiled import Compiled
+from neuralart.scons.cpu_network import is_cpu
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import FirmwareNodes, make_firmware
 from neuralart.scons.images import FlashNodes, ModelNodes, make_images
@@ -16,6 +20,7 @@ from neuralart.scons.initializers import InitializerNodes, make_initializers
 from neuralart.scons.loaded_variant import make_programs
 from neuralart.scons.machines import machine_of
 from neuralart.scons.network import NetworkNodes, make_network
+from neuralart.scons.patched import PatchedNodes, refuse_npu
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
 from neuralart.scons.report import make_summary
@@ -28,26 +33,30 @@ class VariantNodes:
     Attributes:
         name: Its name; also the alias that builds all of it.
         networks: In the order of the variant.
-        initializers: Images and start-up code.
-        firmware: The image.
-        flash: What goes into flash, and by which plan.
+        initializers: Images and start-up code; None: everything is in the image.
+        firmware: The image; None: the application's own project builds it.
+        flash: What goes into external flash, and by which plan; None: nothing does.
         summary: ``summary.txt``.
         index: ``index.json``.
         alias: ``<variant>``.
         effects: ``run-<variant>``, ``flash-<variant>`` and the like, by verb.
         model: The relocatable model that the firmware loads; None: the networks are linked into it.
+        app_configs: Headers for applications, of those networks that have settings for one.
+        patched: Sources of an application, fitted to the network; None: there are none.
     """
 
     name: str
-    networks: list[NetworkNodes]
-    initializers: InitializerNodes
-    firmware: FirmwareNodes
-    flash: FlashNodes
+    networks: list[Compiled]
+    initializers: InitializerNodes | None
+    firmware: FirmwareNodes | None
+    flash: FlashNodes | None
     summary: Any
     index: Any
     alias: Any
     effects: dict[str, Any]
     model: ModelNodes | None = None
+    app_configs: list[AppConfigNodes] = field(default_factory=list)
+    patched: PatchedNodes | None = None
 
     @property
     def run(self) -> Any:
@@ -72,16 +81,29 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
             hint="NeuralArtProject(...).build(...) makes them",
         )
     model: ModelNodes | None = None
-    if variant.relocatable is None:
-        networks, programs = _static(env, variant)
+    patched: PatchedNodes | None = None
+    registry: Registry = env["NEURALART_REGISTRY"]
+    board = registry.board(variant.board, variant.said("board"))
+    networks: Sequence[Compiled]
+    if is_cpu(board):
+        made = h747.make_variant(env, variant, board)
+        networks, programs = made.program.networks, [made.program]
+        headers, patched, others = made.headers, made.patched, made.files
     else:
-        networks, model, programs = make_programs(env, variant, variant.relocatable)
+        if variant.patch is not None:
+            refuse_npu(board, variant.said("patch."))
+        if variant.relocatable is None:
+            networks, programs = _static(env, variant)
+        else:
+            networks, model, programs = make_programs(env, variant, variant.relocatable)
+        headers = app_config.of_variant(env, networks, f"{build_dir(env)}/{variant.name}")
+        others = [node for nodes in headers for node in nodes.files]
     own = programs[0]
-    summary, index = make_summary(env, programs)
+    summary, index = make_summary(env, programs, others)
     alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks)])
     return VariantNodes(
         variant.name,
-        networks,
+        list(networks),
         own.initializers,
         own.firmware,
         own.flash,
@@ -90,6 +112,8 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         alias,
         effects.make_effects(env, programs),
         model,
+        headers,
+        patched,
     )
 
 

@@ -16,6 +16,9 @@ FLAG = "flag"
 VALUE = "value"
 MAYBE = "optional value"
 
+NPU = "NPU"
+CPU = "CPU"
+
 
 class Option(NamedTuple):
     """One option.
@@ -28,6 +31,7 @@ class Option(NamedTuple):
         remedy: For refused ones: what to do instead.
         choices: Allowed values; empty: any.
         metavar: Name of the value in help texts.
+        flow: ``NPU`` or ``CPU``: targets of the other flow refuse it; empty: all take it.
     """
 
     names: tuple[str, ...]
@@ -37,6 +41,7 @@ class Option(NamedTuple):
     remedy: str = ""
     choices: tuple[str, ...] = ()
     metavar: str = ""
+    flow: str = ""
 
     @property
     def name(self) -> str:
@@ -45,13 +50,19 @@ class Option(NamedTuple):
 
 
 _MAPPING = "it steers the mapping to an NPU; here every epoch is software"
-_CPU = "it belongs to the CPU flow (network_data.c), which this compiler does not write"
+_BUFFERS = "the application provides the activation buffers"
 _VALIDATE = "it belongs to the validate command"
 _SETS = "the command line of generate sets it"
 
 GENERATE: tuple[Option, ...] = (
     Option(("--model", "-m"), HONOURED, "the .tflite to compile", VALUE, metavar="FILE"),
-    Option(("--target",), HONOURED, "what to compile for: stm32n6 or mps3-an547", VALUE, metavar="NAME"),
+    Option(
+        ("--target",),
+        HONOURED,
+        "what to compile for: stm32n6, mps3-an547 (NPU flow), stm32h7, mps2-an500 (CPU flow)",
+        VALUE,
+        metavar="NAME",
+    ),
     Option(("--name", "-n"), HONOURED, "C name and file prefix (default network)", VALUE, metavar="NAME"),
     Option(("--output", "-o"), HONOURED, "folder of the results (default ./st_ai_output)", VALUE, metavar="DIR"),
     Option(
@@ -59,15 +70,50 @@ GENERATE: tuple[Option, ...] = (
         HONOURED,
         "[profile@]file.json, profile-NAME of the board's own file, or nothing for its default",
         MAYBE,
+        "the memory-pool file of CPU targets is --memory-pool FILE",
         metavar="PROFILE",
+        flow=NPU,
     ),
-    Option(("--mpool",), HONOURED, "memory-pool file instead of the profile's (own option)", VALUE, metavar="FILE"),
+    Option(
+        ("--mpool",),
+        HONOURED,
+        "memory-pool file instead of the profile's (own option)",
+        VALUE,
+        "CPU targets: --memory-pool FILE",
+        metavar="FILE",
+        flow=NPU,
+    ),
+    Option(
+        ("--memory-pool",),
+        HONOURED,
+        "memory-pool file (JSON) of the activations; without it they are one buffer",
+        VALUE,
+        "NPU targets: --mpool FILE or a profile",
+        metavar="FILE",
+        flow=CPU,
+    ),
+    Option(
+        ("--split-weights",),
+        HONOURED,
+        "each constant is a C array of its own",
+        remedy="NPU targets: the pool file decides where weights go",
+        flow=CPU,
+    ),
+    Option(
+        ("--binary",),
+        HONOURED,
+        "the weights in N_data.bin too",
+        remedy="NPU targets: weights are always in N_atonbuf.<pool>.raw",
+        flow=CPU,
+    ),
     Option(
         ("--initializers",),
         HONOURED,
         "pools whose initialiser is declared, comma separated, or none (own option)",
         VALUE,
+        "CPU targets: weights are a C array",
         metavar="POOLS",
+        flow=NPU,
     ),
     Option(("--type", "-t"), HONOURED, "type of the model: tflite", VALUE, choices=("tflite",), metavar="TYPE"),
     Option(
@@ -91,7 +137,7 @@ GENERATE: tuple[Option, ...] = (
     Option(("--no-outputs-allocation",), HONOURED, "the application provides the output buffers"),
     Option(("--allocate-inputs",), HONOURED, "the default; refused together with --no-inputs-allocation"),
     Option(("--allocate-outputs",), HONOURED, "the default; refused together with --no-outputs-allocation"),
-    Option(("--all-buffers-info",), HONOURED, "as in a profile: relocatable models need it (own option)"),
+    Option(("--all-buffers-info",), HONOURED, "as in a profile: relocatable models need it (own option)", flow=NPU),
     Option(("--no-report",), HONOURED, "write no N_generate_report.txt"),
     Option(
         ("--verbosity", "-v"), HONOURED, "0 to 3: how much is printed (default 1)", VALUE, choices=("0", "1", "2", "3")
@@ -107,7 +153,7 @@ GENERATE: tuple[Option, ...] = (
     Option(
         ("--optimization", "-O"),
         NO_EFFECT,
-        "not applicable to the NPU flow",
+        "the placement always aims at little memory",
         VALUE,
         choices=("time", "ram", "balanced"),
     ),
@@ -121,13 +167,17 @@ GENERATE: tuple[Option, ...] = (
     Option(("--no-onnx-optimizer",), NO_EFFECT, "only .tflite is read"),
     Option(("--use-onnx-simplifier",), NO_EFFECT, "only .tflite is read"),
     Option(("--prefetch-compressed-weights",), NO_EFFECT, "no weight is compressed"),
-    Option(("--c-api",), HONOURED, "legacy: the LL_ATON interface; st-ai is not written", VALUE, choices=("legacy",)),
-    Option(("--memory-pool",), REFUSED, _CPU, VALUE, "use --mpool FILE or a profile"),
-    Option(("--split-weights",), REFUSED, _CPU, remedy="the pool file decides where weights go"),
-    Option(("--allocate-activations",), REFUSED, _CPU, remedy="the pool file decides where activations go"),
-    Option(("--allocate-states",), REFUSED, _CPU),
-    Option(("--input-memory-alignment",), REFUSED, _CPU, VALUE, "inputs are aligned to 32 bytes"),
-    Option(("--output-memory-alignment",), REFUSED, _CPU, VALUE, "outputs are aligned to 32 bytes"),
+    Option(
+        ("--c-api",),
+        HONOURED,
+        "legacy: the LL_ATON interface, on CPU targets ai_<name>_run and the like; st-ai is not written",
+        VALUE,
+        choices=("legacy",),
+    ),
+    Option(("--allocate-activations",), REFUSED, _BUFFERS, remedy="NPU targets: the pool file decides where they go"),
+    Option(("--allocate-states",), REFUSED, "no operator has a state"),
+    Option(("--input-memory-alignment",), REFUSED, _BUFFERS, VALUE, "inputs are aligned to 32 bytes in them"),
+    Option(("--output-memory-alignment",), REFUSED, _BUFFERS, VALUE, "outputs are aligned to 32 bytes in them"),
     Option(("--cut-input-tensors",), REFUSED, "models are compiled whole", VALUE, "cut the model before"),
     Option(("--cut-output-tensors",), REFUSED, "models are compiled whole", VALUE, "cut the model before"),
     Option(("--cut-input-layers",), REFUSED, "models are compiled whole", VALUE, "cut the model before"),
@@ -138,7 +188,6 @@ GENERATE: tuple[Option, ...] = (
     Option(("--custom",), REFUSED, "custom layers are not supported", VALUE),
     Option(("--quantize", "-q"), REFUSED, "models are compiled as they are", MAYBE, "quantise the model before"),
     Option(("--hsp",), REFUSED, "there is no such accelerator here", MAYBE),
-    Option(("--binary",), REFUSED, _CPU, remedy="weights are always in N_atonbuf.<pool>.raw"),
     Option(("--ihex",), REFUSED, "raw initialisers only", MAYBE, "convert the .raw, or let the build do it"),
     Option(("--address",), REFUSED, "the pool file gives all addresses", VALUE, "set the offset of the pool"),
     Option(("--copy-weights-at",), REFUSED, "the pool file gives all addresses", VALUE, "set the offset of the pool"),
@@ -245,7 +294,8 @@ def _rows(table: tuple[Option, ...], effect: str) -> list[str]:
         value = {FLAG: "", VALUE: "value", MAYBE: "value or none"}[option.takes]
         if option.choices:
             value = ", ".join(f"`{choice}`" for choice in option.choices)
-        text = option.why + (f"; {option.remedy}" if option.remedy else "")
+        text = f"{option.flow} targets only: {option.why}" if option.flow else option.why
+        text += f"; {option.remedy}" if option.remedy else ""
         lines.append(f"| {names} | {value} | {text} |")
     return lines
 

@@ -1,9 +1,10 @@
-"""Targets of the reference compiler."""
+"""Targets of the reference compiler, and by which of its two flows each is compiled."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+from neuralart.compilers.reference.options import CPU, NPU
 from neuralart.errors import NeuralArtError, nearest
 
 
@@ -11,39 +12,59 @@ class Target(NamedTuple):
     """A target.
 
     Attributes:
-        board: The board whose stock profile is used when none is named; empty: the target is refused.
-        why: For refused ones: the reason.
+        flow: ``NPU`` or ``CPU``.
+        board: The board whose stock profile is used when none is named (NPU flow).
+        why: Why it is refused; empty: it is not.
     """
 
+    flow: str = NPU
     board: str = ""
     why: str = ""
 
 
-_CPU = Target(why="its flow without an NPU (network_data.c and a CPU runtime) is not written yet")
+_UNTRIED = Target(CPU, why="no board of it is known here, on which what comes out was ever tried")
 
 TARGETS: dict[str, Target] = {
-    "stm32n6": Target("stm32n6570-dk"),
-    "mps3-an547": Target("mps3-an547"),
-    "stm32": _CPU,
+    "stm32n6": Target(NPU, "stm32n6570-dk"),
+    "mps3-an547": Target(NPU, "mps3-an547"),
+    "stm32h7": Target(CPU),
+    "mps2-an500": Target(CPU),
+    "stm32": _UNTRIED,
     **{
-        f"stm32{series}": _CPU
-        for series in ("f3", "f4", "f7", "g0", "g4", "h5", "h7", "l4", "l5", "u5", "wl", "wb", "wba")
+        f"stm32{series}": _UNTRIED
+        for series in ("f3", "f4", "f7", "g0", "g4", "h5", "l4", "l5", "u5", "wl", "wb", "wba")
     },
 }
 
 
-def usable(name: str) -> Target:
+def flow_of(name: str) -> str:
+    """``NPU`` or ``CPU``; of unknown targets the former."""
+    return TARGETS[name].flow if name in TARGETS else NPU
+
+
+def usable(name: str, flow: str = NPU) -> Target:
     """A target that can be compiled for.
 
+    Args:
+        name: As ``--target``.
+        flow: By which flow.
+
     Raises:
-        NeuralArtError: It is unknown or refused.
+        NeuralArtError: It is unknown, refused, or of the other flow.
     """
-    possible = [key for key, target in TARGETS.items() if target.board]
+    possible = [key for key, target in TARGETS.items() if not target.why]
     target = TARGETS.get(name)
     if target is None:
         raise NeuralArtError(f"unknown target '{name}'", where="--target", hint=nearest(name, possible))
-    if not target.board:
+    if target.why:
         raise NeuralArtError(
             f"'{name}' is refused: {target.why}", where="--target", hint=f"possible: {', '.join(possible)}"
+        )
+    if target.flow != flow:
+        fitting = [key for key in possible if TARGETS[key].flow == flow]
+        raise NeuralArtError(
+            f"'{name}' is a target of the {target.flow} flow, this is the {flow} flow",
+            where="--target",
+            hint=f"possible: {', '.join(fitting)}",
         )
     return target

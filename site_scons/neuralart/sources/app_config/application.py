@@ -67,6 +67,17 @@ class Application:
                     return True
         return False
 
+    def inputs(self) -> tuple[str, ...]:
+        """Files that a header's text may depend on, relative to the folder: headers, wrapper, and who reads macros."""
+        wrapper = self.wrapper
+        told = {place.rpartition(":")[0] for place in self.reads.values()}
+        told |= {wrapper.header, *wrapper.sources} if wrapper is not None else set()
+        return tuple(
+            name
+            for name in self.files
+            if f"{self.root}/{name}" in told or (name.endswith(".h") and name.rsplit("/", 1)[-1] not in _OURS)
+        )
+
     def reads_any(self, *beginnings: str) -> str:
         """``file:line reads NAME`` of the first such name; empty if there is none."""
         for name, where in sorted(self.reads.items(), key=lambda item: item[1]):
@@ -75,13 +86,14 @@ class Application:
         return ""
 
 
-def find(folder: Path, display: str = "", where: str = "") -> Application:
+def find(folder: Path, display: str = "", where: str = "", without: Path | None = None) -> Application:
     """Look through an application's folder.
 
     Args:
         folder: The folder.
         display: Its name in messages; the path unless given.
         where: Who names the folder, for messages.
+        without: A folder that is left out: where a build puts its files.
 
     Raises:
         NeuralArtError: It is no folder, holds two different wrappers, or a file cannot be read.
@@ -89,7 +101,7 @@ def find(folder: Path, display: str = "", where: str = "") -> Application:
     shown = (display or folder.as_posix()).rstrip("/")
     if not folder.is_dir():
         raise NeuralArtError(f"no such folder: {shown}", where=where, hint="application: the folder of your sources")
-    names = _c_files(folder, shown)
+    names = _c_files(folder, shown, without)
     headers = [name for name in names if name.rsplit("/", 1)[-1] == HEADER]
     sources = [name for name in names if re.fullmatch(r"app_postprocess\w*\.c", name.rsplit("/", 1)[-1])]
     header = _one(folder, headers, shown)
@@ -101,10 +113,11 @@ def find(folder: Path, display: str = "", where: str = "") -> Application:
     return Application(shown, made, _evidence(folder, names, shown), tuple(names), folder)
 
 
-def _c_files(folder: Path, shown: str) -> list[str]:
+def _c_files(folder: Path, shown: str, without: Path | None) -> list[str]:
     names: list[str] = []
     for inside, folders, files in os.walk(folder):
         folders[:] = sorted(f for f in folders if not f.startswith(".") and f.lower() not in _SKIPPED)
+        folders[:] = [name for name in folders if Path(inside) / name != without]
         base = Path(inside).relative_to(folder).as_posix()
         names += [file if base == "." else f"{base}/{file}" for file in files if file.endswith((".c", ".h"))]
         if len(names) > MOST_FILES:

@@ -78,7 +78,17 @@ def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _generation(config: AppConfig, application: Application | None, override: str) -> Generation:
+def generation_of(config: AppConfig, application: Application | None, override: str = "") -> Generation:
+    """Which kind of header is wanted.
+
+    Args:
+        config: The settings.
+        application: The application it is for, if one is named.
+        override: Wins over both.
+
+    Raises:
+        NeuralArtError: Nothing says it, or the application's sources contradict each other.
+    """
     name = override or config.generation
     if not name:
         if application is None:
@@ -120,7 +130,7 @@ def header(
         NeuralArtError: The network does not fit the use case, the application does not fit either, a setting is
             missing or means nothing here, or a template is wrong.
     """
-    kind_of_header = _generation(config, application, generation)
+    kind_of_header = generation_of(config, application, generation)
     kind = KINDS[config.use_case, config.model_type]
     if kind_of_header.name not in kind.generations:
         raise NeuralArtError(

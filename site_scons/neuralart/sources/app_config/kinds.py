@@ -22,6 +22,7 @@ class Kind:
         h7_symbol: The symbol of the STM32H747.
         prefixes: Generation -> beginning of the macros; an application that reads one of the others gets that one.
         families: Further beginnings of macros that the post-processing reads.
+        companions: Names of the files beside the header, the same for every network.
     """
 
     template: str
@@ -31,6 +32,7 @@ class Kind:
     h7_symbol: str = ""
     prefixes: Mapping[str, str] = field(default_factory=dict)
     families: tuple[str, ...] = ()
+    companions: tuple[str, ...] = ()
 
     def all_prefixes(self) -> tuple[str, ...]:
         """Every beginning that one of the generations uses, each once."""
@@ -50,6 +52,7 @@ _YOLO_X = {
 }
 _SSD = {"h7": "AI_OBJDETECT_SSD_ST_PP_", **dict.fromkeys(N6, "AI_OD_SSD_ST_PP_")}
 _POSE = ("AI_POSE_PP_",)
+_ANCHORS = ("fd_blazeface_anchors_0.h", "fd_blazeface_anchors_1.h")
 
 KINDS: Mapping[tuple[str, str], Kind] = {
     ("image_classification", "classifier"): Kind("image_classification.h.j2", vision.classifier, VISION),
@@ -79,6 +82,7 @@ KINDS: Mapping[tuple[str, str], Kind] = {
         N6,
         ("OD_BLAZEFACE", "OD_FD_BLAZEFACE"),
         prefixes={"n6-v3": "AI_OD_BLAZEFACE_PP_", "n6-v2": "AI_OD_FD_BLAZEFACE_PP_", "n6-v1": "AI_OD_FD_BLAZEFACE_PP_"},
+        companions=_ANCHORS,
     ),
     ("face_detection", "blazeface"): Kind(
         "detection_blazeface.h.j2",
@@ -86,6 +90,7 @@ KINDS: Mapping[tuple[str, str], Kind] = {
         N6,
         ("FD_BLAZEFACE",),
         prefixes=dict.fromkeys(N6, "AI_FD_BLAZEFACE_PP_"),
+        companions=_ANCHORS,
     ),
     ("pose_estimation", "movenet"): Kind(
         "pose_movenet.h.j2",
@@ -117,5 +122,7 @@ KINDS: Mapping[tuple[str, str], Kind] = {
         ("ISEG_YOLO_V8",),
         prefixes=dict.fromkeys(N6, "AI_YOLOV8_SEG_"),
     ),
-    ("audio_event_detection", "log_mel"): Kind("audio_event.h.j2", audio.log_mel, AUDIO),
+    ("audio_event_detection", "log_mel"): Kind(
+        "audio_event.h.j2", audio.log_mel, AUDIO, companions=("user_mel_tables.c", "user_mel_tables.h")
+    ),
 }

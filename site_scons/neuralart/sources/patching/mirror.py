@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -24,11 +24,17 @@ from neuralart.sources.patching.plan import Plan
 
 SCHEMA = 1
 INDEX = "patched.json"
-_SOURCES = (".c", ".cpp", ".cc", ".s")
+SOURCES = (".c", ".cpp", ".cc", ".s")
+"""Suffixes of what is compiled, in small letters."""
 
 
-def listing(root: Path, patches: PatchList) -> tuple[str, ...]:
+def listing(root: Path, patches: PatchList, without: Collection[str] = ()) -> tuple[str, ...]:
     """Files of the mirrored folders, from the root, sorted: what a copy will have, besides ``patched.json``.
+
+    Args:
+        root: The application's root.
+        patches: The patch list.
+        without: Names of files that are left out, because generated ones take their place.
 
     Raises:
         NeuralArtError: A folder in them is a link.
@@ -40,7 +46,7 @@ def listing(root: Path, patches: PatchList) -> tuple[str, ...]:
             for name in folders:
                 if (Path(where) / name).is_symlink():
                     raise NeuralArtError("a folder that is a link is not copied", where=str(Path(where) / name))
-            found += [(Path(where) / name).relative_to(root).as_posix() for name in files]
+            found += [(Path(where) / name).relative_to(root).as_posix() for name in files if name not in without]
     return tuple(sorted(found))
 
 
@@ -60,14 +66,15 @@ def check_output(plan_root: Path, patches: PatchList, output: Path) -> None:
             )
 
 
-def contents(plan: Plan, include: Sequence[str] = ()) -> dict[str, bytes]:
+def contents(plan: Plan, include: Sequence[str] = (), without: Collection[str] = ()) -> dict[str, bytes]:
     """Every file of the copy: path from the output folder -> bytes.
 
     Args:
         plan: The patch.
         include: The application's include path.
+        without: Names of files that are left out.
     """
-    made = {path: read_bytes(plan.root / path) for path in listing(plan.root, plan.patches)}
+    made = {path: read_bytes(plan.root / path) for path in listing(plan.root, plan.patches, without)}
     made.update({each.path: each.new for each in plan.files})
     made[INDEX] = _index(plan, sorted(made), include)
     return made
@@ -83,7 +90,7 @@ def _index(plan: Plan, paths: Sequence[str], include: Sequence[str]) -> bytes:
         "folders": list(what.folders),
         "patched": sorted(patched),
         "copied": [each for each in paths if each not in patched],
-        "sources": [each for each in paths if PurePosixPath(each).suffix.lower() in _SOURCES],
+        "sources": [each for each in paths if PurePosixPath(each).suffix.lower() in SOURCES],
         "include_path": [{"base": each.base, "path": each.path} for each in path],
         "dropped_include_path": [
             folder for folder in what.folders if includes.IncludeDir(includes.OUTPUT, folder) in path
@@ -114,20 +121,23 @@ def _index(plan: Plan, paths: Sequence[str], include: Sequence[str]) -> bytes:
     return (json.dumps(data, indent=1) + "\n").encode()
 
 
-def changes(plan: Plan, output: Path, include: Sequence[str] = (), *, force: bool = False) -> list[Change]:
+def changes(
+    plan: Plan, output: Path, include: Sequence[str] = (), *, without: Collection[str] = (), force: bool = False
+) -> list[Change]:
     """What must be written for the copy to be right; nothing is written.
 
     Args:
         plan: The patch.
         output: Folder of the copy.
         include: The application's include path.
+        without: Names of files that are left out.
         force: Overwrite what is not from an earlier patch, and blocks that were changed by hand in the copy.
 
     Raises:
         NeuralArtError: Something is in the way.
     """
     check_output(plan.root, plan.patches, output)
-    wanted = contents(plan, include)
+    wanted = contents(plan, include, without)
     before = _listed(output)
     made = []
     for path, data in wanted.items():
@@ -182,7 +192,9 @@ def _listed(output: Path) -> set[str]:
         return set()
 
 
-def write(plan: Plan, output: Path, include: Sequence[str] = (), *, force: bool = False) -> list[str]:
+def write(
+    plan: Plan, output: Path, include: Sequence[str] = (), *, without: Collection[str] = (), force: bool = False
+) -> list[str]:
     """Bring the copy up to date; only what differs is written, all of it or nothing.
 
     Returns:
@@ -196,4 +208,4 @@ def write(plan: Plan, output: Path, include: Sequence[str] = (), *, force: bool 
         journal.recover(output, force=force)
     except OSError as error:
         raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(output)) from error
-    return journal.commit(output, changes(plan, output, include, force=force))
+    return journal.commit(output, changes(plan, output, include, without=without, force=force))

@@ -12,23 +12,25 @@ from neuralart.compilers.reference.emit.ctext import data_type
 from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION, TOOL, Emission, score
 from neuralart.compilers.reference.emit.rows import Row, constant_rows, internal_rows, port_rows
 from neuralart.compilers.reference.ir import Call
+from neuralart.model.graph import Quantization
 
 _MAXINT = 4294967295
-_AXES = {1: ["CH"], 2: ["BATCH", "CH"], 3: ["BATCH", "W", "CH"], 4: ["BATCH", "H", "W", "CH"]}
-_FORMATS = {"int8": "S8", "uint8": "U8", "int16": "S16", "uint16": "U16", "int32": "S32", "float32": "FLOAT"}
+AXES = {1: ["CH"], 2: ["BATCH", "CH"], 3: ["BATCH", "W", "CH"], 4: ["BATCH", "H", "W", "CH"]}
+FORMATS = {"int8": "S8", "uint8": "U8", "int16": "S16", "uint16": "U16", "int32": "S32", "float32": "FLOAT"}
 
 
 def _shape_map(row: Row) -> list[str]:
-    return _AXES.get(len(row.shape), [f"D{number}" for number in range(len(row.shape))])
+    return AXES.get(len(row.shape), [f"D{number}" for number in range(len(row.shape))])
 
 
-def _intq(row: Row) -> dict[str, Any]:
-    if row.quantization is None:
+def intq(quantization: Quantization | None) -> dict[str, Any]:
+    """Scales and zero points; empty if it is not quantised."""
+    if quantization is None:
         return {}
     return {
-        "axis": row.quantization.axis,
-        "scales": list(row.quantization.scales),
-        "offsets": list(row.quantization.zero_points),
+        "axis": quantization.axis,
+        "scales": list(quantization.scales),
+        "offsets": list(quantization.zero_points),
     }
 
 
@@ -49,10 +51,10 @@ def _buffer(row: Row, number: int, pools: dict[str, int]) -> dict[str, Any]:
         "channel_last": row.letter == "L",
         "epochs": {"start": row.first, "end": row.epoch},
         "flags": "",
-        "format": f"STAI_FORMAT_{_FORMATS.get(row.dtype, 'NONE')}",
+        "format": f"STAI_FORMAT_{FORMATS.get(row.dtype, 'NONE')}",
         "nbits": bits,
         "qmn": {} if row.dtype.startswith("float") else {"m": bits - 1 + unsigned, "n": 0, "sign": not unsigned},
-        "intq": _intq(row),
+        "intq": intq(row.quantization),
     }
 
 
@@ -152,17 +154,17 @@ def _node(emission: Emission, epoch: int, call: Call, ids: dict[int, int]) -> di
     }
 
 
-def _edges(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def edges(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """From the last writer of a buffer to each of its readers."""
-    edges: list[dict[str, Any]] = []
+    found: list[dict[str, Any]] = []
     writer: dict[int, tuple[int, int]] = {}
     for node in nodes:
         for port, buffer in enumerate(node["inputs"]):
             if buffer in writer:
                 start, out = writer[buffer]
-                edges.append(
+                found.append(
                     {
-                        "id": len(edges),
+                        "id": len(found),
                         "name": f"n{start}-p{out}_n{node['id']}-p{port}",
                         "edge_kind": "EDGE_MEMORY",
                         "buffer": buffer,
@@ -172,16 +174,16 @@ def _edges(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
                 )
         for port, buffer in enumerate(node["outputs"]):
             writer[buffer] = (node["id"], port)
-    return edges
+    return found
 
 
-def _originals(emission: Emission, numbers: tuple[int, ...]) -> list[dict[str, Any]]:
+def originals(emission: Emission, numbers: tuple[int, ...]) -> list[dict[str, Any]]:
     result = []
     for number in numbers:
         tensor = emission.model.tensors[number]
         _enumerator, bits, _unsigned, _ctype = data_type(tensor.dtype)
         quantization = tensor.quantization
-        shape_map = _AXES.get(len(tensor.shape), [f"D{axis}" for axis in range(len(tensor.shape))])
+        shape_map = AXES.get(len(tensor.shape), [f"D{axis}" for axis in range(len(tensor.shape))])
         result.append(
             {
                 "name": tensor.name,
@@ -189,7 +191,7 @@ def _originals(emission: Emission, numbers: tuple[int, ...]) -> list[dict[str, A
                 "shape_map": shape_map,
                 "c_shape_map": shape_map,
                 "data_format": {
-                    "type": _FORMATS.get(tensor.dtype, tensor.dtype),
+                    "type": FORMATS.get(tensor.dtype, tensor.dtype),
                     "size": bits,
                     "scale": list(quantization.scales) if quantization else [],
                     "zero": list(quantization.zero_points) if quantization else [],
@@ -275,9 +277,9 @@ def c_info(emission: Emission, stamp: str) -> str:
                 "inputs": list(range(len(inputs))),
                 "outputs": list(range(len(inputs), len(inputs) + len(outputs))),
                 "nodes": nodes,
-                "edges": _edges(nodes),
-                "original_inputs": _originals(emission, emission.model.inputs),
-                "original_outputs": _originals(emission, emission.model.outputs),
+                "edges": edges(nodes),
+                "original_inputs": originals(emission, emission.model.inputs),
+                "original_outputs": originals(emission, emission.model.outputs),
             }
         ],
         "memory_footprint": {

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 from neuralart.compilers.reference.emit.ctext import in_comment
 from neuralart.compilers.reference.emit.emission import Emission, user_symbol
 from neuralart.compilers.reference.ir import Arg, Call, ConstArg, Null, StructArg, TensorArg
@@ -19,15 +22,12 @@ def pointer(emission: Emission, address: int, size: int, ctype: str, *, written:
     return text if plan.pool.relative else f"{text} /* Equivalent hex address = 0x{address:08x}UL */"
 
 
-def _argument(emission: Emission, epoch: int, number: int, arg: Arg, struct: str) -> str:
-    if isinstance(arg, Null):
-        return "NULL"
-    if isinstance(arg, StructArg):
-        return f"&{struct}"
+def _placed(emission: Emission, epoch: int, number: int, arg: Arg) -> str:
     key = emission.plan.constant_of.get((epoch, number))
     if key is not None:
         offset = arg.offset if isinstance(arg, TensorArg) else 0
         size = next(len(item.data) for item in emission.plan.constants if item.key == key)
+        assert isinstance(arg, TensorArg | ConstArg)
         return pointer(emission, emission.plan.constant_address[key] + offset, max(0, size - offset), arg.ctype)
     assert isinstance(arg, TensorArg)
     owner = emission.owner(arg.tensor)
@@ -39,21 +39,43 @@ def _argument(emission: Emission, epoch: int, number: int, arg: Arg, struct: str
     return pointer(emission, emission.address(arg.tensor) + arg.offset, size, arg.ctype, written=arg.written)
 
 
-def _arguments(emission: Emission, epoch: int, call: Call) -> tuple[list[str], list[tuple[str, StructArg]]]:
+def arguments(
+    call: Call, place: Callable[[int, Arg], str], working: str
+) -> tuple[list[str], list[tuple[str, StructArg]]]:
+    """The words of a kernel call, and the parameter structures it needs.
+
+    Args:
+        call: The call.
+        place: Address of a tensor or constant that is the argument of a number, as a C expression.
+        working: Address of the working memory; empty if it needs none.
+    """
     structs: list[tuple[str, StructArg]] = []
     words: list[str] = []
     for number, arg in enumerate(call.args):
-        struct = f"parameters{len(structs) or ''}"
-        if isinstance(arg, StructArg):
+        if isinstance(arg, Null):
+            words.append("NULL")
+        elif isinstance(arg, StructArg):
+            struct = f"parameters{len(structs) or ''}"
             structs.append((struct, arg))
-        note = f" /* {in_comment(arg.label)} */" if isinstance(arg, ConstArg) else ""
-        words.append(_argument(emission, epoch, number, arg, struct) + note)
-    if call.scratch:
-        working = pointer(emission, emission.plan.scratch[epoch], call.scratch, "void", written=True)
+            words.append(f"&{struct}")
+        else:
+            note = f" /* {in_comment(arg.label)} */" if isinstance(arg, ConstArg) else ""
+            words.append(place(number, arg) + note)
+    if working:
         # Working memory stands before the parameters.
         at = len(words) - 1 if call.args and isinstance(call.args[-1], StructArg) else len(words)
         words.insert(at, working)
     return words, structs
+
+
+def declarations(structs: Sequence[tuple[str, StructArg]]) -> str:
+    """The parameter structures of a call."""
+    return "".join(
+        f"  static const {arg.ctype} {name} = {{\n"
+        + "".join(f"    .{member} = {value},\n" for member, value in arg.fields)
+        + "  };\n"
+        for name, arg in structs
+    )
 
 
 def function_name(emission: Emission, epoch: int) -> str:
@@ -62,20 +84,17 @@ def function_name(emission: Emission, epoch: int) -> str:
 
 
 def _function(emission: Emission, epoch: int, call: Call) -> str:
-    words, structs = _arguments(emission, epoch, call)
+    working = ""
+    if call.scratch:
+        working = pointer(emission, emission.plan.scratch[epoch], call.scratch, "void", written=True)
+    words, structs = arguments(call, partial(_placed, emission, epoch), working)
     written = call.writes[0] if call.writes else call.reads[0] if call.reads else None
     node = in_comment(emission.tensor(written).name) if written is not None else call.kind
-    declarations = "".join(
-        f"  static const {arg.ctype} {name} = {{\n"
-        + "".join(f"    .{member} = {value},\n" for member, value in arg.fields)
-        + "  };\n"
-        for name, arg in structs
-    )
     return (
         f"/* scheduling epoch={epoch:<4} nodes=1   {_RULER} */\n\n"
         f"static void {function_name(emission, epoch)}(const void *epoch_block)\n{{\n"
         f"  /* Unit= 0 [PROCESSOR 0] */\n  /* kind={in_comment(call.kind)} node={node} */\n"
-        f"{declarations}\n"
+        f"{declarations(structs)}\n"
         "  (void)epoch_block;\n"
         f"  {call.kernel}(\n    " + ",\n    ".join(words) + ");\n}\n"
     )

@@ -79,7 +79,8 @@ def _number(value: int) -> str:
     return f"{value:,}" if value else ""
 
 
-def _layer_table(emission: Emission) -> list[str]:
+def layer_table(emission: Emission) -> list[str]:
+    """Layers of the model with their shapes, parameters and operations."""
     groups = _layers(emission)
     rows = [_COLUMNS, *(row for group in groups for row in group)]
     widths = [max(len(row[column]) for row in rows) for column in range(len(_COLUMNS))]
@@ -171,7 +172,7 @@ def report(emission: Emission) -> str:
         f"Parameters            : {emission.arguments}",
         "",
         f"Model name - {emission.model.stem}",
-        *_layer_table(emission),
+        *layer_table(emission),
         f"model: macc={macc:,} weights={size:,} activations=-- io=--",
         "",
         "Compilation details",

@@ -1,0 +1,258 @@
+"""``N_c_info.json`` as the CPU flow writes it: schema 2.0, pools with symbols or NULL for addresses.
+
+Sizes of pools are -1, since the application provides them. No time, no folder, no signature.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, Key
+from neuralart.compilers.reference.cpu.ports import views
+from neuralart.compilers.reference.emit.c_info import FORMATS, edges, intq, originals, parameters
+from neuralart.compilers.reference.emit.ctext import data_type, dtype_of_ctype
+from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION, TOOL, score
+from neuralart.compilers.reference.ir import Call
+from neuralart.compilers.reference.lifetimes import IO_ALIGN
+from neuralart.model.graph import DTYPE_BYTES, Tensor
+
+_AXES = {1: ["CH"], 2: ["W", "CH"], 3: ["H", "W", "CH"]}
+
+
+def _shape(tensor: Tensor) -> tuple[list[int], list[str]]:
+    """Shape and names of its axes, without the batch."""
+    shape = list(tensor.shape[1:] if len(tensor.shape) > 1 else tensor.shape) or [1]
+    return shape, _AXES.get(len(shape), [f"D{axis}" for axis in range(len(shape))])
+
+
+def _buffer(
+    number: int, array: Array, pool: int, tensor: Tensor | None, dtype: str, epochs: tuple[int, int], flags: str
+) -> dict[str, Any]:
+    _enumerator, bits, unsigned, _ctype = data_type(dtype)
+    parameter = "WEIGHTS" in flags
+    shape, axes = _shape(tensor) if tensor is not None else ([array.size // DTYPE_BYTES[dtype]], ["CH"])
+    size = tensor.bytes if tensor is not None else array.size
+    if tensor is not None and parameter:
+        shape, axes = list(tensor.shape), [f"D{axis}" for axis in range(len(tensor.shape))]
+    return {
+        "id": number,
+        "name": array.name,
+        "mpool_id": pool,
+        "offset_start": array.offset,
+        "size_bytes": size,
+        "is_param": parameter,
+        "shape": shape,
+        "shape_map": axes,
+        "batch": tensor.shape[0] if tensor is not None and len(tensor.shape) > 1 and not parameter else 1,
+        "alignment": IO_ALIGN,
+        "channel_first": False,
+        "channel_last": not parameter,
+        "epochs": {"start": epochs[0], "end": epochs[1]},
+        "flags": flags,
+        "format": f"STAI_FORMAT_{FORMATS.get(dtype, 'NONE')}",
+        "nbits": bits,
+        "qmn": {} if dtype.startswith("float") else {"m": bits - 1 + unsigned, "n": 0, "sign": not unsigned},
+        "intq": intq(tensor.quantization if tensor is not None else None),
+    }
+
+
+def _pool(number: int, name: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": number,
+        "name": name,
+        "address": "NULL",
+        "size_bytes": -1,
+        "rights": "ACC_WRITE",
+        "alignment": IO_ALIGN,
+        "offset_start": 0,
+        "persistent": False,
+        "user_allocated": False,
+        "virtual": False,
+        "subpools": [],
+        "attributes": {"latency": "UNDEF", "throughput": "UNDEF", "score": 0},
+        **more,
+    }
+
+
+class _Rows:
+    """Pools and buffers with their numbers."""
+
+    def __init__(self, network: CpuNetwork) -> None:
+        self.network = network
+        self.buffers: list[dict[str, Any]] = []
+        self.ids: dict[Key, int] = {}
+        self._used = network.placed.activations
+        self._provided: list[Key] = []
+        self._activations()
+        self._constants()
+        self._ports()
+
+    def _add(self, key: Key, *rest: Any) -> None:
+        self.ids[key] = len(self.buffers)
+        self.buffers.append(_buffer(len(self.buffers), *rest))
+
+    def _activations(self) -> None:
+        emission = self.network.emission
+        inputs = {emission.program.root(each) for each in emission.program.inputs}
+        outputs = {emission.program.root(each) for each in emission.program.outputs}
+        for key, array in self.network.activations.items():
+            kind, number = key
+            flags = ["STAI_FLAG_PREALLOCATED", "STAI_FLAG_ACTIVATIONS"] if array.number else []
+            if kind == "scratch":
+                self._add(key, array, array.number - 1, None, "uint8", (number, number), "|".join([*flags, _SCRATCH]))
+                continue
+            flags += ["STAI_FLAG_INPUTS"] * (number in inputs) + ["STAI_FLAG_OUTPUTS"] * (number in outputs)
+            tensor = emission.tensor(self.network.face(number))
+            pool = array.number - 1
+            if not array.number:
+                pool = len(self._used) + len(self.network.weights) + len(self._provided)
+                self._provided.append(key)
+            self._add(key, array, pool, tensor, tensor.dtype, emission.epochs_of(number), "|".join(flags))
+
+    def _constants(self) -> None:
+        emission = self.network.emission
+        for item in emission.plan.constants:
+            array = self.network.constants[item.key]
+            tensor = emission.tensor(item.tensor) if item.tensor is not None else None
+            dtype = tensor.dtype if tensor is not None else dtype_of_ctype(item.ctype) or "uint8"
+            first = emission.constant_epochs.get(item.key, item.epoch)
+            pool = len(self._used) + array.number - 1
+            self._add(item.key, array, pool, tensor, dtype, (first, item.epoch), _PARAMETER)
+
+    def _ports(self) -> None:
+        """Inputs and outputs that another tensor's memory holds."""
+        emission = self.network.emission
+        for port, array in self.network.port_arrays.items():
+            kind = "INPUTS" if port in emission.program.inputs else "OUTPUTS"
+            owner = self.buffers[self.ids["tensor", emission.program.root(port)]]
+            tensor, flags = emission.tensor(port), f"STAI_FLAG_PREALLOCATED|STAI_FLAG_{kind}"
+            self._add(("port", port), array, owner["mpool_id"], tensor, tensor.dtype, emission.epochs_of(port), flags)
+
+    def port(self, tensor: int) -> int:
+        """Number of the buffer of an input or output."""
+        found = self.ids.get(("port", tensor))
+        return self.ids["tensor", self.network.emission.program.root(tensor)] if found is None else found
+
+    def pools(self) -> list[dict[str, Any]]:
+        """Used activation buffers by number, arrays of weights, buffers of the application."""
+        network = self.network
+        found: list[dict[str, Any]] = []
+        for plan in self._used:
+            speed = {"latency": plan.pool.latency, "throughput": plan.pool.throughput, "score": score(plan.pool)}
+            found.append(_pool(len(found), plan.name, used_size_bytes=plan.used, attributes=speed))
+        for each in network.weights:
+            more = {"rights": "ACC_READ", "persistent": True, "address": each.symbol, "used_size_bytes": each.size}
+            found.append(_pool(len(found), each.name, **more))
+        for key in self._provided:
+            kind, index = network.emission.user_owned[key[1]]
+            size = network.activations[key].size
+            found.append(
+                _pool(
+                    len(found), f"_user_io_{kind}_{index}", user_allocated=True, size_bytes=size, used_size_bytes=size
+                )
+            )
+        for number, pool in enumerate(found):
+            pool["buffers"] = [buffer["id"] for buffer in self.buffers if buffer["mpool_id"] == number]
+        return found
+
+
+_SCRATCH = "STAI_FLAG_SCRATCHS"
+_PARAMETER = "STAI_FLAG_WEIGHTS|STAI_FLAG_CONST|STAI_FLAG_PREALLOCATED"
+
+
+def _node(network: CpuNetwork, epoch: int, call: Call, ids: Mapping[Key, int]) -> dict[str, Any]:
+    root = network.emission.program.root
+
+    def known(numbers: tuple[int, ...]) -> list[int]:
+        return [ids["tensor", root(each)] for each in numbers if ("tensor", root(each)) in ids]
+
+    return {
+        "id": epoch,
+        "name": network.emission.tensor(call.writes[0]).name if call.writes else call.kind,
+        "type": call.kind,
+        "attributes": {},
+        "mapping": "NODE_SW",
+        "macc": call.macc,
+        "original_nodes": [str(call.operator)] if call.operator >= 0 else [],
+        "inputs": known(call.reads),
+        "outputs": known(call.writes),
+        "scratchs": [ids["scratch", epoch]] if call.scratch else [],
+        "subgraph_nodes": [],
+        "sw_functions": [call.kernel],
+    }
+
+
+def _environment(network: CpuNetwork, stamp: str, files: tuple[str, ...]) -> dict[str, Any]:
+    emission = network.emission
+    count, size = parameters(emission)
+    return {
+        "generated_model": {
+            "name": network.name,
+            "model_files": [{"name": name, "signature": ""} for name in files],
+        },
+        "network_signature": f"0x{stamp}",
+        "test_name": "",
+        "target": emission.target,
+        "tools": [
+            {
+                "name": TOOL,
+                "version": ".".join(map(str, RUNTIME_VERSION)),
+                "arguments": emission.arguments,
+                "environment": [],
+                "input_model": {
+                    "name": emission.model.stem,
+                    "type": "tflite",
+                    "size": size,
+                    "n_params": count,
+                    "model_files": [{"name": f"{emission.model.stem}.tflite", "signature": ""}],
+                },
+            }
+        ],
+    }
+
+
+def c_info(network: CpuNetwork, stamp: str, files: tuple[str, ...]) -> str:
+    """The JSON text.
+
+    Args:
+        network: What was compiled.
+        stamp: The abi stamp; it stands where the vendor's tool has its signature.
+        files: Names of the C files.
+    """
+    emission = network.emission
+    rows = _Rows(network)
+    nodes = [_node(network, epoch, call, rows.ids) for epoch, call in enumerate(emission.program.calls)]
+    data = {
+        "json_schema_version": "2.0",
+        "environment": _environment(network, stamp, files),
+        "memory_pools": rows.pools(),
+        "buffers": rows.buffers,
+        "graphs": [
+            {
+                "id": 0,
+                "name": emission.model.stem,
+                "inputs": [rows.port(each) for each in emission.program.inputs],
+                "outputs": [rows.port(each) for each in emission.program.outputs],
+                "nodes": nodes,
+                "edges": edges(nodes),
+                "original_inputs": originals(emission, emission.model.inputs),
+                "original_outputs": originals(emission, emission.model.outputs),
+            }
+        ],
+        "memory_footprint": {
+            "activations": sum(network.activation_sizes),
+            "weights": sum(each.size for each in network.weights),
+            "io": [
+                sum(port.tensor.bytes for port in views(network, kind) if port.provided) for kind in ("input", "output")
+            ],
+            "kernel_flash": None,
+            "kernel_ram": None,
+            "toolchain_flash": None,
+            "toolchain_ram": None,
+            "toolchain": None,
+            "series": emission.target,
+        },
+    }
+    return json.dumps(data, indent=1, sort_keys=True) + "\n"

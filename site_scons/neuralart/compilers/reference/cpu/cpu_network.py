@@ -1,0 +1,185 @@
+"""What the writers of the CPU flow know: names and places of all arrays of a network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from neuralart.compilers.reference.cpu.placing import Placed, offset_of
+from neuralart.compilers.reference.emit.emission import Emission
+
+Key = tuple[str, int]
+"""Of a tensor that owns memory (``tensor``, number), working memory (``scratch``, epoch), a constant, or a port of the
+application (``user``, tensor)."""
+_LONGEST = 48
+
+
+@dataclass(frozen=True)
+class Array:
+    """Memory of a tensor, of working memory or of a constant.
+
+    Attributes:
+        name: C name, also in ``c_info.json``.
+        number: Activation buffer or array of weights that it is in, from 1; 0: the application provides it.
+        offset: Bytes from the beginning of that.
+        size: Bytes.
+    """
+
+    name: str
+    number: int
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Weights:
+    """An array of constants in ``N_data_params.c``.
+
+    Attributes:
+        name: In ``c_info.json``.
+        symbol: C name.
+        data: Its bytes.
+    """
+
+    name: str
+    symbol: str
+    data: bytes = field(repr=False)
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.data)
+
+
+@dataclass(frozen=True)
+class CpuNetwork:
+    """Input of every writer.
+
+    Attributes:
+        emission: As in the NPU flow; addresses of its plan are those of :mod:`~.placing`.
+        placed: Where everything is.
+        split: Each constant is an array of its own.
+        binary: The weights are in a file too.
+        memories: As the user named the memory-pool file, without folders; empty: none.
+    """
+
+    emission: Emission
+    placed: Placed
+    split: bool = False
+    binary: bool = False
+    memories: str = ""
+
+    @property
+    def name(self) -> str:
+        """C name."""
+        return self.emission.name
+
+    @property
+    def macro(self) -> str:
+        """Beginning of its macros."""
+        return f"AI_{self.name.upper()}"
+
+    @property
+    def activation_sizes(self) -> tuple[int, ...]:
+        """Bytes of each activation buffer, by number."""
+        return tuple(pool.used for pool in self.placed.activations)
+
+    @cached_property
+    def weights(self) -> tuple[Weights, ...]:
+        """Arrays of constants: one, or one for each constant; one of no bytes if there are none."""
+        if self.split and self.emission.plan.constants:
+            names = {key: array.name for key, array in self.constants.items()}
+            return tuple(
+                Weights(names[item.key], f"s_{self.name}_{names[item.key]}_u64", item.data)
+                for item in self.emission.plan.constants
+            )
+        data = self.emission.plan.images.get(self.placed.weights.fname, b"")
+        return (Weights(self.placed.weights.name, f"s_{self.name}_weights_array_u64", data),)
+
+    @cached_property
+    def activations(self) -> Mapping[Key, Array]:
+        """Tensors and working memories, in the order of their planning, then what the application provides."""
+        plan = self.emission.plan
+        found: dict[Key, Array] = {}
+        for block in plan.blocks:
+            kind, number = block.key
+            address = plan.tensors[number] if kind == "tensor" else plan.scratch[number]
+            found[block.key] = Array(
+                self._names[block.key], self.placed.number(address), offset_of(address), block.size
+            )
+        for root in self.emission.user_owned:
+            key = ("tensor", root)
+            found[key] = Array(self._names[key], 0, 0, self.emission.tensor(root).bytes)
+        return found
+
+    def face(self, root: int) -> int:
+        """The tensor that a memory is shown as: an input or output at its beginning, else the one that owns it."""
+        program = self.emission.program
+        for port in (*program.inputs, *program.outputs):
+            if program.root(port) == root and not program.offset(port):
+                return port
+        return root
+
+    @cached_property
+    def port_arrays(self) -> Mapping[int, Array]:
+        """Inputs and outputs that their memory is not shown as: they lie within it."""
+        program, found = self.emission.program, {}
+        for port in (*program.inputs, *program.outputs):
+            root = program.root(port)
+            whole = self.activations.get(("tensor", root)) or self.constants["tensor", root]
+            if self.face(root) != port or ("tensor", root) not in self.activations:
+                size, offset = self.emission.tensor(port).bytes, whole.offset + program.offset(port)
+                found[port] = Array(self._names["port", port], whole.number, offset, size)
+        return found
+
+    @cached_property
+    def constants(self) -> Mapping[Key, Array]:
+        """Constants, in the order of their first use."""
+        plan = self.emission.plan
+        found: dict[Key, Array] = {}
+        for number, item in enumerate(plan.constants, start=1):
+            place = (number, 0) if self.split else (1, offset_of(plan.constant_address[item.key]))
+            found["constant", number] = Array(self._names["constant", number], *place, len(item.data))
+        return {item.key: array for item, array in zip(plan.constants, found.values(), strict=True)}
+
+    @cached_property
+    def _names(self) -> Mapping[Key, str]:
+        plan, emission = self.emission.plan, self.emission
+        wanted: list[tuple[Key, str]] = []
+        for block in plan.blocks:
+            kind, number = block.key
+            written = self.face(number) if kind == "tensor" else _first(emission.program.calls[number].writes)
+            name = emission.tensor(written).name if written is not None else f"layer{number}"
+            wanted.append((block.key, name if kind == "tensor" else f"{name}_scratch0"))
+        wanted += [(("tensor", root), emission.tensor(self.face(root)).name) for root in emission.user_owned]
+        wanted += [(("constant", number), item.label) for number, item in enumerate(plan.constants, start=1)]
+        ports = dict.fromkeys((*emission.program.inputs, *emission.program.outputs))
+        wanted += [(("port", port), emission.tensor(port).name) for port in ports]
+        return _unique(wanted)
+
+
+def _first(numbers: Iterable[int]) -> int | None:
+    return next(iter(numbers), None)
+
+
+def identifier(text: str) -> str:
+    """Any text as a part of a C name: it begins with a letter."""
+    clean = "".join(char if char.isascii() and char.isalnum() else "_" for char in text).strip("_")[:_LONGEST]
+    return clean if clean[:1].isalpha() else f"t{clean}"
+
+
+def _unique(wanted: Iterable[tuple[Key, str]]) -> dict[Key, str]:
+    """C names that differ, whatever the model calls its tensors."""
+    taken: set[str] = set()
+    found: dict[Key, str] = {}
+    for key, text in wanted:
+        base = identifier(text)
+        name, count = f"{base}_array", 1
+        # Names that differ only in case would be hard to tell apart in a listing.
+        while name.lower() in taken:
+            count += 1
+            name = f"{base}_{count}_array"
+        taken.add(name.lower())
+        found[key] = name
+    return found

@@ -1,0 +1,179 @@
+"""``N.c``: layers, tables and the functions of the legacy API. No data of the weights, no folder, no date."""
+
+from __future__ import annotations
+
+from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
+from neuralart.compilers.reference.cpu.layers_c import array_variables, configure, layers
+from neuralart.compilers.reference.cpu.ports import PortView, views
+from neuralart.compilers.reference.emit.banner import BANNER_END
+from neuralart.compilers.reference.emit.ctext import array, in_comment, single
+from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION
+
+
+def banner(network: CpuNetwork, file: str) -> str:
+    """The first comment of a file. Equal inputs give equal bytes."""
+    options = "".join(f" * --{name} = {value}\n" for name, value in network.emission.options)
+    return (
+        f"/*\n * {file} of network {network.name}, made by the neuralart reference compiler for the CPU. Do not edit: "
+        f"changes are lost.\n *\n * Command Line options:\n{options}{BANNER_END}"
+    )
+
+
+def _head(network: CpuNetwork) -> str:
+    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), RUNTIME_VERSION, strict=True)
+    guard = " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
+    name = network.name
+    return (
+        f'#include "{name}.h"\n#include "{name}_data.h"\n\n'
+        '#include "legacy_network.h"\n#include "ll_aton_version.h"\n#include "neuralart_kernels.h"\n\n'
+        f"#if {guard}\n"
+        '#  error "Possible mismatch of the runtime that this network is made for"\n'
+        "#endif\n"
+    )
+
+
+def _buffers(network: CpuNetwork, kind: str) -> str:
+    """Tables of the inputs or outputs."""
+    ports = views(network, kind)
+    text = []
+    for port in ports:
+        text.append(f"static const ai_u32 {_part(network, kind, port, 'shape')}[] = {{ {array(port.shape)} }};\n")
+        quantization = port.quantization
+        if quantization is not None:
+            scales = array([single(scale) for scale in quantization.scales], 6)
+            scale, zero = (_part(network, kind, port, part) for part in ("scale", "zeropoint"))
+            text.append(f"static const ai_float {scale}[] = {{ {scales} }};\n")
+            text.append(f"static const ai_i32 {zero}[] = {{ {array(quantization.zero_points)} }};\n")
+            text.append(
+                f"static const ai_buffer_meta_info {_part(network, kind, port, 'meta')} = "
+                f"{{ {len(quantization.scales)}, {scale}, {zero} }};\n"
+            )
+    rows = "".join(_buffer(network, kind, port) for port in ports)
+    places = "".join(
+        f"  {{ &{port.array.name}, {port.offset}, {port.tensor.bytes}, {str(port.provided).lower()} }},\n"
+        for port in ports
+    )
+    return (
+        f"{''.join(text)}\nstatic ai_buffer {network.name}_{kind}_buffers[] = {{\n{rows}}};\n"
+        f"static const na_port_t {network.name}_{kind}_ports[] = {{\n{places}}};\n"
+    )
+
+
+def _part(network: CpuNetwork, kind: str, port: PortView, part: str) -> str:
+    return f"{network.name}_{kind}_{port.number}_{part}"
+
+
+def _buffer(network: CpuNetwork, kind: str, port: PortView) -> str:
+    meta = f"&{_part(network, kind, port, 'meta')}" if port.quantization is not None else "NULL"
+    shape = f"{{ AI_SHAPE_DIMENSIONS, {_part(network, kind, port, 'shape')} }}"
+    return (
+        f"  /* {in_comment(port.tensor.name)} */\n"
+        f"  {{ {port.format}, AI_HANDLE_NULL, {meta}, AI_FLAG_NONE, {port.elements}, {shape} }},\n"
+    )
+
+
+def _instance(network: CpuNetwork) -> str:
+    name, macro = network.name, network.macro
+    activations = network.activation_sizes
+    macc = sum(call.macc for call in network.emission.program.calls)
+    fields = (
+        ("name", f"{macro}_MODEL_NAME"),
+        ("signature", f"{macro}_MODEL_SIGNATURE"),
+        ("macc", str(macc)),
+        ("layers", f"{name}_layers"),
+        ("layer_count", f"{macro}_N_NODES"),
+        ("activations", f"g_{name}_activations_map"),
+        ("activation_sizes", f"{name}_activation_sizes"),
+        ("activation_count", f"{macro}_DATA_ACTIVATIONS_COUNT"),
+        ("configure_activations", f"{name}_configure_activations"),
+        ("weights", f"g_{name}_weights_map"),
+        ("weight_sizes", f"{name}_weight_sizes"),
+        ("weight_count", f"{macro}_DATA_WEIGHTS_COUNT"),
+        ("weights_table", f"g_{name}_weights_table"),
+        ("configure_weights", f"{name}_configure_weights"),
+        ("inputs", f"{name}_input_ports"),
+        ("outputs", f"{name}_output_ports"),
+        ("input_buffers", f"{name}_input_buffers"),
+        ("output_buffers", f"{name}_output_buffers"),
+        ("input_count", f"{macro}_IN_NUM"),
+        ("output_count", f"{macro}_OUT_NUM"),
+    )
+    rows = "".join(f"  .{member} = {value},\n" for member, value in fields)
+    return (
+        f"static const ai_u32 {name}_activation_sizes[] = "
+        f"{{ {array(activations) or '0 /* none */'} }};\n"
+        f"static const ai_u32 {name}_weight_sizes[] = {{ {array([each.size for each in network.weights])} }};\n\n"
+        f"static const na_network_t {name}_network = {{\n{rows}}};\n\n"
+        f"static na_instance_t {name}_instance = {{ .network = &{name}_network }};\n"
+    )
+
+
+_FUNCTIONS = (
+    ("ai_error ai_{n}_get_error(ai_handle network)", "na_network_get_error(&{n}_instance, network)"),
+    (
+        "ai_error ai_{n}_create(ai_handle *network, const ai_buffer *config)",
+        "na_network_create(&{n}_instance, network)",
+    ),
+    (
+        "ai_error ai_{n}_create_and_init(ai_handle *network, const ai_handle activations[], const ai_handle weights[])",
+        "na_network_create_and_init(&{n}_instance, network, activations, weights)",
+    ),
+    (
+        "ai_bool ai_{n}_init(ai_handle network, const ai_network_params *params)",
+        "na_network_init(&{n}_instance, network, params)",
+    ),
+    ("ai_handle ai_{n}_destroy(ai_handle network)", "na_network_destroy(&{n}_instance, network)"),
+    (
+        "ai_bool ai_{n}_get_report(ai_handle network, ai_network_report *report)",
+        "na_network_get_report(&{n}_instance, network, report)",
+    ),
+    (
+        "ai_bool ai_{n}_get_info(ai_handle network, ai_network_report *report)",
+        "na_network_get_report(&{n}_instance, network, report)",
+    ),
+    (
+        "ai_buffer *ai_{n}_inputs_get(ai_handle network, ai_u16 *n_buffer)",
+        "na_network_inputs_get(&{n}_instance, network, n_buffer)",
+    ),
+    (
+        "ai_buffer *ai_{n}_outputs_get(ai_handle network, ai_u16 *n_buffer)",
+        "na_network_outputs_get(&{n}_instance, network, n_buffer)",
+    ),
+    (
+        "ai_i32 ai_{n}_run(ai_handle network, const ai_buffer *input, ai_buffer *output)",
+        "na_network_run(&{n}_instance, network, input, output)",
+    ),
+    (
+        "ai_i32 ai_{n}_forward(ai_handle network, const ai_buffer *input)",
+        "na_network_run(&{n}_instance, network, input, NULL)",
+    ),
+)
+
+
+def prototypes(network: CpuNetwork) -> list[str]:
+    """Declarations of the API's functions."""
+    return [f"{head.format(n=network.name)};" for head, _ in _FUNCTIONS]
+
+
+def _functions(network: CpuNetwork) -> str:
+    parts = []
+    for head, call in _FUNCTIONS:
+        unused = "  (void)config;\n" if "config" in head else ""
+        parts.append(f"{head.format(n=network.name)}\n{{\n{unused}  return {call.format(n=network.name)};\n}}\n")
+    return "\n".join(parts)
+
+
+def network_c(network: CpuNetwork) -> str:
+    """The text of ``N.c``."""
+    parts = (
+        banner(network, f"{network.name}.c"),
+        _head(network),
+        array_variables(network),
+        configure(network),
+        layers(network),
+        _buffers(network, "input"),
+        _buffers(network, "output"),
+        _instance(network),
+        _functions(network),
+    )
+    return "\n".join(part for part in parts if part)

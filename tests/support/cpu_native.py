@@ -1,0 +1,73 @@
+"""Runs compiled CPU networks on this machine through their legacy API."""
+
+from __future__ import annotations
+
+import functools
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from neuralart.resources import firmware_dir
+
+RUNTIME = firmware_dir() / "runtime"
+RUNNER = Path(__file__).with_name("cpu_runner.c")
+WARNINGS = ("-Wall", "-Wextra", "-Werror")
+FLAGS = ("-std=gnu11", "-O1", "-g", "-ffp-contract=off", "-fno-fast-math", *WARNINGS)
+SANITIZER = ("-fsanitize=undefined,address", "-fno-sanitize-recover=all")
+INCLUDE = tuple(f"-I{RUNTIME / name}" for name in ("include", "legacy/include"))
+
+have_cc = shutil.which("cc") is not None
+
+
+def cc(words: Sequence[str]) -> None:
+    """Compile; every warning fails."""
+    done = subprocess.run(["cc", *FLAGS, *INCLUDE, *words], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
+@functools.cache
+def _shared(*, sanitize: bool) -> tuple[tempfile.TemporaryDirectory[str], list[str]]:
+    """Compiled once in a run of the tests; the folder goes when the run ends."""
+    folder = tempfile.TemporaryDirectory(prefix="cpu-native-")
+    objects = []
+    for source in (RUNTIME / "legacy" / "legacy_network.c", *sorted((RUNTIME / "kernels").glob("*.c"))):
+        objects.append(f"{folder.name}/{source.stem}.o")
+        cc([*(SANITIZER if sanitize else ("-O2",)), "-c", str(source), "-o", objects[-1]])
+    return folder, objects
+
+
+def shared(*, sanitize: bool = True) -> list[str]:
+    """Objects that every program with a CPU network has."""
+    return _shared(sanitize=sanitize)[1]
+
+
+def build(network: Path, name: str, target: Path, *, sanitize: bool = True) -> Path:
+    """A program with one network.
+
+    Args:
+        network: Folder of its files.
+        name: Its C name.
+        target: The program.
+        sanitize: Stop at undefined behaviour and at accesses beyond a buffer.
+    """
+    defines = [f'-DNETWORK_HEADER="{name}.h"', f'-DNETWORK_DATA_HEADER="{name}_data.h"']
+    defines += [f"-DLOWER_NAME={name}", f"-DUPPER_NAME={name.upper()}"]
+    own = [str(path) for path in sorted(network.glob(f"{name}*.c"))]
+    extra = SANITIZER if sanitize else ()
+    cc([*extra, *defines, f"-I{network}", str(RUNNER), *own, *shared(sanitize=sanitize), "-o", str(target)])
+    return target
+
+
+def run(program: Path, inputs: bytes, mode: str = "") -> bytes:
+    """All inferences, one after the other.
+
+    Args:
+        program: As :func:`build` made it.
+        inputs: Inputs of all of them.
+        mode: ``o``: inputs and outputs in buffers of the application; ``p``: initialised by parameters.
+    """
+    done = subprocess.run([str(program), mode or "-"], input=inputs, capture_output=True, check=False)
+    assert done.returncode == 0, f"exit {done.returncode}: {done.stderr.decode(errors='replace')[-3000:]}"
+    return done.stdout
