@@ -24,7 +24,8 @@ FLOORS = (
     {"model", "network", "config"},
     {"boards", "fingerprint", "toolchain"},
     {"memory", "flashing"},
-    {"sources", "report", "compilers", "emulator", "relocatable"},
+    {"sources", "report", "compilers", "emulator", "relocatable", "lint", "export"},
+    {"doctor"},
     {"cli"},
     {"__main__", "scons"},
 )
