@@ -156,9 +156,8 @@ def _where_known(check: _Check) -> Network:
 def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
     network = check.network
     if check.loaded and remote.abi_stamp != check.stamp:
-        part = "code" if remote.abi_stamp[:8] != check.stamp[:8] else "params"
         raise LinkFailure(
-            f"the firmware loaded a model with other {part}: its stamp is {remote.abi_stamp}, "
+            f"the firmware loaded another model: its stamp is {remote.abi_stamp}, "
             f"that of the file {check.stamp}",
             where=check.name,
             hint="was another model flashed, or is it damaged there?",

@@ -121,9 +121,8 @@ class NetworkSource:
 
 
 def _first_comment(text: str) -> str:
-    start = text.find("/*")
-    end = text.find("*/", start)
-    return text[start:end] if 0 <= start < end else ""
+    code = re.search(r"^[ \t]*#", text, re.M)
+    return text[: code.start()] if code else ""
 
 
 def _banner(comment: str) -> dict[str, str]:

@@ -260,8 +260,9 @@ def make_firmware(
     own = [base.Dir(str(root / "app_loader")), base.Dir(str(root / "runtime"))] if loading is not None else []
     paths = [*initializers.include_dirs, *own, base.Dir(str(root / "app")), base.Dir(str(root / "boards")), *include]
     program = _Program(env, variant, board, machine, recipe, found, folder, paths)
-    objects = [program.object(Path(str(node)).stem, node) for node in initializers.sources]
-    objects += _static_objects(program, networks) if loading is None else _loading_objects(program)
+    objects = _static_objects(program, networks) if loading is None else _loading_objects(program)
+    # Not first: SCons would look for its headers before a network.json that was deleted is back, and compile it again.
+    objects += [program.object(Path(str(node)).stem, node) for node in initializers.sources]
     elf, link_map = _link(recipe, folder, [*objects, *shared], memory_ld, found)
     check = make_check(
         env,

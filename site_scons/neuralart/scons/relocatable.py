@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +134,8 @@ def make_relocatable(
         made.Clean(nodes, [base.fs.Dir(f"#{store}")])
         return RelocatableNodes(net, folder, nodes[0], nodes[2] if config.split else None, nodes[1], config)
 
-    return registry.once("relocatable", folder, make)
+    # Shared by all that ask for this image; golden vectors and how it is loaded are each one's own matter.
+    return replace(registry.once("relocatable", folder, make), network=net, config=config)
 
 
 _KEYWORDS = (*_OF_IMAGE, "toolchain")
