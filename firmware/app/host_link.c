@@ -114,26 +114,26 @@ static void put_name(const char *name) {
 static void hello(void) {
   uint32_t length = 2;
   for (unsigned n = 0; n < app_network_count; n++) {
-    const NN_Interface_TypeDef *network = app_networks[n].instance->network;
+    const NN_Instance_TypeDef *instance = app_networks[n].instance;
     length += 1u + length_of(app_networks[n].name) + 1u + length_of(app_networks[n].abi_stamp);
-    length += 1u + 4u * user_io_count(network->input_buffers_info()) + 1u + 4u * user_io_count(network->output_buffers_info());
+    length += 1u + 4u * user_io_count(user_io_inputs(instance)) + 1u + 4u * user_io_count(user_io_outputs(instance));
   }
   begin('H', length);
   put(HOST_LINK_VERSION);
   put((uint8_t)app_network_count);
   for (unsigned n = 0; n < app_network_count; n++) {
-    const NN_Interface_TypeDef *network = app_networks[n].instance->network;
+    const NN_Instance_TypeDef *instance = app_networks[n].instance;
     put_name(app_networks[n].name);
     put_name(app_networks[n].abi_stamp);
-    put_sizes(network->input_buffers_info());
-    put_sizes(network->output_buffers_info());
+    put_sizes(user_io_inputs(instance));
+    put_sizes(user_io_outputs(instance));
   }
   end();
 }
 
 static void send_outputs(uint8_t index) {
   const NN_Instance_TypeDef *instance = app_networks[index].instance;
-  const LL_Buffer_InfoTypeDef *table = instance->network->output_buffers_info();
+  const LL_Buffer_InfoTypeDef *table = user_io_outputs(instance);
   begin('O', 1u + total(table));
   put(index);
   for (uint32_t i = 0; i < user_io_count(table); i++) {
@@ -158,7 +158,7 @@ static void infer(uint32_t length) {
     return;
   }
   NN_Instance_TypeDef *instance = app_networks[index].instance;
-  const LL_Buffer_InfoTypeDef *table = instance->network->input_buffers_info();
+  const LL_Buffer_InfoTypeDef *table = user_io_inputs(instance);
   if (length - 1u != total(table)) {
     host_link_error(HOST_LINK_E_SIZE, app_networks[index].name, "the frame is not as long as the inputs");
     return;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,9 @@ from neuralart.relocatable import build as builder
 from neuralart.relocatable.container import parse
 from neuralart.relocatable.request import BuildRequest
 from neuralart.relocatable.types import Image
-from support.rel_networks import MODELS, compile_digits
+from neuralart.relocatable.verify import verify
+from neuralart.resources import board_data_dir
+from support.rel_networks import MODELS, compile_digits, compile_model
 
 pytest.importorskip("unicorn")
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -101,3 +104,49 @@ def test_getters_without_the_data_base(images) -> None:
     model = Model(Machine(), images("flash", False), file=0x71000000, ram=0x34064000)
     for name in ("weight_encryption_info", "blob_encryption_info", "get_internal_buffers_info"):
         assert model.machine.call(model.entries[name], 0) == 0
+
+
+def vectors(model: str) -> list[tuple[bytes, bytes]]:
+    """Golden inputs and outputs of a model with one of each."""
+    folder = MODELS / model / "vectors"
+    inputs, outputs = (folder / "inputs.bin").read_bytes(), (folder / "outputs.bin").read_bytes()
+    about = json.loads((folder / "vectors.json").read_text("utf-8"))
+    x, y = about["inputs"][0]["bytes"], about["outputs"][0]["bytes"]
+    return [(inputs[x * n : x * (n + 1)], outputs[y * n : y * (n + 1)]) for n in range(about["count"])]
+
+
+STOCK = {
+    "external": MODELS / "digits" / "pools" / "external.mpool",
+    **{
+        board: board_data_dir() / "pools" / f"{board}-relocatable.mpool"
+        for board in ("stm32n6570-dk", "nucleo-n657x0-q", "mps3-an547")
+    },
+}
+
+
+@pytest.mark.parametrize("copy", [False, True], ids=["xip", "copy"])
+@pytest.mark.parametrize("pools", STOCK)
+def test_pools_that_are_part_of_the_package(tmp_path_factory, pools: str, copy: bool) -> None:
+    from support.rel_machine import Machine, Model
+
+    root = tmp_path_factory.getbasetemp() / "stock"
+    code = compile_model("digits", STOCK[pools], root / pools)
+    built = builder.build(BuildRequest(code, root / pools / "out", "network", objects=root / "objects"))
+    image = parse(built.container.image, "network_rel.bin")
+    assert [finding for finding in verify(image) if finding.level == "error"] == []
+    at = {key: place for key, place in PLACES[1].items() if key != "params"}
+    model = Model(Machine(), image, copy=copy, **at)
+    assert all(model.run(pixels) == expected for pixels, expected in vectors("digits")[:3])
+
+
+def test_mobilenet(tmp_path) -> None:
+    from support.rel_machine import Machine, Model
+
+    code = compile_model("mobilenet", STOCK["stm32n6570-dk"], tmp_path / "net")
+    built = builder.build(BuildRequest(code, tmp_path / "out", "network"))
+    image = parse(built.container.image, "network_rel.bin")
+    assert [finding for finding in verify(image) if finding.level == "error"] == []
+    assert [pool.notation for pool in image.pools] == ["RELOC.PARAM.0.RCACHED", "RESET.ACTIV.WRITE"]
+    model = Model(Machine(), image, file=0x71000000, ram=0x34064000)
+    pixels, expected = vectors("mobilenet")[0]
+    assert model.run(pixels) == expected

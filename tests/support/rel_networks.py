@@ -1,9 +1,8 @@
-"""Networks for relocatable models: compiled by the reference compiler, pools made relative where asked."""
+"""Networks for relocatable models, compiled by the reference compiler."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
@@ -17,8 +16,8 @@ _PROPS = {
 }
 
 
-def write_mpool(path: Path, *fnames: str, constants: str = "") -> Path:
-    """A pool file; ``constants`` names the pool that prefers constants."""
+def write_mpool(path: Path, *fnames: str, constants: str = "", relative: tuple[str, ...] = ()) -> Path:
+    """A pool file; ``constants`` names the pool that prefers constants, ``relative`` those that can move."""
     pools = []
     for fname in fnames:
         name, address, size, rights, cacheable = _PROPS[fname]
@@ -32,6 +31,7 @@ def write_mpool(path: Path, *fnames: str, constants: str = "") -> Path:
                 "fname": fname,
                 "name": name,
                 "fformat": "FORMAT_RAW",
+                "mode": "USEMODE_RELATIVE" if fname in relative else "USEMODE_ABSOLUTE",
                 "prop": prop,
                 "offset": {"value": f"0x{address:08x}", "magnitude": "BYTES"},
                 "size": {"value": str(size), "magnitude": "BYTES"},
@@ -41,37 +41,32 @@ def write_mpool(path: Path, *fnames: str, constants: str = "") -> Path:
     return path
 
 
-def compile_digits(folder: Path, *fnames: str, constants: str = "xSPI2", relative: tuple[str, ...] = ()) -> Path:
-    """network.c of the model ``digits`` with all that belongs to it.
+def compile_digits(
+    folder: Path, *fnames: str, constants: str = "xSPI2", relative: tuple[str, ...] = (), **more: bool
+) -> Path:
+    """network.c of the model ``digits``, with all that belongs to it.
 
     Args:
         folder: Where it goes.
         fnames: Pools.
         constants: The pool that prefers constants.
         relative: Pools whose base becomes a symbol.
+        more: Further fields of the request.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    mpool = write_mpool(folder / "pools.mpool", *fnames, constants=constants)
+    pools = write_mpool(folder / "pools.mpool", *fnames, constants=constants, relative=relative)
+    return compile_model("digits", pools, folder, **more)
+
+
+def compile_model(model: str, mpool: Path, folder: Path, **more: bool) -> Path:
+    """network.c of a model of this repository, with all that belongs to it; ``more``: fields of the request."""
     request = CompileRequest(
-        model=MODELS / "digits" / "digits.tflite",
+        model=MODELS / model / f"{model}.tflite",
         mpool=mpool,
         name="network",
         target="stm32n6",
         profile_options=("--all-buffers-info",),
+        **more,
     )
     write(compile_network(request), folder)
-    code = folder / "network.c"
-    code.write_text(make_relative(code.read_text("utf-8"), "network", *relative), encoding="utf-8")
-    return code
-
-
-def make_relative(text: str, c_name: str, *fnames: str) -> str:
-    """The same network with pools whose bases are symbols."""
-    for fname in fnames:
-        symbol = f"_mem_pool_{fname}_{c_name}"
-        line = re.search(rf"/\* index=\d+ file postfix={fname} .*? offset=(0x[0-9a-f]+) .*\*/\n", text)
-        comment = line.group().replace("absolute_mode", "relative_mode")
-        base = f"(uintptr_t){symbol}"
-        before, after = text[: line.start()], text[line.end() :].replace(f"{line[1]}UL", base)
-        text = f"{before}{comment}extern unsigned char {symbol}[]; /* size */\n{after}"
-    return text
+    return folder / "network.c"

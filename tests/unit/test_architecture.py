@@ -24,8 +24,10 @@ FLOORS = (
     {"model", "network", "config"},
     {"boards", "fingerprint", "toolchain"},
     {"memory", "flashing"},
-    {"sources", "report", "compilers", "emulator", "relocatable", "lint", "export"},
-    {"doctor"},
+    {"sources", "compilers", "relocatable"},
+    {"emulator", "report"},
+    {"lint", "export"},
+    {"doctor", "inspect"},
     {"cli"},
     {"__main__", "scons"},
 )

@@ -321,6 +321,13 @@ def pools(*which) -> str:
             pools(("RAM", 0x1000, 512, RAM), ("NOR", 0x7000, 16, FLASH)),
             ("constants in RAM (", "initializers: [NOR, RAM]", "--initializers NOR,RAM"),
         ),
+        (
+            "pools/n6.mpool",
+            pools(("RAM", 0x1000, 512, RAM), ("NOR", 0x70000000, 512, FLASH)).replace(
+                '"FORMAT_RAW"', '"FORMAT_RAW", "mode": "USEMODE_RELATIVE"'
+            ),
+            ("pools/n6.mpool:5:4: pool RAM is USEMODE_RELATIVE and lies at 0x00001000: only external memory",),
+        ),
         ("na.json", None, ("na.json: cannot read",)),
         ("na.json", b'{"Profiles": {"default": 5}}', ("na.json:1:26: profile 'default' must be an object",)),
     ],
@@ -525,3 +532,26 @@ def test_interrupted_while_it_starts(monkeypatch: pytest.MonkeyPatch, capsys: py
     monkeypatch.setattr(cli, "_parser", interrupted)
     assert cli.main(["compile", "--help"]) == 130
     assert capsys.readouterr().err == "neuralart compile: interrupted\n"
+
+
+# ---- for relocatable models
+
+
+def test_relative_pools_and_all_buffers(folder):
+    """A pool file alone, with the option that its profile would have."""
+    text = pool_text(("RAM", 0x90000000, 4096, RAM), ("NOR", 0x71000000, 4096, FLASH))
+    (folder / "rel.mpool").write_text(text.replace('"FORMAT_RAW"', '"FORMAT_RAW", "mode": "USEMODE_RELATIVE"'))
+    words = ("-m", "net.tflite", "-n", "net", "--mpool", "rel.mpool", "--quiet")
+    run(*words, "-o", "plain")
+    run(*words, "-o", "out", "--all-buffers-info")
+    code = (folder / "out" / "net.c").read_text()
+    assert " * --all-buffers-info = true\n" in code and "extern unsigned char _mem_pool_NOR_net[];" in code
+    assert "--all-buffers-info" not in (folder / "plain" / "net.c").read_text()
+    assert [pool.mode for pool in load(folder / "out" / "network.json").pools] == ["USEMODE_RELATIVE"] * 2
+
+
+def test_all_buffers_twice_is_once(folder):
+    run(*GOOD, "-o", "one", "--quiet")
+    run(*GOOD, "-o", "two", "--quiet", "--all-buffers-info")
+    one, two = listing(folder / "one"), listing(folder / "two")
+    assert one["net.c"] == two["net.c"] and one["network.json"] == two["network.json"]

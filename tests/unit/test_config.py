@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from neuralart import config
 from neuralart.config import networks, variants, yamlmarks, yamltext
 from neuralart.config.read import KEYS as TOP_KEYS
-from neuralart.config.types import STRATEGIES, Location, NetworkConfig, Reserved, ToolchainConfig
+from neuralart.config.types import (
+    STRATEGIES,
+    Location,
+    NetworkConfig,
+    Reserved,
+    ToolchainConfig,
+)
 from neuralart.errors import NeuralArtError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,7 +164,13 @@ def test_both_loaders_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_own_project_file() -> None:
     file = config.read(ROOT / "variants.yaml", "variants.yaml")
-    assert file.config.default == ("digits-n6", "digits-an547")
+    assert file.config.default == (
+        "digits-n6",
+        "digits-an547",
+        "digits-n6-rel",
+        "mobilenet-n6-rel",
+        "digits-n6-rel-ext",
+    )
     for name, board in (("digits-n6", "stm32n6570-dk"), ("digits-an547", "mps3-an547")):
         variant = file.variant(name)
         assert variant.board == board
@@ -169,7 +181,7 @@ def test_own_project_file() -> None:
 
 VARIANT_KEYS = (
     "allow_reference_on_hardware, board, dead_bank, defines, kernels, machine, network, networks, optimization, "
-    "overrides, reserved, slots, title, toolchain"
+    "overrides, relocatable, reserved, slots, title, toolchain"
 )
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, compiler, initializers, input_data_type, inputs_ch_position, model, mpool, "
@@ -239,7 +251,7 @@ BAD = [
         "    title: all",
         "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: "
         "allow_reference_on_hardware, board, dead_bank, "
-        "defines, kernels, machine, network, networks, optimization, reserved, slots, toolchain)",
+        "defines, kernels, machine, network, networks, optimization, relocatable, reserved, slots, toolchain)",
     ),
     (
         "    optimization: -O2",
@@ -450,7 +462,7 @@ BAD = [
         "  two:\n",
         "  networks:\n",
         "variants.yaml:25: variants.networks: this name is taken by a folder of the build "
-        "(taken: firmware, initializers, networks)",
+        "(taken: firmware, initializers, networks, relocatable)",
     ),
     (
         "  two:\n",

@@ -26,6 +26,8 @@ from neuralart.resources import firmware_dir
 from support.programs import FLASH, N6_LIKE, RAM, chain, constants_program, pool_file, small_network
 
 ROOMY = pool_file(*N6_LIKE)
+FIXED = pool_file(("RAM", 0x90000000, 4096, RAM), ("NOR", 0x71000000, 4096, FLASH))
+MOVING = replace(FIXED, pools=tuple(replace(pool, mode="USEMODE_RELATIVE") for pool in FIXED.pools))
 HOSTILE = 'a */ ??/ "b" \\ \n /* %s \u00fc\u4e2d'
 OPTIONS = ("--all-buffers-info", "--enable-virtual-mem-pools", "-O3")
 INCLUDE = firmware_dir() / "runtime" / "include"
@@ -415,6 +417,7 @@ NETWORKS = {
     "hostile names": {"network": small_network(HOSTILE, HOSTILE)},
     "user buffers": {"allocate_inputs": False, "allocate_outputs": False},
     "no options": {"profile_options": ()},
+    "relative pools": {"pools": MOVING},
     "no call": {"network": (small_network()[0], chain(8))},
 }
 
@@ -531,3 +534,55 @@ def test_a_model_without_parameters():
 def test_constants_of_a_program_reach_the_raw_in_order():
     raw = compiled(network=(small_network()[0], constants_program(3, 5))).files["small_atonbuf.xSPI2.raw"]
     assert raw == b"\x01" * 3 + bytes(13) + b"\x02" * 5
+
+
+# ---- relative pools
+
+
+def test_bases_of_relative_pools_are_symbols():
+    result = compiled(MOVING)
+    code = text(result, "small.c")
+    body = code[code.index("LL_ATON_User_IO_Result_t") :]
+    assert "Equivalent" not in code and not re.search(r"0x[79]\d{7}", body)
+    for title in ("Input", "Output", "Internal"):
+        named = {row["addr_base"] for row in rows(code, title) if row["name"] != "NULL"}
+        assert named and named <= {
+            f"{{(unsigned char *)((uintptr_t)_mem_pool_{pool}_small)}}" for pool in ("RAM", "NOR")
+        }
+    assert re.findall(r"relative_mode.*\n(.*)\n", code) == [
+        f"extern unsigned char _mem_pool_{pool.fname}_small[]; /* {ctext.kilobytes(pool.used)} */"
+        for pool in result.network.pools
+    ]
+    assert "ATON_LIB_PHYSICAL_TO_VIRTUAL_ADDR((uintptr_t)((uintptr_t)_mem_pool_NOR_small + 0UL))" in code
+
+
+def test_facts_of_relative_pools():
+    facts = from_json(text(compiled(MOVING), "network.json"), "network.json")
+    assert [(pool.fname, pool.address, pool.relative, pool.used > 0) for pool in facts.pools] == [
+        ("RAM", 0x90000000, True, True),
+        ("NOR", 0x71000000, True, True),
+    ]
+    assert facts.inputs[0].pool == "RAM" and facts.inputs[0].address >= 0x90000000
+    assert not any(pool.relative for pool in compiled().network.pools)
+    assert facts.abi_stamp != compiled(ROOMY).network.abi_stamp
+
+
+def test_a_relative_network_differs_from_the_static_one_in_its_bases_only():
+    moving, static = compiled(MOVING), compiled(FIXED)
+    code = re.sub(r"extern unsigned char _mem_pool_.*\n", "", text(moving, "small.c")).replace(
+        "relative_mode", "absolute_mode"
+    )
+    expected = re.sub(r" /\* Equivalent hex address = 0x\w+UL \*/", "", text(static, "small.c"))
+    for pool in moving.network.pools:
+        code = code.replace(f"(uintptr_t)_mem_pool_{pool.fname}_small", f"0x{pool.address:08x}UL")
+    assert code == expected
+    assert {name: data for name, data in moving.files.items() if name.endswith(".raw")} == {
+        name: data for name, data in static.files.items() if name.endswith(".raw")
+    }
+
+
+def test_the_report_says_which_pools_move():
+    assert "Relative: RAM_name, NOR_name; the addresses are those of the pool file" in text(
+        compiled(MOVING), "small_generate_report.txt"
+    )
+    assert "Relative:" not in text(compiled(), "small_generate_report.txt")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 import re
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 
 import pytest
@@ -21,6 +23,7 @@ from neuralart.compilers.reference.sharing import share
 from neuralart.errors import NeuralArtError
 from neuralart.model.tflite import read
 from neuralart.network import mpool
+from neuralart.network.pools import MemoryPool, PoolFile
 from support.programs import FLASH, N6_LIKE, RAM, SLOW, chain, constants_program, pool_file, tensor
 
 KB = 1024
@@ -350,20 +353,89 @@ def test_no_usable_pool():
         plan(chain(8, 8), pool_file(("NOR", 0x70000, 128, FLASH)))
 
 
-def test_relative_pools():
-    from dataclasses import replace
-
+def test_the_pool_of_the_epoch_controller_is_passed_over():
     pools = pool_file(*N6_LIKE)
-    relative = replace(pools, pools=(*pools.pools, replace(pools.pools[0], fname="params", mode="USEMODE_RELATIVE")))
-    assert [pool.fname for pool in usable(relative)] == ["AXISRAM3", "AXISRAM4", "xSPI2"]
-    other = replace(pools, pools=(replace(pools.pools[0], mode="USEMODE_RELATIVE"), *pools.pools[1:]))
-    with pytest.raises(NeuralArtError, match="pool AXISRAM3 is USEMODE_RELATIVE"):
-        usable(other)
+    saved = replace(pools, pools=(*pools.pools, replace(pools.pools[0], fname="params", mode="USEMODE_RELATIVE")))
+    assert [pool.fname for pool in usable(saved)] == ["AXISRAM3", "AXISRAM4", "xSPI2"]
+    raw = replace(saved, pools=tuple(replace(pool, fformat="FORMAT_HEX") for pool in saved.pools))
+    assert len(usable(raw)) == 3, "a network that is linked may have empty pools of any format"
+
+
+def relative_file(*changed: dict) -> PoolFile:
+    """A chip's memory, then relative RAM and relative flash; each with changes by position."""
+    pools = [
+        MemoryPool("AXISRAM3", "npuRAM3", 0x34200000, 1024, throughput="HIGH", where="p.mpool:3:1"),
+        MemoryPool("xSPI1", "hyperRAM", 0x90000000, 1024, mode="USEMODE_RELATIVE", where="p.mpool:5:1"),
+        MemoryPool("xSPI2", "octoFlash", 0x71000000, 1024, "ACC_READ", mode="USEMODE_RELATIVE", where="p.mpool:7:1"),
+    ]
+    return PoolFile("p.mpool", "atonbuf", tuple(replace(p, **c) for p, c in zip_longest(pools, changed, fillvalue={})))
+
+
+def test_relative_pools_are_placed_in_as_others():
+    placed = plan(constants_program(100, 300), relative_file({"size": 0}))
+    assert [(p.fname, p.address, p.weights, p.pool.relative) for p in placed.pools] == [
+        ("xSPI1", 0x90000000, 0, True),
+        ("xSPI2", 0x71000000, placed.pools[1].used, True),
+    ]
+    assert placed.pools[0].activations and placed.pools[1].weights >= 400
+
+
+def test_nothing_lies_across_the_border_of_a_relative_pool():
+    file = relative_file({"address": 0x90000400, "throughput": "MID"})
+    assert [arena.fname for arena in for_activations(usable(file), virtual=True)] == ["AXISRAM3", "xSPI1"]
+    fixed = replace(file, pools=tuple(replace(pool, mode="USEMODE_ABSOLUTE") for pool in file.pools))
+    assert [arena.fname for arena in for_activations(usable(fixed), virtual=True)] == ["xSPI1_AXISRAM3"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (
+            [{}, {"address": 0x34300000}],
+            "p.mpool:5:1: pool xSPI1 is USEMODE_RELATIVE and lies at 0x34300000: only external memory, from "
+            "0x60000000, can move (USEMODE_ABSOLUTE for memories inside the chip)",
+        ),
+        (
+            [{}, {"address": 0xFFFFFF00}],
+            "p.mpool:5:1: pool xSPI1 ends at 0x100000300, behind the 32-bit address space "
+            "(its offset is the place it has by default; are the magnitudes of offset and size right?)",
+        ),
+        (
+            [{"address": 0x80000000, "mode": "USEMODE_RELATIVE"}],
+            "p.mpool:5:1: AXISRAM3 and xSPI1 are both relative read/write pools: a loader moves one of each kind "
+            "(disable one of them with size 0)",
+        ),
+        (
+            [{}, {"rights": "ACC_READ"}],
+            "p.mpool:7:1: xSPI1 and xSPI2 are both relative read-only pools: a loader moves one of each kind "
+            "(disable one of them with size 0)",
+        ),
+        (
+            [{}, {"address": 0x71000100}],
+            "p.mpool:5:1: pools xSPI2 [0x71000000, 0x71000400) and xSPI1 [0x71000100, 0x71000500) overlap by 768 "
+            "bytes; xSPI1 is USEMODE_RELATIVE, its offset is the place it has by default "
+            "(give it another offset, or disable it with size 0)",
+        ),
+        (
+            [{"address": 0x900003F0}],
+            "p.mpool:5:1: pools xSPI1 [0x90000000, 0x90000400) and AXISRAM3 [0x900003f0, 0x900007f0) overlap by "
+            "16 bytes; xSPI1 is USEMODE_RELATIVE, its offset is the place it has by default "
+            "(give it another offset, or disable it with size 0)",
+        ),
+        (
+            [{"fformat": "FORMAT_HEX"}],
+            "p.mpool:3:1: fformat of pool AXISRAM3 is FORMAT_HEX: a relocatable model takes raw initialisers only "
+            "(set its fformat to FORMAT_RAW)",
+        ),
+    ],
+)
+def test_relative_pools_that_no_loader_takes(changed, said):
+    with pytest.raises(NeuralArtError) as caught:
+        plan(constants_program(100), relative_file(*changed))
+    assert str(caught.value) == said
 
 
 def test_only_raw_initialisers():
-    from dataclasses import replace
-
     pools = pool_file(*N6_LIKE)
     pools = replace(pools, pools=tuple(replace(pool, fformat="FORMAT_HEX") for pool in pools.pools))
     plan(chain(8, 8), pools)

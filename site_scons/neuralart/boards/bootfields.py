@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from neuralart.boards.fields import need, register
-from neuralart.boards.types import Boot, FlashWindow
+from neuralart.boards.types import Boot, FlashWindow, LoadSlots
 from neuralart.config.yamlmarks import Value
 from neuralart.errors import nearest
 
@@ -72,3 +74,40 @@ def windows(value: Value | None, memory: Value) -> tuple[FlashWindow, ...]:
         )
     fitted = [name for name, entry in memory.mapping().items() if need(entry, "size").integer(0, _ADDRESS_SPACE)]
     return tuple(window for region, window in found.items() if region in fitted)
+
+
+def load_slots(top: Value, flash: Mapping[str, int | str]) -> LoadSlots | None:
+    """Where relocatable models are loaded from.
+
+    Args:
+        top: The board.
+        flash: Its flash; empty: it has none.
+
+    Returns:
+        None: nobody said, or only a base board did, in whose flash they fit.
+
+    Raises:
+        NeuralArtError: A key or a value is wrong, or there is no such memory.
+    """
+    value = top.mapping().get("relocatable")
+    if value is None:
+        return None
+    memory = need(top, "memory")
+    fields = value.fields(("table", "model", "params", "ext_ram"))
+    ext_ram = fields["ext_ram"].text(empty=True) if "ext_ram" in fields else ""
+    if ext_ram and ext_ram not in memory.mapping():
+        raise fields["ext_ram"].error(f"no memory '{ext_ram}'", nearest(ext_ram, tuple(memory.mapping())))
+    if ext_ram and need(memory.mapping()[ext_ram], "kind").text() not in ("ram", "psram"):
+        raise fields["ext_ram"].error(f"{ext_ram} is not RAM", "activations of models are written there")
+    made = LoadSlots(
+        table=need(value, "table").integer(),
+        model=need(value, "model").integer(),
+        params=need(value, "params").integer(),
+        ext_ram=ext_ram,
+    )
+    if flash and all(field.file != top.file for field in fields.values()):
+        first, sector = int(flash["base"]), int(flash["sector"])
+        last = first + int(flash["size"])
+        if not all(first <= at < last and at % sector == 0 for at in (made.table, made.model, made.params)):
+            return None
+    return made

@@ -119,8 +119,12 @@ def _check_flash(board: Board, top: Value) -> None:
             raise place.error(f"[{first:#010x}, {last:#010x}) is not inside a memory of kind flash")
         if first % int(board.flash["sector"]):
             raise place.error(f"{first:#010x} is not a multiple of the sector, {board.flash['sector']} bytes")
-    for name, address in board.slots.items():
-        place = fields["slots"].mapping()[name]
+    named = {("slots", name): address for name, address in board.slots.items()}
+    if board.relocatable is not None:
+        slots = board.relocatable
+        named |= {("relocatable", name): getattr(slots, name) for name in ("table", "model", "params")}
+    for (group, name), address in named.items():
+        place = fields[group].mapping()[name]
         region = board.region_at(address)
         if region is None or region.kind != "flash":
             raise place.error(f"{address:#010x} is not in a memory of kind flash")

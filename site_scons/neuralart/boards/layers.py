@@ -30,6 +30,7 @@ FAMILY_KEYS = (
     "slots",
     "boot",
     "windows",
+    "relocatable",
     "switches",
     "note",
 )

@@ -26,7 +26,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
     path = locate(name, extra, where)
     top, files = layers.read(path, extra)
     entries = top.mapping()
-    memory = fields.need(top, "memory")
+    memory, flash = fields.need(top, "memory"), fields.flash(entries.get("flash"))
     board = Board(
         name=name,
         title=fields.need(top, "title").text(),
@@ -42,11 +42,12 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         data=fields.section(entries.get("data")),
         mpool=fields.file(entries.get("mpool")),
         profile=fields.file(entries.get("profile")),
-        flash=fields.flash(entries.get("flash")),
+        flash=flash,
         slots=fields.slots(entries.get("slots")),
         switches=fields.switches(entries.get("switches")),
         boot=bootfields.boot(entries.get("boot")),
         windows=bootfields.windows(entries.get("windows"), memory),
+        relocatable=bootfields.load_slots(top, flash),
         note=fields.text(top, "note"),
         where=str(path),
         files=tuple(str(file) for file in files),
@@ -59,6 +60,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
 def _places(entries: dict[str, Value]) -> dict[str, str]:
     """Where the keys that decide addresses were written."""
     found = {key: value for key, value in entries.items() if key in ("code", "data", "flash", "boot")}
-    if "slots" in entries:
-        found.update({f"slots.{name}": entry for name, entry in entries["slots"].mapping().items()})
+    for group in ("slots", "relocatable"):
+        if group in entries:
+            found.update({f"{group}.{name}": entry for name, entry in entries[group].mapping().items()})
     return {key: stable_name(str(entry.where)) for key, entry in found.items()}

@@ -84,6 +84,23 @@ class Boot:
 
 
 @dataclass(frozen=True)
+class LoadSlots:
+    """Where relocatable models are loaded from, and the memory that a loader may give them.
+
+    Attributes:
+        table: Flash address of the load table (which models, in which mode).
+        model: Flash address of the model.
+        params: Flash address of the constants of a split model.
+        ext_ram: Name of the memory for relative read/write pools; empty: the board has none.
+    """
+
+    table: int
+    model: int
+    params: int
+    ext_ram: str = ""
+
+
+@dataclass(frozen=True)
 class FlashWindow:
     """A memory that answers only while its controller is in memory-mapped mode.
 
@@ -222,11 +239,12 @@ class Board:
         switches: Boot switches, in words, by mode.
         boot: How an image gets from flash to where it runs; None: it is loaded in place.
         windows: Memories behind a controller that must be in memory-mapped mode.
+        relocatable: Where relocatable models are; None: nobody said.
         note: Honest limits.
         where: The file it came from.
         files: All files that made it what it is: the families and boards it is based on, its own file last.
-        places: ``file:line`` of keys that decide addresses: ``code``, ``data``, ``flash``, ``boot``, ``slots.NAME``;
-            files of this package as ``neuralart:boards/data/...``, the same on every machine.
+        places: ``file:line`` of keys that decide addresses: ``code``, ``data``, ``flash``, ``boot``, ``slots.NAME``,
+            ``relocatable.NAME``; files of this package as ``neuralart:boards/data/...``, the same on every machine.
     """
 
     name: str
@@ -248,6 +266,7 @@ class Board:
     switches: Mapping[str, str] = field(default_factory=dict)
     boot: Boot | None = None
     windows: tuple[FlashWindow, ...] = ()
+    relocatable: LoadSlots | None = None
     note: str = ""
     where: str = ""
     files: tuple[str, ...] = ()

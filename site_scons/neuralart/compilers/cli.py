@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from neuralart.network.profile import Profile
 
 _LONG_MODEL = 500_000
+ALL_BUFFERS = "--all-buffers-info"
 _DOC = "docs/reference/generate-options.md"
 REFERENCE, STEDGEAI, RECORDED, AUTO = "reference", "stedgeai", "recorded", "auto"
 COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO)
@@ -186,6 +187,9 @@ def request_of(args: argparse.Namespace) -> CompileRequest:
         if profile.machine_desc:
             notes += ("machine_desc: software epochs need no machine description",)
     assert args.mpool is not None or profile is not None
+    options = profile.options if profile is not None else ()
+    if args.all_buffers_info and ALL_BUFFERS not in options:
+        options = (*options, ALL_BUFFERS)
     return CompileRequest(
         model=model,
         mpool=Path(args.mpool) if args.mpool is not None or profile is None else profile.mpool,
@@ -193,7 +197,7 @@ def request_of(args: argparse.Namespace) -> CompileRequest:
         target=args.target,
         model_display=args.model,
         mpool_display=args.mpool if args.mpool is not None or profile is None else profile.mpool_display,
-        profile_options=profile.options if profile is not None else (),
+        profile_options=options,
         options_where=profile.options_where if profile is not None else "profile options",
         border=BorderOptions(
             _split(args.input_data_type),

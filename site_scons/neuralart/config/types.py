@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
 # The kernels of a variant: plain C, or with the M-profile Vector Extension where there is a kernel that uses it.
 KERNELS = ("c", "mve")
+# How a loader installs a relocatable model: its code stays in flash, or is copied into RAM.
+LOAD_MODES = ("xip", "copy")
 
 
 @dataclass(frozen=True)
@@ -113,6 +115,31 @@ class Reserved:
 
 
 @dataclass(frozen=True)
+class RelocatableConfig:
+    """The model of a variant is not linked into its firmware: a loader in the firmware installs it at run time.
+
+    Attributes:
+        split: The constants in a file (and a flash slot) of their own.
+        secure: Made for the secure state.
+        debug_info: Epoch items carry numbers and estimates.
+        layout: ``aligned`` or ``vendor``; empty: the default of the runtime.
+        modes: What ``load-`` tries, of ``xip`` and ``copy``; the first is what flash and boot use.
+        clear: The loader fills activation pools with zeros.
+        also_on: Further boards that ``load-`` runs the same file on.
+        exec_ram: Bytes that the firmware keeps for code and data of the model.
+    """
+
+    split: bool = False
+    secure: bool = True
+    debug_info: bool = True
+    layout: str = ""
+    modes: tuple[str, ...] = LOAD_MODES
+    clear: bool = False
+    also_on: tuple[str, ...] = ()
+    exec_ram: int = 256 << 10
+
+
+@dataclass(frozen=True)
 class VariantConfig:
     """One variant.
 
@@ -130,6 +157,7 @@ class VariantConfig:
         dead_bank: What a virtual board does at an access to a bank that is off: ``fault`` or ``zeros``.
         allow_reference_on_hardware: A network of the reference runtime on silicon is meant: it computes in software.
         defines: Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``.
+        relocatable: Its network becomes a relocatable model that the firmware loads; None: it is linked in.
         where: Where the variant was written.
         places: Where each of its keys was written.
     """
@@ -147,6 +175,7 @@ class VariantConfig:
     dead_bank: str = "fault"
     allow_reference_on_hardware: bool = False
     defines: tuple[str, ...] = ()
+    relocatable: RelocatableConfig | None = None
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralart.config import networks
+from neuralart.config.loaded import relocatable
 from neuralart.config.types import KERNELS, Location, NetworkConfig, Reserved, ToolchainConfig, VariantConfig
 from neuralart.config.yamlmarks import Value
 from neuralart.errors import NeuralArtError, nearest
@@ -16,7 +17,7 @@ VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
 # flash-application-NAME and flash-model-NAME write a part of NAME.
 FLASH_PARTS = ("application-", "model-")
 # Folders of the build directory that do not belong to one variant.
-RESERVED = ("firmware", "initializers", "networks")
+RESERVED = ("firmware", "initializers", "networks", "relocatable")
 MACHINES = ("silicon", "unicorn", "qemu")
 LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
 DEAD_BANKS = ("fault", "zeros")
@@ -123,6 +124,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "reserved": _reserved,
     "dead_bank": _dead_bank,
     "allow_reference_on_hardware": Value.boolean,
+    "relocatable": relocatable,
 }
 KEYS = (*_READERS, "overrides", "toolchain", "slots")
 # What a variant has as it was read.
@@ -134,6 +136,7 @@ _PLAIN_KEYS = (
     "reserved",
     "dead_bank",
     "allow_reference_on_hardware",
+    "relocatable",
 )
 # One title for all variants, or one override for all of them, says nothing.
 SHARED_KEYS = tuple(key for key in KEYS if key not in ("title", "overrides"))

@@ -13,6 +13,7 @@ from neuralart.errors import NeuralArtError, nearest
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
+    from neuralart.emulator.runner import NetworkRun
 
 FAILED = 2
 
@@ -90,12 +91,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="FILE@ADDR",
         help="raw file that the external loader writes while the firmware waits for it",
     )
+    parser.add_argument(
+        "--mapped",
+        action="append",
+        default=[],
+        metavar="MEMORY",
+        help="memory (xSPI1: the PSRAM) that the boot chain leaves mapped beside those that the board's file says",
+    )
     parser.add_argument("--xspi-unmapped", action="store_true", help="the boot chain leaves flash and PSRAM unmapped")
     parser.add_argument(
         "--network", action="append", default=[], type=Path, metavar="FILE", help="network.json of a network to check"
     )
     parser.add_argument(
         "--vectors", action="append", default=[], type=Path, metavar="DIR", help="its golden vectors, in the same order"
+    )
+    parser.add_argument(
+        "--model",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="the networks are relocatable models that the firmware loads: that of each --network, in the same order",
+    )
+    parser.add_argument(
+        "--model-params",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="FILE",
+        help="params of each --model that is split, in the same order",
     )
     parser.add_argument(
         "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds one answer may take (default: 60)"
@@ -110,6 +134,38 @@ def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
                 f"board {board.name} has no slot '{name}'", where="--slot", hint=nearest(name, list(board.slots))
             )
     return replace(board, slots={**board.slots, **dict(moved)})
+
+
+def _runs(args: argparse.Namespace) -> list[NetworkRun]:
+    """What is to be run.
+
+    Raises:
+        NeuralArtError: Options that belong together differ in number.
+    """
+    from neuralart.emulator.runner import NetworkRun
+    from neuralart.files import read_bytes
+    from neuralart.relocatable import container
+
+    networks, models = len(args.network), len(args.model)
+    if networks != len(args.vectors):
+        raise NeuralArtError(
+            f"{networks} --network and {len(args.vectors)} --vectors", hint="give one --vectors per --network"
+        )
+    if models not in (0, networks):
+        raise NeuralArtError(
+            f"{networks} --network and {models} --model", hint="give one --model per --network, or none"
+        )
+    split = [n for n, path in enumerate(args.model) if container.parse(read_bytes(path), str(path)).split]
+    if len(split) != len(args.model_params):
+        raise NeuralArtError(
+            f"{len(split)} split models and {len(args.model_params)} --model-params",
+            hint="give the _rel_params.bin of each split model, and of no other",
+        )
+    params = dict(zip(split, args.model_params, strict=True))
+    return [
+        NetworkRun(network, vectors, args.model[number] if models else None, params.get(number))
+        for number, (network, vectors) in enumerate(zip(args.network, args.vectors, strict=True))
+    ]
 
 
 class _Progress:
@@ -149,10 +205,6 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.emulator.stops import RunFailure
     from neuralart.files import write_text
 
-    if len(args.network) != len(args.vectors):
-        raise NeuralArtError(
-            f"{len(args.network)} --network and {len(args.vectors)} --vectors", hint="give one --vectors per --network"
-        )
     board = _board_with_slots(boards.load(args.board, args.board_file), args.slot)
     machine = runner.machine_of(board, args.machine)
     flash = media.Media(loads=tuple(args.load))
@@ -175,7 +227,7 @@ def run(args: argparse.Namespace) -> int:
 
     for line in flash.notes:
         note(line)
-    runs = [runner.NetworkRun(*pair) for pair in zip(args.network, args.vectors, strict=True)]
+    runs = _runs(args)
     try:
         result = runner.run(
             board,
@@ -183,7 +235,9 @@ def run(args: argparse.Namespace) -> int:
             args.elf,
             flash.loads,
             runs,
-            surroundings=Surroundings(flash.nor, args.dead_bank, args.xspi_unmapped, tuple(args.external)),
+            surroundings=Surroundings(
+                flash.nor, args.dead_bank, args.xspi_unmapped, tuple(args.external), tuple(args.mapped)
+            ),
             timeout=args.timeout,
             on_text=text,
             on_note=note,

@@ -20,6 +20,7 @@ class Conditions:
         dead_bank: What an access to a bank that is off does: ``fault`` stops the run, ``zeros`` reads zeros and loses
             writes.
         xspi_unmapped: The boot chain leaves no memory mapped.
+        mapped: Memories that the boot chain leaves mapped beside those that the board's file says.
         external: What the external loader writes when the firmware waits for it.
         watched: Ranges that the core must clean its data cache behind before the first epoch.
     """
@@ -27,5 +28,6 @@ class Conditions:
     nor: Nor | None = None
     dead_bank: str = "fault"
     xspi_unmapped: bool = False
+    mapped: tuple[str, ...] = ()
     external: tuple[Load, ...] = ()
     watched: tuple[Watched, ...] = ()

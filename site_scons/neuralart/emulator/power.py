@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from neuralart.boards.types import Board, FlashWindow, MemoryRegion
 from neuralart.emulator.core_registers import NpuCache
 from neuralart.emulator.devices import PAGE, ClockController, RegisterFile
@@ -21,12 +23,13 @@ class Power:
     # Bytes of registers of a controller of such memories.
     WINDOW_REGISTERS = 0x400
 
-    def __init__(self, board: Board, *, unmapped: bool = False) -> None:
+    def __init__(self, board: Board, *, unmapped: bool = False, mapped: Collection[str] = ()) -> None:
         """Puts everything into the state after reset and the boot chain.
 
         Args:
             board: The board.
             unmapped: The boot chain leaves no memory mapped, whatever the board's file says.
+            mapped: Memories that it leaves mapped beside those that the board's file says.
         """
         self._board = board
         registers = board.registers
@@ -62,7 +65,8 @@ class Power:
         self.windows: dict[int, RegisterFile] = {}
         self._window_of = {window.region: window for window in board.windows}
         for window in board.windows:
-            self._add_window(window, window.mapped_by_boot and not unmapped)
+            by_boot = window.mapped_by_boot or window.region in mapped
+            self._add_window(window, by_boot and not unmapped)
 
     def _add_window(self, window: FlashWindow, mapped: bool) -> None:
         base = window.control & ~(PAGE - 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,9 +14,11 @@ from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
 from neuralart.emulator.starting import Surroundings, started_machine
 from neuralart.emulator.stops import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import read_bytes
 from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import Network
+from neuralart.relocatable import container, stamp
 
 if TYPE_CHECKING:
     from neuralart.emulator.image import Symbols
@@ -31,10 +33,14 @@ class NetworkRun:
     Attributes:
         network: Path of its ``network.json``.
         vectors: Folder of its golden vectors.
+        model: The relocatable model that the firmware loads; None: the network is linked into the firmware.
+        params: The params of a split one.
     """
 
     network: Path
     vectors: Path
+    model: Path | None = None
+    params: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -105,8 +111,58 @@ def _with_symbol(stop: MachineStop, symbols: Symbols) -> MachineStop:
     return MachineStop(f"{stop.what}, in {name}", where=stop.where, hint=stop.hint) if name else stop
 
 
-def _check_remote(remote: RemoteNetwork, network: Network) -> None:
-    if remote.abi_stamp != network.abi_stamp:
+@dataclass(frozen=True)
+class _Check:
+    """What is to be run: facts, vectors, and what the firmware must call it."""
+
+    network: Network
+    vectors: golden.Vectors
+    name: str
+    stamp: str
+    loaded: bool
+
+
+def _check_of(one: NetworkRun) -> _Check:
+    network, vectors = facts.load(one.network), golden.load(one.vectors)
+    if network.runtime != "neuralart":
+        raise NeuralArtError(
+            f"network {network.name} is made for runtime {network.runtime}: virtual boards run neuralart only",
+            where=str(one.network),
+        )
+    golden.check(vectors, network)
+    if one.model is None:
+        return _Check(network, vectors, network.name, network.abi_stamp, False)
+    params = None if one.params is None else read_bytes(one.params)
+    image = container.parse(read_bytes(one.model), str(one.model), params)
+    if image.context.version[0] != 0:
+        version = ".".join(str(part) for part in (*image.context.version, image.context.extra))
+        raise NeuralArtError(
+            f"a model for runtime {version} ({image.context.description}): virtual boards run neuralart only",
+            where=image.where,
+        )
+    return _Check(network, vectors, image.context.c_name, stamp.stamp_of(image), True)
+
+
+def _where_known(check: _Check) -> Network:
+    """The network without the pools that the firmware gives a place to.
+
+    The only model has its pool where the pool file says, if that is where the external RAM begins; several models share
+    that memory as the firmware sees fit.
+    """
+    pools = tuple(pool for pool in check.network.pools if not (check.loaded and pool.mode == "USEMODE_RELATIVE"))
+    return replace(check.network, pools=pools)
+
+
+def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
+    network = check.network
+    if check.loaded and remote.abi_stamp != check.stamp:
+        raise LinkFailure(
+            f"the firmware loaded another model: its stamp is {remote.abi_stamp}, "
+            f"that of the file {check.stamp}",
+            where=check.name,
+            hint="was another model flashed, or is it damaged there?",
+        )
+    if remote.abi_stamp != check.stamp:
         raise LinkFailure(
             f"the firmware was built for abi stamp {remote.abi_stamp}, network.json has {network.abi_stamp}",
             where=network.name,
@@ -156,16 +212,9 @@ def run(
     machine = machine_of(board, kind)
     if not runs:
         raise NeuralArtError("no network to check", hint="--network NETWORK.JSON --vectors DIR")
-    checks: list[tuple[Network, golden.Vectors]] = []
-    for one in runs:
-        network, vectors = facts.load(one.network), golden.load(one.vectors)
-        if network.runtime != "neuralart":
-            raise NeuralArtError(
-                f"network {network.name} is made for runtime {network.runtime}: virtual boards run neuralart only",
-                where=str(one.network),
-            )
-        golden.check(vectors, network)
-        checks.append((network, vectors))
+    checks = [_check_of(one) for one in runs]
+    networks = [check.network for check in checks]
+    watched = networks if len(checks) == 1 else [_where_known(check) for check in checks]
     console: list[str] = []
 
     def text(line: str) -> None:
@@ -181,27 +230,26 @@ def run(
             for line in lines:
                 on_note(line)
 
-    for network, _ in checks:
+    for network in networks:
         note(alias_warnings(board, network))
     results = []
     given = surroundings or Surroundings()
-    with started_machine(board, machine, elf, loads, given, [network for network, _ in checks]) as started:
+    with started_machine(board, machine, elf, loads, given, watched) as started:
         note(started.take_notes())
         session = Session(started.transport, timeout=timeout, on_text=text)
         try:
             remotes = {remote.name: (index, remote) for index, remote in enumerate(session.hello())}
-            for network, vectors in checks:
-                if network.name not in remotes:
-                    raise LinkFailure(
-                        f"the firmware has no network '{network.name}'", hint=nearest(network.name, list(remotes))
-                    )
-                index, remote = remotes[network.name]
-                _check_remote(remote, network)
+            for check in checks:
+                name, vectors = check.name, check.vectors
+                if name not in remotes:
+                    raise LinkFailure(f"the firmware has no network '{name}'", hint=nearest(name, list(remotes)))
+                index, remote = remotes[name]
+                _check_remote(remote, check)
                 for number, inputs in enumerate(vectors.input_data):
-                    golden.compare(vectors, number, session.infer(index, inputs), network.name)
+                    golden.compare(vectors, number, session.infer(index, inputs), name)
                     if on_vector is not None:
-                        on_vector(network.name, number + 1, vectors.count)
-                results.append(NetworkResult(network.name, vectors.count))
+                        on_vector(name, number + 1, vectors.count)
+                results.append(NetworkResult(name, vectors.count))
             session.quit()
         except MachineStop as stop:
             raise _with_symbol(stop, started.symbols) from stop

@@ -29,12 +29,14 @@ class Surroundings:
         dead_bank: ``fault`` or ``zeros``: what an access to a bank that is off does.
         xspi_unmapped: The boot chain leaves no flash or PSRAM memory mapped.
         external: Raw files and addresses for the external loader.
+        mapped: Memories that the boot chain leaves memory mapped beside those that the board's file says.
     """
 
     nor: Nor | None = None
     dead_bank: str = "fault"
     xspi_unmapped: bool = False
     external: tuple[tuple[Path, int], ...] = ()
+    mapped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ def _qemu(
     from neuralart.emulator.media import as_files
     from neuralart.emulator.qemu import QemuMachine
 
-    if given.external or given.xspi_unmapped or given.dead_bank != "fault":
+    if given.external or given.xspi_unmapped or given.mapped or given.dead_bank != "fault":
         raise NeuralArtError(
             "machine qemu has no banks that can be off, no xSPI and no external loader",
             where=f"board {board.name}",
@@ -83,6 +85,17 @@ def _qemu(
                 )
         with QemuMachine(board, machine, elf, (*loads, *files)) as transport:
             yield Started(transport, firmware.symbols)
+
+
+def _check_mapped(board: Board, given: Surroundings) -> None:
+    windows = [window.region for window in board.windows]
+    for name in given.mapped:
+        if name not in windows:
+            raise NeuralArtError(
+                f"no memory '{name}' that a boot chain maps", where=f"board {board.name}", hint=nearest(name, windows)
+            )
+    if given.mapped and given.xspi_unmapped:
+        raise NeuralArtError("a boot chain that maps nothing does not map " + ", ".join(given.mapped))
 
 
 @contextlib.contextmanager
@@ -121,6 +134,7 @@ def started_machine(
 
     if given.dead_bank not in DEAD_BANKS:
         raise NeuralArtError(f"dead bank '{given.dead_bank}'", hint=nearest(given.dead_bank, DEAD_BANKS))
+    _check_mapped(board, given)
     if given.nor is not None and loads:
         raise NeuralArtError(
             f"{loads[0][0].name} is to be loaded into a board that boots from its flash",
@@ -135,6 +149,7 @@ def started_machine(
         given.nor,
         given.dead_bank,
         given.xspi_unmapped,
+        given.mapped,
         tuple(load for load in external if load.data),
         watched_ranges(board, networks),
     )

@@ -95,7 +95,7 @@ class UnicornBoard:
         self.symbols = firmware.symbols if boot.symbols_fit else Symbols([])
         self.notes = list(boot.notes)
         self.maintenance: list[str] = []
-        self._power = Power(board, unmapped=given.xspi_unmapped)
+        self._power = Power(board, unmapped=given.xspi_unmapped, mapped=given.mapped)
         self._seen = self._power.generation
         self._uc = self._core(machine)
         self._usart = self._console()

@@ -14,9 +14,9 @@ from neuralart.memory.placements import Initializer, Placement, pool_owner, stag
 from neuralart.memory.regions import fold_alias, memory_end
 from neuralart.memory.strategies import (
     BOOT_COPY,
-    EPOCH_CONTROLLER_POOL,
     FLASH,
     LINK,
+    RELOCATABLE,
     LayoutNetwork,
     check_names,
     chosen,
@@ -52,7 +52,7 @@ class Draft:
     @property
     def described(self) -> bool:
         """The identity descriptor speaks of it."""
-        return self.strategy != LINK
+        return self.strategy not in (LINK, RELOCATABLE)
 
 
 def drafts(board: Board, variant: VariantConfig, network: LayoutNetwork, found: Sequence[Area]) -> list[Draft]:
@@ -74,7 +74,7 @@ def drafts(board: Board, variant: VariantConfig, network: LayoutNetwork, found: 
     made = []
     for name in network.declared:
         pool = enabled[name]
-        if name == EPOCH_CONTROLLER_POOL and pool.mode != "USEMODE_ABSOLUTE":
+        if pool.epoch_controller:
             continue
         made.append(_draft(board, network, pool, places.get(f"strategies.{name}", network.where), found))
     return made
@@ -84,7 +84,7 @@ def _draft(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str, f
     strategy, _ = chosen(board, network, pool, where)
     start = fold_alias(board, pool.address)
     end = memory_end(board, start)
-    if found and strategy != LINK:
+    if found and strategy not in (LINK, RELOCATABLE):
         identity.check_name(pool.fname, pool.where)
     if strategy == FLASH and found:
         end = min(end, _flash_of(board, network.name, pool, start, found).end)

@@ -18,6 +18,13 @@ from neuralart.network import facts
 from neuralart.network.facts import Network
 
 SCHEMA = 1
+# Slots of a relocatable model by file; all load tables of a variant have one size.
+_SLOT_OF = {
+    "network_rel.bin": "relocatable",
+    "network_rel_params.bin": "relocatable_params",
+    "load_table.xip.bin": "load_table",
+    "load_table.copy.bin": "load_table",
+}
 _AGAIN = "build it again"
 
 
@@ -65,6 +72,9 @@ def read(build: Path, variant: str, board: Board, networks: Sequence[LayoutNetwo
     for name in index["artefacts"]:
         if name.endswith(f"/{variant}/application.bin"):
             sizes[APPLICATION] = (top / name).stat().st_size
+        for file, slot in _SLOT_OF.items():
+            if name.endswith(f"/{variant}/{file}"):
+                sizes[slot] = (top / name).stat().st_size
     return LastBuild(tuple(found), sizes)
 
 

@@ -15,6 +15,7 @@ from neuralart.memory import slots
 from neuralart.memory.conflicts import claim, head, refuse_conflicts
 from neuralart.memory.drafts import drafts, initializer
 from neuralart.memory.flashareas import Area, area_at, areas
+from neuralart.memory.loaded import load_places, placed_pools
 from neuralart.memory.placements import Layout, Placement, pool_owner
 from neuralart.memory.regions import firmware_spans, fold_alias, memory_end
 from neuralart.memory.staging import in_flash
@@ -43,27 +44,34 @@ def make_layout(
             range is fixed, or one of them and the beginning of a pool, or two pools of one network are in one place.
     """
     found = areas(board)
+    places = load_places(board, variant)
+    if places is not None:
+        networks = [replace(network, pools=placed_pools(network.pools, places)) for network in networks]
     declared = [draft for network in networks for draft in drafts(board, variant, network, found)]
     pools = [pool for network in networks for pool in _pools(board, network, found)]
     reserved = _reserved(board, variant)
     merged = slots.addresses(board, variant, found)
     borders = [p.start for p in (*pools, *reserved)] + [merged[name][0] for name in slots.FOUND if name in merged]
-    fixed = slots.placements(board, merged, found, borders)
+    loaded = f"network {networks[0].name}" if places is not None else ""
+    fixed = slots.placements(board, merged, found, borders, loaded)
     application = next((p for p in fixed if board.boot is not None and p.owner == f"slot {board.boot.slot}"), None)
     fixed += _firmware(board) if with_firmware else []
     fixed += reserved
-    _check(board, [*fixed, *pools])
+    # Of constants in a slot, the slot says where they are.
+    held = [p for p in pools if places is not None and p.start == places.constants]
+    _check(board, [*fixed, *(p for p in pools if p not in held)])
     _check_aliases(board, fixed, pools)
     anchor = application.start + application.size if application is not None else None
     descriptor, staging = in_flash(variant, found, declared, merged, [*fixed, *pools], anchor)
     made = [*fixed, *pools, *([descriptor] if descriptor else []), *staging.values()]
-    _check(board, made)
+    _check(board, [p for p in made if p not in held])
     return Layout(
         board=board.name,
         placements=tuple(made),
         initializers=tuple(initializer(draft, staging) for draft in declared),
         descriptor=descriptor.start if descriptor else None,
         application=application.start if application is not None else None,
+        loaded=places,
     )
 
 

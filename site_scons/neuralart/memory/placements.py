@@ -75,6 +75,30 @@ class Initializer:
 
 
 @dataclass(frozen=True)
+class LoadPlaces:
+    """Where the loader of a firmware finds its model, and the memory that it gives to it.
+
+    Attributes:
+        table: Flash address of the load table.
+        model: Flash address of the model.
+        params: Flash address of the constants of a split model; None: they are behind the model.
+        ext_ram: Address of the memory for the relative read/write pool; None: there is none.
+        ext_ram_size: Its size in bytes.
+    """
+
+    table: int
+    model: int
+    params: int | None
+    ext_ram: int | None
+    ext_ram_size: int
+
+    @property
+    def constants(self) -> int:
+        """Where the constants are, or what they are behind."""
+        return self.model if self.params is None else self.params
+
+
+@dataclass(frozen=True)
 class Layout:
     """What is known before anything is built.
 
@@ -84,6 +108,7 @@ class Layout:
         initializers: One per declared initialiser, in the order of networks and of their declared pools.
         descriptor: Address of the identity descriptor; None on a board without flash.
         application: Address of the application slot in flash; None on a board that loads images in place.
+        loaded: Where a relocatable model is; None: the networks are linked into the firmware.
     """
 
     board: str
@@ -91,3 +116,4 @@ class Layout:
     initializers: tuple[Initializer, ...]
     descriptor: int | None
     application: int | None
+    loaded: LoadPlaces | None = None

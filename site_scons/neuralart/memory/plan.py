@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.memory import identity
+from neuralart.memory import identity, slots
 from neuralart.memory.placements import Layout, Placement, pool_owner, staging_owner
 from neuralart.memory.plan_checks import check
 from neuralart.memory.regions import fold_alias, memory_end, used_pools
-from neuralart.memory.strategies import LINK
+from neuralart.memory.strategies import LINK, RELOCATABLE
 from neuralart.memory.uses import APPLICATION, CODE, DATA, AddressPlan, Use, raw_key
 from neuralart.network.facts import Network, PoolUse
 
@@ -28,7 +28,8 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
         board: Its board.
         networks: Facts of its networks; none: the plan shows declared sizes.
         sizes: Bytes where they are known: ``application`` (the flash image with its header), ``code`` and ``data`` of
-            the firmware, ``NETWORK/POOL`` (:func:`raw_key`) of an initialiser if it is not what the facts say.
+            the firmware, ``NETWORK/POOL`` (:func:`raw_key`) of an initialiser if it is not what the facts say, and the
+            files in the slots of a relocatable model (:data:`~neuralart.memory.slots.LOADED`).
 
     Returns:
         The plan; virtual pools whose parts are listed do not appear in it.
@@ -49,7 +50,8 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
         if (network.name, pool.fname) in declared
     }
     staged = {staging_owner(*key): size for key, size in raws.items()}
-    entries = sum(1 for each in layout.initializers if each.strategy != LINK and raws.get((each.network, each.pool)))
+    described = [each for each in layout.initializers if each.strategy not in (LINK, RELOCATABLE)]
+    entries = sum(1 for each in described if raws.get((each.network, each.pool)))
     for placement in layout.placements:
         if placement.kind == "pool":
             used: int | None = pools.get(placement.owner, 0)
@@ -75,6 +77,7 @@ def _known(board: Board, placement: Placement, sizes: Mapping[str, int]) -> int 
     if placement.kind == "reserved":
         return placement.size
     keys = {"firmware code": CODE, "firmware data": DATA}
+    keys |= {f"slot {name}": name for name in slots.LOADED}
     if board.boot is not None:
         keys[f"slot {board.boot.slot}"] = APPLICATION
     return sizes.get(keys.get(placement.owner, ""))
@@ -96,7 +99,7 @@ def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tup
             )
         for pool in used_pools(network):
             owner = pool_owner(network.name, pool.fname)
-            start = _start(board, pool, owner, group, placed)
+            start = _start(layout, board, pool, owner, placed)
             if owner not in placed:
                 end = memory_end(board, start)
                 extra.append(Use(Placement(owner, "pool", start, min(pool.size, end - start), group, group), pool.used))
@@ -110,10 +113,18 @@ def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tup
     return used, extra
 
 
-def _start(board: Board, pool: PoolUse, owner: str, group: str, placed: Mapping[str, Placement]) -> int:
+def _start(layout: Layout, board: Board, pool: PoolUse, owner: str, placed: Mapping[str, Placement]) -> int:
     try:
         return fold_alias(board, pool.address)
     except NeuralArtError as error:
+        if layout.loaded is not None:
+            raise NeuralArtError(
+                f"{owner} uses {pool.used} bytes of the memory at 0x{pool.address:08x}, which board {board.name} does "
+                "not have: it cannot load this model",
+                where=f"board {board.name}",
+                hint="only a model whose pools are all relative runs on other boards (also_on)",
+            ) from error
+        group = owner.partition(" of ")[2]
         neighbour = next((p for p in placed.values() if p.group == group), None)
         file = _LINE.sub("", neighbour.chosen_by) if neighbour else group
         raise NeuralArtError(

@@ -37,6 +37,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.memory import last_build, plan_report
     from neuralart.memory import plan as plans
     from neuralart.memory.layout import make_layout
+    from neuralart.memory.loaded import placed_in
     from neuralart.memory.project_networks import read_networks
     from neuralart.memory.regions import alias_warnings
 
@@ -50,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
     built = last_build.read(args.build or file.parent / "build", variant.name, board, networks)
     failure: NeuralArtError | None = None
     try:
-        plan = plans.make_plan(layout, board, built.networks, built.sizes)
+        plan = plans.make_plan(layout, board, placed_in(layout, built.networks), built.sizes)
     except NeuralArtError as error:
         failure = error
         plan = plans.make_plan(layout, board, (), {})

@@ -7,6 +7,7 @@ from pathlib import Path
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
+from neuralart.memory.derive import check_pools, derive
 from neuralart.memory.strategies import LayoutNetwork
 from neuralart.network import mpool, profile
 from neuralart.network.pools import PoolFile, default_initializers
@@ -24,15 +25,23 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
     Raises:
         NeuralArtError: A file is missing or wrong.
     """
-    return [layout_network(config, _pools(board, config, folder)) for config in variant.networks]
+    if variant.relocatable is None:
+        return [layout_network(config, _pools(board, config, folder)) for config in variant.networks]
+    made = []
+    for config in map(derive, variant.networks):
+        pools = _pools(board, config, folder)
+        check_pools(pools)
+        made.append(layout_network(config, pools, loaded=True))
+    return made
 
 
-def layout_network(config: NetworkConfig, pools: PoolFile) -> LayoutNetwork:
+def layout_network(config: NetworkConfig, pools: PoolFile, *, loaded: bool = False) -> LayoutNetwork:
     """A network for the layout.
 
     Args:
         config: As the variant says.
         pools: Its pool file, already read.
+        loaded: It becomes a relocatable model.
     """
     return LayoutNetwork(
         name=config.name,
@@ -40,6 +49,7 @@ def layout_network(config: NetworkConfig, pools: PoolFile) -> LayoutNetwork:
         declared=default_initializers(pools) if config.initializers is None else config.initializers,
         strategies=dict(config.strategies),
         where=str(config.where) if config.where.file else f"network {config.name}",
+        loaded=loaded,
     )
 
 

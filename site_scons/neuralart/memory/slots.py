@@ -13,6 +13,8 @@ from neuralart.memory.placements import Placement
 # Places that this package finds unless the variant names an address, and the one it only keeps free.
 FOUND = ("descriptor", "staging")
 _KNOWN = (*FOUND, "relocatable")
+# Of variants whose firmware loads its model: board data unless the variant names an address.
+LOADED = ("load_table", "relocatable", "relocatable_params")
 # Advice for those who write pool files; the pool file decides.
 ADVICE = "weights"
 
@@ -31,7 +33,9 @@ def addresses(board: Board, variant: VariantConfig, found: Sequence[Area]) -> di
             not at the start of a sector.
     """
     merged = {name: (address, board.place(f"slots.{name}")) for name, address in board.slots.items()}
-    known = tuple(name for name in (*merged, *_KNOWN) if name != ADVICE)
+    loaded = _loaded(board, variant)
+    merged.update(loaded)
+    known = tuple(name for name in dict.fromkeys((*merged, *_KNOWN)) if name != ADVICE)
     for name, address in variant.slots:
         where = place_of(variant, f"slots.{name}")
         if name == ADVICE:
@@ -48,6 +52,17 @@ def addresses(board: Board, variant: VariantConfig, found: Sequence[Area]) -> di
     for name, (address, where) in merged.items():
         _check(board, found, name, address, where)
     return merged
+
+
+def _loaded(board: Board, variant: VariantConfig) -> dict[str, tuple[int, str]]:
+    """Slots of the relocatable model."""
+    if variant.relocatable is None or board.relocatable is None:
+        return {}
+    places = board.relocatable
+    addresses = dict(zip(LOADED, (places.table, places.model, places.params), strict=True))
+    keys = dict(zip(LOADED, ("table", "model", "params"), strict=True))
+    wanted = LOADED if variant.relocatable.split else LOADED[:2]
+    return {name: (addresses[name], board.place(f"relocatable.{keys[name]}")) for name in wanted}
 
 
 def _check(board: Board, found: Sequence[Area], name: str, address: int, where: str) -> None:
@@ -73,6 +88,7 @@ def placements(
     merged: dict[str, tuple[int, str]],
     found: Sequence[Area],
     borders: Iterable[int],
+    loaded: str = "",
 ) -> list[Placement]:
     """Slots with the room they have.
 
@@ -84,7 +100,9 @@ def placements(
         merged: From :func:`addresses`; without those that this package finds.
         found: Flash of the board.
         borders: First addresses of everybody else: pools, reserved ranges, the descriptor and staging of the variant.
+        loaded: Group of the network that is loaded from a slot: its constants are in there, or in that of the params.
     """
+    holder = next((name for name in reversed(LOADED) if name in merged), "")
     starts = sorted({*borders, *(address for address, _ in merged.values())})
     made = []
     for name, (address, where) in merged.items():
@@ -98,5 +116,6 @@ def placements(
         end = max(end // area.sector * area.sector, address + area.sector)
         if board.boot is not None and name == board.boot.slot:
             end = min(end, address + board.boot.copy_size)
-        made.append(Placement(f"slot {name}", "slot", address, end - address, where, f"slot {name}"))
+        group = loaded if loaded and name == holder else f"slot {name}"
+        made.append(Placement(f"slot {name}", "slot", address, end - address, where, group))
     return made

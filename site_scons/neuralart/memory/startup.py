@@ -135,7 +135,8 @@ def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_fi
     check_disjoint([*spans, *(firmware_spans(board) if with_firmware else [])], f"board {board.name}")
     touched = touched_regions(board, spans)
     _refuse_dead(board, touched, spans, with_firmware)
-    initializers = used_initializers(layout, networks)
+    # A loader of the firmware brings those of a relocatable model.
+    initializers = used_initializers(layout, networks) if layout.loaded is None else []
     flash = {
         region.name
         for at in _flash_addresses(board, layout, initializers)

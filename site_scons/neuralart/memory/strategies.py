@@ -11,9 +11,6 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.network.pools import MemoryPool, PoolFile
 
 FLASH, BOOT_COPY, LINK, EXTERNAL, RELOCATABLE = STRATEGIES
-# A compiler adds this pool to the pool files that it saves, for the epoch controller; it has no address, and no
-# constants of the network go there.
-EPOCH_CONTROLLER_POOL = "params"
 # Ways into a RAM pool.
 _INTO_RAM = (BOOT_COPY, LINK, EXTERNAL)
 
@@ -28,6 +25,7 @@ class LayoutNetwork:
         declared: fnames of the pools whose initialiser is declared, in order.
         strategies: How initialisers reach their pools, by fname; the rest follow the rule.
         where: ``file:line`` of the network, for messages.
+        loaded: It becomes a relocatable model: a loader brings the constants of all pools.
     """
 
     name: str
@@ -35,6 +33,7 @@ class LayoutNetwork:
     declared: tuple[str, ...]
     strategies: Mapping[str, str]
     where: str
+    loaded: bool = False
 
 
 def by_rule(region: MemoryRegion) -> str:
@@ -115,17 +114,24 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
     asked = network.strategies.get(pool.fname, "")
     if asked and asked not in STRATEGIES:
         raise NeuralArtError(f"{what}: '{asked}' is no strategy", where=where, hint=nearest(asked, STRATEGIES))
-    if asked == RELOCATABLE:
+    if asked == RELOCATABLE and not network.loaded:
         raise NeuralArtError(
-            f"{what}: strategy relocatable needs a relocatable image, which is not built yet",
+            f"{what}: strategy relocatable is for variants whose firmware loads its model",
             where=where,
-            hint=f"possible: {', '.join(name for name in STRATEGIES if name != RELOCATABLE)}",
+            hint="'relocatable: true' in the variant, or one of "
+            + ", ".join(name for name in STRATEGIES if name != RELOCATABLE),
+        )
+    if network.loaded and asked not in ("", RELOCATABLE):
+        raise NeuralArtError(
+            f"{what}: strategy {asked}, but the loader of a relocatable variant's firmware brings all constants",
+            where=where,
+            hint="leave the strategy out",
         )
     if pool.mode != "USEMODE_ABSOLUTE":
         raise NeuralArtError(
-            f"{what} is relative ({pool.mode}): it has an address only in a relocatable image, which is not built yet",
+            f"{what} is relative ({pool.mode}): only a loader gives it an address",
             where=pool.where,
-            hint="set its mode to USEMODE_ABSOLUTE",
+            hint="'relocatable: true' in the variant, or set its mode to USEMODE_ABSOLUTE",
         )
     region = board.region_at(pool.address)
     if region is None:
@@ -134,6 +140,8 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
             where=pool.where,
             hint=f"disable it with size 0, or move it: `neuralart boards {board.name}` lists the memories",
         )
+    if network.loaded:
+        return RELOCATABLE, region
     strategy = asked or by_rule(region)
     if region.kind == "rom":
         raise NeuralArtError(

@@ -25,7 +25,7 @@ class PoolUse:
     Attributes:
         name: Report name, for example ``octoFlash``.
         fname: File postfix, for example ``xSPI2``.
-        address: Base address as the pool file gives it.
+        address: Base address as the pool file gives it; of a relative pool the place it has by default.
         size: Capacity in bytes.
         used: Highest offset used, in bytes (weights and activations).
         weights: Bytes of constants in it.
@@ -50,6 +50,11 @@ class PoolUse:
     parts: tuple[str, ...] = ()
     cacheable: bool = False
 
+    @property
+    def relative(self) -> bool:
+        """Its base is known when a relocatable model is installed."""
+        return self.mode == "USEMODE_RELATIVE"
+
 
 @dataclass(frozen=True)
 class Port:
@@ -58,7 +63,8 @@ class Port:
     Attributes:
         name: Name of the tensor in the model.
         pool: fname of its pool; empty when the application provides the buffer.
-        address: Absolute address; 0 when the application provides the buffer.
+        address: Absolute address; in a relative pool the one it has if the pool is at its default place; 0 when the
+            application provides the buffer.
         bytes: Size.
         shape: In memory order.
         dtype: ``int8``, ``uint8``, ``float32``...

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+EPOCH_CONTROLLER_POOL = "params"
+"""A compiler saves this relative pool with every pool file; it belongs to the epoch controller, no tensor is in it."""
+
 
 @dataclass(frozen=True)
 class MemoryPool:
@@ -49,6 +52,16 @@ class MemoryPool:
     def end(self) -> int:
         """First address behind the pool."""
         return self.address + self.size
+
+    @property
+    def relative(self) -> bool:
+        """Its base is known when a relocatable model is installed; :attr:`address` is the place to start from."""
+        return self.mode == "USEMODE_RELATIVE"
+
+    @property
+    def epoch_controller(self) -> bool:
+        """It holds nothing of a network."""
+        return self.relative and self.fname == EPOCH_CONTROLLER_POOL
 
     @property
     def writable(self) -> bool:

@@ -12,6 +12,8 @@ from neuralart.files import read_bytes
 from neuralart.network.jsonpos import Node, parse
 
 DEFAULT_PROFILE = "default"
+RELOCATABLE_PROFILE = "relocatable"
+"""What a relocatable model is compiled with if its network names neither profile nor pools."""
 _BUILTIN = "profile-"
 FORMS = "<profile>@<file.json>, <file.json>, profile-<name of the board's own file>, or nothing"
 
@@ -153,9 +155,10 @@ def read(path: Path, profile_name: str, display: str = "", *, need_pools: bool =
         )
     profiles = _object(top["Profiles"], "Profiles")
     if profile_name not in profiles:
-        raise NeuralArtError(
-            f"no profile '{profile_name}'", where=top["Profiles"].where, hint=nearest(profile_name, list(profiles))
-        )
+        hint = nearest(profile_name, list(profiles))
+        if profile_name == RELOCATABLE_PROFILE:
+            hint += "; a relocatable model needs it, or a 'profile:' or 'mpool:' of its network"
+        raise NeuralArtError(f"no profile '{profile_name}'", where=top["Profiles"].where, hint=hint)
     node = profiles[profile_name]
     members = _object(node, f"profile '{profile_name}'")
     mpool, shown = Path(), ""

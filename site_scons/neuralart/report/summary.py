@@ -6,9 +6,13 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board
 from neuralart.network.facts import Network, PoolUse
+
+if TYPE_CHECKING:
+    from neuralart.relocatable.types import Image
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class Info:
         networks: Facts of each.
         elf: The image.
         artefacts: Paths of all files, relative to the top folder.
+        model: The relocatable model that the image loads; None: the networks are in the image.
     """
 
     variant: str
@@ -36,6 +41,7 @@ class Info:
     networks: Sequence[Network]
     elf: Path
     artefacts: Sequence[str]
+    model: Image | None = None
 
 
 def size(count: int) -> str:
@@ -78,17 +84,30 @@ def _epochs(network: Network) -> str:
     return text + (f", {kinds.count('HYBRID')} hybrid" if "HYBRID" in kinds else "")
 
 
+def _place(pool: PoolUse) -> str:
+    if pool.relative:
+        return "where the loader puts it" if pool.rights == "ACC_WRITE" else "in the model"
+    return f"at 0x{pool.address:08x}"
+
+
 def _pool_lines(pools: Sequence[PoolUse]) -> list[str]:
     lines = []
-    for pool in pools:
-        if pool.weights:
-            lines.append(f"    weights      {pool.fname:<10} {_share(pool.weights, pool.size)} at 0x{pool.address:08x}")
-    for pool in pools:
-        if pool.activations:
-            lines.append(
-                f"    activations  {pool.fname:<10} {_share(pool.activations, pool.size)} at 0x{pool.address:08x}"
-            )
+    for label in ("weights", "activations"):
+        for pool in pools:
+            used = getattr(pool, label)
+            if used:
+                lines.append(f"    {label:<12} {pool.fname:<10} {_share(used, pool.size)} {_place(pool)}")
     return lines
+
+
+def _model_lines(model: Image) -> list[str]:
+    """Executive RAM and pools of a relocatable model; ``neuralart inspect`` shows all of it."""
+    params = f"{size(len(model.params or b''))} of constants" + (" in a file of their own" if model.split else "")
+    lines = [
+        f"  model        {size(len(model.data))}, {params}",
+        f"    loader needs {size(model.xip_size)} of RAM in mode xip, {size(model.copy_size)} in mode copy",
+    ]
+    return lines + [f"    {pool.name:<12} {pool.flags:08x} {pool.notation}, {size(pool.size)}" for pool in model.pools]
 
 
 def text(info: Info) -> str:
@@ -103,6 +122,8 @@ def text(info: Info) -> str:
             f"  network      {network.name}: {_epochs(network)}, {network.macc} MACC, runtime {network.runtime}"
         )
         lines.extend(_pool_lines(network.pools))
+    if info.model is not None:
+        lines.extend(_model_lines(info.model))
     for name, (used, capacity) in region_use(info.elf, info.board).items():
         lines.append(f"  firmware     {name:<10} {_share(used, capacity)}")
     lines.append("  artefacts")

@@ -16,7 +16,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
-from neuralart.scons.images import FlashNodes
+from neuralart.scons.images import FlashNodes, ModelNodes
 from neuralart.scons.initializers import Image, InitializerNodes
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import anchored, build_dir, word
@@ -28,6 +28,7 @@ VERBS = {
     "flash": "write the variant's own virtual flash, which stays",
     "flash-application": "write the application only",
     "flash-model": "write constants and identity descriptor only",
+    "load": "load the relocatable model in each mode and on each machine, compare with the golden vectors",
     "boot": "boot the virtual flash as it is and compare with the golden vectors",
     "verify": "compare the virtual flash with what the build would write",
 }
@@ -45,6 +46,7 @@ class Program:
     initializers: InitializerNodes
     firmware: FirmwareNodes
     flash: FlashNodes
+    model: ModelNodes | None = None
 
 
 def nor_file(env: Any, variant: str) -> str:
@@ -64,17 +66,19 @@ def _refuse(text: str, where: str, hint: str) -> Any:
 
 def _reason(verb: str, program: Program) -> tuple[str, str]:
     """Why this variant cannot do that, and what to do; empty if it can."""
-    verbs = "run" if verb in ("run", "boot") else "write"
+    verbs = "run" if verb in ("run", "boot", "load") else "write"
+    if verb == "load" and program.model is None:
+        return "its networks are linked into the firmware", "'relocatable: true' in the variant makes a model to load"
     if program.machine.kind == "silicon":
         return f"nothing here can {verbs} on silicon yet", "choose machine: unicorn or qemu where the board has one"
     if verbs == "run" and program.machine.kind == "qemu" and program.initializers.external:
         pool = program.initializers.external[0].pool
         return f"pool {pool} has strategy external-loader, and machine qemu has none", "strategy boot-copy or link"
-    if verb != "run" and "base" not in program.board.flash:
+    if verb not in ("run", "load") and "base" not in program.board.flash:
         return f"board {program.board.name} has no flash", "'flash:' in the board's file says what"
     if verb == "flash-application" and program.flash.application is None:
         return f"board {program.board.name} has no boot chain", "its image is loaded in place: run- and boot- do that"
-    if verb != "run" and not program.initializers.images:
+    if verb not in ("run", "load") and not program.initializers.images and program.model is None:
         if program.flash.application is None:
             return "nothing of this variant is kept in flash", "run- loads its image in place"
         if verb == "flash-model":
@@ -111,6 +115,11 @@ def _run_words(base: Any, program: Program) -> tuple[list[Any], list[Any]]:
     for name, address in program.variant.slots:
         if name in board.slots:
             words += ["--slot", f"{name}@0x{address:08x}"]
+    if program.model is not None:
+        words += _words(base, "--model", program.model.image)
+        if program.model.params is not None:
+            words += _words(base, "--model-params", program.model.params)
+        sources += program.model.binaries
     for network in program.networks:
         vectors = base.fs.Dir(anchored(network.vectors))
         words += _words(base, "--network", network.facts) + _words(base, "--vectors", vectors)
@@ -118,36 +127,79 @@ def _run_words(base: Any, program: Program) -> tuple[list[Any], list[Any]]:
     return words, sources
 
 
-def _command(base: Any, verb: str, program: Program, nor: Any) -> tuple[list[Any], list[Any]]:
-    """Words behind ``neuralart`` and sources of an effect."""
-    words: list[Any] = [verb.partition("-")[0]] if verb != "boot" else ["run"]
+def _command(base: Any, verb: str, program: Program, nor: Any, mode: str = "") -> tuple[list[Any], list[Any]]:
+    """Words behind ``neuralart`` and sources of an effect.
+
+    Args:
+        base: The base environment.
+        verb: Of :data:`VERBS`.
+        program: What it is about.
+        nor: The variant's virtual flash.
+        mode: How a relocatable model is loaded; empty: as the first flash plan says.
+    """
+    runs = verb in ("run", "boot", "load")
+    words: list[Any] = ["run" if runs else verb.partition("-")[0]]
     sources: list[Any] = []
-    if verb in ("run", "boot"):
+    plan = program.flash.plans.get(mode, program.flash.plan)
+    if runs:
         words, sources = [*words, *(found := _run_words(base, program))[0]], found[1]
     if verb == "boot":
         words += _words(base, "--nor", nor)
-    elif verb != "run":
-        words += [*_words(base, "--plan", program.flash.plan), *_words(base, "--nor", nor)]
+    elif not runs:
+        words += [*_words(base, "--plan", plan), *_words(base, "--nor", nor)]
         words += ["--only", _PART[verb]] if _PART.get(verb) else []
-        sources = [program.flash.plan]
+        sources = [plan]
     elif "base" in program.board.flash:
-        words += _words(base, "--plan", program.flash.plan)
-        sources.append(program.flash.plan)
+        words += _words(base, "--plan", plan)
+        sources.append(plan)
     registry: Registry = base["NEURALART_REGISTRY"]
     for file in registry.board_files:
         words += _words(base, "--board-file", file)
     return words, sources
 
 
-def make_effects(env: Any, program: Program) -> dict[str, Any]:
+def _steps(verb: str, programs: Sequence[Program]) -> list[tuple[Program, str]]:
+    """What an effect runs, one after the other: a program, and how it loads its model."""
+    if verb != "load":
+        return [(programs[0], "")]
+    return [(program, mode) for program in programs for mode in program.flash.plans]
+
+
+def _shown(verb: str, variant: str, program: Program, mode: str) -> str:
+    text = f"{verb.partition('-')[0].upper():<8} {variant} on {program.board.name}"
+    text += f" ({program.machine.kind})" if verb in ("run", "boot", "load") else ""
+    return text + (f", {mode}" if mode else "") + (f", {_PART[verb]} only" if _PART.get(verb) else "")
+
+
+def _effect(base: Any, verb: str, programs: Sequence[Program], nor: Any) -> Any:
+    """The alias of a verb: what it needs, then its steps."""
+    variant = programs[0].variant.name
+    actions, sources = [], []
+    variables: dict[str, Any] = {}
+    for number, (program, mode) in enumerate(_steps(verb, programs)):
+        words, needed = _command(base, verb, program, nor, mode)
+        line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
+        action, literals = messages.command(base, line, _shown(verb, variant, program, mode), f"{number}_")
+        actions.append(action)
+        variables |= literals
+        sources += [node for node in needed if node not in sources]
+    (alias,) = base.Alias(f"{verb}-{variant}", sources, actions, **variables)
+    return alias
+
+
+def make_effects(env: Any, programs: Sequence[Program]) -> dict[str, Any]:
     """Declare ``run-<variant>`` and the like.
+
+    Args:
+        env: Any environment of the tool.
+        programs: The program of the variant; those that load the same model on other boards follow.
 
     Returns:
         Alias (a list with one node) by verb (:data:`VERBS`).
     """
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
-    variant, board = program.variant.name, program.board
+    variant = programs[0].variant.name
     try:
         nor = base.fs.File(f"#{nor_file(env, variant)}")
     except TypeError:
@@ -157,18 +209,13 @@ def make_effects(env: Any, program: Program) -> dict[str, Any]:
     aliases = {}
     for verb in VERBS:
         name = f"{verb}-{variant}"
-        reason, hint = _reason(verb, program)
+        found = (_reason(verb, program) for program, _ in _steps(verb, programs) or [(programs[0], "")])
+        reason, hint = next((each for each in found if each[0]), ("", ""))
         if reason:
             (alias,) = base.Alias(name, [], _refuse(reason, name, hint))
         else:
-            words, sources = _command(base, verb, program, nor)
-            shown = f"{verb.partition('-')[0].upper():<8} {variant} on {board.name}"
-            shown += f" ({program.machine.kind})" if verb in ("run", "boot") else ""
-            shown += f", {_PART[verb]} only" if _PART.get(verb) else ""
-            line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
-            action, variables = messages.command(base, line, shown)
-            (alias,) = base.Alias(name, sources, action, **variables)
-            if verb != "run":
+            alias = _effect(base, verb, programs, nor)
+            if verb not in ("run", "load"):
                 # Whoever asks for them, and however many jobs there are: one at a time has the flash.
                 base.SideEffect(lock, alias)
                 base.Clean(alias, [nor, f"{nor}.lock"])

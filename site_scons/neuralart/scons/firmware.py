@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from SCons.Subst import Literal
-
 from neuralart import toolchain as toolchains
 from neuralart.boards.types import Board, Machine
-from neuralart.config.types import KERNELS, VariantConfig
+from neuralart.config.types import KERNELS, RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
+from neuralart.memory.placements import Layout
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.image_check import make_check
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.network import NetworkNodes
-from neuralart.scons.paths import build_dir, named, top
+from neuralart.scons.paths import build_dir, named
+from neuralart.scons.recipes import Recipe, cache_file, compile_object, find_toolchain, make_recipe
 from neuralart.scons.registry import Registry, identity
 from neuralart.toolchain import Toolchain
 
-# No contraction and no fast-math: the kernels round exactly as their oracle does.
-_C_FLAGS = ("-std=gnu11", "-g", "-ffunction-sections", "-fdata-sections", "-fno-common", "-ffp-contract=off")
-_WARNINGS = ("-Wall", "-Wextra")
 _LINK_FLAGS = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--build-id=none")
 
 
@@ -51,96 +46,6 @@ class FirmwareNodes:
     map: Any
     check: Any
     toolchain: Toolchain
-
-
-@dataclass(frozen=True)
-class _Recipe:
-    """How objects of one kind are compiled: environment, flags, and a folder name that stands for both."""
-
-    env: Any
-    cpu_flags: tuple[str, ...]
-    flags: tuple[str, ...]
-    defines: tuple[str, ...]
-    digest: str
-
-
-def _toolchain_env(registry: Registry, found: Toolchain) -> Any:
-    def make() -> Any:
-        env = registry.base.Clone(
-            OBJCOPY=f"{found.prefix}objcopy",
-            PROGSUFFIX=".elf",
-            # Every object and image depends on the identity of the toolchain: no look at the programs themselves.
-            IMPLICIT_COMMAND_DEPENDENCIES=0,
-            CC=f"{found.prefix}gcc",
-            LINK=f"{found.prefix}gcc",
-        )
-        # Named by their tools alone in commands, found through PATH: equal trees give equal command texts.
-        env.PrependENVPath("PATH", found.folder)
-        for tool in ("cc", "link"):
-            env.Tool(tool)
-        env.Replace(
-            CC=f"{found.prefix}gcc",
-            LINK=f"{found.prefix}gcc",
-            OBJSUFFIX=".o",
-            CCCOMSTR="" if env["NEURALART_VERBOSE"] else "CC       $TARGET",
-            LINKCOMSTR="" if env["NEURALART_VERBOSE"] else "LINK     $TARGET",
-        )
-        # The consumer's flags are for the consumer's programs.
-        env.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
-        env.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
-        return env
-
-    return registry.once("toolchain", f"{found.folder}|{found.prefix}", make)
-
-
-def _prefix_maps(env: Any) -> list[str]:
-    """Debug information names files relative to the tree, wherever the tree is. The most specific map comes last."""
-    maps = [f"-ffile-prefix-map={top(env)}=."]
-    firmware = named(env, firmware_dir())
-    if Path(firmware).is_absolute():
-        maps.append(f"-ffile-prefix-map={firmware}=firmware")
-    return ["$(", *(Literal(text) for text in maps), "$)"]
-
-
-def _cache(env: Any) -> Path:
-    return Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
-
-
-def find_toolchain(env: Any, variant: VariantConfig) -> Toolchain:
-    """The variant's cross compiler; its answers are remembered in the build folder.
-
-    Raises:
-        NeuralArtError: It is not there, or not as wanted.
-    """
-    cache = _cache(env)
-    registry: Registry = env["NEURALART_REGISTRY"]
-    where = variant.said("toolchain")
-    return registry.once(
-        "found",
-        repr(variant.toolchain),
-        lambda: toolchains.find(variant.toolchain, os.environ, cache=cache, where=where),
-    )
-
-
-def _recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain) -> _Recipe:
-    flags = (*machine.cpu_flags, *found.libc_flags, *_C_FLAGS, variant.optimization, *_WARNINGS)
-    text = "\n".join([found.identity, *flags, "", *variant.defines])
-    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return _Recipe(_toolchain_env(env["NEURALART_REGISTRY"], found), machine.cpu_flags, flags, variant.defines, digest)
-
-
-def _object(recipe: _Recipe, target: str, source: Any, include: Sequence[Any], found: Toolchain) -> Any:
-    env = recipe.env
-    node = env.Object(
-        f"#{target}",
-        source,
-        # Literal: neither SCons nor the shell changes what stands in a definition.
-        CCFLAGS=[*recipe.flags, *(Literal(f"-D{text}") for text in recipe.defines), *_prefix_maps(env)],
-        CPPPATH=list(include),
-    )
-    # The driver is hashed by SCons; the compiler proper and the C library are not.
-    env.Depends(node, env.Value(found.identity, name="toolchain"))
-    return node[0]
 
 
 def _write_board_files(target: list[Any], source: list[Any], env: Any) -> None:
@@ -193,12 +98,12 @@ def _kernel_sources(variant: VariantConfig, board: Board, machine: Machine) -> l
     return [chosen[name] for name in sorted(chosen)]
 
 
-def _board_folder(env: Any, board: Board, recipe: _Recipe) -> str:
+def _board_folder(env: Any, board: Board, recipe: Recipe) -> str:
     return f"{build_dir(env)}/firmware/{board.name}-{recipe.digest}"
 
 
 def _kernel_objects(
-    env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: _Recipe, found: Toolchain
+    env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: Recipe, found: Toolchain
 ) -> list[Any]:
     """The kernels; those that two variants of this board with these flags choose alike are shared."""
     registry: Registry = env["NEURALART_REGISTRY"]
@@ -211,7 +116,7 @@ def _kernel_objects(
             registry.once(
                 "kernel-object",
                 stem,
-                lambda stem=stem, source=source: _object(  # type: ignore[misc]
+                lambda stem=stem, source=source: compile_object(  # type: ignore[misc]
                     recipe, stem, registry.base.File(str(source)), include, found
                 ),
             )
@@ -220,7 +125,7 @@ def _kernel_objects(
 
 
 def _board_objects(
-    env: Any, board: Board, recipe: _Recipe, found: Toolchain, include: Sequence[Any]
+    env: Any, board: Board, recipe: Recipe, found: Toolchain, include: Sequence[Any]
 ) -> tuple[list[Any], Any]:
     """Runtime, start-up code and console driver: the same for every variant of this board with these flags."""
     registry: Registry = env["NEURALART_REGISTRY"]
@@ -247,10 +152,85 @@ def _board_objects(
         objects = []
         for source in sources:
             stem = source.relative_to(root).with_suffix(".o").as_posix()
-            objects.append(_object(recipe, f"{folder}/{stem}", base.File(str(source)), paths, found))
+            objects.append(compile_object(recipe, f"{folder}/{stem}", base.File(str(source)), paths, found))
         return objects, files[1]
 
     return registry.once("board-objects", folder, make)
+
+
+@dataclass(frozen=True)
+class _Program:
+    """What the parts of an image are made with."""
+
+    env: Any
+    variant: VariantConfig
+    board: Board
+    machine: Machine
+    recipe: Recipe
+    found: Toolchain
+    folder: str
+    paths: list[Any]
+
+    def object(self, stem: str, source: Any) -> Any:
+        return compile_object(self.recipe, f"{self.folder}/{stem}.o", source, self.paths, self.found)
+
+
+def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list[Any]:
+    """The application with its networks and their kernels in it."""
+    env, recipe, found, folder = program.env, program.recipe, program.found, program.folder
+    registry: Registry = env["NEURALART_REGISTRY"]
+    base = registry.base
+    table = base.Command(
+        f"#{folder}/app_networks.c",
+        [network.facts for network in networks],
+        messages.function(_write_app_networks, f"SOURCES  {folder}/app_networks.c"),
+    )
+    base.Depends(table, base.Value(fingerprint("sources/app_networks.py"), name="app-networks"))
+    app = firmware_dir() / "app"
+    objects = [program.object(f"app/{source.stem}", base.File(str(source))) for source in sorted(app.glob("*.c"))]
+    objects.append(program.object("app_networks", table[0]))
+    for network in networks:
+        stem = f"{network.folder}/obj-{recipe.digest}/{network.name}.o"
+        objects.append(
+            registry.once(
+                "network-object",
+                stem,
+                lambda stem=stem, network=network: compile_object(  # type: ignore[misc]
+                    recipe, stem, network.c, network.include_dirs, found
+                ),
+            )
+        )
+    return [*objects, *_kernel_objects(env, program.variant, program.board, program.machine, recipe, found)]
+
+
+# What the loading application has of its own instead of the static one's.
+_NOT_LOADING = ("main.c",)
+
+
+def _loading_objects(program: _Program) -> list[Any]:
+    """The application that loads its networks: they bring their own kernels."""
+    base = program.env["NEURALART_REGISTRY"].base
+    root = firmware_dir()
+    sources = [path for path in sorted((root / "app").glob("*.c")) if path.name not in _NOT_LOADING]
+    sources += sorted((root / "app_loader").glob("*.c"))
+    return [
+        program.object(source.relative_to(root).with_suffix("").as_posix(), base.File(str(source)))
+        for source in sources
+    ]
+
+
+def _loading_defines(layout: Layout, config: RelocatableConfig) -> tuple[str, ...]:
+    """Where the loading application looks, and the memory that it has for models."""
+    places = layout.loaded
+    assert places is not None
+    return (
+        "LL_ATON_RT_RELOC",
+        *(("LL_ATON_EB_DBG_INFO",) if config.debug_info else ()),
+        f"NEURALART_LOAD_TABLE=0x{places.table:08x}u",
+        f"NEURALART_EXEC_RAM={config.exec_ram}u",
+        f"NEURALART_EXT_RAM_ADDRESS=0x{places.ext_ram or 0:08x}u",
+        f"NEURALART_EXT_RAM_SIZE={places.ext_ram_size}u",
+    )
 
 
 def make_firmware(
@@ -267,44 +247,30 @@ def make_firmware(
         NeuralArtError: No cross compiler, no such kernels, or the board cannot carry the reference application.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
-    found = find_toolchain(env, variant)
-    recipe = _recipe(env, variant, machine, found)
+    found = find_toolchain(env, variant.toolchain, variant.said("toolchain"))
+    loading = variant.relocatable
+    if loading is not None:
+        variant = replace(variant, defines=(*variant.defines, *_loading_defines(initializers.layout, loading)))
+    recipe = make_recipe(env, variant, machine, found)
     base = registry.base
     root = firmware_dir()
     folder = f"{build_dir(env)}/{variant.name}"
     include = [base.Dir(str(root / "runtime" / "include"))]
     shared, memory_ld = _board_objects(env, board, recipe, found, include)
-    kernels = _kernel_objects(env, variant, board, machine, recipe, found)
-    table = base.Command(
-        f"#{folder}/app_networks.c",
-        [network.facts for network in networks],
-        messages.function(_write_app_networks, f"SOURCES  {folder}/app_networks.c"),
-    )
-    base.Depends(table, base.Value(fingerprint("sources/app_networks.py"), name="app-networks"))
-    app = root / "app"
-    paths = [*initializers.include_dirs, base.Dir(str(app)), base.Dir(str(root / "boards")), *include]
-    objects = []
-    for source in sorted(app.glob("*.c")):
-        objects.append(_object(recipe, f"{folder}/app/{source.stem}.o", base.File(str(source)), paths, found))
-    for node in [table[0], *initializers.sources]:
-        objects.append(_object(recipe, f"{folder}/{Path(str(node)).stem}.o", node, paths, found))
-    for network in networks:
-        stem = f"{network.folder}/obj-{recipe.digest}/{network.name}.o"
-        objects.append(
-            registry.once(
-                "network-object",
-                stem,
-                lambda stem=stem, network=network: _object(recipe, stem, network.c, network.include_dirs, found),  # type: ignore[misc]
-            )
-        )
-    elf, link_map = _link(recipe, folder, [*objects, *shared, *kernels], memory_ld, found)
+    own = [base.Dir(str(root / "app_loader")), base.Dir(str(root / "runtime"))] if loading is not None else []
+    paths = [*initializers.include_dirs, *own, base.Dir(str(root / "app")), base.Dir(str(root / "boards")), *include]
+    program = _Program(env, variant, board, machine, recipe, found, folder, paths)
+    objects = _static_objects(program, networks) if loading is None else _loading_objects(program)
+    # Not first: SCons would look for its headers before a network.json that was deleted is back, and compile it again.
+    objects += [program.object(Path(str(node)).stem, node) for node in initializers.sources]
+    elf, link_map = _link(recipe, folder, [*objects, *shared], memory_ld, found)
     check = make_check(
         env,
         f"{folder}/check.json",
         elf,
         board,
         machine,
-        networks,
+        networks if loading is None else [],
         allow_reference=variant.allow_reference_on_hardware,
     )
     outputs = []
@@ -316,7 +282,7 @@ def make_firmware(
     return FirmwareNodes(elf, outputs[0], outputs[1], link_map, check, found)
 
 
-def _link(recipe: _Recipe, folder: str, objects: list[Any], memory_ld: Any, found: Toolchain) -> tuple[Any, Any]:
+def _link(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any, found: Toolchain) -> tuple[Any, Any]:
     env = recipe.env
     script = env.File(str(firmware_dir() / "boards" / "sections.ld"))
     script_path = named(env, Path(script.get_abspath()))
@@ -335,6 +301,6 @@ def _link(recipe: _Recipe, folder: str, objects: list[Any], memory_ld: Any, foun
     )
     env.Depends(elf, [script, memory_ld, env.Value(found.identity, name="toolchain")])
     env.Depends(
-        elf, [env.fs.File(str(path)) for path in toolchains.libraries(found, recipe.cpu_flags, cache=_cache(env))]
+        elf, [env.fs.File(str(path)) for path in toolchains.libraries(found, recipe.cpu_flags, cache=cache_file(env))]
     )
     return elf[0], elf[1]

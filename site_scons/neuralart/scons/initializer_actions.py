@@ -6,6 +6,7 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from neuralart.memory.loaded import placed_in
 from neuralart.memory.placements import Initializer
 from neuralart.scons.failures import in_action
 from neuralart.scons.registry import Registry
@@ -25,7 +26,7 @@ def write_sources(target: list[Any], source: list[Any], env: Any) -> None:
     def work() -> None:
         registry: Registry = env["NEURALART_REGISTRY"]
         board, layout = registry.board(env["NEURALART_BOARD"]), env["NEURALART_LAYOUT"]
-        networks = _facts(source)
+        networks = placed_in(layout, _facts(source))
         # Before anything is compiled: what the networks really use has its place.
         plan.check(plan.make_plan(layout, board, networks, {}))
         text = startup.source(board, layout, networks, with_firmware=env["NEURALART_BOARD_LAYOUT"])
@@ -42,7 +43,8 @@ def write_io(target: list[Any], source: list[Any], env: Any) -> None:
 
     def work() -> None:
         registry: Registry = env["NEURALART_REGISTRY"]
-        board, networks = registry.board(env["NEURALART_BOARD"]), _facts(source)
+        board = registry.board(env["NEURALART_BOARD"])
+        networks = placed_in(env["NEURALART_LAYOUT"], _facts(source))
         header, twin = network_io.source(board, networks), network_io.json_text(board, networks)
         write_text(Path(str(target[0])), header)
         write_text(Path(str(target[1])), twin)

@@ -9,10 +9,12 @@ from typing import Any
 
 import SCons.Errors
 
+from neuralart.boards.types import Board
 from neuralart.config.types import Location, Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.memory.placements import Layout
+from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import initializer_actions as actions
 from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time
@@ -92,7 +94,7 @@ def _with_hex(base: Any, stem: str, binary: Any, network: str, pool: str, addres
 
 
 def _descriptor(base: Any, folder: str, networks: Sequence[NetworkNodes], layout: Layout) -> Image | None:
-    described = [item for item in layout.initializers if item.strategy != "link"]
+    described = [item for item in layout.initializers if item.strategy not in ("link", "relocatable")]
     if layout.descriptor is None or not described:
         return None
     by_name = {network.name: network for network in networks}
@@ -129,7 +131,13 @@ def _link_sources(base: Any, folder: str, networks: Sequence[NetworkNodes], layo
 
 
 def make_initializers(
-    env: Any, networks: Sequence[NetworkNodes], folder: str, variant: VariantConfig, *, board_layout: bool
+    env: Any,
+    networks: Sequence[NetworkNodes],
+    folder: str,
+    variant: VariantConfig,
+    *,
+    board_layout: bool,
+    board: Board | None = None,
 ) -> InitializerNodes:
     """Declare images, descriptor and start-up code for the networks of one program.
 
@@ -139,14 +147,15 @@ def make_initializers(
         folder: Where the files go, relative to the top folder.
         variant: Its slots and reserved ranges.
         board_layout: The program is laid out as the board says: check the pools against it.
+        board: Where the program runs, if that is not the board that its relocatable model was compiled for.
 
     Raises:
         NeuralArtError: The networks are for different boards, or something has no place.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
-    board = board_of(networks)
-    layout = layout_of(networks, variant, board_layout=board_layout)
+    board = board or board_of(networks)
+    layout = layout_of(networks, variant, board_layout=board_layout, board=board)
     facts = [network.facts for network in networks]
     board_value = base.Value(identity(board), name=f"board {board.name}")
     sources = base.Command(
@@ -168,8 +177,11 @@ def make_initializers(
         facts,
         messages.function(actions.write_io, f"SOURCES  {folder}/network_io.h", "NEURALART_BOARD"),
         NEURALART_BOARD=board.name,
+        NEURALART_LAYOUT=layout,
     )
     base.Depends(contract, [base.Value(fingerprint("sources/network_io.py"), name="io-contract"), board_value])
+    if layout.loaded is not None:
+        base.Depends(contract, layout_value(base, layout))
     by_name = {network.name: network for network in networks}
     linked = {item.network for item in layout.initializers if item.strategy == "link"}
     images: list[Image] = []
@@ -257,6 +269,8 @@ def initializers_method(env: Any, *networks: Any, **options: Any) -> Initializer
             raise NeuralArtError(
                 f"unknown option '{keyword}'", where="MemoryInitializers", hint=nearest(keyword, list(_KEYWORDS))
             )
+    for network in networks:
+        refuse_relative_pools(network.name, network.pools)
     slots, reserved = _moved(options.get("slots", {})), _kept(options.get("reserved", {}))
     chosen: list[NetworkNodes] = list(networks)
     board = board_of(chosen)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout import LayoutNetwork, make_layout
+from neuralart.memory.loaded import RELATIVE
 from neuralart.memory.placements import Layout
 from neuralart.scons.network import NetworkNodes
 
@@ -26,28 +28,42 @@ def board_of(networks: Sequence[NetworkNodes]) -> Board:
     return networks[0].board
 
 
-def layout_of(networks: Sequence[NetworkNodes], variant: VariantConfig, *, board_layout: bool) -> Layout:
+def layout_of(
+    networks: Sequence[NetworkNodes], variant: VariantConfig, *, board_layout: bool, board: Board | None = None
+) -> Layout:
     """Give everything of a program its place.
 
     Args:
         networks: All of them.
         variant: Its slots and reserved ranges.
         board_layout: The program is laid out as the board says.
+        board: Where it runs, if not on the board of its networks.
 
     Raises:
         NeuralArtError: Something has no place, or two things have one.
     """
+    board = board or board_of(networks)
+    loaded = variant.relocatable is not None
     known = [
         LayoutNetwork(
             network.name,
             network.pools,
-            tuple(network.initializers),
+            _declared(network, board, elsewhere=board.name != network.board.name),
             dict(network.config.strategies),
             network.config.said(),
+            loaded,
         )
         for network in networks
     ]
-    return make_layout(board_of(networks), variant, known, with_firmware=board_layout)
+    return make_layout(board, variant, known, with_firmware=board_layout)
+
+
+def _declared(network: NetworkNodes, board: Board, *, elsewhere: bool) -> tuple[str, ...]:
+    """Pools with an initialiser. A model of another board may list memories that this one does not have."""
+    if not elsewhere:
+        return tuple(network.initializers)
+    here = {p.fname for p in network.pools.enabled if p.mode == RELATIVE or board.region_at(p.address) is not None}
+    return tuple(name for name in network.initializers if name in here)
 
 
 def _identity(layout: Layout, lines: bool) -> str:
@@ -56,7 +72,8 @@ def _identity(layout: Layout, lines: bool) -> str:
         (i.network, i.pool, i.strategy, i.run_address, i.load_address, i.capacity, i.cacheable)
         for i in layout.initializers
     ]
-    return json.dumps([layout.board, rows, moves, layout.descriptor, layout.application])
+    loaded = [asdict(layout.loaded)] if layout.loaded is not None else []
+    return json.dumps([layout.board, rows, moves, layout.descriptor, layout.application, *loaded])
 
 
 def layout_value(env: Any, layout: Layout, *, lines: bool = False) -> Any:

@@ -9,7 +9,7 @@ import SCons.Action
 from SCons.Subst import Literal
 
 
-def command(env: Any, words: Sequence[Any], text: str) -> tuple[Any, dict[str, Any]]:
+def command(env: Any, words: Sequence[Any], text: str, name: str = "") -> tuple[Any, dict[str, Any]]:
     """An action that starts a program.
 
     Args:
@@ -17,13 +17,14 @@ def command(env: Any, words: Sequence[Any], text: str) -> tuple[Any, dict[str, A
         words: The program and its arguments. ``$`` is expanded by SCons in plain text; a ``Literal`` (a path) reaches
             the program as it is, whatever it holds.
         text: What is shown otherwise.
+        name: Tells its variables from those of other commands of the same target.
 
     Returns:
         The action, and the construction variables that it needs.
     """
     # A literal keeps its meaning through SCons's expansion and the shell only as the value of a variable.
-    literals = {f"NEURALART_WORD{n}": item for n, item in enumerate(words) if isinstance(item, Literal)}
-    line = [f"$NEURALART_WORD{n}" if isinstance(item, Literal) else item for n, item in enumerate(words)]
+    literals = {f"NEURALART_WORD{name}{n}": item for n, item in enumerate(words) if isinstance(item, Literal)}
+    line = [f"$NEURALART_WORD{name}{n}" if isinstance(item, Literal) else item for n, item in enumerate(words)]
     if env["NEURALART_VERBOSE"]:
         return SCons.Action.Action([line]), literals
     return SCons.Action.Action([line], text), literals

@@ -6,17 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from neuralart.boards.types import Board, Machine
-from neuralart.config.types import VariantConfig
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
+from neuralart.scons.effects import Program
 from neuralart.scons.failures import in_action
-from neuralart.scons.firmware import FirmwareNodes
-from neuralart.scons.images import FlashNodes
-from neuralart.scons.initializers import InitializerNodes
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
+
+
+def _model(paths: list[str]) -> Any:
+    """The relocatable model of a variant, read as every loader reads it; None if there is none."""
+    from neuralart.files import read_bytes
+    from neuralart.relocatable import container
+
+    if not paths:
+        return None
+    data = [read_bytes(Path(path)) for path in paths]
+    return container.parse(data[0], paths[0], data[1] if len(data) > 1 else None)
 
 
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
@@ -31,8 +37,9 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
             **env["NEURALART_SUMMARY"],
             board=registry.board(env["NEURALART_BOARD"]),
             networks=[facts.load(Path(path)) for path in paths if path.endswith("network.json")],
-            elf=Path(next(path for path in paths if path.endswith(".elf"))),
+            elf=Path(env["NEURALART_ELF"]),
             artefacts=paths,
+            model=_model(env["NEURALART_MODEL"]),
         )
         write_text(Path(str(target[0])), summary.text(info))
         write_text(Path(str(target[1])), summary.index(info))
@@ -40,41 +47,45 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
     in_action(work, target, env)
 
 
-def make_summary(
-    env: Any,
-    variant: VariantConfig,
-    board: Board,
-    machine: Machine,
-    firmware: FirmwareNodes,
-    flash: FlashNodes,
-    networks: Sequence[NetworkNodes],
-    initializers: InitializerNodes,
-) -> list[Any]:
+def make_summary(env: Any, programs: Sequence[Program]) -> list[Any]:
     """Declare the summary of a variant.
+
+    Args:
+        env: Any environment of the tool.
+        programs: The program of the variant; those that load the same model on other boards follow.
 
     Returns:
         summary.txt and index.json.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
+    own = programs[0]
+    variant, board, machine = own.variant, own.board, own.machine
     folder = f"{build_dir(env)}/{variant.name}"
-    sources = [firmware.elf, firmware.binary, firmware.hex, firmware.map, firmware.check]
-    sources += [*flash.files, *initializers.files, initializers.io_header, initializers.io_json]
-    for network in networks:
+    sources = list(own.model.files) if own.model is not None else []
+    for program in programs:
+        firmware, initializers = program.firmware, program.initializers
+        sources += [firmware.elf, firmware.binary, firmware.hex, firmware.map, firmware.check]
+        sources += [*program.flash.files, *initializers.files, initializers.io_header, initializers.io_json]
+    for network in own.networks:
         sources += [network.facts, network.manifest, network.c_info, network.report]
     about = {
         "variant": variant.name,
         "title": variant.title,
         "machine": f"{machine.kind}" + (f" ({machine.isa})" if machine.isa else ""),
-        "compilers": sorted({network.config.compiler for network in networks}),
-        "toolchain": firmware.toolchain.identity,
+        "compilers": sorted({network.config.compiler for network in own.networks}),
+        "toolchain": own.firmware.toolchain.identity,
     }
     nodes = base.Command(
         [f"#{folder}/summary.txt", f"#{folder}/index.json"],
         sources,
-        messages.function(_write, "SUMMARY  $TARGET", "NEURALART_SUMMARY", "NEURALART_BOARD"),
+        messages.function(
+            _write, "SUMMARY  $TARGET", "NEURALART_SUMMARY", "NEURALART_BOARD", "NEURALART_MODEL", "NEURALART_ELF"
+        ),
         NEURALART_SUMMARY=about,
         NEURALART_BOARD=board.name,
+        NEURALART_ELF=str(own.firmware.elf),
+        NEURALART_MODEL=[str(node) for node in own.model.binaries] if own.model is not None else [],
     )
     base.Depends(nodes, base.Value(fingerprint("report/summary.py"), name="summary-writer"))
     base.Depends(nodes, base.Value(identity(board), name=f"board {board.name}"))

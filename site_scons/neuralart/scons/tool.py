@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from neuralart.scons import image_check, initializers, network, project, variant
+from neuralart.scons import image_check, initializers, network, project, relocatable, variant
 from neuralart.scons.registry import Registry
 
 
@@ -29,5 +29,6 @@ def add_to(env: Any, **kw: Any) -> None:
     env.AddMethod(network.network_method, "Network")
     env.AddMethod(initializers.initializers_method, "MemoryInitializers")
     env.AddMethod(image_check.check_method, "CheckImage")
+    env.AddMethod(relocatable.relocatable_method, "NetworkRel")
     env.AddMethod(variant.variant_method, "NeuralArtVariant")
     env.AddMethod(project.project_method, "NeuralArtProject")

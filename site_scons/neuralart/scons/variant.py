@@ -5,14 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.errors import NeuralArtError
+from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import effects
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import FirmwareNodes, make_firmware
-from neuralart.scons.images import FlashNodes, make_images
+from neuralart.scons.images import FlashNodes, ModelNodes, make_images
 from neuralart.scons.initializers import InitializerNodes, make_initializers
+from neuralart.scons.loaded_variant import make_programs
+from neuralart.scons.machines import machine_of
 from neuralart.scons.network import NetworkNodes, make_network
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
@@ -33,6 +35,7 @@ class VariantNodes:
         index: ``index.json``.
         alias: ``<variant>``.
         effects: ``run-<variant>``, ``flash-<variant>`` and the like, by verb.
+        model: The relocatable model that the firmware loads; None: the networks are linked into it.
     """
 
     name: str
@@ -44,21 +47,12 @@ class VariantNodes:
     index: Any
     alias: Any
     effects: dict[str, Any]
+    model: ModelNodes | None = None
 
     @property
     def run(self) -> Any:
         """``run-<variant>``."""
         return self.effects["run"]
-
-
-def _machine(variant: VariantConfig, board: Board) -> Machine:
-    known = list(board.machines)
-    name = variant.machine or (known[0] if known else "")
-    if name not in board.machines:
-        raise NeuralArtError(
-            f"board {board.name} has no machine '{name}'", where=variant.said("machine"), hint=nearest(name, known)
-        )
-    return board.machines[name]
 
 
 @at_read_time
@@ -77,25 +71,38 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
             f"NeuralArtVariant takes a VariantConfig, not {variant!r}",
             hint="NeuralArtProject(...).build(...) makes them",
         )
+    model: ModelNodes | None = None
+    if variant.relocatable is None:
+        networks, programs = _static(env, variant)
+    else:
+        networks, model, programs = make_programs(env, variant, variant.relocatable)
+    own = programs[0]
+    summary, index = make_summary(env, programs)
+    alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks)])
+    return VariantNodes(
+        variant.name,
+        networks,
+        own.initializers,
+        own.firmware,
+        own.flash,
+        summary,
+        index,
+        alias,
+        effects.make_effects(env, programs),
+        model,
+    )
+
+
+def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[effects.Program]]:
+    """A firmware with its networks linked into it."""
     registry: Registry = env["NEURALART_REGISTRY"]
     board = registry.board(variant.board, variant.said("board"))
-    machine = _machine(variant, board)
+    machine = machine_of(variant, board)
     networks = [make_network(env, network, variant.board) for network in variant.networks]
+    for network in networks:
+        refuse_relative_pools(network.name, network.pools)
     folder = f"{build_dir(env)}/{variant.name}"
     initializers = make_initializers(env, networks, folder, variant, board_layout=True)
     firmware = make_firmware(env, variant, board, machine, networks, initializers)
     flash = make_images(env, variant, board, firmware, networks, initializers)
-    summary, index = make_summary(env, variant, board, machine, firmware, flash, networks, initializers)
-    alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks)])
-    program = effects.Program(variant, board, machine, networks, initializers, firmware, flash)
-    return VariantNodes(
-        variant.name,
-        networks,
-        initializers,
-        firmware,
-        flash,
-        summary,
-        index,
-        alias,
-        effects.make_effects(env, program),
-    )
+    return networks, [effects.Program(variant, board, machine, networks, initializers, firmware, flash)]

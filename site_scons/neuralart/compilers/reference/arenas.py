@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
+from neuralart.network import relative
 from neuralart.network.pools import MemoryPool, PoolFile
 
 _SPEED = {"HIGH": 0, "MID": 1, "LOW": 2}
 _DELAY = {"LOW": 0, "MID": 1, "HIGH": 2}
-EPOCH_CONTROLLER_POOL = "params"
-"""A compiler saves this pool with every pool file; it belongs to the epoch controller and holds nothing of ours."""
 
 
 @dataclass(frozen=True)
@@ -58,19 +57,11 @@ def usable(pools: PoolFile) -> tuple[MemoryPool, ...]:
     """The pools that this compiler places in.
 
     Raises:
-        NeuralArtError: A pool has no absolute address, or no pool is writable.
+        NeuralArtError: A pool is relative and no relocatable model can have these pools, or no pool is writable.
     """
-    chosen = []
-    for pool in pools.enabled:
-        if pool.mode == "USEMODE_RELATIVE":
-            if pool.fname == EPOCH_CONTROLLER_POOL:
-                continue
-            raise NeuralArtError(
-                f"pool {pool.fname} is USEMODE_RELATIVE: the reference compiler places at absolute addresses only",
-                where=pool.where,
-                hint="make it USEMODE_ABSOLUTE, or disable it with size 0",
-            )
-        chosen.append(pool)
+    chosen = [pool for pool in pools.enabled if not pool.epoch_controller]
+    if any(pool.relative for pool in chosen):
+        relative.check(pools)
     if not any(pool.writable for pool in chosen):
         listed = ", ".join(f"{pool.fname} {pool.rights}" for pool in chosen) or "none"
         raise NeuralArtError(
@@ -95,7 +86,9 @@ def _alike(one: MemoryPool, other: MemoryPool) -> bool:
             pool.constants_preferred,
         )
 
-    return one.end == other.address and key(one) == key(other)
+    # Where relative pools come to lie is not known: nothing can lie across their borders.
+    movable = one.relative or other.relative
+    return one.end == other.address and not movable and key(one) == key(other)
 
 
 def _joined(pools: Sequence[MemoryPool], *, virtual: bool) -> list[Arena]:

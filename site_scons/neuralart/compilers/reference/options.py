@@ -91,6 +91,7 @@ GENERATE: tuple[Option, ...] = (
     Option(("--no-outputs-allocation",), HONOURED, "the application provides the output buffers"),
     Option(("--allocate-inputs",), HONOURED, "the default; refused together with --no-inputs-allocation"),
     Option(("--allocate-outputs",), HONOURED, "the default; refused together with --no-outputs-allocation"),
+    Option(("--all-buffers-info",), HONOURED, "as in a profile: relocatable models need it (own option)"),
     Option(("--no-report",), HONOURED, "write no N_generate_report.txt"),
     Option(
         ("--verbosity", "-v"), HONOURED, "0 to 3: how much is printed (default 1)", VALUE, choices=("0", "1", "2", "3")

@@ -44,8 +44,10 @@ def _quant(tag: str, number: int) -> str:
 def _base(emission: Emission, row: Row) -> str:
     if row.owner is not None:
         return f"((unsigned char *)&{user_symbol(emission.name, *row.owner)})"
-    text = f"0x{row.base:08x}UL"
-    return f"(unsigned char *)({text}) /* Equivalent hex address = {text} */"
+    assert row.plan is not None
+    text = emission.base(row.plan)
+    pointer = f"(unsigned char *)({text})"
+    return pointer if row.plan.pool.relative else f"{pointer} /* Equivalent hex address = {text} */"
 
 
 def _row(emission: Emission, row: Row, tag: str, number: int) -> str:

@@ -11,6 +11,7 @@ from neuralart.compilers.reference.planner import Plan
 from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import Model, Tensor
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.network.relative import symbol
 
 RUNTIME = "neuralart"
 RUNTIME_VERSION = (0, 1, 0, 0)
@@ -73,6 +74,12 @@ class Emission:
     def physical(self) -> tuple[PoolPlan, ...]:
         """Pools that are not made of others."""
         return tuple(pool for pool in self.plan.pools if not pool.parts)
+
+    def base(self, plan: PoolPlan) -> str:
+        """The base of a pool as a C expression of type ``uintptr_t`` or ``unsigned long``."""
+        if plan.pool.relative:
+            return f"(uintptr_t){symbol(plan.fname, self.name)}"
+        return f"0x{plan.address:08x}UL"
 
     def port_tensors(self, kind: str) -> tuple[int, ...]:
         """Tensor numbers of ``input`` or ``output``."""

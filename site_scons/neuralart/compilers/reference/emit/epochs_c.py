@@ -11,13 +11,12 @@ _FLAGS = "EpochBlock_Flags_epoch_start | EpochBlock_Flags_epoch_end | EpochBlock
 
 
 def pointer(emission: Emission, address: int, size: int, ctype: str, *, written: bool = False) -> str:
-    """An absolute address as a C expression: base of the pool plus offset, with the sum beside it."""
-    base = emission.plan.pool_of(address, size).address
+    """An address as a C expression: base of the pool plus offset, with the sum beside it where it is known."""
+    plan = emission.plan.pool_of(address, size)
     const = "" if written else "const "
-    return (
-        f"({const}{ctype} *)ATON_LIB_PHYSICAL_TO_VIRTUAL_ADDR((uintptr_t)(0x{base:08x}UL + {address - base}UL))"
-        f" /* Equivalent hex address = 0x{address:08x}UL */"
-    )
+    place = f"(uintptr_t)({emission.base(plan)} + {address - plan.address}UL)"
+    text = f"({const}{ctype} *)ATON_LIB_PHYSICAL_TO_VIRTUAL_ADDR({place})"
+    return text if plan.pool.relative else f"{text} /* Equivalent hex address = 0x{address:08x}UL */"
 
 
 def _argument(emission: Emission, epoch: int, number: int, arg: Arg, struct: str) -> str:

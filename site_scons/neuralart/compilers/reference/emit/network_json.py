@@ -15,7 +15,7 @@ def _ports(emission: Emission, kind: str) -> tuple[Port, ...]:
             Port(
                 name=row.name,
                 pool=row.pool,
-                address=row.base + row.start if row.pool else 0,
+                address=row.address,
                 bytes=row.size,
                 shape=row.memory,
                 dtype=row.dtype,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from neuralart.compilers.reference.emit.ctext import in_comment, kilobytes
 from neuralart.compilers.reference.emit.emission import Emission, score
 from neuralart.network.pools import MemoryPool
+from neuralart.network.relative import symbol
 
 
 def _lines(index: int, pool: MemoryPool, fname: str, name: str, size: int, used: int, *, virtual: bool) -> list[str]:
@@ -34,12 +35,18 @@ def _lines(index: int, pool: MemoryPool, fname: str, name: str, size: int, used:
 
 
 def pool_comments(emission: Emission) -> str:
-    """Two lines per pool: those in use order, virtual ones, disabled ones (size 0)."""
+    """Two lines per pool: those in use order, virtual ones, disabled ones (size 0).
+
+    The symbol of its base stands behind an enabled relative pool: tools count the two.
+    """
     lines: list[str] = []
     index = 0
     for plan in emission.plan.pools:
         virtual = bool(plan.parts)
         lines += _lines(index, plan.pool, plan.fname, plan.name, plan.size, plan.used, virtual=virtual)
+        if plan.pool.relative:
+            name = symbol(plan.fname, emission.name)
+            lines.append(f"extern unsigned char {name}[]; /* {kilobytes(plan.used) if plan.used else '?'} */")
         index += 1
     for pool in emission.disabled():
         lines += _lines(index, pool, pool.fname, pool.name, 0, 0, virtual=False)

@@ -127,6 +127,9 @@ def _memory(emission: Emission) -> list[str]:
             low, high = plan.address, plan.address + plan.size
             used = f"0x{low:08X}-0x{low + plan.used:08X}"
             lines.append(f"\t{plan.name:<{width}} [0x{low:08X} - 0x{high:08X}]: {used}")
+    movers = [plan.name for plan in plans if plan.pool.relative]
+    if movers:
+        lines.append(f"Relative: {', '.join(movers)}; the addresses are those of the pool file")
     lines += [_THICK, "", "", "Activations and their lifetimes", _THIN, *lifetimes(emission)]
     return [*lines, _THICK]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from neuralart.compilers.reference.emit.ctext import dtype_of_ctype
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.lifetimes import Constant
+from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import DTYPE_BYTES, Quantization, Tensor
 
 GUARD = 64
@@ -19,11 +20,9 @@ class Row:
 
     Attributes:
         name: Tensor name or label.
-        pool: fname of its pool; empty if the application provides it.
-        base: Base address of that pool.
+        plan: Its pool; None if the application provides it.
         start: Offset of the first byte.
         size: Bytes.
-        capacity: Size of the pool.
         owner: Port whose buffer it lies in, if the application provides it.
         is_param: Weights, or other constants of the compiler.
         first: First epoch that touches it.
@@ -36,11 +35,9 @@ class Row:
     """
 
     name: str
-    pool: str
-    base: int
+    plan: PoolPlan | None
     start: int
     size: int
-    capacity: int
     owner: tuple[str, int] | None
     is_param: bool
     first: int
@@ -52,6 +49,16 @@ class Row:
     quantization: Quantization | None
 
     @property
+    def pool(self) -> str:
+        """fname of its pool; empty if the application provides it."""
+        return self.plan.fname if self.plan is not None else ""
+
+    @property
+    def address(self) -> int:
+        """Address as the pool file has it; 0 if the application provides it."""
+        return self.plan.address + self.start if self.plan is not None else 0
+
+    @property
     def end(self) -> int:
         """Offset of the first byte behind it."""
         return self.start + self.size
@@ -59,7 +66,7 @@ class Row:
     @property
     def limit(self) -> int:
         """End with the guard, capped by the pool."""
-        return min(self.end + GUARD, self.capacity) if self.pool else self.end
+        return min(self.end + GUARD, self.plan.size) if self.plan is not None else self.end
 
     @property
     def onnx_order(self) -> tuple[int, ...]:
@@ -69,9 +76,9 @@ class Row:
         return (self.shape[0], self.shape[-1], *self.shape[1:-1])
 
 
-def _place(emission: Emission, address: int, size: int) -> tuple[str, int, int, int]:
-    pool = emission.plan.pool_of(address, size)
-    return pool.fname, pool.address, address - pool.address, pool.size
+def _place(emission: Emission, address: int, size: int) -> tuple[PoolPlan, int]:
+    plan = emission.plan.pool_of(address, size)
+    return plan, address - plan.address
 
 
 def tensor_row(emission: Emission, number: int, position: str) -> Row:
@@ -84,21 +91,16 @@ def tensor_row(emission: Emission, number: int, position: str) -> Row:
     """
     tensor = emission.tensor(number)
     owner = emission.owner(number)
-    if owner is not None:
-        pool, base, start, capacity = "", 0, 0, tensor.bytes
-    else:
-        pool, base, start, capacity = _place(emission, emission.address(number), tensor.bytes)
+    plan, start = (None, 0) if owner is not None else _place(emission, emission.address(number), tensor.bytes)
     shape = tensor.shape or (1,)
     # The lowering admits chfirst only where both orders are the same bytes.
     memory = (shape[0], shape[-1], *shape[1:-1]) if position == "first" else shape
     first, last = emission.epochs_of(number)
     return Row(
         name=tensor.name,
-        pool=pool,
-        base=base,
+        plan=plan,
         start=start,
         size=tensor.bytes,
-        capacity=capacity,
         owner=owner,
         is_param=False,
         first=first,
@@ -114,7 +116,7 @@ def tensor_row(emission: Emission, number: int, position: str) -> Row:
 def constant_row(emission: Emission, item: Constant) -> Row:
     """A row of a constant: as the model has it, or a plain list of elements if the compiler made it."""
     address = emission.plan.constant_address[item.key]
-    pool, base, start, capacity = _place(emission, address, len(item.data))
+    plan, start = _place(emission, address, len(item.data))
     tensor: Tensor | None = emission.tensor(item.tensor) if item.tensor is not None else None
     dtype = tensor.dtype if tensor is not None else dtype_of_ctype(item.ctype) or "uint8"
     elements = len(item.data) // DTYPE_BYTES.get(dtype, 1)
@@ -122,11 +124,9 @@ def constant_row(emission: Emission, item: Constant) -> Row:
     first = emission.constant_epochs.get(item.key, item.epoch)
     return Row(
         name=item.label,
-        pool=pool,
-        base=base,
+        plan=plan,
         start=start,
         size=len(item.data),
-        capacity=capacity,
         owner=None,
         is_param=True,
         first=first,

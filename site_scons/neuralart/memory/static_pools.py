@@ -1,0 +1,51 @@
+"""A program that a network is linked into has no loader that says where relative pools are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from neuralart.errors import NeuralArtError
+from neuralart.network.facts import Network
+from neuralart.network.pools import PoolFile
+from neuralart.network.relative import symbol
+
+_HINT = "make it USEMODE_ABSOLUTE, or the network a relocatable model (relocatable: of the variant, or NetworkRel)"
+
+
+def refuse_relative_pools(network: str, pools: PoolFile) -> None:
+    """Refuse a network for a program before anything is compiled.
+
+    Args:
+        network: C name of the network.
+        pools: What it is compiled for.
+
+    Raises:
+        NeuralArtError: A pool is relative.
+    """
+    for pool in pools.enabled:
+        if pool.relative and not pool.epoch_controller:
+            raise NeuralArtError(
+                f"pool {pool.fname} of network {network} is USEMODE_RELATIVE: in a program nothing says where it is",
+                where=pool.where,
+                hint=_HINT,
+            )
+
+
+def refuse_relative_networks(networks: Sequence[Network]) -> None:
+    """Refuse compiled networks for a program.
+
+    Args:
+        networks: The facts of all of them.
+
+    Raises:
+        NeuralArtError: One uses a relative pool; the linker would miss the symbol of its base.
+    """
+    for network in networks:
+        for pool in network.pools:
+            if pool.relative and pool.used:
+                raise NeuralArtError(
+                    f"pool {pool.fname} is USEMODE_RELATIVE: in a program nothing defines "
+                    f"{symbol(pool.fname, network.name)}",
+                    where=f"network {network.name}",
+                    hint=_HINT,
+                )

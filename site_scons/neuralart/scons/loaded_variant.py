@@ -1,0 +1,116 @@
+"""A variant whose firmware loads its network: the relocatable model, and a firmware for each board that runs it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from neuralart.boards.types import Board
+from neuralart.config.types import RelocatableConfig, VariantConfig
+from neuralart.errors import NeuralArtError
+from neuralart.scons import initializer_actions, messages
+from neuralart.scons.effects import Program
+from neuralart.scons.firmware import make_firmware
+from neuralart.scons.images import ModelNodes, make_images
+from neuralart.scons.initializers import make_initializers
+from neuralart.scons.machines import machine_of
+from neuralart.scons.network import NetworkNodes
+from neuralart.scons.paths import build_dir
+from neuralart.scons.registry import Registry
+from neuralart.scons.relocatable import RelocatableNodes, make_relocatable
+
+FILE = "network_rel.bin"
+"""What the model of a variant is called, whatever the name of its network."""
+
+
+def check(variant: VariantConfig) -> None:
+    """Refuse what a loading firmware cannot do.
+
+    Raises:
+        NeuralArtError: See above.
+    """
+    if len(variant.networks) != 1:
+        names = ", ".join(network.name for network in variant.networks)
+        raise NeuralArtError(
+            f"relocatable: this variant has {len(variant.networks)} networks ({names}), its firmware loads one",
+            where=variant.said("relocatable"),
+            hint="one variant for each of them",
+        )
+    if variant.kernels != "c":
+        raise NeuralArtError(
+            f"kernels: {variant.kernels}, but a relocatable model is baseline code for every machine",
+            where=variant.said("kernels"),
+            hint="leave it out",
+        )
+    for pool, strategy in variant.networks[0].strategies:
+        if strategy != "relocatable":
+            raise NeuralArtError(
+                f"pool {pool}: strategy {strategy}, but the loader of the firmware brings all constants",
+                where=variant.networks[0].said(f"strategies.{pool}"),
+                hint="leave the strategy out",
+            )
+
+
+def _copied(base: Any, folder: str, model: RelocatableNodes) -> ModelNodes:
+    """The files of the model in the folder of the variant."""
+
+    def copy(name: str, node: Any) -> Any:
+        action = messages.function(initializer_actions.copy, "MODEL    $TARGET")
+        return base.Command(f"#{folder}/{name}", node, action)[0]
+
+    params = copy("network_rel_params.bin", model.params) if model.params is not None else None
+    return ModelNodes(copy(FILE, model.image), params, copy("network_rel.json", model.results))
+
+
+def _boards(registry: Registry, variant: VariantConfig, config: RelocatableConfig) -> list[Board]:
+    own = registry.board(variant.board, variant.said("board"))
+    return [own, *(registry.board(name, variant.said("relocatable")) for name in config.also_on if name != own.name)]
+
+
+def make_programs(
+    env: Any, variant: VariantConfig, config: RelocatableConfig
+) -> tuple[list[NetworkNodes], ModelNodes, list[Program]]:
+    """Declare the model and the firmwares that load it.
+
+    Returns:
+        The derived network, its model, and one program for each board: the variant's own first.
+
+    Raises:
+        NeuralArtError: Something is missing or cannot work.
+    """
+    check(variant)
+    registry: Registry = env["NEURALART_REGISTRY"]
+    network = variant.networks[0]
+    made = make_relocatable(env, network, variant.board, config, variant.toolchain, variant.said("relocatable"))
+    folder = f"{build_dir(env)}/{variant.name}"
+    model = _copied(registry.base, folder, made)
+    programs = []
+    for number, board in enumerate(_boards(registry, variant, config)):
+        # The slots and the machine are said for the variant's own board.
+        own = variant if not number else _elsewhere(variant, board)
+        programs.append(_program(env, own, board, [made.network], model))
+    return [made.network], model, programs
+
+
+def _elsewhere(variant: VariantConfig, board: Board) -> VariantConfig:
+    return replace(
+        variant,
+        name=f"{variant.name}/{board.name}",
+        board=board.name,
+        machine="",
+        slots=(),
+        reserved=(),
+        dead_bank="fault",
+    )
+
+
+def _program(
+    env: Any, variant: VariantConfig, board: Board, networks: Sequence[NetworkNodes], model: ModelNodes
+) -> Program:
+    machine = machine_of(variant, board)
+    folder = f"{build_dir(env)}/{variant.name}"
+    initializers = make_initializers(env, networks, folder, variant, board_layout=True, board=board)
+    firmware = make_firmware(env, variant, board, machine, networks, initializers)
+    flash = make_images(env, variant, board, firmware, networks, initializers, model)
+    return Program(variant, board, machine, networks, initializers, firmware, flash, model)

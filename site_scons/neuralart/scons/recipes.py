@@ -1,0 +1,131 @@
+"""How C is compiled for a board: toolchain, flags, and one folder name for both."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from SCons.Subst import Literal
+
+from neuralart import toolchain as toolchains
+from neuralart.boards.types import Machine
+from neuralart.config.types import ToolchainConfig, VariantConfig
+from neuralart.resources import firmware_dir
+from neuralart.scons.paths import build_dir, named, top
+from neuralart.scons.registry import Registry
+from neuralart.toolchain import Toolchain
+
+# No contraction and no fast-math: the kernels round exactly as their oracle does.
+_C_FLAGS = ("-std=gnu11", "-g", "-ffunction-sections", "-fdata-sections", "-fno-common", "-ffp-contract=off")
+_WARNINGS = ("-Wall", "-Wextra")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How objects of one kind are compiled: environment, flags, and a folder name that stands for both."""
+
+    env: Any
+    cpu_flags: tuple[str, ...]
+    flags: tuple[str, ...]
+    defines: tuple[str, ...]
+    digest: str
+
+
+def toolchain_env(registry: Registry, found: Toolchain) -> Any:
+    """An environment with this toolchain's tools, made once."""
+
+    def make() -> Any:
+        env = registry.base.Clone(
+            OBJCOPY=f"{found.prefix}objcopy",
+            PROGSUFFIX=".elf",
+            # Every object and image depends on the identity of the toolchain: no look at the programs themselves.
+            IMPLICIT_COMMAND_DEPENDENCIES=0,
+            CC=f"{found.prefix}gcc",
+            LINK=f"{found.prefix}gcc",
+        )
+        # Named by their tools alone in commands, found through PATH: equal trees give equal command texts.
+        env.PrependENVPath("PATH", found.folder)
+        for tool in ("cc", "link"):
+            env.Tool(tool)
+        env.Replace(
+            CC=f"{found.prefix}gcc",
+            LINK=f"{found.prefix}gcc",
+            OBJSUFFIX=".o",
+            CCCOMSTR="" if env["NEURALART_VERBOSE"] else "CC       $TARGET",
+            LINKCOMSTR="" if env["NEURALART_VERBOSE"] else "LINK     $TARGET",
+        )
+        # The consumer's flags are for the consumer's programs.
+        env.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
+        env.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
+        return env
+
+    return registry.once("toolchain", f"{found.folder}|{found.prefix}", make)
+
+
+def _prefix_maps(env: Any) -> list[str]:
+    """Debug information names files relative to the tree, wherever the tree is. The most specific map comes last."""
+    maps = [f"-ffile-prefix-map={top(env)}=."]
+    firmware = named(env, firmware_dir())
+    if Path(firmware).is_absolute():
+        maps.append(f"-ffile-prefix-map={firmware}=firmware")
+    return ["$(", *(Literal(text) for text in maps), "$)"]
+
+
+def cache_file(env: Any) -> Path:
+    """Where the answers of toolchains are remembered."""
+    return Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
+
+
+def find_toolchain(env: Any, wanted: ToolchainConfig, where: str) -> Toolchain:
+    """A cross compiler; its answers are remembered in the build folder.
+
+    Args:
+        env: Any environment of the tool.
+        wanted: Which one.
+        where: Who wants it, for messages.
+
+    Raises:
+        NeuralArtError: It is not there, or not as wanted.
+    """
+    cache = cache_file(env)
+    registry: Registry = env["NEURALART_REGISTRY"]
+    return registry.once(
+        "found",
+        repr(wanted),
+        lambda: toolchains.find(wanted, os.environ, cache=cache, where=where),
+    )
+
+
+def make_recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain) -> Recipe:
+    """How the C of a variant is compiled for a machine."""
+    flags = (*machine.cpu_flags, *found.libc_flags, *_C_FLAGS, variant.optimization, *_WARNINGS)
+    text = "\n".join([found.identity, *flags, "", *variant.defines])
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return Recipe(toolchain_env(env["NEURALART_REGISTRY"], found), machine.cpu_flags, flags, variant.defines, digest)
+
+
+def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[Any], found: Toolchain) -> Any:
+    """Declare one object.
+
+    Args:
+        recipe: How.
+        target: Its name, relative to the top folder.
+        source: C file.
+        include: For CPPPATH.
+        found: The toolchain of the recipe.
+    """
+    env = recipe.env
+    node = env.Object(
+        f"#{target}",
+        source,
+        # Literal: neither SCons nor the shell changes what stands in a definition.
+        CCFLAGS=[*recipe.flags, *(Literal(f"-D{text}") for text in recipe.defines), *_prefix_maps(env)],
+        CPPPATH=list(include),
+    )
+    # The driver is hashed by SCons; the compiler proper and the C library are not.
+    env.Depends(node, env.Value(found.identity, name="toolchain"))
+    return node[0]
