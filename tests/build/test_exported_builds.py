@@ -248,6 +248,8 @@ def test_an_export_needs_a_build_of_today(sources: Project, template: Project, t
     assert len(refused.errors) == 1 and "scons digits-n6 builds it" in refused.errors[0], refused.err
     refused = neuralart(template, "export", "digits-n7", "--to", str(tmp_path / "out"), code=1)
     assert "did you mean 'digits-n6'?" in refused.err
+    refused = neuralart(template, "export", "digits-n6-rel", "--to", str(tmp_path / "out"), code=1)
+    assert len(refused.errors) == 1 and "its model is a file that firmware loads" in refused.err
     assert not (tmp_path / "out").exists()
 
 

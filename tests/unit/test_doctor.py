@@ -431,6 +431,22 @@ def test_real_boards_need_the_programmer(fake: FakeMachine, tmp_path: Path) -> N
     assert not report(fake, variants, ("flash-application-digits-silicon",)).ok
 
 
+def test_models_that_are_loaded_on_further_boards(whole: FakeMachine, tmp_path: Path) -> None:
+    text = PROJECT.replace(
+        "digits-n6: {board: stm32n6570-dk,", "digits-n6: {board: stm32n6570-dk, relocatable: {also_on: [mps3-an547]},"
+    )
+    variants = project(tmp_path / "p", text)
+    others = {"mps3-an547": boards.load("mps3-an547")}
+    (whole.root / "bin" / "qemu-system-arm").unlink()
+    machine = Machine(whole.environ, "linux", 5.0, usual_places=False)
+    for target, ok in (("digits-n6", True), ("run-digits-n6", True), ("load-digits-n6", False)):
+        found = examine(machine, variants, (target,), project="v", folder=tmp_path, others=others)
+        assert found.ok is ok, target
+    assert by_tool(found)["qemu-system-arm"].need == Need((), ("load-digits-n6",))
+    assert by_tool(found)["unicorn"].need.use == ("run-digits-n6", "boot-digits-n6", "load-digits-n6")
+    assert any("-mcpu=cortex-m55" in call for call in whole.calls()), "the other board's core is linked for as well"
+
+
 def test_a_target_that_is_none(fake: FakeMachine, tmp_path: Path) -> None:
     with pytest.raises(NeuralArtError, match="no variant or target 'run-digits-n7'"):
         report(fake, project(tmp_path / "p"), ("run-digits-n7",))

@@ -161,8 +161,10 @@ def test_linker_over_pool() -> None:
 def test_cached_relative() -> None:
     pool = replace(RAM5, relative=True, cacheable=True)
     assert one("cached-relative", network=net(pool)).level == "warning"
-    for other in (replace(pool, cacheable=False), replace(pool, relative=False), replace(pool, writable=False)):
+    others = [replace(pool, **change) for change in ({"cacheable": False}, {"relative": False}, {"writable": False})]
+    for other in [*others, replace(HYPER, relative=True, cacheable=True)]:
         assert run("cached-relative", network=net(other)) == []
+    assert run("cached-relative", network=net(pool, runtime="neuralart")) == []
 
 
 # ---- networks --------------------------------------------------------------------------------------------------------
@@ -291,6 +293,7 @@ def test_relative_raw() -> None:
     assert "nothing defines _mem_pool_xSPI2_net" in one("relative-raw", network=network).message
     assert run("relative-raw", network=replace(network, files=frozenset({"net_atonbuf.xSPI2.c"}))) == []
     assert run("relative-raw", network=net(FLASH, files=frozenset())) == []
+    assert run("relative-raw", network=replace(network, loaded=True)) == []
 
 
 def test_hex_address() -> None:

@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from neuralart.config.types import STRATEGIES, Location, NetworkConfig
+from neuralart.config.types import COMPILERS, STRATEGIES, Location, NetworkConfig
 from neuralart.config.yamlmarks import Value
 
-COMPILERS = ("reference",)
 DATA_TYPES = ("float32", "int8", "uint8", "int32")
+PAIRS = ("profiling",)
+# Compilers that take something.
+_PINNED = ("stedgeai", "recorded")
+_PIN = re.compile(r"[0-9]+(?:\.(?:[0-9]+|\*)){0,3}", re.ASCII)
 CHANNEL_POSITIONS = ("chfirst", "chlast")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -34,8 +37,27 @@ def _positions(value: Value) -> str:
     return value.choice(CHANNEL_POSITIONS, empty=True)
 
 
-def _compiler(value: Value) -> str:
-    return value.choice(COMPILERS)
+def _compiler(value: Value) -> Settings:
+    """``stedgeai``, ``{stedgeai: "4.0.*"}``, ``{recorded: FOLDER}``.
+
+    Keyed with what goes with it, so that an override replaces all of it.
+    """
+    version = recording = ""
+    if value.is_mapping:
+        fields = value.fields(_PINNED)
+        if len(fields) != 1:
+            raise value.error("names no compiler, or several", '{stedgeai: "4.0.*"} or {recorded: FOLDER}')
+        name, entry = next(iter(fields.items()))
+        if name == "recorded":
+            recording = entry.text()
+        else:
+            version = entry.matching(_PIN, 'a version of ST Edge AI Core, like "4.0.*" or "4.0.1"')
+    else:
+        name = value.choice(COMPILERS)
+        if name == "recorded":
+            raise value.error("names no recording", "compiler: {recorded: FOLDER}, as `neuralart record` made it")
+    made = {"compiler": name, "compiler_version": version, "recording": recording}
+    return {key: (text, value.where) for key, text in made.items()}
 
 
 def _path(value: Value) -> str:
@@ -46,7 +68,25 @@ def _path_or_none(value: Value) -> str:
     return value.text(empty=True)
 
 
-def _profile(value: Value) -> str:
+def _profile(value: Value) -> Settings:
+    """A profile, or ``{base: a profile, add: [options], remove: [options]}``."""
+    if not value.is_mapping:
+        return {"profile": (_profile_name(value), value.where)}
+    fields = value.fields(("base", "add", "remove"))
+    made: dict[str, tuple[Any, Location]] = {}
+    if "base" in fields:
+        made["profile"] = (_profile_name(fields["base"]), fields["base"].where)
+    for key in ("add", "remove"):
+        if key in fields:
+            made[f"profile_{key}"] = (fields[key].texts(), fields[key].where)
+    return made
+
+
+def _pair(value: Value) -> str:
+    return value.choice(PAIRS, empty=True)
+
+
+def _profile_name(value: Value) -> str:
     """``file.json``, ``profile@file.json``, or ``profile@`` for a profile of the board's own file."""
     text = value.text(empty=True)
     if text.startswith("@"):
@@ -64,8 +104,6 @@ def _pool_names(value: Value) -> tuple[str, ...]:
 
 _READERS: dict[str, Callable[[Value], Any]] = {
     "model": _path,
-    "compiler": _compiler,
-    "profile": _profile,
     "mpool": _path_or_none,
     "input_data_type": _data_types,
     "output_data_type": _data_types,
@@ -76,8 +114,14 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "options": Value.texts,
     "initializers": _pool_names,
     "vectors": _path_or_none,
+    "pair": _pair,
+    "extra_options": Value.texts,
+    "failures": _path_or_none,
 }
-KEYS = (*_READERS, "strategies")
+# Keys that decide several settings.
+_GROUPS: dict[str, Callable[[Value], Settings]] = {"compiler": _compiler, "profile": _profile}
+_OF_GROUPS = ("compiler", "compiler_version", "recording", "profile", "profile_add", "profile_remove")
+KEYS = (*_READERS, *_GROUPS, "strategies")
 # A model belongs to one network: as a default for all of them it could only be a mistake.
 SHARED_KEYS = tuple(key for key in KEYS if key != "model")
 
@@ -95,6 +139,8 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
     for name, entry in value.fields(known).items():
         if name == "strategies":
             settings.update(_strategies(entry))
+        elif name in _GROUPS:
+            settings.update(_GROUPS[name](entry))
         else:
             settings[name] = (_READERS[name](entry), entry.where)
     return settings
@@ -113,7 +159,7 @@ def _strategies(value: Value) -> Settings:
 def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
     """A network from its layers; later ones win."""
     merged = {key: setting for layer in layers for key, setting in layer.items()}
-    values: dict[str, Any] = {key: setting[0] for key, setting in merged.items() if key in _READERS}
+    values: dict[str, Any] = {key: setting[0] for key, setting in merged.items() if key in (*_READERS, *_OF_GROUPS)}
     values["strategies"] = tuple(
         (key.removeprefix("strategies."), setting[0])
         for key, setting in merged.items()

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
 # The kernels of a variant: plain C, or with the M-profile Vector Extension where there is a kernel that uses it.
 KERNELS = ("c", "mve")
+# Who compiles networks; auto: ST Edge AI Core where it is installed.
+COMPILERS = ("reference", "stedgeai", "auto", "recorded")
 # How a loader installs a relocatable model: its code stays in flash, or is copied into RAM.
 LOAD_MODES = ("xip", "copy")
 
@@ -59,8 +61,15 @@ class NetworkConfig:
     Attributes:
         name: C identifier.
         model: Path, relative to the file that names it.
-        compiler: ``reference`` (``stedgeai`` and ``auto`` follow).
+        compiler: One of :data:`COMPILERS`.
+        compiler_version: Wanted version of ST Edge AI Core, such as ``4.0.*``; empty: any.
+        recording: Folder of a recorded compile, for ``recorded``.
         profile: ``[profile@]file.json``; empty: the board's own.
+        profile_add: Options to add to the profile's, as words.
+        profile_remove: Options of the profile to leave out.
+        pair: ``profiling``: the network once more without the epoch controller, to measure its epochs; empty: no.
+        extra_options: Words for ST Edge AI Core that nothing here looks at.
+        failures: Table of failures of one's own (path), asked before ours.
         mpool: Pool file instead of the profile's; empty: the profile's.
         input_data_type: As ``--input-data-type``; empty: the model's.
         output_data_type: As ``--output-data-type``.
@@ -79,7 +88,14 @@ class NetworkConfig:
     name: str
     model: str
     compiler: str = "reference"
+    compiler_version: str = ""
+    recording: str = ""
     profile: str = ""
+    profile_add: tuple[str, ...] = ()
+    profile_remove: tuple[str, ...] = ()
+    pair: str = ""
+    extra_options: tuple[str, ...] = ()
+    failures: str = ""
     mpool: str = ""
     input_data_type: str = ""
     output_data_type: str = ""

@@ -54,12 +54,15 @@ def run(args: argparse.Namespace) -> int:
 
     file: Path | None = args.file or (Path(_DEFAULT) if Path(_DEFAULT).is_file() else None)
     variants = []
+    others = {}
     if file is not None:
         project = config.read(file, file.as_posix())
         extra = [file.parent / path for path in project.config.boards]
         for name in project.config.titles:
             variant = project.variant(name)
             variants.append((variant, boards.load(variant.board, extra, variant.said("board"))))
+            for other in variant.relocatable.also_on if variant.relocatable is not None else ():
+                others[other] = boards.load(other, extra, variant.said("relocatable"))
     machine = Machine(os.environ, system_of(sys.platform), args.seconds, not args.path_only)
     report = examine(
         machine,
@@ -67,6 +70,7 @@ def run(args: argparse.Namespace) -> int:
         args.targets,
         project=file.as_posix() if file is not None else "",
         folder=file.parent if file is not None else Path(),
+        others=others,
     )
     # A console may not know the letters of a path.
     shown = views.to_json(report) if args.json else views.text(report)

@@ -43,15 +43,14 @@ class Machine:
     usual_places: bool = True
 
 
-def _rows(machine: Machine, variants: Sequence[tuple[VariantConfig, Board]]) -> list[Row]:
+def _rows(machine: Machine, variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board]) -> list[Row]:
     environ, seconds = machine.environ, machine.seconds
     rows = [python_side.python_row(), *python_side.package_rows()]
-    rows += [cross.row(wanted, environ) for wanted in needs.compilers_of(variants)]
-    emulated = [found.model for pair in variants if (found := needs.machine_of(*pair)) and found.kind == "qemu"]
+    rows += [cross.row(wanted, environ) for wanted in needs.compilers_of(variants, others)]
     for tool in TOOLS:
         row = programs.row(tool, environ, machine.system, seconds, usual_places=machine.usual_places)
         if tool is QEMU:
-            row = programs.qemu_details(row, tuple(dict.fromkeys(filter(None, emulated))), environ, seconds)
+            row = programs.qemu_details(row, needs.models_of(variants, others), environ, seconds)
             rows += [row]
             rows += [
                 stedgeai.row(pin, environ, machine.system, seconds, usual_places=machine.usual_places)
@@ -118,6 +117,7 @@ def examine(
     *,
     project: str = "",
     folder: Path | None = None,
+    others: Mapping[str, Board] | None = None,
 ) -> Report:
     """Look at a machine with the eyes of a project.
 
@@ -127,15 +127,16 @@ def examine(
         targets: What is meant to be done: variants, ``run-<variant>`` and the like; none: build all variants.
         project: The project file as named.
         folder: The project's folder; the current one unless given.
+        others: Further boards that variants name.
 
     Raises:
         NeuralArtError: A target is none, or the list of known combinations is damaged.
     """
     asked = needs.understand(targets, [variant.name for variant, _ in variants])
     chosen = [pair for pair in variants if pair[0].name in {each.variant for each in asked}]
-    wanted = needs.restricted(needs.needs(chosen), asked)
+    wanted = needs.restricted(needs.needs(chosen, others), asked)
     rows = []
-    for row in _rows(machine, chosen):
+    for row in _rows(machine, chosen, others or {}):
         need = wanted.get(row.tool, row.need)
         rows.append(replace(row, need=need, blocks=row.status != OK and needs.blocked(need, asked)))
     home = folder or Path()

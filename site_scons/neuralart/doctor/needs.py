@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import NetworkConfig, ToolchainConfig, VariantConfig
@@ -78,6 +78,15 @@ def application_of(variant: VariantConfig) -> str:
     return str(getattr(found, "kind", found) or "")
 
 
+def _machines(variant: VariantConfig, board: Board, others: Mapping[str, Board]) -> list[Machine]:
+    """Where a variant's images execute: its own machine, and those of boards that its model is loaded on as well."""
+    found = [machine_of(variant, board)]
+    for name in variant.relocatable.also_on if variant.relocatable is not None else ():
+        # The machine that the variant names is one of its own board.
+        found.append(machine_of(replace(variant, machine=""), others[name]) if name in others else None)
+    return [machine for machine in found if machine is not None]
+
+
 def _built_with(variant: VariantConfig, compilers: list[Wanted]) -> list[str]:
     names = [*ALWAYS, next((each.name for each in compilers if each.config == variant.toolchain), "")]
     for network in variant.networks:
@@ -88,35 +97,51 @@ def _built_with(variant: VariantConfig, compilers: list[Wanted]) -> list[str]:
     return [name for name in dict.fromkeys(names) if name]
 
 
-def needs(variants: Sequence[tuple[VariantConfig, Board]]) -> dict[str, Need]:
+def needs(
+    variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
+) -> dict[str, Need]:
     """Who needs which tool.
 
     Args:
         variants: With their boards.
+        others: Further boards that they name.
 
     Returns:
         By the names of the rows.
     """
     build: dict[str, list[str]] = {}
     use: dict[str, list[str]] = {}
-    compilers = compilers_of(variants)
+    compilers = compilers_of(variants, others)
     for variant, board in variants:
         for tool in _built_with(variant, compilers):
             build.setdefault(tool, []).append(variant.name)
-        machine = machine_of(variant, board)
-        kind = machine.kind if machine is not None else ""
-        for tool in _MACHINES.get(kind, ()):
-            use.setdefault(tool, []).extend(f"{verb}{variant.name}" for verb in _EXECUTING[kind])
-    return {tool: Need(tuple(build.get(tool, ())), tuple(use.get(tool, ()))) for tool in dict.fromkeys([*build, *use])}
+        for number, machine in enumerate(_machines(variant, board, others or {})):
+            # A model is loaded on all of its boards; what else there is to do is done on the first.
+            verbs = _EXECUTING.get(machine.kind, ()) if number == 0 else ()
+            verbs = (*verbs, "load-") if variant.relocatable is not None else verbs
+            for tool in _MACHINES.get(machine.kind, ()):
+                use.setdefault(tool, []).extend(f"{verb}{variant.name}" for verb in verbs)
+    return {
+        tool: Need(tuple(dict.fromkeys(build.get(tool, ()))), tuple(dict.fromkeys(use.get(tool, ()))))
+        for tool in dict.fromkeys([*build, *use])
+    }
 
 
-def compilers_of(variants: Sequence[tuple[VariantConfig, Board]]) -> list[Wanted]:
+def compilers_of(
+    variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
+) -> list[Wanted]:
     """The different cross compilers that variants ask for, and the cores they have to link for."""
     configs: list[tuple[ToolchainConfig, tuple[str, ...]]] = []
     for variant, board in variants:
-        machine = machine_of(variant, board)
-        configs.append((variant.toolchain, machine.cpu_flags if machine is not None else ()))
+        cores = [machine.cpu_flags for machine in _machines(variant, board, others or {})]
+        configs += [(variant.toolchain, flags) for flags in cores or [()]]
     return wanted(configs)
+
+
+def models_of(variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board]) -> tuple[str, ...]:
+    """QEMU's names of the machines that variants run on."""
+    machines = [machine for pair in variants for machine in _machines(*pair, others)]
+    return tuple(dict.fromkeys(each.model for each in machines if each.kind == "qemu" and each.model))
 
 
 def pins_of(variants: Sequence[tuple[VariantConfig, Board]]) -> list[str]:

@@ -38,6 +38,12 @@ def run(args: argparse.Namespace) -> int:
     file: Path = args.file
     project = config.read(file, file.as_posix())
     variant = project.variant(args.variant)
+    if variant.relocatable is not None:
+        raise NeuralArtError(
+            f"variant {variant.name} links no network into its firmware: its model is a file that firmware loads",
+            where=variant.said("relocatable"),
+            hint=f"network_rel.bin in {(args.build or file.parent / 'build') / variant.name}",
+        )
     board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
     networks = read_networks(board, variant, file.parent)
     layout = make_layout(board, variant, networks)

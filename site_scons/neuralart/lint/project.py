@@ -47,6 +47,7 @@ def _network(config: NetworkConfig, layout: LayoutNetwork, board: Board, folder:
         found,
         declared=layout.declared,
         strategies=_strategies(board, layout),
+        loaded=layout.loaded,
         model=PurePath(config.model.replace("\\", "/")).name,
         model_where=config.said("model"),
     )

@@ -56,7 +56,7 @@ def _relative(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
         for pool in network.pools:
             defined = any(name.endswith(f".{pool.fname}.c") for name in network.files or ())
-            if pool.relative and pool.weights and network.files is not None and not defined:
+            if pool.relative and pool.weights and network.files is not None and not defined and not network.loaded:
                 symbol = f"_mem_pool_{pool.fname}_{network.name}"
                 yield Hit(
                     pool.where, f"pool {pool.fname} of network {network.name} is relative: nothing defines {symbol}"

@@ -169,9 +169,13 @@ def _scripts(facts: Facts) -> Iterator[Hit]:
 
 def _cacheable(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
-        for pool in network.pools:
-            if pool.relative and pool.cacheable and pool.writable and pool.used:
-                yield Hit(pool.where, f"{_who(network, pool)} is relative, writable and goes through the NPU cache")
+        for pool in network.pools if network.runtime == VENDOR and facts.board is not None else ():
+            region = facts.board.region_at(pool.address) if facts.board is not None else None
+            internal = region is not None and region.kind == "ram"
+            if pool.relative and pool.cacheable and pool.writable and pool.used and internal:
+                yield Hit(
+                    pool.where, f"{_who(network, pool)} is relative, in internal RAM, and goes through the NPU cache"
+                )
 
 
 RULES = (
@@ -240,10 +244,10 @@ RULES = (
     Rule(
         "cached-relative",
         WARNING,
-        "a relative pool that is writable and goes through the NPU cache",
-        "Loaders of relocatable models refuse such pools in internal RAM, or results are wrong.",
+        "a relative pool in internal RAM that goes through the NPU cache",
+        "Relocatable models of the vendor's runtime cannot be installed with such a pool, or compute wrong results.",
         "CACHEABLE_OFF for the pools of activations",
-        ("network",),
+        ("board", "network"),
         _cacheable,
     ),
 )

@@ -133,6 +133,7 @@ class Network:
         strategies: How constants reach their pools, by fname.
         model: File name of the model, and the place that names it; empty if not known.
         model_where: The place.
+        loaded: It becomes a relocatable model: a loader gives relative pools their address.
     """
 
     name: str
@@ -152,6 +153,7 @@ class Network:
     strategies: Mapping[str, str] = field(default_factory=dict)
     model: str = ""
     model_where: str = ""
+    loaded: bool = False
 
     @property
     def used(self) -> tuple[Pool, ...]:

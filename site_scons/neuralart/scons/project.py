@@ -140,6 +140,8 @@ class Project:
                 mpool=path(network.mpool),
                 profile=profile(network.profile),
                 vectors=path(network.vectors),
+                recording=path(network.recording),
+                failures=path(network.failures),
             )
             for network in variant.networks
         )
