@@ -27,7 +27,10 @@ COMMANDS = {
     "check-image": ("neuralart.memory.check_cli", "check a firmware image before it reaches a board"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
     "lint": ("neuralart.lint.cli", "look for the known traps in networks, pool files, sources and linker scripts"),
-    "doctor": ("neuralart.doctor.cli", "show the tools on this machine, their versions, and what each missing one means"),
+    "doctor": (
+        "neuralart.doctor.cli",
+        "show the tools on this machine, and what each missing one means",
+    ),
     "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
 }

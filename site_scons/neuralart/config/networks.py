@@ -6,11 +6,14 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from neuralart.config import budgets
+from neuralart.config.reals import real
 from neuralart.config.types import COMPILERS, STRATEGIES, Location, NetworkConfig
 from neuralart.config.yamlmarks import Value
 
 DATA_TYPES = ("float32", "int8", "uint8", "int32")
 PAIRS = ("profiling",)
+METRICS = ("max_lsb", "cos", "rmse")
 # Compilers that take something.
 _PINNED = ("stedgeai", "recorded")
 _PIN = re.compile(r"[0-9]+(?:\.(?:[0-9]+|\*)){0,3}", re.ASCII)
@@ -82,6 +85,21 @@ def _profile(value: Value) -> Settings:
     return made
 
 
+def _check(value: Value) -> tuple[tuple[str, float], ...]:
+    """``exact``, or bounds such as ``{max_lsb: 1, cos: 0.999}``."""
+    if not value.is_mapping:
+        value.choice(("exact",))
+        return ()
+    fields = value.fields(METRICS)
+    if not fields:
+        raise value.error("names no bound", "exact, or max_lsb, cos, rmse")
+    bounds: dict[str, float] = {}
+    for name, entry in fields.items():
+        top = 1.0 if name == "cos" else 1e30
+        bounds[name] = entry.integer(0, 1 << 31) if name == "max_lsb" else real(entry, 0.0, top)
+    return tuple(sorted(bounds.items()))
+
+
 def _pair(value: Value) -> str:
     return value.choice(PAIRS, empty=True)
 
@@ -114,6 +132,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "options": Value.texts,
     "initializers": _pool_names,
     "vectors": _path_or_none,
+    "check": _check,
     "pair": _pair,
     "extra_options": Value.texts,
     "failures": _path_or_none,
@@ -121,7 +140,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
 # Keys that decide several settings.
 _GROUPS: dict[str, Callable[[Value], Settings]] = {"compiler": _compiler, "profile": _profile}
 _OF_GROUPS = ("compiler", "compiler_version", "recording", "profile", "profile_add", "profile_remove")
-KEYS = (*_READERS, *_GROUPS, "strategies")
+KEYS = (*_READERS, *_GROUPS, "budgets", "strategies")
 # A model belongs to one network: as a default for all of them it could only be a mistake.
 SHARED_KEYS = tuple(key for key in KEYS if key != "model")
 
@@ -139,6 +158,8 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
     for name, entry in value.fields(known).items():
         if name == "strategies":
             settings.update(_strategies(entry))
+        elif name == "budgets":
+            settings.update(budgets.read_settings(entry))
         elif name in _GROUPS:
             settings.update(_GROUPS[name](entry))
         else:
@@ -165,4 +186,5 @@ def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
         for key, setting in merged.items()
         if key.startswith("strategies.") and setting[0]
     )
+    values["budgets"] = budgets.resolve(merged) or None
     return NetworkConfig(name=name, where=where, places={key: s[1] for key, s in merged.items()}, **values)

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuralart.config.budgets import Budgets
 
 # How the constants of a pool reach it.
 STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
@@ -80,7 +84,9 @@ class NetworkConfig:
         options: Further options of generate, in order.
         initializers: fnames of the pools whose raw file is declared; None: by rule.
         vectors: Folder of golden vectors; empty: none.
+        check: How close outputs must come to them: (metric, bound) of ``max_lsb``, ``cos``, ``rmse``; none: exactly.
         strategies: (fname of a pool, how its initialiser reaches it); pools not named follow the rule.
+        budgets: What it may use; more is an error. None: there is no limit.
         where: Where the network was written.
         places: Where each of its keys was written (in the network, in an override or in the defaults).
     """
@@ -106,7 +112,9 @@ class NetworkConfig:
     options: tuple[str, ...] = ()
     initializers: tuple[str, ...] | None = None
     vectors: str = ""
+    check: tuple[tuple[str, float], ...] = ()
     strategies: tuple[tuple[str, str], ...] = ()
+    budgets: Budgets | None = None
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 

@@ -14,6 +14,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import messages
+from neuralart.scons.export import make_export
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.images import FlashNodes, ModelNodes
@@ -30,6 +31,7 @@ VERBS = {
     "flash-model": "write constants and identity descriptor only",
     "load": "load the relocatable model in each mode and on each machine, compare with the golden vectors",
     "boot": "boot the virtual flash as it is and compare with the golden vectors",
+    "export": "write sources, images and CMake and make files for a build of your own",
     "verify": "compare the virtual flash with what the build would write",
 }
 _PART = {"flash": "", "flash-application": "application", "flash-model": "model"}
@@ -66,6 +68,10 @@ def _refuse(text: str, where: str, hint: str) -> Any:
 
 def _reason(verb: str, program: Program) -> tuple[str, str]:
     """Why this variant cannot do that, and what to do; empty if it can."""
+    if verb == "export":
+        if program.model is not None:
+            return "its model is a file that a firmware loads: nothing is linked", "build/VARIANT/network_rel.bin is it"
+        return "", ""
     verbs = "run" if verb in ("run", "boot", "load") else "write"
     if verb == "load" and program.model is None:
         return "its networks are linked into the firmware", "'relocatable: true' in the variant makes a model to load"
@@ -123,6 +129,8 @@ def _run_words(base: Any, program: Program) -> tuple[list[Any], list[Any]]:
     for network in program.networks:
         vectors = base.fs.Dir(anchored(network.vectors))
         words += _words(base, "--network", network.facts) + _words(base, "--vectors", vectors)
+        if any(each.config.check for each in program.networks):
+            words += ["--check", ",".join(f"{name}={value:g}" for name, value in network.config.check) or "exact"]
         sources.append(network.facts)
     return words, sources
 
@@ -213,6 +221,8 @@ def make_effects(env: Any, programs: Sequence[Program]) -> dict[str, Any]:
         reason, hint = next((each for each in found if each[0]), ("", ""))
         if reason:
             (alias,) = base.Alias(name, [], _refuse(reason, name, hint))
+        elif verb == "export":
+            alias = make_export(env, programs[0])
         else:
             alias = _effect(base, verb, programs, nor)
             if verb not in ("run", "load"):

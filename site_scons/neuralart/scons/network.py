@@ -12,7 +12,7 @@ import SCons.Errors
 import SCons.Util
 
 from neuralart.boards.types import Board
-from neuralart.config.networks import PAIRS
+from neuralart.config.networks import METRICS, PAIRS
 from neuralart.config.types import Location, NetworkConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
@@ -236,8 +236,8 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
         model: The .tflite, a path or a node (it may be built by your SConstruct).
         board: Name of a board, built in or in ``NEURALART_BOARD_FILES``.
         **options: As in variants.yaml: compiler, profile, pair, mpool, input_data_type, output_data_type,
-            inputs_ch_position, outputs_ch_position, allocate_inputs, allocate_outputs, options, extra_options, failures,
-            initializers, vectors.
+            inputs_ch_position, outputs_ch_position, allocate_inputs, allocate_outputs, options, extra_options,
+            failures, initializers, vectors, check, strategies.
 
     Returns:
         Nodes by attribute.
@@ -272,6 +272,7 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
     for keyword in ("allocate_inputs", "allocate_outputs"):
         if not isinstance(options.get(keyword, True), bool):
             raise NeuralArtError(f"{keyword} must be True or False, not {options[keyword]!r}", where=where)
+    options["check"] = _bounds(options.get("check", "exact"), where)
     if options.get("pair", "") not in ("", *PAIRS):
         raise NeuralArtError(f"no pair {options['pair']!r}", where=where, hint=nearest(str(options["pair"]), PAIRS))
     for keyword in ("profile", "mpool", "vectors", "recording", "failures"):
@@ -304,3 +305,13 @@ def _profile_keys(value: Any) -> dict[str, Any]:
             raise NeuralArtError(f"profile: unknown key '{key}'", hint=nearest(str(key), ["base", "add", "remove"]))
     made = {f"profile_{key}": value[key] for key in ("add", "remove") if key in value}
     return {"profile": value.get("base", ""), **made}
+
+
+def _bounds(value: Any, where: str) -> tuple[tuple[str, float], ...]:
+    """``check="exact"`` or ``{"max_lsb": 1, "cos": 0.999}`` as settings."""
+    if value == "exact":
+        return ()
+    good = isinstance(value, dict) and value and set(value) <= set(METRICS)
+    if not good or not all(isinstance(bound, (int, float)) and bound >= 0 for bound in value.values()):
+        raise NeuralArtError(f"check must be 'exact' or bounds of {', '.join(METRICS)}, not {value!r}", where=where)
+    return tuple(sorted(value.items()))

@@ -9,13 +9,14 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import effects
+from neuralart.scons.budgets import make_budgets
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import FirmwareNodes, make_firmware
 from neuralart.scons.images import FlashNodes, ModelNodes, make_images
 from neuralart.scons.initializers import InitializerNodes, make_initializers
 from neuralart.scons.loaded_variant import make_programs
 from neuralart.scons.machines import machine_of
-from neuralart.scons.network import NetworkNodes, make_network
+from neuralart.scons.network import NEURALART, NetworkNodes, make_network
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
 from neuralart.scons.report import make_summary
@@ -93,6 +94,16 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     )
 
 
+def _refuse_other_runtime(network: NetworkNodes) -> None:
+    if network.runtime != NEURALART:
+        raise NeuralArtError(
+            f"network {network.name} is compiled for runtime {network.runtime}, which the reference application does "
+            "not have",
+            where=network.config.said("compiler"),
+            hint="'application:' of the variant names your own; or compiler: reference",
+        )
+
+
 def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[effects.Program]]:
     """A firmware with its networks linked into it."""
     registry: Registry = env["NEURALART_REGISTRY"]
@@ -101,8 +112,10 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
     networks = [make_network(env, network, variant.board) for network in variant.networks]
     for network in networks:
         refuse_relative_pools(network.name, network.pools)
+        _refuse_other_runtime(network)
     folder = f"{build_dir(env)}/{variant.name}"
     initializers = make_initializers(env, networks, folder, variant, board_layout=True)
     firmware = make_firmware(env, variant, board, machine, networks, initializers)
+    registry.base.Requires(firmware.elf, make_budgets(env, networks, folder))
     flash = make_images(env, variant, board, firmware, networks, initializers)
     return networks, [effects.Program(variant, board, machine, networks, initializers, firmware, flash)]

@@ -18,7 +18,10 @@ _INDEX = re.compile(
     r"(absolute_mode|relative_mode)\s(.{0,2000}?)\*/",
     re.S,
 )
-_EXTERN = re.compile(r"extern\s[^;\n]{0,80}?\b_mem_pool_(\w+)\s*\[\s*\]\s*;\s*/\*\s*\[?\s*(\d{1,12})")
+# Exact where it is a plain number; one with a unit is rounded.
+_EXTERN = re.compile(
+    r"extern\s[^;\n]{0,80}?\b_mem_pool_(\w+)\s*\[\s*\]\s*;\s*/\*\s*\[?\s*(\d{1,12})(?![\d.,])(?!\s*[KMG]B)"
+)
 _UNIT = {"b": 1, "byte": 1, "bytes": 1, "kb": 1 << 10, "mb": 1 << 20, "gb": 1 << 30}
 _ADDRESS = 1 << 32
 
