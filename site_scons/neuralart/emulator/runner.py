@@ -157,8 +157,7 @@ def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
     network = check.network
     if check.loaded and remote.abi_stamp != check.stamp:
         raise LinkFailure(
-            f"the firmware loaded another model: its stamp is {remote.abi_stamp}, "
-            f"that of the file {check.stamp}",
+            f"the firmware loaded another model: its stamp is {remote.abi_stamp}, that of the file {check.stamp}",
             where=check.name,
             hint="was another model flashed, or is it damaged there?",
         )
