@@ -352,7 +352,7 @@ def test_blobs_in_params(packs, make, tmp_path, blobs, mixed, layout):
 
 def test_order_of_the_link(packs, make, tmp_path):
     """The addresses in an image follow it."""
-    built, _ = make(fake_pack.network(tmp_path / "net"), pack=packs())
+    built, _ = make(fake_pack.network(tmp_path / "net"), pack=packs(), objects=tmp_path / "objects")
     words = [Path(word).name for word in built.ran[-1].split() if word.endswith((".o", ".a"))]
     assert [re.sub(r"-[0-9a-f]{16}-[0-9a-f]{8}", "", word) for word in words] == [
         "network_reloc.o",
