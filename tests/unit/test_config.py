@@ -184,8 +184,9 @@ VARIANT_KEYS = (
     "overrides, relocatable, reserved, slots, title, toolchain"
 )
 NETWORK_KEYS = (
-    "allocate_inputs, allocate_outputs, compiler, initializers, input_data_type, inputs_ch_position, model, mpool, "
-    "options, output_data_type, outputs_ch_position, profile, strategies, vectors"
+    "allocate_inputs, allocate_outputs, budgets, check, compiler, extra_options, failures, initializers, "
+    "input_data_type, inputs_ch_position, model, mpool, options, output_data_type, outputs_ch_position, pair, profile, "
+    "strategies, vectors"
 )
 
 # (what is replaced in GOOD, by what, the whole line that must be said)
@@ -327,8 +328,9 @@ BAD = [
     ),
     (
         "    vectors: models/vectors",
-        "    compiler: stedgeai",
-        "variants.yaml:14: networks.digits.compiler: 'stedgeai' is not allowed (known: reference)",
+        "    compiler: stedge",
+        "variants.yaml:14: networks.digits.compiler: 'stedge' is not allowed (did you mean 'stedgeai'? known: auto, "
+        "recorded, reference, stedgeai)",
     ),
     (
         "    vectors: models/vectors",

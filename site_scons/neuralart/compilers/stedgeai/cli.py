@@ -62,7 +62,8 @@ def profile_choice(args: argparse.Namespace) -> ProfileChoice:
         argument=argument,
         path=path,
         stock=path is not None and path.resolve().parent == own.resolve(),
-        add=split_words(args.profile_add),
+        # The tool takes it from a profile only.
+        add=(*split_words(args.profile_add), *(("--all-buffers-info",) if args.all_buffers_info else ())),
         remove=split_words(args.profile_remove),
         profiling=args.pair == "profiling",
     )

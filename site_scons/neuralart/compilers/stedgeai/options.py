@@ -47,7 +47,7 @@ _NPU_POOLS = "the memory-pool file of the NPU says it: use --mpool or a profile"
 RULES: Mapping[str, Rule] = {
     **dict.fromkeys(("--model", "--target", "--name", "--output", "--st-neural-art", "--mpool"), Rule(OWN, VALUE)),
     **dict.fromkeys(("--initializers", "--verbosity"), Rule(OWN, VALUE)),
-    **dict.fromkeys(("--quiet", "--no-report", "--enable-epoch-controller"), Rule(OWN)),
+    **dict.fromkeys(("--quiet", "--no-report", "--enable-epoch-controller", "--all-buffers-info"), Rule(OWN)),
     **dict.fromkeys(("--no-inputs-allocation", "--no-outputs-allocation"), Rule(PASSED)),
     **dict.fromkeys(("--allocate-inputs", "--allocate-outputs"), Rule(OWN)),
     "--workspace": Rule(OWN, VALUE, "every compile gets a workspace of its own"),
