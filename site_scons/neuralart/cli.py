@@ -18,6 +18,7 @@ from neuralart.errors import NeuralArtError
 # name -> (module, one line of help)
 COMMANDS = {
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initialisers and reports"),
+    "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
     "flash": ("neuralart.flashing.flash_cli", "write a virtual flash by a flash plan"),
@@ -31,6 +32,7 @@ COMMANDS = {
         "neuralart.doctor.cli",
         "show the tools on this machine, and what each missing one means",
     ),
+    "application": ("neuralart.applications.cli", "build the user's own application around networks, or check it"),
     "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
 }

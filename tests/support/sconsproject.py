@@ -16,7 +16,8 @@ REPO = Path(__file__).resolve().parents[2]
 MODELS = ("digits", "mobilenet", "heatmap", "detector")
 # What a command of ours prints: a tag in capitals and the file it makes.
 _COMMAND = re.compile(
-    r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RELOC|MODEL|TABLE|RUN|LOAD|BOOT|FLASH|VERIFY)"
+    r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RELOC|MODEL|TABLE|RUN|LOAD|BOOT|FLASH|VERIFY"
+    r"|EXPORT|BUDGETS)"
     r" +(\S+)",
     re.M,
 )

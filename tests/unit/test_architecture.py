@@ -28,6 +28,7 @@ FLOORS = (
     {"emulator", "report"},
     {"lint", "export"},
     {"doctor", "inspect"},
+    {"applications"},
     {"cli"},
     {"__main__", "scons"},
 )

@@ -25,7 +25,7 @@ _CONFIGURATION = re.compile(r"app_config\w*\.h|ai_model_config\.h")
 _POSTPROCESSING = re.compile(r"\w*post_?process\w*\.h|.*_pp_\w*\.h", re.I)
 _MENTION = re.compile(r"NetworkRuntime\d{3,6}_CM\w+?_(?:GCC|IAR|Keil|ARM)(?:_PIC)?(?=\W|$)")
 _SPECS = re.compile(r"(picolibc(?:cpp)?|nano|nosys|rdimon)\.specs")
-_COMMENT_LINE = re.compile(r"^[ \t]*(?:#|//)")
+_COMMENT_LINE = re.compile(r"[ \t]*(?:#|//)")
 _LARGEST = 4 << 20
 
 

@@ -43,21 +43,30 @@ class Changes:
 
 @dataclass(frozen=True)
 class _Mark:
-    """By what a file is known again: of its source size, time and whether it can be run; of the copy time."""
+    """By what a file is known again.
+
+    Attributes:
+        size: Of the source.
+        time: Of the source; -1: it was too new to be trusted.
+        changed: When the source was last touched in any way. An archive may give all its files one time of their own.
+        runs: It can be run.
+        copied: Time of the copy.
+    """
 
     size: int
     time: int
+    changed: int
     runs: bool
     copied: int
 
     @staticmethod
     def parse(data: Any) -> _Mark | None:
-        if not isinstance(data, list) or len(data) != 4:
+        if not isinstance(data, list) or len(data) != 5:
             return None
-        return _Mark(int(data[0]), int(data[1]), bool(data[2]), int(data[3]))
+        return _Mark(int(data[0]), int(data[1]), int(data[2]), bool(data[3]), int(data[4]))
 
     def row(self) -> list[Any]:
-        return [self.size, self.time, self.runs, self.copied]
+        return [self.size, self.time, self.changed, self.runs, self.copied]
 
 
 def _read_record(path: Path) -> tuple[dict[str, _Mark | None], set[str]] | None:
@@ -99,6 +108,10 @@ def _same(one: Path, other: Path) -> bool:
                 return True
 
 
+def _stamp(of: os.stat_result) -> tuple[int, int, int]:
+    return of.st_size, of.st_mtime_ns, of.st_ctime_ns
+
+
 class _Sync:
     def __init__(self, tree: Path, first: bool) -> None:
         self.tree = tree
@@ -124,16 +137,16 @@ class _Sync:
         is_file = not target.is_symlink() and target.is_file()
         now = target.stat() if is_file else None
         if known is not None and now is not None and known.time >= 0:
-            mine = (known.size, known.time, known.runs, known.size, known.copied)
-            if mine == (from_.st_size, from_.st_mtime_ns, runs, now.st_size, now.st_mtime_ns):
+            mine = (known.size, known.time, known.changed, known.runs, known.size, known.copied)
+            if mine == (*_stamp(from_), runs, now.st_size, now.st_mtime_ns):
                 return known, False
         written = now is None or now.st_size != from_.st_size or not _same(source, target)
         if written:
             self._copy(source, target, from_)
         target.chmod(0o755 if runs else 0o644)
-        settled = from_.st_mtime_ns < time.time_ns() - _TICK
-        mark = _Mark(from_.st_size, from_.st_mtime_ns if settled else -1, runs, target.stat().st_mtime_ns)
-        return mark, written
+        size, modified, changed = _stamp(from_)
+        settled = max(modified, changed) < time.time_ns() - _TICK
+        return _Mark(size, modified if settled else -1, changed, runs, target.stat().st_mtime_ns), written
 
     def _copy(self, source: Path, target: Path, from_: os.stat_result) -> None:
         if target.is_dir() and not target.is_symlink():

@@ -1,7 +1,7 @@
 """The application's post-processing: which wrapper it has, and whether what is configured exists in it.
 
-The wrapper's header names its kinds, ``POSTPROCESS_OD_YOLO_V8_UI`` and so on; releases of it number them differently and have
-other ones. ``app_config.h`` chooses one: ``POSTPROCESS_TYPE``.
+The wrapper's header names its kinds, ``POSTPROCESS_OD_YOLO_V8_UI`` and so on; releases of it have other ones and other
+numbers. ``app_config.h`` chooses one: ``POSTPROCESS_TYPE``.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Kinds:
         number = min((value for value, _ in self.values.values()), default=-1)
         if 10 <= number < 100:
             return "1.0"
-        return "later than 1.0" if 100 <= number else ""
+        return "later than 1.0" if number >= 100 else ""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def _defines(text: str, file: str) -> list[tuple[str, str, str]]:
 
 def kinds(text: str, file: str) -> Kinds | None:
     """The kinds of post-processing that a header names; None if it names none."""
-    found = {}
+    found: dict[str, tuple[int, str]] = {}
     for name, value, where in _defines(text, file):
         number = _NUMBER.fullmatch(value)
         if name != CHOICE and number is not None:

@@ -131,7 +131,8 @@ def stage(files: Sequence[Generated], config: StageConfig, tree: Iterable[str] =
         other = owners.get(place.casefold())
         if other is not None:
             raise NeuralArtError(
-                f"stage: {other} and {item.path} would both become {place}", where=rule.where if rule else str(item.path)
+                f"stage: {other} and {item.path} would both become {place}",
+                where=rule.where if rule else str(item.path),
             )
         owners[place.casefold()] = str(item.path)
         made[place] = item.path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -69,7 +68,7 @@ class _Walk:
     notes: list[str] = field(default_factory=list)
 
     def folder(self, place: Path, below: str, above: tuple[Path, ...]) -> None:
-        for name in sorted(os.listdir(place)):
+        for name in sorted(entry.name for entry in place.iterdir()):
             path = f"{below}/{name}" if below else name
             self._entry(place / name, path, above)
 

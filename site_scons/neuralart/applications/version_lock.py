@@ -42,8 +42,13 @@ class Conflict:
         """As an error."""
         return NeuralArtError(self.what, where=self.where, hint=self.hint)
 
+    @property
+    def text(self) -> str:
+        """What, and what to do, in one line."""
+        return " ".join((f"{self.what} ({self.hint})" if self.hint else self.what).split())
+
     def __str__(self) -> str:
-        return str(self.error)
+        return f"{self.where}: {self.text}"
 
 
 def _said(version: tuple[int, int, int, int]) -> str:
@@ -108,8 +113,8 @@ def _tools(facts: LockFacts) -> Iterator[Conflict]:
         if core != release.core:
             yield Conflict(
                 ERROR,
-                f"network {network.name} is of ST Edge AI Core {release.core} by its guard, and of {core} by its report "
-                f"at {network.tool_where}: files of two compiles are mixed",
+                f"network {network.name} is of ST Edge AI Core {release.core} by its guard, and of {core} by its "
+                f"report at {network.tool_where}: files of two compiles are mixed",
                 network.where,
                 "compile it again",
             )

@@ -13,10 +13,15 @@ from neuralart.config.yamlmarks import Value
 
 DATA_TYPES = ("float32", "int8", "uint8", "int32")
 PAIRS = ("profiling",)
-METRICS = ("max_lsb", "cos", "rmse")
+# Bounds of `check:`, and the largest of each.
+LARGEST = {"max_lsb": 1 << 31, "cos": 1, "rmse": 1e30}
+METRICS = tuple(LARGEST)
 # Compilers that take something.
 _PINNED = ("stedgeai", "recorded")
-_PIN = re.compile(r"[0-9]+(?:\.(?:[0-9]+|\*)){0,3}", re.ASCII)
+# A version or its beginning; a star ends it.
+_N = "[0-9]{1,4}"
+PIN = re.compile(rf"{_N}(?:\.(?:\*|{_N}(?:\.(?:\*|{_N}(?:-(?:\*|[0-9A-Za-z]+))?))?))?", re.ASCII)
+PIN_FORM = 'a version of ST Edge AI Core, like "4.0.*" or "4.0.1"'
 CHANNEL_POSITIONS = ("chfirst", "chlast")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -54,7 +59,7 @@ def _compiler(value: Value) -> Settings:
         if name == "recorded":
             recording = entry.text()
         else:
-            version = entry.matching(_PIN, 'a version of ST Edge AI Core, like "4.0.*" or "4.0.1"')
+            version = entry.matching(PIN, PIN_FORM)
     else:
         name = value.choice(COMPILERS)
         if name == "recorded":
@@ -95,8 +100,8 @@ def _check(value: Value) -> tuple[tuple[str, float], ...]:
         raise value.error("names no bound", "exact, or max_lsb, cos, rmse")
     bounds: dict[str, float] = {}
     for name, entry in fields.items():
-        top = 1.0 if name == "cos" else 1e30
-        bounds[name] = entry.integer(0, 1 << 31) if name == "max_lsb" else real(entry, 0.0, top)
+        top = LARGEST[name]
+        bounds[name] = entry.integer(0, int(top)) if name == "max_lsb" else real(entry, 0.0, top)
     return tuple(sorted(bounds.items()))
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from neuralart.config.application_types import ApplicationConfig
+
 if TYPE_CHECKING:
     from neuralart.config.budgets import Budgets
 
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
 # The kernels of a variant: plain C, or with the M-profile Vector Extension where there is a kernel that uses it.
 KERNELS = ("c", "mve")
+REFERENCE_APPLICATION = ApplicationConfig()
 # Who compiles networks; auto: ST Edge AI Core where it is installed.
 COMPILERS = ("reference", "stedgeai", "auto", "recorded")
 # How a loader installs a relocatable model: its code stays in flash, or is copied into RAM.
@@ -182,6 +185,8 @@ class VariantConfig:
         allow_reference_on_hardware: A network of the reference runtime on silicon is meant: it computes in software.
         defines: Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``.
         relocatable: Its network becomes a relocatable model that the firmware loads; None: it is linked in.
+        application: Who supplies the firmware around the networks.
+        folder: What paths of the application are relative to; empty: the current SConscript.
         where: Where the variant was written.
         places: Where each of its keys was written.
     """
@@ -200,6 +205,8 @@ class VariantConfig:
     allow_reference_on_hardware: bool = False
     defines: tuple[str, ...] = ()
     relocatable: RelocatableConfig | None = None
+    application: ApplicationConfig = REFERENCE_APPLICATION
+    folder: str = ""
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 

@@ -42,11 +42,16 @@ class Closeness:
     def __str__(self) -> str:
         if self.exact:
             return "bit-exact"
-        said = [f"{name} {value:g}" for name in METRICS if (value := getattr(self, name)) is not None]
+        said = [f"{name} {number(value)}" for name in METRICS if (value := getattr(self, name)) is not None]
         return "within " + ", ".join(said)
 
 
 BIT_EXACT = Closeness()
+
+
+def number(value: float) -> str:
+    """A bound in full: six digits would make another bound of 0.9999999."""
+    return repr(int(value)) if value == int(value) else repr(value)
 
 
 def parse(text: str, where: str = "--check") -> Closeness:
@@ -59,18 +64,20 @@ def parse(text: str, where: str = "--check") -> Closeness:
         return Closeness()
     values: dict[str, float] = {}
     for part in text.split(","):
-        name, equals, number = part.strip().partition("=")
+        name, equals, text_of_number = part.strip().partition("=")
         if name not in METRICS or not equals:
             hint = f"{nearest(name, [EXACT, *METRICS])}; bounds are name=number"
             raise NeuralArtError(f"'{part}' is no bound", where=where, hint=hint)
+        if name in values:
+            raise NeuralArtError(f"{name} is given twice", where=where, hint="one bound of each metric")
         try:
-            value = float(number)
+            value = float(text_of_number)
         except ValueError:
             value = math.nan
         good = 0 <= value <= (1 if name == "cos" else 1e30) and (name != "max_lsb" or value == int(value))
         if not good:
             hint = "cos is 0 to 1, max_lsb a whole number"
-            raise NeuralArtError(f"'{number}' is no value of {name}", where=where, hint=hint)
+            raise NeuralArtError(f"'{text_of_number}' is no value of {name}", where=where, hint=hint)
         values[name] = value
     lsb = values.pop("max_lsb", None)
     return Closeness(int(lsb) if lsb is not None else None, **values)
@@ -91,25 +98,33 @@ def _real(values: tuple[float, ...], port: Port | None) -> list[float]:
     return [(value - port.zero_point) * port.scale for value in values]
 
 
+def _unit(values: list[float]) -> list[float]:
+    largest = max(map(abs, values))
+    return [value / largest for value in values]
+
+
 def cosine(one: list[float], other: list[float]) -> float:
     """Cosine of the angle between two tensors; 1 for two of nothing but zeros, 0 if only one is."""
-    norms = math.sqrt(math.fsum(a * a for a in one)) * math.sqrt(math.fsum(b * b for b in other))
-    if norms == 0:
+    if not any(one) or not any(other):
         return 1.0 if not any(one) and not any(other) else 0.0
-    return math.fsum(a * b for a, b in zip(one, other, strict=True)) / norms
+    # Neither the squares of the largest numbers nor those of the smallest have a place in a float.
+    one, other = _unit(one), _unit(other)
+    product = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    # One root of the product, not a product of roots: the cosine of equal tensors is 1, not nearly 1.
+    return min(1.0, product / math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other)))
 
 
 def root_mean_square(one: list[float], other: list[float]) -> float:
     """Root of the mean squared difference."""
-    return math.sqrt(math.fsum((a - b) ** 2 for a, b in zip(one, other, strict=True)) / max(1, len(one)))
+    return math.hypot(*(a - b for a, b in zip(one, other, strict=True))) / math.sqrt(max(1, len(one)))
 
 
-def compare(vectors: Vectors, number: int, got: bytes, network: Network, wanted: Closeness) -> None:
+def compare(vectors: Vectors, index: int, got: bytes, network: Network, wanted: Closeness) -> None:
     """Demand that outputs are as close as wanted.
 
     Args:
         vectors: The golden vectors.
-        number: Which of them.
+        index: Which of them.
         got: All outputs, concatenated.
         network: Whose outputs; scale and zero point.
         wanted: The bounds.
@@ -117,13 +132,13 @@ def compare(vectors: Vectors, number: int, got: bytes, network: Network, wanted:
     Raises:
         Difference: They are not; which output of which vector, measured and allowed.
     """
-    expected = vectors.output_data[number]
+    expected = vectors.output_data[index]
     if len(got) != len(expected):
-        raise Difference(f"vector {number}: {len(got)} bytes of outputs, expected {len(expected)}", where=network.name)
+        raise Difference(f"vector {index}: {len(got)} bytes of outputs, expected {len(expected)}", where=network.name)
     at = 0
-    for index, tensor in enumerate(vectors.outputs):
-        port = network.outputs[index] if index < len(network.outputs) else None
-        what = f"vector {number}, output '{tensor.name}'"
+    for place, tensor in enumerate(vectors.outputs):
+        port = network.outputs[place] if place < len(network.outputs) else None
+        what = f"vector {index}, output '{tensor.name}'"
         ours = _values(tensor, got[at : at + tensor.bytes], network.name)
         theirs = _values(tensor, expected[at : at + tensor.bytes], network.name)
         at += tensor.bytes
@@ -136,9 +151,9 @@ def compare(vectors: Vectors, number: int, got: bytes, network: Network, wanted:
                 )
             worst = max((abs(a - b) for a, b in zip(ours, theirs, strict=True)), default=0)
             if worst > wanted.max_lsb:
-                raise Difference(f"{what}: differs by {worst:g}, allowed max_lsb {wanted.max_lsb}", where=network.name)
+                raise Difference(f"{what}: differs by {worst}, allowed max_lsb {wanted.max_lsb}", where=network.name)
         real, golden = _real(ours, port), _real(theirs, port)
         if wanted.cos is not None and (cos := cosine(real, golden)) < wanted.cos:
-            raise Difference(f"{what}: cos {cos:.6f}, allowed {wanted.cos:g} at least", where=network.name)
+            raise Difference(f"{what}: cos {cos!r}, allowed {number(wanted.cos)} at least", where=network.name)
         if wanted.rmse is not None and (rmse := root_mean_square(real, golden)) > wanted.rmse:
-            raise Difference(f"{what}: rmse {rmse:g}, allowed {wanted.rmse:g}", where=network.name)
+            raise Difference(f"{what}: rmse {rmse!r}, allowed {number(wanted.rmse)}", where=network.name)

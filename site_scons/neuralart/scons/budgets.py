@@ -19,6 +19,7 @@ def _check(target: list[Any], source: list[Any], env: Any) -> None:
 
     from neuralart.files import write_text
     from neuralart.lint import budgets
+    from neuralart.lint.types import ERROR
     from neuralart.network import c_info, facts
 
     def work() -> None:
@@ -26,10 +27,12 @@ def _check(target: list[Any], source: list[Any], env: Any) -> None:
         info = c_info.read(Path(str(source[1])), str(source[1]))
         limits = env["NEURALART_BUDGETS"]
         findings = budgets.check(network, info, limits)
-        for finding in findings[1:]:
-            print(f"{network.name}: {finding}", file=sys.stderr)
-        if findings:
-            raise NeuralArtError(str(findings[0]), where=f"network {network.name}")
+        errors = [finding for finding in findings if finding.level == ERROR]
+        for finding in findings:
+            if finding not in errors[:1]:
+                print(finding, file=sys.stderr)
+        if errors:
+            raise NeuralArtError(errors[0].message, where=errors[0].where, hint=errors[0].hint)
         write_text(Path(str(target[0])), json.dumps({"network": network.name, "kept": True}) + "\n")
 
     in_action(work, target, env)

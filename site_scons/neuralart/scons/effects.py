@@ -11,6 +11,7 @@ from typing import Any
 import SCons.Action
 
 from neuralart.boards.types import Board, Machine
+from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import messages
@@ -19,7 +20,7 @@ from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.images import FlashNodes, ModelNodes
 from neuralart.scons.initializers import Image, InitializerNodes
-from neuralart.scons.network import NetworkNodes
+from neuralart.scons.network import NEURALART, NetworkNodes
 from neuralart.scons.paths import anchored, build_dir, word
 from neuralart.scons.registry import Registry
 
@@ -66,12 +67,28 @@ def _refuse(text: str, where: str, hint: str) -> Any:
     return SCons.Action.Action(action, None)
 
 
+def _foreign(program: Program) -> tuple[str, str] | None:
+    """Why a virtual board cannot run the program, if it is not ours."""
+    for network in program.networks:
+        if network.runtime != NEURALART:
+            return (
+                f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only",
+                "a variant with compiler: reference runs here",
+            )
+    if program.variant.application.kind != REFERENCE:
+        return "its application is your own, and nothing here can talk to it", "flash- writes it"
+    return None
+
+
 def _reason(verb: str, program: Program) -> tuple[str, str]:
     """Why this variant cannot do that, and what to do; empty if it can."""
     if verb == "export":
         if program.model is not None:
             return "its model is a file that a firmware loads: nothing is linked", "build/VARIANT/network_rel.bin is it"
         return "", ""
+    foreign = _foreign(program)
+    if foreign and verb in ("run", "boot", "load"):
+        return foreign
     verbs = "run" if verb in ("run", "boot", "load") else "write"
     if verb == "load" and program.model is None:
         return "its networks are linked into the firmware", "'relocatable: true' in the variant makes a model to load"
@@ -130,7 +147,7 @@ def _run_words(base: Any, program: Program) -> tuple[list[Any], list[Any]]:
         vectors = base.fs.Dir(anchored(network.vectors))
         words += _words(base, "--network", network.facts) + _words(base, "--vectors", vectors)
         if any(each.config.check for each in program.networks):
-            words += ["--check", ",".join(f"{name}={value:g}" for name, value in network.config.check) or "exact"]
+            words += ["--check", ",".join(f"{name}={value!r}" for name, value in network.config.check) or "exact"]
         sources.append(network.facts)
     return words, sources
 

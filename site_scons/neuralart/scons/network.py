@@ -4,35 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import SCons.Errors
-import SCons.Util
-
 from neuralart.boards.types import Board
-from neuralart.config.networks import METRICS, PAIRS
-from neuralart.config.types import Location, NetworkConfig
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.config.types import NetworkConfig
 from neuralart.fingerprint import fingerprint
 from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.compilers import (
-    RECORDED,
     REFERENCE,
     RUNTIME_INCLUDES,
     SLOTS,
-    STEDGEAI,
     compiler_of,
     files_of,
     roles,
 )
 from neuralart.scons.failures import at_read_time
+from neuralart.scons.keywords import config_of
 from neuralart.scons.options import option_words
-from neuralart.scons.paths import build_dir, literal, named, stable, word
+from neuralart.scons.paths import build_dir, named, stable, word
 from neuralart.scons.pools import declared_initializers, find_pools, source_file
 from neuralart.scons.registry import Registry
 
@@ -222,10 +216,6 @@ def make_network(env: Any, config: NetworkConfig, board_name: str, pair: str = "
     return made
 
 
-_NO_KEYWORDS = ("name", "model", "where", "places", "compiler_version", "recording", "profile_add", "profile_remove")
-_KEYWORDS = tuple(f.name for f in fields(NetworkConfig) if f.name not in _NO_KEYWORDS)
-
-
 @at_read_time
 def network_method(env: Any, name: str, *, model: Any, board: str, **options: Any) -> NetworkNodes:
     """``env.Network(name, model=..., board=..., ...)``: compile a model for a board.
@@ -245,73 +235,4 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
     Raises:
         SCons.Errors.UserError: An option is unknown, or a file is missing or wrong.
     """
-    for keyword in options:
-        if keyword not in _KEYWORDS:
-            raise NeuralArtError(
-                f"unknown option '{keyword}'", where=f"Network('{name}')", hint=nearest(keyword, _KEYWORDS)
-            )
-    if SCons.Util.is_Sequence(model) and len(model) != 1:
-        raise SCons.Errors.UserError(f"Network('{name}'): one model, not {len(model)}")
-    where = f"Network('{name}')"
-    if model is None:
-        raise NeuralArtError("no model", where=where)
-    options |= {
-        **_compiler_keys(options.pop("compiler", REFERENCE), where),
-        **_profile_keys(options.pop("profile", "")),
-    }
-    strategies = options.get("strategies", {})
-    if not isinstance(strategies, dict) or not all(isinstance(text, str) for text in strategies.values()):
-        raise NeuralArtError(f"strategies must map pools to strategies, not {strategies!r}", where=where)
-    options["strategies"] = tuple(sorted(strategies.items()))
-    for keyword in ("options", "initializers", "extra_options", "profile_add", "profile_remove"):
-        if options.get(keyword) is not None:
-            # As everywhere in SCons, one text is a list of words.
-            options[keyword] = tuple(env.Split(options[keyword]))
-            if not all(isinstance(text, str) for text in options[keyword]):
-                raise NeuralArtError(f"{keyword} must be text or a list of texts", where=where)
-    for keyword in ("allocate_inputs", "allocate_outputs"):
-        if not isinstance(options.get(keyword, True), bool):
-            raise NeuralArtError(f"{keyword} must be True or False, not {options[keyword]!r}", where=where)
-    options["check"] = _bounds(options.get("check", "exact"), where)
-    if options.get("pair", "") not in ("", *PAIRS):
-        raise NeuralArtError(f"no pair {options['pair']!r}", where=where, hint=nearest(str(options["pair"]), PAIRS))
-    for keyword in ("profile", "mpool", "vectors", "recording", "failures"):
-        options[keyword] = literal(env, options.get(keyword) or "")
-    config = NetworkConfig(name=name, model=literal(env, model), where=Location("", 0), **options)
-    return make_network(env, config, board)
-
-
-def _compiler_keys(value: Any, where: str) -> dict[str, Any]:
-    """``compiler="stedgeai"``, ``{"stedgeai": "4.0.*"}`` or ``{"recorded": FOLDER}`` as settings."""
-    if isinstance(value, str):
-        if value == RECORDED:
-            raise NeuralArtError("compiler recorded names no recording", where=where, hint='{"recorded": FOLDER}')
-        return {"compiler": value}
-    keys = {STEDGEAI: "compiler_version", RECORDED: "recording"}
-    if not isinstance(value, dict) or len(value) != 1 or not set(value) <= set(keys):
-        raise NeuralArtError(
-            f"compiler must be a name or {{'stedgeai': VERSION}} or {{'recorded': FOLDER}}, not {value!r}", where=where
-        )
-    ((kind, what),) = value.items()
-    return {"compiler": kind, keys[kind]: what}
-
-
-def _profile_keys(value: Any) -> dict[str, Any]:
-    """``profile="name@file"`` or ``{"base": ..., "add": [...], "remove": [...]}`` as settings."""
-    if not isinstance(value, dict):
-        return {"profile": value}
-    for key in value:
-        if key not in ("base", "add", "remove"):
-            raise NeuralArtError(f"profile: unknown key '{key}'", hint=nearest(str(key), ["base", "add", "remove"]))
-    made = {f"profile_{key}": value[key] for key in ("add", "remove") if key in value}
-    return {"profile": value.get("base", ""), **made}
-
-
-def _bounds(value: Any, where: str) -> tuple[tuple[str, float], ...]:
-    """``check="exact"`` or ``{"max_lsb": 1, "cos": 0.999}`` as settings."""
-    if value == "exact":
-        return ()
-    good = isinstance(value, dict) and value and set(value) <= set(METRICS)
-    if not good or not all(isinstance(bound, (int, float)) and bound >= 0 for bound in value.values()):
-        raise NeuralArtError(f"check must be 'exact' or bounds of {', '.join(METRICS)}, not {value!r}", where=where)
-    return tuple(sorted(value.items()))
+    return make_network(env, config_of(env, name, model, options), board)

@@ -145,7 +145,7 @@ class Project:
             )
             for network in variant.networks
         )
-        return replace(variant, networks=networks)
+        return replace(variant, networks=networks, folder=named(self._env, self._folder) or ".")
 
     def print_summaries_at_exit(self, targets: Sequence[str]) -> None:
         """Show the summaries of what was asked for when the build has ended well."""

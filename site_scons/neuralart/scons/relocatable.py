@@ -16,7 +16,7 @@ from neuralart.relocatable.request import LAYOUTS
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.network import NetworkNodes, make_network
+from neuralart.scons.network import NEURALART, NetworkNodes, make_network
 from neuralart.scons.paths import build_dir
 from neuralart.scons.recipes import find_toolchain, toolchain_env
 from neuralart.scons.registry import Registry
@@ -104,6 +104,12 @@ def make_relocatable(
     base = registry.base
     derived = derive.derive(network)
     net = make_network(env, derived, board_name)
+    if net.runtime != NEURALART:
+        raise NeuralArtError(
+            f"network {net.name} is compiled for runtime {net.runtime}, this builder makes models of {NEURALART}",
+            where=network.said("compiler"),
+            hint="for the vendor's runtime: `neuralart relocatable build --pack-dir`; or compiler: reference",
+        )
     derive.check_pools(net.pools)
     found = find_toolchain(env, toolchain, where)
     options = _options(config)

@@ -65,7 +65,7 @@ def make_summary(env: Any, programs: Sequence[Program]) -> list[Any]:
     sources = list(own.model.files) if own.model is not None else []
     for program in programs:
         firmware, initializers = program.firmware, program.initializers
-        sources += [firmware.elf, firmware.binary, firmware.hex, firmware.map, firmware.check]
+        sources += [node for node in firmware.files if node is not None]
         sources += [*program.flash.files, *initializers.files, initializers.io_header, initializers.io_json]
     for network in own.networks:
         sources += [network.facts, network.manifest, network.c_info, network.report]

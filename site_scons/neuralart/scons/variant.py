@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import effects
+from neuralart.scons.application import core_machine, make_application
 from neuralart.scons.budgets import make_budgets
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import FirmwareNodes, make_firmware
@@ -79,7 +81,8 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         networks, model, programs = make_programs(env, variant, variant.relocatable)
     own = programs[0]
     summary, index = make_summary(env, programs)
-    alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks)])
+    pairs = [node for network in networks if network.pair is not None for node in network.pair.files]
+    alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks), *pairs])
     return VariantNodes(
         variant.name,
         networks,
@@ -112,10 +115,17 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
     networks = [make_network(env, network, variant.board) for network in variant.networks]
     for network in networks:
         refuse_relative_pools(network.name, network.pools)
-        _refuse_other_runtime(network)
     folder = f"{build_dir(env)}/{variant.name}"
-    initializers = make_initializers(env, networks, folder, variant, board_layout=True)
-    firmware = make_firmware(env, variant, board, machine, networks, initializers)
+    if variant.application.kind == REFERENCE:
+        for network in networks:
+            _refuse_other_runtime(network)
+        initializers = make_initializers(env, networks, folder, variant, board_layout=True)
+        firmware = make_firmware(env, variant, board, machine, networks, initializers)
+    else:
+        machine = core_machine(board, machine, networks)
+        # Where the user's linker script puts things is the user's matter.
+        initializers = make_initializers(env, networks, folder, variant, board_layout=False)
+        firmware = make_application(env, variant, board, machine, networks, initializers)
     registry.base.Requires(firmware.elf, make_budgets(env, networks, folder))
     flash = make_images(env, variant, board, firmware, networks, initializers)
     return networks, [effects.Program(variant, board, machine, networks, initializers, firmware, flash)]
