@@ -1,4 +1,4 @@
-"""Users' own applications: their make, CMake and STM32CubeIDE builds around a network, from model to a linked program."""
+"""Users' own applications: their make, CMake and STM32CubeIDE builds around a network."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script"),
     pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed"),
 ]
-needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed (pip install cmake)")
+# Programs that pip has installed for this Python come last.
+PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
+needs_cmake = pytest.mark.skipif(
+    shutil.which("cmake", path=PATH) is None, reason="cmake is not installed (pip install cmake)"
+)
 MAKE = ("--with=make", "--folder=my app", "--directory=gcc", "--artefact=build/firmware.elf", "--stage=net*.*=Model/")
 CMAKE = ("--with=cmake", "--folder=my app", "--artefact=product.elf", "--toolchain-file=arm.cmake")
 CUBE = ("--with=cubeide", "--folder=my app", "--configuration=N6-DK", "--executable=ide/headless")
@@ -45,7 +49,7 @@ class Place:
     def build(self, *words: str, code: int = 0, base: tuple[str, ...] = (), **environ: str) -> tuple[str, str]:
         command = [sys.executable, "-W", "error", "-m", "neuralart", "application", "build", *(base or self.base)]
         command += [*self.files, "--work=work", "--output=out/firmware.elf", f"--toolchain={compiler_folder()}", *words]
-        env = {**os.environ, "PYTHONPATH": str(package_parent()), **environ}
+        env = {**os.environ, "PATH": PATH, "PYTHONPATH": str(package_parent()), **environ}
         done = subprocess.run(command, cwd=self.root, capture_output=True, text=True, env=env)
         assert done.returncode == code, done.stdout + done.stderr
         assert "Traceback" not in done.stderr
@@ -204,7 +208,7 @@ def test_variables_and_targets(place: Place) -> None:
     assert "ignores" not in err
     place.edit("gcc/Makefile", "LIB :=", "EXTRA += -g\nLIB :=")
     _, err = place.build("--variable=EXTRA=-DLEVEL=7 -g0")
-    assert "my app/gcc/Makefile:8: make ignores this addition to EXTRA, which is given on its command line" in err
+    assert "my app/gcc/Makefile:7: make ignores this addition to EXTRA, which is given on its command line" in err
     assert place.elf.stat().st_size == len(data)
 
 
@@ -257,9 +261,7 @@ def test_an_error_in_generated_c_names_the_generated_file(place: Place) -> None:
 
 def test_no_program(place: Place) -> None:
     assert place.refused("--target=nothing").startswith(
-        "--artefact: the build ended without an error and there is no build/firmware.elf"
-        if False
-        else "application.make.artefact: the build ended without an error and there is no build/firmware.elf"
+        "application.make.artefact: the build ended without an error and there is no build/firmware.elf (does the "
     )
     said = place.refused("--target=other", "--place=artefact=variants.yaml:9")
     assert said.startswith("variants.yaml:9: ")
@@ -318,7 +320,6 @@ def test_another_runtime_is_refused_before_anything_is_compiled(tmp_path: Path, 
     shutil.rmtree(place.app / "Middlewares")
     middlewares.add(place.app, version)
     said = place.refused()
-    assert said.startswith(f"{place.root.name and ''}")
     assert "network net is made for runtime 1.1.3.275 (ST Edge AI Core 4.0.1), the application has" in said
     assert f"(ST Edge AI Core {version}) at my app/Middlewares/ST/AI/Npu/ll_aton/ll_aton_version.h:2" in said
     assert "net/model/out/net.c:" in said
@@ -516,7 +517,8 @@ def test_two_at_once_do_not_mix(place: Place) -> None:
     lock.write_text("")
     command = [sys.executable, "-c"]
     command += [
-        "import neuralart.files as f; f.alone_with.__wrapped__.__defaults__ = (0.1,); from neuralart.cli import main; main()"
+        "import neuralart.files as f; f.alone_with.__wrapped__.__defaults__ = (0.1,);"
+        "from neuralart.cli import main; main()"
     ]
     words = ["application", "build", *MAKE, *place.files, "--work=work", "--output=out/firmware.elf"]
     env = {**os.environ, "PYTHONPATH": str(package_parent())}

@@ -130,7 +130,11 @@ def test_the_epoch_controller_switched_off(built: VendorProject) -> None:
     assert "net_ecblobs.h" not in (folder / "net.c").read_text()
     assert {"NETWORK", "CC", "LINK"} <= result.tags
     built.up_to_date()
-    built.edit("na.json", '"blobs": {"memory_pool": "pools/n6.mpool", "options": "--Os', '"blobs": {"memory_pool": "pools/n6.mpool", "options": "--Os --enable-epoch-controller')  # noqa: E501
+    built.edit(
+        "na.json",
+        '"blobs": {"memory_pool": "pools/n6.mpool", "options": "--Os',
+        '"blobs": {"memory_pool": "pools/n6.mpool", "options": "--Os --enable-epoch-controller',
+    )
     built.run()
     assert (folder / "net_ecblobs.h").is_file()
 
@@ -149,7 +153,9 @@ def test_the_pair_for_profiling(built: VendorProject) -> None:
     built.up_to_date()
 
 
-@pytest.mark.parametrize("name", ["net.c", "net_ecblobs.h", "net_c_info.json", "net_atonbuf.xSPI2.raw", "manifest.json"])
+@pytest.mark.parametrize(
+    "name", ["net.c", "net_ecblobs.h", "net_c_info.json", "net_atonbuf.xSPI2.raw", "manifest.json"]
+)
 def test_a_deleted_output_comes_back(built: VendorProject, name: str) -> None:
     before = (built.folder() / name).read_bytes()
     (built.folder() / name).unlink()
@@ -192,7 +198,9 @@ def test_the_tool_is_gone(built: VendorProject) -> None:
     count = built.compiles()
     failed = built.run(code=2, env={"STEDGEAI_CORE_DIR": ""})
     line, *rest = failed.errors
-    assert re.match(r"scons: \*\*\* network net: no ST Edge AI Core found; looked at STEDGEAI_CORE_DIR: not set; ", line)
+    assert re.match(
+        r"scons: \*\*\* network net: no ST Edge AI Core found; looked at STEDGEAI_CORE_DIR: not set; ", line
+    )
     assert "PATH: none" in line and "nowhere: none" in line and "install it, or set STEDGEAI_CORE_DIR" in line
     assert all("SConstruct" in each for each in rest), failed.err
     assert built.kept() == before, "and nothing is touched"

@@ -133,6 +133,13 @@ def test_a_pool_written_as_c(env: Any, tool: Any) -> None:
     assert not [node for node in _net(env).code if "atonbuf" in str(node)], "a raw file is no code"
 
 
+def test_c_is_not_flashed_as_weights(env: Any, tool: Any) -> None:
+    tool()
+    said = refusal(env.MemoryInitializers, _net(env, profile="code@nets/na.json"))
+    assert said.startswith("nets/pools/code.mpool:"), said
+    assert "pool xSPI2 of network net is written as C" in said and "FORMAT_RAW" in said
+
+
 def test_a_pool_whose_file_nobody_knows(env: Any, tool: Any) -> None:
     tool()
     said = refusal(_net, env, profile="hex@nets/na.json")
@@ -239,6 +246,14 @@ def test_the_words_of_a_path_stay_one(env: Any, tool: Any, tree: Path) -> None:
     words = graphs.command(net.c)
     assert words[words.index("--failures") + 1] == "a $net; b/na.json"
     assert words[words.index("--model") + 1] == "a $net; b/net.tflite"
+
+
+def test_a_model_that_is_built(env: Any, tool: Any) -> None:
+    tool()
+    node = env.Command("out/made.v2.256.tflite", "nets/net.tflite", "cp $SOURCE $TARGET")
+    net = env.Network("net", model=node, board=BOARD, compiler="stedgeai", profile="default@nets/na.json")
+    assert net.c.sources[0] is node[0]
+    assert "made.v2.256_OE_3_3_1.onnx" in net.more, "only the last ending goes"
 
 
 # ---- which installation
@@ -420,6 +435,29 @@ def test_refused_at_once(env: Any, tool: Any, options: dict[str, Any], words: li
     assert all(word in said for word in words), said
     assert not calls(root, "generate")
     assert not Path("build/networks").exists()
+
+
+# ---- what start-up code needs
+
+MEMORY = {"npu_memory.c", "banks.c", "initializers.c", "crc32.c", "descriptor.c"}
+
+
+def test_the_code_of_the_memories_comes_along(env: Any, tool: Any) -> None:
+    """The vendor's runtime does not have it; and its own headers must not be hidden by ours."""
+    tool()
+    memory = env.MemoryInitializers(_net(env), folder="out")
+    names = [Path(str(node)).name for node in memory.sources]
+    assert names[0] == "npu_memory_init.c" and set(names) > MEMORY
+    assert {Path(str(node)).name for node in memory.headers} == {"npu_memory.h", "access.h", "steps.h"}
+    assert graphs.names(memory.include_dirs) == ["out", "out/memory"]
+    built = set(graphs.names(graphs.built_nodes([*memory.sources, *memory.headers])))
+    assert {str(node) for node in (*memory.sources, *memory.headers)} <= built, "copies: they can go anywhere"
+
+
+def test_our_runtime_has_it_already(env: Any, nets: Path) -> None:
+    memory = env.MemoryInitializers(_net(env, compiler="reference"), folder="out")
+    assert graphs.names(memory.sources) == ["out/npu_memory_init.c"]
+    assert memory.headers == []
 
 
 # ---- variants

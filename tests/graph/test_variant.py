@@ -253,7 +253,16 @@ def test_nodes_of_a_variant(env: Any, gcc: Toolchain) -> None:
     assert {"build/digits-n6/firmware.bin", "build/digits-n6/firmware.hex", "build/digits-n6/firmware.elf"} <= needed
     flash = {f"build/digits-n6/{name}" for name in ("application.bin", "flash_plan.json", "plan.json", "check.json")}
     assert flash <= needed
-    assert sorted(made.effects) == ["boot", "export", "flash", "flash-application", "flash-model", "load", "run", "verify"]
+    assert sorted(made.effects) == [
+        "boot",
+        "export",
+        "flash",
+        "flash-application",
+        "flash-model",
+        "load",
+        "run",
+        "verify",
+    ]
     named = {f"{verb}-digits-n6" for verb in made.effects}
     assert not needed & named, "building does not run"
 

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralart import toolchain
+from neuralart.config.types import ToolchainConfig
 from support import stedgeai_case
 from support.fake_stedgeai import calls, install, middlewares
 from support.sconsproject import REPO, Project, Result
@@ -19,7 +24,7 @@ from pathlib import Path
 
 DefaultEnvironment(tools=[])
 seen = {{name: text for name, text in os.environ.items() if name == "PATH" or name.startswith("FAKE_")}}
-env = Environment(tools=["gcc"], CC="arm-none-eabi-gcc", CCFLAGS=["-mcpu=cortex-m55", "-mthumb", "-O1"], ENV=seen)
+env = Environment(tools=["gcc"], CC="arm-none-eabi-gcc", CCFLAGS=FLAGS, ENV=seen)
 env.Replace(CCCOMSTR="CC       $TARGET", OBJSUFFIX=".o")
 env.Tool("neuralart", toolpath=[{str(REPO / "site_scons")!r}])
 for program, parts in json.loads(Path("programs.json").read_text()).items():
@@ -33,7 +38,8 @@ for program, parts in json.loads(Path("programs.json").read_text()).items():
         folders = ["ll_aton", *net.include_dirs]
         for node in net.code:
             objects += env.Object(f"{{out}}/{{net.name}}.{{Path(str(node)).name}}.o", node, CPPPATH=folders)
-    objects += env.Object(f"{{out}}/memory.o", memory.sources[0], CPPPATH=[*memory.include_dirs])
+    for node in memory.sources:
+        objects += env.Object(f"{{out}}/memory.{{Path(str(node)).name}}.o", node, CPPPATH=[*memory.include_dirs])
     link = Action("arm-none-eabi-gcc -r -nostdlib -o $TARGET $SOURCES", "LINK     $TARGET")
     env.Default(env.Command(out + "/app.o", objects, link))
     env.Default(memory.files)
@@ -86,6 +92,18 @@ class VendorProject(Project):
         }
 
 
+def neuralart(project: VendorProject, *words: str) -> Result:
+    """Call the command line in the project's folder."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-m", "neuralart", *words],
+        cwd=project.root,
+        env={**os.environ, "PYTHONPATH": str(REPO / "site_scons"), "STEDGEAI_CORE_DIR": str(project.core)},
+        capture_output=True,
+        text=True,
+    )
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
 def network(**changes: Any) -> dict[str, Any]:
     """The network of these projects with some of its keys changed."""
     return {**NETWORK, **changes}
@@ -103,7 +121,8 @@ def make(folder: Path, core: Path, version: str = "4.0.1") -> VendorProject:
         middlewares.add(install(core, version), version)
     stedgeai_case.make(folder)
     shutil.copytree(core / "Middlewares/ST/AI/Npu/ll_aton", folder / "ll_aton")
-    (folder / "SConstruct").write_text(_SCONSTRUCT, "utf-8")
+    flags = ["-mcpu=cortex-m55", "-mthumb", "-O1", *toolchain.find(ToolchainConfig(), os.environ).libc_flags]
+    (folder / "SConstruct").write_text(f"FLAGS = {flags!r}\n{_SCONSTRUCT}", "utf-8")
     project = VendorProject(folder, core)
     project.programs(app=[NETWORK])
     return project

@@ -190,16 +190,27 @@ def test_a_change_within_a_tick_of_the_clock_is_seen(tmp_path: Path) -> None:
 
 
 def test_what_is_gone_is_gone_and_what_a_build_made_stays(tmp_path: Path) -> None:
-    user = put(tmp_path / "app", a_dot_c="a", Src__b_dot_c="b", Old__c_dot_c="c", Old__deep__d_dot_c="d")
+    user = put(tmp_path / "app", a_dot_c="a", Src__b_dot_txt="b", Old__c_dot_md="c", Old__deep__d_dot_md="d")
     work = tmp_path / "work"
     sync(user, work)
     put(work / "tree", build__a_dot_elf="made", Src__b_dot_d="made")
     shutil.rmtree(user / "Old")
-    (user / "Src/b.c").unlink()
+    (user / "Src/b.txt").unlink()
     done = sync(user, work)
-    assert done.removed == ("Old/c.c", "Old/deep/d.c", "Src/b.c")
+    assert done.removed == ("Old/c.md", "Old/deep/d.md", "Src/b.txt")
     assert contents(work / "tree") == {"a.c": "a", "build/a.elf": "made", "Src/b.d": "made"}
     assert not (work / "tree/Old").exists()
+
+
+def test_what_was_made_with_a_header_that_is_gone_goes_too(tmp_path: Path) -> None:
+    """make would refuse to go on: the dependencies that it has noted name the header."""
+    user = put(tmp_path / "app", a_dot_c="a", Inc__a_dot_h="h")
+    work = tmp_path / "work"
+    sync(user, work)
+    put(work / "tree", build__a_dot_d="a.o: Inc/a.h", Src__b_dot_o="made")
+    (user / "Inc/a.h").unlink()
+    sync(user, work)
+    assert contents(work / "tree") == {"a.c": "a"}
 
 
 def test_what_a_build_did_to_our_files_is_put_right(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from neuralart.applications import (
     programs,
     runtime,
     sources,
+    sources_lock,
+    staging,
 )
 from neuralart.cli import main
 from neuralart.config.application_types import ApplicationConfig, ExternalConfig, SourcesConfig
@@ -579,6 +581,40 @@ def test_the_newest_library_of_several(tmp_path: Path) -> None:
     name = archives.parse_name(found.name)
     assert name is not None
     assert name.cube == (12, 0, 1)
+
+
+def test_the_library_of_the_headers_release(tmp_path: Path) -> None:
+    ai = pack(tmp_path, "3.0.0")
+    put(ai / "Lib/GCC/ARMCortexM55", "NetworkRuntime1020_CM55_GCC.a", "NetworkRuntime1201_CM55_GCC.a")
+    found = runtime.find(tmp_path).archive
+    assert found is not None
+    assert found.name == "NetworkRuntime1100_CM55_GCC.a"
+
+
+def test_sources_and_a_runtime_that_does_not_fit(tree: Path, tmp_path: Path) -> None:
+    network = put(tmp_path / "out", "net.c", text="".join(made_for((1, 1, 3, 275)))) / "net.c"
+    files = [staging.Generated("net", network)]
+    chosen = collect(tree, files=("start.s",), include_dirs=("inc",))
+    pack(tmp_path / "good")
+    (conflict,) = sources_lock.check_sources(chosen, runtime.find(tmp_path / "good"), files, libc="newlib", core="CM55")
+    assert conflict.level == "note"
+    pack(tmp_path / "bad", "2.2.0")
+    said = refusal(sources_lock.check_sources, chosen, runtime.find(tmp_path / "bad"), files)
+    assert said.startswith(f"{network.as_posix()}:1: network net is made for runtime 1.1.3.275 (ST Edge AI Core 4.0.1)")
+    assert "1.1.1.14 (ST Edge AI Core 2.2.0) at " in said
+    # The header that the user's own folder has in front of it counts as well.
+    put(
+        tree,
+        "inc/ll_aton_version.h",
+        text=(tmp_path / "bad/Middlewares/ST/AI/Npu/ll_aton/ll_aton_version.h").read_text(),
+    )
+    assert "a tree/inc/ll_aton_version.h:2" in refusal(sources_lock.check_sources, chosen, None, files)
+
+
+def made_for(version: tuple[int, ...]) -> list[str]:
+    names = ("MAJOR", "MINOR", "MICRO", "DEV")
+    tests = " || ".join(f"LL_ATON_VERSION_{name} != {n}" for name, n in zip(names, version, strict=True))
+    return [f"#if {tests}\n", '#error "Possible mismatch in ll_aton library used"\n', "#endif\n"]
 
 
 def test_no_runtime(tmp_path: Path) -> None:

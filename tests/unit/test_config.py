@@ -180,8 +180,8 @@ def test_own_project_file() -> None:
 
 
 VARIANT_KEYS = (
-    "allow_reference_on_hardware, board, dead_bank, defines, kernels, machine, network, networks, optimization, "
-    "overrides, relocatable, reserved, slots, title, toolchain"
+    "allow_reference_on_hardware, application, board, dead_bank, defines, kernels, machine, network, networks, "
+    "optimization, overrides, relocatable, reserved, slots, title, toolchain"
 )
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, budgets, check, compiler, extra_options, failures, initializers, "
@@ -251,7 +251,7 @@ BAD = [
         "    optimization: -O2",
         "    title: all",
         "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: "
-        "allow_reference_on_hardware, board, dead_bank, "
+        "allow_reference_on_hardware, application, board, dead_bank, "
         "defines, kernels, machine, network, networks, optimization, relocatable, reserved, slots, toolchain)",
     ),
     (

@@ -26,7 +26,6 @@ class Request:
         work: Folder for the copy, the log and what the build leaves.
         output: The program.
         root: What paths of the application are relative to.
-        name: For messages.
         jobs: How many compiles at a time.
         libc: C library of the variant, where the tree does not name one.
         core: ``CM55``, ``CM7``: which library of the runtime fits; empty: any.
@@ -38,7 +37,6 @@ class Request:
     work: Path
     output: Path
     root: Path = Path()
-    name: str = ""
     jobs: int = 1
     libc: str = ""
     core: str = ""
@@ -125,9 +123,9 @@ def lock(request: Request, made: Plan) -> lock_facts.LockFacts:
     Raises:
         NeuralArtError: A file cannot be read.
     """
-    config = request.config.said("toolchain")
+    where = request.config.said("libc")
     return lock_facts.gather(
-        request.generated, made.files, shown=made.shown, libc=request.libc, libc_where=config, core=request.core
+        request.generated, made.files, shown=made.shown, libc=request.libc, libc_where=where, core=request.core
     )
 
 
@@ -215,6 +213,18 @@ def _external(request: Request, environ: Mapping[str, str], listen: Callable[[st
     return Result(data, changes, tuple(notes))
 
 
+def discard(output: Path) -> None:
+    """Remove the program of before: it must not be taken for the one that could not be made.
+
+    Raises:
+        NeuralArtError: It cannot be removed.
+    """
+    try:
+        output.unlink(missing_ok=True)
+    except OSError as error:
+        raise NeuralArtError(f"cannot be replaced: {error.strerror}", where=str(output)) from error
+
+
 def build(request: Request, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None) -> Result:
     """Make the program of an application and write it to the output.
 
@@ -228,10 +238,7 @@ def build(request: Request, environ: Mapping[str, str], listen: Callable[[str], 
             output then.
     """
     config = request.config
-    try:
-        request.output.unlink(missing_ok=True)
-    except OSError as error:
-        raise NeuralArtError(f"cannot be replaced: {error.strerror}", where=str(request.output)) from error
+    discard(request.output)
     if config.kind in EXTERNAL:
         result = _external(request, environ, listen)
     elif config.elf:

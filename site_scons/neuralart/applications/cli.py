@@ -51,6 +51,7 @@ def _build(args: argparse.Namespace) -> int:
     from neuralart.applications import arguments, build
     from neuralart.errors import NeuralArtError
 
+    build.discard(args.output)
     if args.jobs < 1:
         raise NeuralArtError(f"{args.jobs} is no number of compiles", where="--jobs")
     request = build.Request(

@@ -24,6 +24,8 @@ SCHEMA = 1
 # A file that changes again within one tick of its file system's clock keeps its time: such are compared next time.
 _TICK = 2_000_000_000
 _CHUNK = 1 << 20
+# What a compiler reads. The dependencies that a build has noted name such files, and make refuses to go on without one.
+_COMPILED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".inc", ".inl", ".s", ".S")
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,15 @@ def _stamp(of: os.stat_result) -> tuple[int, int, int]:
     return of.st_size, of.st_mtime_ns, of.st_ctime_ns
 
 
+def _remove_made(tree: Path, ours: Iterable[str]) -> None:
+    """Remove what builds have made."""
+    kept = {tree / name for name in ours}
+    for here, folders, names in os.walk(tree):
+        for name in [*names, *(each for each in folders if (Path(here) / each).is_symlink())]:
+            if Path(here) / name not in kept:
+                _remove(Path(here) / name)
+
+
 class _Sync:
     def __init__(self, tree: Path, first: bool) -> None:
         self.tree = tree
@@ -188,7 +199,7 @@ def synchronise(
     """Make ``work/tree`` hold exactly these files, and what builds put beside them.
 
     A file with the same bytes is not touched: what was made of it stays newer. What a build changed among these files
-    is put right again.
+    is put right again. When a source or a header is gone, so is all that builds have made: it was made with it.
 
     Args:
         wanted: Path in the tree -> where its bytes are.
@@ -231,6 +242,8 @@ def _synchronise(
     # If this is interrupted, the next time knows of every file that may be there.
     _write_record(record, {**old, **{name: None for name in wanted if name not in old}}, all_folders | old_folders)
     removed = sorted(name for name in old if name not in wanted)
+    if any(name.endswith(_COMPILED) for name in removed):
+        _remove_made(tree, old)
     for name in removed:
         if _is_ours(tree, name) and ((tree / name).is_file() or (tree / name).is_symlink()):
             _remove(tree / name)

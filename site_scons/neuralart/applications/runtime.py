@@ -1,7 +1,7 @@
 """The vendor's runtime as a user has it: in an installation of ST Edge AI Core or in an application's Middlewares.
 
-Nothing of it is copied: the user's files are compiled in place. The names of files, folders and macros are its interface
-(versions 2.0 to 4.0.1).
+Nothing of it is copied: the user's files are compiled in place. The names of files, folders and macros are its
+interface (versions 2.0 to 4.0.1).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from neuralart.files import read_bytes
 from neuralart.lint import runtime_header
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.network.generated_c.ctext import decode
+from neuralart.network.generated_c.versions import of_runtime
 
 # Where Npu, Lib and Inc are below what a user names, and what else the folder of them may be called.
 _TOPS = (".", "Middlewares/ST/AI", "ST/AI", "AI", "AI_Runtime")
@@ -66,13 +67,22 @@ def _top(folder: Path, where: str) -> Path:
     )
 
 
-def _archive(top: Path, core: str) -> Path | None:
+def _archive(top: Path, core: str, header: RuntimeHeader) -> Path | None:
+    """The library for a core: that of the headers' release where there are several, else the newest."""
+    release = of_runtime(header.version)
+    wanted = release.core if release is not None else ""
     found: list[tuple[ArchiveName, Path]] = []
     for path in sorted((top / "Lib").rglob("NetworkRuntime*")):
         name = archives.parse_name(path.name)
         if name is not None and name.compiler == "GCC" and not name.pic and name.core == core:
             found.append((name, path))
-    return max(found, key=lambda each: (each[0].cube, each[1].as_posix()))[1] if found else None
+
+    def fitness(each: tuple[ArchiveName, Path]) -> tuple[int, tuple[int, int, int], str]:
+        mine = ".".join(map(str, each[0].release or ()))
+        same = 2 if mine == wanted else int(bool(wanted) and mine.rpartition(".")[0] == wanted.rpartition(".")[0])
+        return same, each[0].cube, each[1].as_posix()
+
+    return max(found, key=fitness)[1] if found else None
 
 
 def _devices(top: Path) -> list[Path]:
@@ -106,4 +116,4 @@ def find(folder: Path, core: str = "CM55", where: str = "") -> VendorRuntime:
     devices = _devices(top)
     sources += [device / name for device in devices for name in _CACHES if (device / name).is_file()]
     include = [top / _LL_ATON, *devices, *([top / "Inc"] if (top / "Inc").is_dir() else [])]
-    return VendorRuntime(top, header, tuple(include), tuple(sources), DEFINES, _archive(top, core))
+    return VendorRuntime(top, header, tuple(include), tuple(sources), DEFINES, _archive(top, core, header))

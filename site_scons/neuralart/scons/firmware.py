@@ -270,7 +270,8 @@ def make_firmware(
     include = [base.Dir(str(root / "runtime" / "include"))]
     shared, memory_ld = board_objects(env, board, recipe, found, include)
     headers = [base.Dir(str(root / "app_loader")), base.Dir(str(root / "runtime"))] if loading is not None else []
-    paths = [*initializers.include_dirs, *headers, base.Dir(str(root / "app")), base.Dir(str(root / "boards")), *include]
+    paths = [*initializers.include_dirs, *headers]
+    paths += [base.Dir(str(root / "app")), base.Dir(str(root / "boards")), *include]
     program = _Program(env, variant, board, machine, recipe, found, folder, paths)
     objects = _static_objects(program, networks) if loading is None else _loading_objects(program)
     # Not first: SCons would look for its headers before a network.json that was deleted is back, and compile it again.
