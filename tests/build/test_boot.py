@@ -6,11 +6,9 @@ import json
 import re
 from pathlib import Path
 
-import oracle
 import pytest
-import vectors
 
-from support import tflite_edit
+from support.new_weights import new_weights
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -22,18 +20,6 @@ NOR = f"build/{VARIANT}/flash.nor"
 def effects(out: str) -> list[str]:
     """Effects in the order in which they ran."""
     return [f"{verb.lower()} {name}" for verb, name in re.findall(r"^(RUN|BOOT|FLASH|VERIFY) +([^ \n]+)", out, re.M)]
-
-
-def new_weights(project: Project) -> None:
-    """Other weights with the same scales and shapes, and the answers that the oracle gives with them."""
-    model, golden = project.path("models/digits/digits.tflite"), project.path("models/digits/vectors")
-    tflite_edit.reverse_weights(model)
-    inputs, before, described = vectors.read(golden)
-    outputs = oracle.run(model, inputs)
-    assert any((new[0] != old[0]).any() for new, old in zip(outputs, before, strict=True))
-    names = [[tensor["name"] for tensor in described[kind]] for kind in ("inputs", "outputs")]
-    for name, data in vectors.encode(inputs, outputs, *names, described["oracle"]).items():
-        (golden / name).write_bytes(data)
 
 
 def flash_bytes(project: Project, kind: str) -> bytes:

@@ -25,8 +25,8 @@ def check(project: Project, *words: str) -> Result:
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def facts(project: Project, board: str) -> str:
-    return str(project.network_folder(f"digits-{board}") / "network.json")
+def facts(project: Project, variant: str) -> str:
+    return str(project.network_folder(variant) / "network.json")
 
 
 @pytest.mark.parametrize("file", ["firmware.elf", "firmware.bin"])
@@ -35,7 +35,7 @@ def facts(project: Project, board: str) -> str:
     [("digits-n6", "stm32n6570-dk", "unicorn"), ("digits-an547", "mps3-an547", "qemu")],
 )
 def test_for_its_own_machine(template: Project, variant: str, board: str, machine: str, file: str) -> None:
-    words = ["--board", board, "--machine", machine, "--network", facts(template, board)]
+    words = ["--board", board, "--machine", machine, "--network", facts(template, variant)]
     result = check(template, f"build/{variant}/{file}", *words)
     assert (result.code, result.err) == (0, ""), result.err
     assert f"build/{variant}/{file}: fits {board} ({machine}): " in result.out
@@ -51,7 +51,7 @@ def test_on_silicon(template: Project) -> None:
         "--machine",
         "silicon",
         "--network",
-        facts(template, board),
+        facts(template, "digits-n6"),
     ]
     refused = check(template, *words)
     assert refused.code == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import struct
 import subprocess
 import zlib
@@ -313,6 +314,10 @@ def test_linker_script_of_the_installation(make, tmp_path):
     own = script("vendor").replace("*(.rodata .rodata.*)", "*(.rodata .rodata.*)\n    LONG(0x600dc0de)")
     pack = fake_pack.make(tmp_path / "pack", linker_script=own)
     code = fake_pack.network(tmp_path / "net")
+    # They also name libraries that they discard, whatever the C library of the compiler.
+    own = own.replace("SECTIONS\n{", "SECTIONS\n{\n  /DISCARD/ : { libc.a ( * ) libm.a ( * ) libgcc.a ( * ) }\n", 1)
+    assert "libm.a" in own
+    next(pack.rglob("*.lkr")).write_text(own)
     marker = struct.pack("<I", 0x600DC0DE)
     assert marker in make(code, pack=pack)[1].data
     assert marker not in make(code, pack=pack, layout="aligned")[1].data
@@ -343,6 +348,55 @@ def test_blobs_in_params(packs, make, tmp_path, blobs, mixed, layout):
         pool = next(pool for pool in image.pools if pool.name == "xSPI1")
         assert image.params[pool.foff : pool.foff + pool.size] == bytes(reversed(range(128)))
     assert image.context.params_bin_crc32 == zlib.crc32(image.params[front:])
+
+
+def test_order_of_the_link(packs, make, tmp_path):
+    """The addresses in an image follow it."""
+    built, _ = make(fake_pack.network(tmp_path / "net"), pack=packs(), objects=tmp_path / "objects")
+    words = [Path(word).name for word in built.ran[-1].split() if word.endswith((".o", ".a"))]
+    assert [re.sub(r"-[0-9a-f]{16}-[0-9a-f]{8}", "", word) for word in words] == [
+        "network_reloc.o",
+        "ll_aton.o",
+        "ll_aton_util.o",
+        "ll_sw_integer.o",
+        "ll_sw_float.o",
+        "ll_aton_lib_sw_operators.o",
+        "ecloader.o",
+        "NetworkRuntime1200_CM55_GCC_PIC.a",
+        "network_reloc_mempools.o",
+        "ll_aton_reloc_callbacks.o",
+    ]
+
+
+def test_registers_elsewhere_in_the_installation(make, tmp_path):
+    pack = fake_pack.make(tmp_path / "pack")
+    header = next(pack.rglob("ATON.h"))
+    devices = pack / "Middlewares/ST/AI/Npu/Devices/STM32N6XX"
+    devices.mkdir(parents=True)
+    header.rename(devices / "ATON.h")
+    code = fake_pack.network(tmp_path / "net")
+    code.write_text(code.read_text("utf-8").replace('#include "ll_aton.h"', '#include "ATON.h"\n#include "ll_aton.h"'))
+    assert make(code, pack=pack)[1].data
+
+
+def test_an_option_without_effect_is_noted(packs, make, tmp_path):
+    built, image = make(fake_pack.network(tmp_path / "net"), pack=packs(), blobs_in_params=True)
+    assert built.prepared.notes == ("--ecblob-in-params: there are no epoch-controller blobs in this network",)
+    assert image.params[:200] == bytes(range(200))
+
+
+def test_a_cut_initialiser_of_a_mixed_pool(packs, make, tmp_path):
+    code = fake_pack.network(tmp_path / "net", mixed=True)
+    code.with_name("network_atonbuf.xSPI1.raw").write_bytes(b"short")
+    with pytest.raises(NeuralArtError, match="5 bytes, network.c keeps 64 bytes of constants in pool xSPI1"):
+        make(code, pack=packs())
+
+
+def test_a_name_that_2_1_does_not_know(packs, make, tmp_path):
+    code = fake_pack.network(tmp_path / "net", (1, 1, 0, 31))
+    code.write_text(code.read_text("utf-8").replace("_Default", "_mine"))
+    with pytest.raises(NeuralArtError, match="networks called Default only, this is 'mine'"):
+        make(code, pack=packs((1, 1, 0, 31)))
 
 
 def test_installations_that_are_refused(packs, make, tmp_path):

@@ -114,7 +114,7 @@ def test_relocatable_is_refused(tree: Project) -> None:
     tree.edit("variants.yaml", "strategies: {AXISRAM5: link}", "strategies: {AXISRAM5: relocatable}")
     failed = tree.run("digits-n6-link", code=2)
     assert any(
-        "variants.yaml:" in line and "needs a relocatable image, which is not built yet" in line
+        "variants.yaml:" in line and "strategy relocatable is for variants whose firmware loads its model" in line
         for line in failed.errors
     ), failed.err
 

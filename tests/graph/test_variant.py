@@ -211,7 +211,7 @@ def test_options_that_cannot_be(env: Any, options: dict[str, Any], words: str) -
     ("strategies", "words"),
     [
         ({"AXISRAM5": "flash"}, "network digits: pool AXISRAM5 of network digits is in AXISRAM5, which forgets"),
-        ({"AXISRAM5": "relocatable"}, "needs a relocatable image, which is not built yet"),
+        ({"AXISRAM5": "relocatable"}, "strategy relocatable is for variants whose firmware loads its model"),
         ({"AXISRAM4": "link"}, "pool AXISRAM4 has no initialiser"),
         ({"AXISRAM5": "lnk"}, "'lnk' is no strategy (did you mean 'link'?"),
         ("link", "strategies must map pools to strategies, not 'link'"),
@@ -254,7 +254,16 @@ def test_nodes_of_a_variant(env: Any, gcc: Toolchain) -> None:
     assert {"build/digits-n6/firmware.bin", "build/digits-n6/firmware.hex", "build/digits-n6/firmware.elf"} <= needed
     flash = {f"build/digits-n6/{name}" for name in ("application.bin", "flash_plan.json", "plan.json", "check.json")}
     assert flash <= needed
-    assert sorted(made.effects) == ["boot", "flash", "flash-application", "flash-model", "run", "verify"]
+    assert sorted(made.effects) == [
+        "boot",
+        "export",
+        "flash",
+        "flash-application",
+        "flash-model",
+        "load",
+        "run",
+        "verify",
+    ]
     named = {f"{verb}-digits-n6" for verb in made.effects}
     assert not needed & named, "building does not run"
 

@@ -181,6 +181,8 @@ def network(
     symbols = ["_mem_pool_xSPI2_Default", *(["_mem_pool_xSPI1_Default"] if mixed else [])]
     uses = "".join(f"  sum += fake_operator({symbol} + 8, 16);\n" for symbol in symbols)
     text = (
+        # As real ones begin: two comments that say nothing of the compile.
+        "/* MADE BY A TOOL */\n/*\n * Terms of use.\n */\n"
         f'/* generated\n * GIT_DESCRIPTION "fake-{".".join(map(str, version))}"\n * --all-buffers-info = true\n'
         f" * --enable-epoch-controller = {'true' if blobs else 'false'}\n */\n"
         '#include "ll_aton.h"\n'

@@ -43,7 +43,7 @@ def ec_binary(words: int = 12, ids: tuple[tuple[str, tuple[int, ...]], ...] = ((
     table = struct.pack("<I", len(ids)) + b"".join(struct.pack("<3I", *row) for row in rows) + tail
     table += bytes(-len(table) % 8)
     blob = struct.pack("<2I", 0xCA057A7A, words) + b"\x5a" * (4 * (words - 2) + 8)
-    head_words = struct.pack("<6I", 0xECBF0050, 0, 24, 0, 24 + len(table), 0)
+    head_words = struct.pack("<6I", 0xECBF0050, 24, 0, 0, 24 + len(table), 0)
     return head_words + table + blob
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -15,7 +16,8 @@ REPO = Path(__file__).resolve().parents[2]
 MODELS = ("digits", "mobilenet", "heatmap", "detector")
 # What a command of ours prints: a tag in capitals and the file it makes.
 _COMMAND = re.compile(
-    r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RUN|BOOT|FLASH|VERIFY|HEADER|PATCH)"
+    r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RELOC|MODEL|TABLE|RUN|LOAD|BOOT|FLASH|VERIFY"
+    r"|EXPORT|BUDGETS|MAKE|CMAKE|CUBEIDE|ELF|VERSIONS|AS|CXX|HEADER|PATCH)"
     r" +(\S+)",
     re.M,
 )
@@ -93,10 +95,20 @@ class Project:
         """A file of the project."""
         return self.root / name
 
-    def network_folder(self, start: str) -> Path:
-        """The one folder of a network below build/networks."""
-        (found,) = (self.root / "build" / "networks").glob(start + "*")
-        return found
+    def network_folder(self, variant: str) -> Path:
+        """The folder of the one network of a variant that was built."""
+        index = json.loads(self.path(f"build/{variant}/index.json").read_text("utf-8"))
+        (facts,) = [name for name in index["artefacts"] if name.endswith("/network.json")]
+        return self.path(facts).parent
+
+    def results(self) -> dict[str, bytes]:
+        """Everything built but what is only remembered for later: answers of the compiler, objects of models."""
+        found = self.files("build")
+        return {
+            name: data
+            for name, data in found.items()
+            if name != "build/.toolchain.json" and not name.startswith("build/relocatable/objects/")
+        }
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Change a text file."""

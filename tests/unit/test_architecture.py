@@ -26,6 +26,9 @@ FLOORS = (
     {"memory", "flashing"},
     {"sources", "compilers", "relocatable"},
     {"emulator", "report"},
+    {"lint", "export"},
+    {"doctor", "inspect"},
+    {"applications"},
     {"cli"},
     {"__main__", "scons"},
 )

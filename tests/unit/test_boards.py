@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +14,7 @@ import yaml
 
 from neuralart import boards, cli
 from neuralart.boards.cli import as_data
-from neuralart.boards.types import Boot, Console, Enable, FlashWindow, Section
+from neuralart.boards.types import Boot, Console, Enable, FlashWindow, LoadSlots, Section
 from neuralart.errors import NeuralArtError
 
 N6 = ("stm32n6570-dk", "nucleo-n657x0-q")
@@ -193,6 +195,28 @@ def test_n6_windows() -> None:
     xspi1 = FlashWindow("xSPI1", 0x58025000, 0x30000001, 0x30000001, 0x56028260, 5, False)
     assert kit.windows == (xspi2, xspi1)
     assert nucleo.windows == (xspi2,), "no window onto a memory that is not fitted"
+
+
+def test_where_relocatable_models_are() -> None:
+    found = {name: boards.load(name).relocatable for name in ALL}
+    assert found.pop("stm32h747i-disco") is None
+    assert {name: slots.ext_ram for name, slots in found.items() if slots} == {
+        "mps3-an547": "DDRHIGH",
+        "nucleo-n657x0-q": "",
+        "stm32n6570-dk": "xSPI1",
+        "stm32n6570-dk-psram": "xSPI1",
+    }
+    # Addresses that the vendor's tools use.
+    assert {(s.model, s.params) for s in found.values() if s} == {(0x71000000, 0x71800000)}
+
+
+def test_the_kit_with_its_psram_mapped_differs_in_that_alone() -> None:
+    kit, psram = boards.load("stm32n6570-dk"), boards.load("stm32n6570-dk-psram")
+    assert [window.mapped_by_boot for window in psram.windows] == [True, True]
+    assert [replace(window, mapped_by_boot=True) for window in kit.windows] == list(psram.windows)
+    same = ("memory", "registers", "machines", "console", "code", "data", "mpool", "profile", "flash", "slots", "boot")
+    for name in (*same, "relocatable"):
+        assert getattr(kit, name) == getattr(psram, name), name
 
 
 def test_an547_has_flash_sectors_but_no_boot_chain() -> None:
@@ -717,6 +741,50 @@ BAD_BOOTS = [
     ),
     ("shutdown_bit: 20", "rimc_npu: 0x54024C14", "mine.yaml:12: registers: 'rimc_npu' and 'rimc_npu_value' belong tog"),
 ]
+
+
+# A board that says where relocatable models are; (what is replaced, by what, what is said).
+LOADS = OWN + "relocatable: {table: 0x701ff000, model: 0x70200000, params: 0x70300000, ext_ram: DATA}\n"
+BAD_LOADS = [
+    ("table: 0x701ff000, ", "", "mine.yaml:24: relocatable: 'table' is missing"),
+    ("model: 0x70200000, ", "", "mine.yaml:24: relocatable: 'model' is missing"),
+    ("params: 0x70300000, ", "", "mine.yaml:24: relocatable: 'params' is missing"),
+    ("params: 0x7", "param: 0x7", "mine.yaml:24: unknown key 'param' in relocatable (did you mean 'params'? known: "),
+    ("table: 0x701ff000", "table: 0x701ff800", "mine.yaml:24: relocatable.table: 0x701ff800 is not a multiple of the "),
+    ("model: 0x70200000", "model: 0x70400000", "mine.yaml:24: relocatable.model: 0x70400000 is outside X [0x70000000"),
+    ("params: 0x70300000", "params: 0x30000000", "mine.yaml:24: relocatable.params: 0x30000000 is not in a memory of"),
+    ("params: 0x70300000", "params: here", "mine.yaml:24: relocatable.params: must be a number, this is 'here'"),
+    ("ext_ram: DATA", "ext_ram: DTA", "mine.yaml:24: relocatable.ext_ram: no memory 'DTA' (did you mean 'DATA'?"),
+    ("ext_ram: DATA", "ext_ram: NOR", "mine.yaml:24: relocatable.ext_ram: NOR is not RAM (activations of models"),
+]
+
+
+def test_own_slots_of_relocatable_models(write: Writer) -> None:
+    board = boards.load("mine", [write(LOADS)])
+    assert board.relocatable == LoadSlots(0x701FF000, 0x70200000, 0x70300000, "DATA")
+    assert board.place("relocatable.model") == "mine.yaml:24"
+    assert boards.load("mine", [write(LOADS.replace(", ext_ram: DATA", ""))]).relocatable == LoadSlots(
+        0x701FF000, 0x70200000, 0x70300000
+    )
+    moved = write("schema: 1\nbase: stm32n6570-dk\nrelocatable: {model: 0x72000000}\n", "moved.yaml")
+    assert boards.load("moved", [moved]).relocatable == LoadSlots(0x70FF0000, 0x72000000, 0x71800000, "xSPI1")
+
+
+@pytest.mark.parametrize("flash", ["size: 16M", "sector: 128K"])
+def test_slots_of_a_base_board_with_another_flash(write: Writer, flash: str) -> None:
+    """A small flash is no mistake as long as nobody loads models; a slot of one's own that does not fit is one."""
+    text = f"schema: 1\nbase: stm32n6570-dk\nflash: {{{flash}}}\n"
+    assert boards.load("other", [write(text, "other.yaml")]).relocatable is None
+    said = refusal(write(text + "relocatable: {table: 0x70201000}\n", "own.yaml"))
+    assert re.search(r"(own|stm32n6570-dk)\.yaml:\d+: relocatable\.(table|model): 0x7\d+ is ", said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"), BAD_LOADS, ids=[f"{index}-{b[1].strip()[:24]}" for index, b in enumerate(BAD_LOADS)]
+)
+def test_refused_slots_of_relocatable_models(write: Writer, old: str, new: str, said: str) -> None:
+    assert LOADS.count(old) == 1, old
+    assert refusal(write(LOADS.replace(old, new))).startswith(said)
 
 
 def test_own_boot_chain(write: Writer) -> None:

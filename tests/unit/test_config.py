@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 from neuralart import config
 from neuralart.config import networks, variants, yamlmarks, yamltext
 from neuralart.config.read import KEYS as TOP_KEYS
-from neuralart.config.types import STRATEGIES, Location, NetworkConfig, Reserved, ToolchainConfig
+from neuralart.config.types import (
+    STRATEGIES,
+    Location,
+    NetworkConfig,
+    Reserved,
+    ToolchainConfig,
+)
 from neuralart.errors import NeuralArtError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -158,7 +164,13 @@ def test_both_loaders_read_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
 def test_own_project_file() -> None:
     file = config.read(ROOT / "variants.yaml", "variants.yaml")
-    assert file.config.default == ("digits-n6", "digits-an547")
+    assert file.config.default == (
+        "digits-n6",
+        "digits-an547",
+        "digits-n6-rel",
+        "mobilenet-n6-rel",
+        "digits-n6-rel-ext",
+    )
     for name, board in (("digits-n6", "stm32n6570-dk"), ("digits-an547", "mps3-an547")):
         variant = file.variant(name)
         assert variant.board == board
@@ -168,12 +180,13 @@ def test_own_project_file() -> None:
 
 
 VARIANT_KEYS = (
-    "allow_reference_on_hardware, board, dead_bank, defines, kernels, machine, network, networks, optimization, "
-    "overrides, patch, relocatable, reserved, slots, title, toolchain"
+    "allow_reference_on_hardware, application, board, dead_bank, defines, kernels, machine, network, networks, "
+    "optimization, overrides, patch, relocatable, reserved, slots, title, toolchain"
 )
 NETWORK_KEYS = (
-    "allocate_inputs, allocate_outputs, app_config, compiler, initializers, input_data_type, inputs_ch_position, "
-    "model, mpool, options, output_data_type, outputs_ch_position, profile, strategies, vectors"
+    "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, extra_options, failures, initializers, "
+    "input_data_type, inputs_ch_position, model, mpool, options, output_data_type, outputs_ch_position, pair, profile, "
+    "strategies, vectors"
 )
 
 # (what is replaced in GOOD, by what, the whole line that must be said)
@@ -238,7 +251,7 @@ BAD = [
         "    optimization: -O2",
         "    title: all",
         "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: "
-        "allow_reference_on_hardware, board, dead_bank, "
+        "allow_reference_on_hardware, application, board, dead_bank, "
         "defines, kernels, machine, network, networks, optimization, patch, relocatable, reserved, slots, toolchain)",
     ),
     (
@@ -315,8 +328,9 @@ BAD = [
     ),
     (
         "    vectors: models/vectors",
-        "    compiler: stedgeai",
-        "variants.yaml:14: networks.digits.compiler: 'stedgeai' is not allowed (known: reference)",
+        "    compiler: stedge",
+        "variants.yaml:14: networks.digits.compiler: 'stedge' is not allowed (did you mean 'stedgeai'? known: auto, "
+        "recorded, reference, stedgeai)",
     ),
     (
         "    vectors: models/vectors",

@@ -317,8 +317,8 @@ def test_cacheable_pools_are_marked() -> None:
         (
             ["AXISRAM5"],
             {"AXISRAM5": "relocatable"},
-            "variants.yaml:9: pool AXISRAM5 of network digits: strategy relocatable needs a relocatable image, which "
-            "is not built yet (possible: flash, boot-copy, link, external-loader)",
+            "variants.yaml:9: pool AXISRAM5 of network digits: strategy relocatable is for variants whose firmware "
+            "loads its model ('relocatable: true' in the variant, or one of flash, boot-copy, link, external-loader)",
         ),
         (
             ["AXISRAM5"],
@@ -347,8 +347,8 @@ def test_cacheable_pools_are_marked() -> None:
         (
             ["rel"],
             {},
-            "a.mpool:5:5: pool rel of network digits is relative (USEMODE_RELATIVE): it has an address only in a "
-            "relocatable image, which is not built yet (set its mode to USEMODE_ABSOLUTE)",
+            "a.mpool:5:5: pool rel of network digits is relative (USEMODE_RELATIVE): only a loader gives it an address "
+            "('relocatable: true' in the variant, or set its mode to USEMODE_ABSOLUTE)",
         ),
     ],
 )

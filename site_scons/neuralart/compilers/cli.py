@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 _LONG_MODEL = 500_000
 ALL_BUFFERS = "--all-buffers-info"
 _DOC = "docs/reference/generate-options.md"
+REFERENCE, STEDGEAI, RECORDED, AUTO = "reference", "stedgeai", "recorded", "auto"
+COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO)
+_VENDOR_DOC = "docs/reference/stedgeai.md"
 
 
 def _key(option: Option) -> str:
@@ -42,6 +46,39 @@ def configure(parser: argparse.ArgumentParser) -> None:
         else:
             meta = option.metavar or "{" + ",".join(option.choices) + "}"
             parser.add_argument(*names, dest=_key(option), help=shown, metavar=meta)
+    more = parser.add_argument_group("which compiler, and what differs from the profile's file", _VENDOR_DOC)
+    more.add_argument(
+        "--compiler",
+        choices=COMPILERS,
+        default=REFERENCE,
+        help="who compiles (default reference; auto: stedgeai if found)",
+    )
+    more.add_argument("--compiler-version", metavar="PIN", help='of ST Edge AI Core: "4.0.*", "4.0.1"')
+    more.add_argument("--recording", metavar="DIR", help="folder that 'neuralart record' made, for --compiler recorded")
+    for name, what in (("add", "options to add to the profile's"), ("remove", "options of the profile to leave out")):
+        more.add_argument(
+            f"--profile-{name}", action="append", metavar="WORDS", help=f"{what}, as --profile-{name}=WORDS"
+        )
+    more.add_argument("--pair", choices=("profiling",), help="profiling: the same network without the epoch controller")
+    more.add_argument(
+        "--extra-options", action="append", metavar="WORDS", help="further words for stedgeai, as --extra-options=WORDS"
+    )
+    more.add_argument("--failures", action="append", metavar="FILE", help="table of failures, asked before our own")
+    more.add_argument("--tool-cache", metavar="FILE", help="remembers the versions of installations")
+
+
+def _only_for_others(args: argparse.Namespace) -> None:
+    """Refuse what the reference compiler has no use for."""
+    unfit = [("--extra-options", args.extra_options), ("--recording", args.recording)]
+    if args.compiler == REFERENCE:
+        unfit += [("--compiler-version", args.compiler_version), ("--failures", args.failures)]
+        unfit += [("--tool-cache", args.tool_cache)]
+    for name, value in unfit:
+        if value is not None:
+            needed = RECORDED if name == "--recording" else STEDGEAI
+            raise NeuralArtError(
+                "means nothing to the reference compiler", where=name, hint=f"leave it out, or use --compiler {needed}"
+            )
 
 
 def _checked(args: argparse.Namespace) -> tuple[str, ...]:
@@ -81,12 +118,29 @@ def _profile(args: argparse.Namespace) -> Profile | None:
     from neuralart.resources import board_data_dir
 
     if args.st_neural_art is None and args.mpool is not None:
+        if args.profile_add is not None or args.profile_remove is not None:
+            raise NeuralArtError(
+                "there is no profile to change", where="--profile-add", hint="name one: --st-neural-art"
+            )
         return None
     named = profile.parse_argument(args.st_neural_art or "")
     path = Path(named.file)
     if not named.file:
         path = board_data_dir() / "profiles" / f"{usable(args.target).board}.json"
-    return profile.read(path, named.name, named.file or str(path), need_pools=args.mpool is None)
+    return _edited(args, profile.read(path, named.name, named.file or str(path), need_pools=args.mpool is None))
+
+
+def _edited(args: argparse.Namespace, found: Profile) -> Profile:
+    """The profile with what was to be added and left out."""
+    if args.profile_add is None and args.profile_remove is None and args.pair is None:
+        return found
+    from dataclasses import replace
+
+    from neuralart.compilers.stedgeai.cli import split_words
+    from neuralart.compilers.stedgeai.profiles import edit, for_profiling
+
+    options = edit(found.options, split_words(args.profile_add), split_words(args.profile_remove), found.file)
+    return replace(found, options=for_profiling(options) if args.pair else options)
 
 
 def _initializers(text: str | None) -> tuple[str, ...] | None:
@@ -213,12 +267,35 @@ def run(args: argparse.Namespace) -> int:
     """Compile.
 
     Raises:
-        NeuralArtError: As :func:`~neuralart.compilers.reference.compile.compile_network`.
+        NeuralArtError: The input is wrong, or the compiler is missing or failed.
     """
+    compiler = args.compiler
+    if compiler == AUTO:
+        from neuralart.compilers.stedgeai.install import choose
+
+        cache = Path(args.tool_cache) if args.tool_cache else None
+        compiler = choose(args.compiler_version or "", os.environ, cache=cache)
+    if compiler == STEDGEAI:
+        from neuralart.compilers.stedgeai.cli import run as run_stedgeai
+
+        if args.recording is not None:
+            raise NeuralArtError(
+                "is for --compiler recorded", where="--recording", hint="to make one: neuralart record"
+            )
+        return run_stedgeai(args)
+    if compiler == RECORDED:
+        from neuralart.compilers.record_cli import replay
+
+        return replay(args)
+    return _run_reference(args)
+
+
+def _run_reference(args: argparse.Namespace) -> int:
     from neuralart.compilers.reference.compile import compile_network, write
     from neuralart.compilers.reference.cpu import cli as cpu
     from neuralart.compilers.reference.targets import flow_of
 
+    _only_for_others(args)
     for_cpu = flow_of(args.target or "") == CPU
     notes = _common(args) if for_cpu else ()
     request = None if for_cpu else request_of(args)

@@ -6,14 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from neuralart.config.application_types import ApplicationConfig
+
 if TYPE_CHECKING:
     from neuralart.config.app_config import AppConfig
+    from neuralart.config.budgets import Budgets
     from neuralart.config.patch import PatchConfig
 
 # How the constants of a pool reach it.
 STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
 # The kernels of a variant: plain C, or with the M-profile Vector Extension where there is a kernel that uses it.
 KERNELS = ("c", "mve")
+REFERENCE_APPLICATION = ApplicationConfig()
+# Who compiles networks; auto: ST Edge AI Core where it is installed.
+COMPILERS = ("reference", "stedgeai", "auto", "recorded")
 # How a loader installs a relocatable model: its code stays in flash, or is copied into RAM.
 LOAD_MODES = ("xip", "copy")
 
@@ -64,8 +70,15 @@ class NetworkConfig:
     Attributes:
         name: C identifier.
         model: Path, relative to the file that names it.
-        compiler: ``reference`` (``stedgeai`` and ``auto`` follow).
+        compiler: One of :data:`COMPILERS`.
+        compiler_version: Wanted version of ST Edge AI Core, such as ``4.0.*``; empty: any.
+        recording: Folder of a recorded compile, for ``recorded``.
         profile: ``[profile@]file.json``; empty: the board's own.
+        profile_add: Options to add to the profile's, as words.
+        profile_remove: Options of the profile to leave out.
+        pair: ``profiling``: the network once more without the epoch controller, to measure its epochs; empty: no.
+        extra_options: Words for ST Edge AI Core that nothing here looks at.
+        failures: Table of failures of one's own (path), asked before ours.
         mpool: Pool file instead of the profile's; empty: the profile's.
         input_data_type: As ``--input-data-type``; empty: the model's.
         output_data_type: As ``--output-data-type``.
@@ -76,8 +89,10 @@ class NetworkConfig:
         options: Further options of generate, in order.
         initializers: fnames of the pools whose raw file is declared; None: by rule.
         vectors: Folder of golden vectors; empty: none.
+        check: How close outputs must come to them: (metric, bound) of ``max_lsb``, ``cos``, ``rmse``; none: exactly.
         strategies: (fname of a pool, how its initialiser reaches it); pools not named follow the rule.
         app_config: What the header of its application says beyond the network; None: there is none.
+        budgets: What it may use; more is an error. None: there is no limit.
         where: Where the network was written.
         places: Where each of its keys was written (in the network, in an override or in the defaults).
     """
@@ -85,7 +100,14 @@ class NetworkConfig:
     name: str
     model: str
     compiler: str = "reference"
+    compiler_version: str = ""
+    recording: str = ""
     profile: str = ""
+    profile_add: tuple[str, ...] = ()
+    profile_remove: tuple[str, ...] = ()
+    pair: str = ""
+    extra_options: tuple[str, ...] = ()
+    failures: str = ""
     mpool: str = ""
     input_data_type: str = ""
     output_data_type: str = ""
@@ -96,8 +118,10 @@ class NetworkConfig:
     options: tuple[str, ...] = ()
     initializers: tuple[str, ...] | None = None
     vectors: str = ""
+    check: tuple[tuple[str, float], ...] = ()
     strategies: tuple[tuple[str, str], ...] = ()
     app_config: AppConfig | None = None
+    budgets: Budgets | None = None
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
@@ -166,6 +190,8 @@ class VariantConfig:
         defines: Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``.
         relocatable: Its network becomes a relocatable model that the firmware loads; None: it is linked in.
         patch: Sources of an application are fitted to its network; None: as the board's kind has it.
+        application: Who supplies the firmware around the networks.
+        folder: What paths of the application are relative to; empty: the current SConscript.
         where: Where the variant was written.
         places: Where each of its keys was written.
     """
@@ -185,6 +211,8 @@ class VariantConfig:
     defines: tuple[str, ...] = ()
     relocatable: RelocatableConfig | None = None
     patch: PatchConfig | None = None
+    application: ApplicationConfig = REFERENCE_APPLICATION
+    folder: str = ""
     where: Location = Location("", 0)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 

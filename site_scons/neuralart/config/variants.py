@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralart.config import networks, patch
+from neuralart.config.application import application
 from neuralart.config.loaded import relocatable
 from neuralart.config.types import KERNELS, Location, NetworkConfig, Reserved, ToolchainConfig, VariantConfig
 from neuralart.config.yamlmarks import Value
@@ -125,6 +126,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "dead_bank": _dead_bank,
     "allow_reference_on_hardware": Value.boolean,
     "relocatable": relocatable,
+    "application": application,
 }
 KEYS = (*_READERS, "overrides", "toolchain", "slots", "patch")
 # What a variant has as it was read.
@@ -137,6 +139,7 @@ _PLAIN_KEYS = (
     "dead_bank",
     "allow_reference_on_hardware",
     "relocatable",
+    "application",
 )
 # One title for all variants, or one override for all of them, says nothing.
 SHARED_KEYS = tuple(key for key in KEYS if key not in ("title", "overrides"))

@@ -122,6 +122,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="params of each --model that is split, in the same order",
     )
     parser.add_argument(
+        "--check",
+        action="append",
+        default=[],
+        metavar="BOUNDS",
+        help="how close the outputs of each --network must come: exact (default), or max_lsb=1,cos=0.99,rmse=0.1",
+    )
+    parser.add_argument(
         "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds one answer may take (default: 60)"
     )
     parser.add_argument("--console", type=Path, metavar="FILE", help="write the console's text there as well")
@@ -142,6 +149,7 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
     Raises:
         NeuralArtError: Options that belong together differ in number.
     """
+    from neuralart.emulator.closeness import Closeness, parse
     from neuralart.emulator.runner import NetworkRun
     from neuralart.files import read_bytes
     from neuralart.relocatable import container
@@ -155,6 +163,9 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
         raise NeuralArtError(
             f"{networks} --network and {models} --model", hint="give one --model per --network, or none"
         )
+    if len(args.check) not in (0, networks):
+        raise NeuralArtError(f"{networks} --network and {len(args.check)} --check", hint="give one each, or no --check")
+    bounds = [parse(text) for text in args.check] or [Closeness()] * networks
     split = [n for n, path in enumerate(args.model) if container.parse(read_bytes(path), str(path)).split]
     if len(split) != len(args.model_params):
         raise NeuralArtError(
@@ -163,7 +174,7 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
         )
     params = dict(zip(split, args.model_params, strict=True))
     return [
-        NetworkRun(network, vectors, args.model[number] if models else None, params.get(number))
+        NetworkRun(network, vectors, args.model[number] if models else None, params.get(number), bounds[number])
         for number, (network, vectors) in enumerate(zip(args.network, args.vectors, strict=True))
     ]
 
@@ -253,5 +264,5 @@ def run(args: argparse.Namespace) -> int:
         if args.console is not None:
             write_text(args.console, "".join(f"{line}\n" for line in lines))
     for network in result.networks:
-        print(f"{network.name}: {network.vectors} vectors bit-exact on {result.machine} ({result.note})")
+        print(f"{network.name}: {network.vectors} vectors {network.how} on {result.machine} ({result.note})")
     return 0

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board, Machine
+from neuralart.emulator import closeness
 from neuralart.emulator import vectors as golden
+from neuralart.emulator.closeness import BIT_EXACT, Closeness
 from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
 from neuralart.emulator.starting import Surroundings, started_machine
 from neuralart.emulator.stops import LinkFailure, MachineStop
@@ -35,25 +37,29 @@ class NetworkRun:
         vectors: Folder of its golden vectors.
         model: The relocatable model that the firmware loads; None: the network is linked into the firmware.
         params: The params of a split one.
+        closeness: How close outputs must come.
     """
 
     network: Path
     vectors: Path
     model: Path | None = None
     params: Path | None = None
+    closeness: Closeness = BIT_EXACT
 
 
 @dataclass(frozen=True)
 class NetworkResult:
-    """A network whose vectors all came out bit-exact.
+    """A network whose vectors all came out as close as wanted.
 
     Attributes:
         name: C name.
         vectors: How many were compared.
+        how: ``bit-exact``, or the bounds.
     """
 
     name: str
     vectors: int
+    how: str = "bit-exact"
 
 
 @dataclass(frozen=True)
@@ -120,6 +126,7 @@ class _Check:
     name: str
     stamp: str
     loaded: bool
+    closeness: Closeness = BIT_EXACT
 
 
 def _check_of(one: NetworkRun) -> _Check:
@@ -131,7 +138,7 @@ def _check_of(one: NetworkRun) -> _Check:
         )
     golden.check(vectors, network)
     if one.model is None:
-        return _Check(network, vectors, network.name, network.abi_stamp, False)
+        return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness)
     params = None if one.params is None else read_bytes(one.params)
     image = container.parse(read_bytes(one.model), str(one.model), params)
     if image.context.version[0] != 0:
@@ -140,7 +147,7 @@ def _check_of(one: NetworkRun) -> _Check:
             f"a model for runtime {version} ({image.context.description}): virtual boards run neuralart only",
             where=image.where,
         )
-    return _Check(network, vectors, image.context.c_name, stamp.stamp_of(image), True)
+    return _Check(network, vectors, image.context.c_name, stamp.stamp_of(image), True, one.closeness)
 
 
 def _where_known(check: _Check) -> Network:
@@ -156,10 +163,8 @@ def _where_known(check: _Check) -> Network:
 def _check_remote(remote: RemoteNetwork, check: _Check) -> None:
     network = check.network
     if check.loaded and remote.abi_stamp != check.stamp:
-        part = "code" if remote.abi_stamp[:8] != check.stamp[:8] else "params"
         raise LinkFailure(
-            f"the firmware loaded a model with other {part}: its stamp is {remote.abi_stamp}, "
-            f"that of the file {check.stamp}",
+            f"the firmware loaded another model: its stamp is {remote.abi_stamp}, that of the file {check.stamp}",
             where=check.name,
             hint="was another model flashed, or is it damaged there?",
         )
@@ -192,7 +197,7 @@ def run(
     on_note: Callable[[str], None] | None = None,
     on_vector: Callable[[str, int, int], None] | None = None,
 ) -> RunResult:
-    """Start an image, feed every golden vector, compare every output to the byte.
+    """Start an image, feed every golden vector, compare every output as closely as wanted.
 
     Args:
         board: Where it runs.
@@ -247,10 +252,14 @@ def run(
                 index, remote = remotes[name]
                 _check_remote(remote, check)
                 for number, inputs in enumerate(vectors.input_data):
-                    golden.compare(vectors, number, session.infer(index, inputs), name)
+                    outputs = session.infer(index, inputs)
+                    if check.closeness.exact:
+                        golden.compare(vectors, number, outputs, name)
+                    else:
+                        closeness.compare(vectors, number, outputs, check.network, check.closeness)
                     if on_vector is not None:
                         on_vector(name, number + 1, vectors.count)
-                results.append(NetworkResult(name, vectors.count))
+                results.append(NetworkResult(name, vectors.count, str(check.closeness)))
             session.quit()
         except MachineStop as stop:
             raise _with_symbol(stop, started.symbols) from stop

@@ -95,6 +95,13 @@ def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iter
                 f"its network.json has {network.abi_stamp}",
                 "link the image again",
             )
+        elif table is None and network.runtime != "neuralart" and not _present(image, network.abi_stamp):
+            # An application of the user's own; the C of other compilers does not hold the stamp.
+            yield warning(
+                "stamp",
+                f"nothing in the image tells whether the constants in the flash are those of network {network.name}",
+                "compile npu_memory_init.c into it and call npu_memory_init(): it turns memories on and checks them",
+            )
         elif not _present(image, network.abi_stamp) or (table is not None and network.name not in table):
             has = f"; it has {', '.join(table) or 'none'}" if table is not None else ""
             yield error(

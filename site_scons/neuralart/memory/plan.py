@@ -99,7 +99,7 @@ def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tup
             )
         for pool in used_pools(network):
             owner = pool_owner(network.name, pool.fname)
-            start = _start(board, pool, owner, group, placed)
+            start = _start(layout, board, pool, owner, placed)
             if owner not in placed:
                 end = memory_end(board, start)
                 extra.append(Use(Placement(owner, "pool", start, min(pool.size, end - start), group, group), pool.used))
@@ -113,10 +113,18 @@ def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tup
     return used, extra
 
 
-def _start(board: Board, pool: PoolUse, owner: str, group: str, placed: Mapping[str, Placement]) -> int:
+def _start(layout: Layout, board: Board, pool: PoolUse, owner: str, placed: Mapping[str, Placement]) -> int:
     try:
         return fold_alias(board, pool.address)
     except NeuralArtError as error:
+        if layout.loaded is not None:
+            raise NeuralArtError(
+                f"{owner} uses {pool.used} bytes of the memory at 0x{pool.address:08x}, which board {board.name} does "
+                "not have: it cannot load this model",
+                where=f"board {board.name}",
+                hint="only a model whose pools are all relative runs on other boards (also_on)",
+            ) from error
+        group = owner.partition(" of ")[2]
         neighbour = next((p for p in placed.values() if p.group == group), None)
         file = _LINE.sub("", neighbour.chosen_by) if neighbour else group
         raise NeuralArtError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from neuralart.errors import NeuralArtError
 from neuralart.network.jsonreader import MAX_DEPTH, QUOTES, Node, Reader
 
-__all__ = ["MAX_DEPTH", "Node", "parse"]
+__all__ = ["MAX_DEPTH", "Node", "parse", "parse_tolerant"]
 
 
 def _decode(data: bytes, file: str, *, ascii_only: bool) -> str:
@@ -51,3 +51,24 @@ def parse(data: bytes, file: str, *, relaxed: bool = False, ascii_only: bool = F
         NeuralArtError: It is not such a document; ``where`` is ``file:line:column``.
     """
     return Reader(_decode(data, file, ascii_only=ascii_only), file, relaxed=relaxed).document()
+
+
+def parse_tolerant(data: bytes, file: str, *, relaxed: bool = False) -> tuple[Node, tuple[str, ...]]:
+    """Read JSON as people write it: comments of both kinds, trailing commas, a byte-order mark.
+
+    Args:
+        data: The file's bytes.
+        file: Its name for messages.
+        relaxed: As of :func:`parse`: what the format allows is not noted.
+
+    Returns:
+        The document, and one note ``line:column: what`` for each sort of thing that the format does not allow.
+
+    Raises:
+        NeuralArtError: As :func:`parse`.
+    """
+    marked = data.startswith(b"\xef\xbb\xbf")
+    reader = Reader(_decode(data[3:] if marked else data, file, ascii_only=False), file, relaxed=relaxed, tolerant=True)
+    document = reader.document()
+    marks = ("1:1: a byte-order mark, which the compiler's own reader refuses",) if marked else ()
+    return document, (*marks, *reader.notes)

@@ -62,12 +62,15 @@ class Reader:
         text: The text.
         file: Its name for messages.
         relaxed: Comments and continued texts are allowed.
+        tolerant: So are comments of both kinds and trailing commas, each with a note.
     """
 
-    def __init__(self, text: str, file: str, *, relaxed: bool) -> None:
+    def __init__(self, text: str, file: str, *, relaxed: bool, tolerant: bool = False) -> None:
         self.text = text
         self.file = file
         self.relaxed = relaxed
+        self.tolerant = tolerant
+        self.notes: list[str] = []
         self.at = 0
         self.starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", text))]
 
@@ -78,6 +81,12 @@ class Reader:
     def fail(self, what: str, hint: str = "", at: int | None = None) -> NoReturn:
         line, column = self.place(self.at if at is None else at)
         raise NeuralArtError(what, where=f"{self.file}:{line}:{column}", hint=hint)
+
+    def note(self, what: str, at: int) -> None:
+        """Remember what the format does not allow; at most once each."""
+        line, column = self.place(at)
+        if not any(note.endswith(f": {what}") for note in self.notes):
+            self.notes.append(f"{line}:{column}: {what}")
 
     def node(self, value: Any, at: int) -> Node:
         line, column = self.place(at)
@@ -91,7 +100,16 @@ class Reader:
             while self.peek() in (" ", "\t", "\n", "\r"):
                 self.at += 1
             two = self.text[self.at : self.at + 2]
-            if two == "//" and self.relaxed:
+            if two == "/*" and self.tolerant:
+                end = self.text.find("*/", self.at + 2)
+                if end < 0:
+                    self.fail("this comment is not closed")
+                self.note("a comment, which the compiler's own reader refuses", self.at)
+                self.at = end + 2
+                continue
+            if two == "//" and (self.relaxed or self.tolerant):
+                if not self.relaxed:
+                    self.note("a comment, which the compiler's own reader refuses", self.at)
                 while self.peek() not in ("", "\n", "\r"):
                     self.at += 1
                 continue
@@ -278,6 +296,10 @@ class Reader:
         if char == ",":
             self.at += 1
             self.blanks()
+            if self.peek() == close and self.tolerant:
+                self.note("a trailing comma, which the compiler's own reader refuses", comma)
+                self.at += 1
+                return False
             if self.peek() == close:
                 self.fail(f"a comma before '{close}'", "remove the trailing comma", at=comma)
             if self.peek() == ",":

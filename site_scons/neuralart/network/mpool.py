@@ -226,6 +226,17 @@ def parse_pools(data: bytes, file: str) -> PoolFile:
         NeuralArtError: As :func:`read`.
     """
     document = parse(data, file, ascii_only=True)
+    pools = pools_of(document, file)
+    check_pools(pools, document)
+    return pools
+
+
+def pools_of(document: Node, file: str) -> PoolFile:
+    """The pools of a document, each right in itself.
+
+    Raises:
+        NeuralArtError: As :func:`read`, but for pools that do not go together.
+    """
     _need(document, dict, "the document")
     memory = _required(document, ("memory",), "the document", 'a memory-pool file starts with {"memory": ...}')
     _need(memory, dict, "memory")
@@ -237,11 +248,19 @@ def parse_pools(data: bytes, file: str) -> PoolFile:
         prefix = str(_need(prefix_node, str, "mem_file_prefix"))
         if not _PREFIX.fullmatch(prefix):
             raise NeuralArtError(f"mem_file_prefix '{prefix}' cannot be part of a file name", where=prefix_node.where)
-    _check(pools)
-    if not any(pool.size for pool in pools):
+    return PoolFile(path=file, prefix=prefix, pools=tuple(pools))
+
+
+def check_pools(pools: PoolFile, document: Node) -> None:
+    """Whether the pools of a document go together.
+
+    Raises:
+        NeuralArtError: Two overlap or share a name, or none is enabled.
+    """
+    _check(list(pools.pools))
+    if not pools.enabled:
         raise NeuralArtError(
-            f"no pool is enabled: {len(pools)} listed, all of size 0" if pools else "no pool is listed",
-            where=listed.where,
+            f"no pool is enabled: {len(pools.pools)} listed, all of size 0" if pools.pools else "no pool is listed",
+            where=document.value["memory"].value["mempools"].where,
             hint="give at least one pool a size",
         )
-    return PoolFile(path=file, prefix=prefix, pools=tuple(pools))

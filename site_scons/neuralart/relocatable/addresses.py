@@ -12,8 +12,9 @@ PARAMS_WINDOW = 128 << 20
 RESERVED_GOT_WORDS = 3
 RELOC, COPY, RESET = 1, 2, 3
 PARAM, ACTIV, MIXED = 1, 2, 3
-# A relocatable blob's wrapper, a blob.
-EC_MAGICS = (0xECBF0050, 0xCA057A7A)
+# A relocatable blob's wrapper (2.1, 2.2, from 3.0 on), a blob.
+EC_BINARIES = (0xECBF0020, 0xECBF0030, 0xECBF0050)
+EC_MAGICS = (*EC_BINARIES, 0xCA057A7A)
 
 
 def align8(size: int) -> int:

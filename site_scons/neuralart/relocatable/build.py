@@ -26,6 +26,9 @@ from neuralart.relocatable.staging import Staged
 
 Say = Callable[[str], None]
 FACTS = "network.json"
+# The headers of this version know a network by one name.
+_NAMELESS = (1, 1, 0)
+DEFAULT_NAME = "Default"
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Prepared:
         entries: The pool table.
         params: Initial contents of the pools.
         staged: C to compile.
+        notes: Options without effect.
     """
 
     request: BuildRequest
@@ -47,6 +51,7 @@ class Prepared:
     entries: tuple[TableEntry, ...]
     params: Params = field(repr=False)
     staged: Staged = field(repr=False)
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,7 @@ class Built:
         files: Name -> bytes of what belongs into the output folder.
         ran: Commands that were run; empty when everything was remembered.
         said: What they printed.
+        toolchain: What it was compiled with.
     """
 
     prepared: Prepared
@@ -68,6 +74,7 @@ class Built:
     files: Mapping[str, bytes] = field(repr=False)
     ran: tuple[str, ...]
     said: tuple[str, ...]
+    toolchain: str
 
 
 def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
@@ -106,6 +113,17 @@ def prepare(request: BuildRequest) -> Prepared:
             where=where,
             hint='add --all-buffers-info to "options" of the profile and compile again',
         )
+    if source.version[:3] == _NAMELESS and source.c_name != DEFAULT_NAME:
+        raise NeuralArtError(
+            f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is "
+            f"'{source.c_name}'",
+            where=where,
+            hint="compile it again without --name, or with a newer version",
+        )
+    notes: list[str] = []
+    if request.blobs_in_params and not source.epoch_controller:
+        notes.append("--ecblob-in-params: there are no epoch-controller blobs in this network")
+        request = replace(request, blobs_in_params=False)
     known = _known(source) if runtime.name == runtimes.NEURALART else {}
     found = pool_table.uses(source, as_vendor=request.layout == VENDOR, known=known)
     entries = pool_table.table(source, found, secure=request.secure)
@@ -118,7 +136,8 @@ def prepare(request: BuildRequest) -> Prepared:
             where=where,
             hint="is it complete?",
         )
-    return Prepared(request, source, runtime, entries, params, staging.stage(request, source, runtime, entries, params))
+    staged = staging.stage(request, source, runtime, entries, params)
+    return Prepared(request, source, runtime, entries, params, staged, tuple(notes))
 
 
 def _compiler(prepared: Prepared, store: Path, work: Path) -> Compiler:
@@ -161,8 +180,39 @@ def _link(prepared: Prepared, compiler: Compiler, objects: list[Path], work: Pat
     write_if_new(place, text.decode("utf-8", "replace"))
     words = [*runtime.link, "-Wl,--gc-sections", "-Wl,--emit-relocs", "-Wl,--build-id=none"]
     inputs = text + b"".join(read_bytes(path) for path in runtime.archives)
-    rest = [*map(str, runtime.archives), *runtime.libraries, "-T", str(place)]
-    return compiler.link(request.name, words, objects, rest, inputs)
+    first, late = _link_order(prepared, objects)
+    # The addresses follow the order.
+    inputs += "\0".join(path.name for path in late).encode()
+    rest = [
+        *_discarded_libraries(runtime, work),
+        *map(str, runtime.archives),
+        *map(str, late),
+        *runtime.libraries,
+        "-T",
+        str(place),
+    ]
+    return compiler.link(request.name, words, first, rest, inputs)
+
+
+def _link_order(prepared: Prepared, objects: list[Path]) -> tuple[list[Path], list[Path]]:
+    """Objects in front of the archives of the runtime, and behind them."""
+    runtime = prepared.runtime
+    late = [False, *(runtime.pools_late for _ in prepared.staged.sources[1:])]
+    late += [each.late for each in (*runtime.per_network, *runtime.sources)]
+    pairs = list(zip(objects, late, strict=True))
+    return [path for path, last in pairs if not last], [path for path, last in pairs if last]
+
+
+def _discarded_libraries(runtime: Runtime, work: Path) -> list[str]:
+    """Linker scripts of installations name these to discard them; the linker still wants to see the files.
+
+    They are empty: what the archive of the installation lacks is refused by name, whatever C library there is.
+    """
+    if runtime.name != runtimes.LL_ATON:
+        return []
+    for name in ("libc.a", "libm.a"):
+        write_if_new(work / name, "!<arch>\n")
+    return ["-L", str(work)]
 
 
 def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
@@ -201,7 +251,8 @@ def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
     if request.keep:
         files[f"{request.name}.elf"] = elf
         files[f"{request.name}.map"] = read_bytes(linked_at.with_suffix(".map"))
-    return Built(prepared, container, linked, files, tuple(compiler.ran), tuple(compiler.said))
+    identity = compiler.toolchain.identity
+    return Built(prepared, container, linked, files, tuple(compiler.ran), tuple(compiler.said), identity)
 
 
 def write(built: Built, extra: Mapping[str, bytes]) -> None:

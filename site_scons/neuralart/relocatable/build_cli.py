@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart import __version__
 from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ def _write_json(args: argparse.Namespace, request: BuildRequest, data: dict[str,
 def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> None:
     from neuralart.relocatable import build as builder
     from neuralart.relocatable import report
+    from neuralart.relocatable.objects import Refusal
 
     if args.parse_only:
         prepared = builder.prepare(request)
@@ -176,7 +178,11 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
             output.say(f"    {buffer.name:<32} {kind:<10} {base} + {buffer.start}..{buffer.end}", 2)
         _write_json(args, request, {"network": _network_data(prepared)})
         return
-    built = builder.build(request, lambda text: output.say(text, 2))
+    try:
+        built = builder.build(request, lambda text: output.say(text, 2))
+    except Refusal as error:
+        output.say(error.complaint, 2)
+        raise
     for text in (*built.ran, *built.said):
         output.say(text, 2)
     image = _checked(built)
@@ -184,7 +190,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
     builder.write(built, extra)
     output.say(_network_text(built.prepared))
     output.say(report.as_text(image))
-    for note in built.container.notes:
+    for note in (*built.prepared.notes, *built.container.notes):
         output.say(f"   note: {note}")
     sizes = {name: len(data) for name, data in sorted({**built.files, **extra}.items())}
     for name, size in sizes.items():
@@ -193,6 +199,8 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
         args,
         request,
         {
+            "version": __version__,
+            "versions": {"neuralart": __version__, "toolchain": built.toolchain},
             "network": _network_data(built.prepared),
             "reloc_binary_image": report.image_data(image),
             "relocations": built.linked.kinds,

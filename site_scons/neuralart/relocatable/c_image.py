@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from neuralart.relocatable.types import OFFSET, Image
 
 _PER_LINE = 16
@@ -23,24 +21,27 @@ def array_c(name: str, image: bytes) -> str:
 def header_h(name: str, image: Image) -> str:
     """``<n>_rel.h``."""
     prefix = f"AI_{name.upper()}_RELOC"
-    params = image.params or b""
-    values = {
-        "IMG_SIZE": len(image.data),
-        "RAM_SIZE_XIP": image.xip_size,
-        "RAM_SIZE_COPY": image.copy_size,
-        "PARAMS_OFFSET": image.header["params_offset"] & OFFSET,
-        "PARAMS_SIZE": len(params),
-        "ACTS_SIZE": image.context.acts_sz,
-        "EXT_RAM_SIZE": -(-image.context.ext_ram_sz // 8) * 8,
-        "POOL_COUNT": len(image.pools),
+    values: dict[str, str] = {
+        "C_NAME": f'"{image.context.c_name}"',
+        "RT_DESC": f'"{image.context.description}"',
+        "IMAGE_SIZE": f"({len(image.data)}u)",
+        "RAM_SIZE_XIP": f"({image.xip_size}u)",
+        "RAM_SIZE_COPY": f"({image.copy_size}u)",
+        "PARAMS_OFFSET": f"({image.header['params_offset'] & OFFSET}u)",
+        "PARAMS_SIZE": f"({len(image.params or b'')}u)",
+        "WEIGHTS_SIZE": f"({image.context.params_sz}u)",
+        "ACTIVATIONS_SIZE": f"({image.context.acts_sz}u)",
+        "EXT_RAM_SIZE": f"({-(-image.context.ext_ram_sz // 8) * 8}u)",
+        "MPOOL_DESC_COUNT": f"({len(image.pools)}u)",
     }
-    lines = [f"#define {prefix}_{key} ({value}u)\n" for key, value in values.items()]
-    for pool in image.pools:
-        key = re.sub(r"\W", "_", pool.name).upper()
+    lines = [f"#define {prefix}_{key} {value}\n" for key, value in values.items()]
+    for number, pool in enumerate(image.pools):
+        key = f"{prefix}_MPOOL_DESC_{number}"
         lines.append(f"\n/* {pool.notation} */\n")
-        lines.append(f"#define {prefix}_POOL_{key}_FLAGS (0x{pool.flags:08x}u)\n")
-        lines.append(f"#define {prefix}_POOL_{key}_DST (0x{pool.dst:08x}u)\n")
-        lines.append(f"#define {prefix}_POOL_{key}_SIZE ({pool.size}u)\n")
+        lines.append(f'#define {key}_NAME "{pool.name}"\n')
+        for field in ("flags", "foff", "dst"):
+            lines.append(f"#define {key}_{field.upper()} (0x{getattr(pool, field):08x}u)\n")
+        lines.append(f"#define {key}_SIZE ({pool.size}u)\n")
     return (
         f"#ifndef {prefix}_H\n#define {prefix}_H\n\n#include <stdint.h>\n\n"
         + "".join(lines)

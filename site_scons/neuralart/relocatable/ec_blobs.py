@@ -12,12 +12,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neuralart.memory.findings import Finding, error
-from neuralart.relocatable.addresses import EC_MAGICS, ec_front
+from neuralart.relocatable.addresses import EC_BINARIES, EC_MAGICS, ec_front
 from neuralart.relocatable.types import Image
 
-BINARY_MAGIC, BLOB_MAGIC = EC_MAGICS
-# The network's code passes the wrapper's address plus this to the relocation function.
-TABLE_OFFSET = 24
+BLOB_MAGIC = EC_MAGICS[-1]
+# Bytes of the shortest header of a wrapper: the one of 2.1 has no patch table.
+_SHORTEST = 16
+_TABLES = (16, 24)
+_BLOB_WORDS = {EC_BINARIES[0]: 12}
 _BLOB_WORD = 16
 _LONGEST_ID = 64
 
@@ -78,32 +80,33 @@ def _word(data: bytes, offset: int, what: str) -> int:
     return int(struct.unpack_from("<I", data, offset)[0])
 
 
-def _relocation(data: bytes, row: int, number: int) -> Relocation:
+def _relocation(data: bytes, table: int, row: int, number: int) -> Relocation:
     id_at, count, list_at = (_word(data, row + 4 * word, f"relocation {number}") for word in range(3))
-    end = data.find(b"\0", TABLE_OFFSET + id_at, TABLE_OFFSET + id_at + _LONGEST_ID + 1)
-    name = data[TABLE_OFFSET + id_at : end] if end >= 0 else b""
+    end = data.find(b"\0", table + id_at, table + id_at + _LONGEST_ID + 1)
+    name = data[table + id_at : end] if end >= 0 else b""
     if not name or not all(32 < byte < 127 for byte in name):
-        raise _Bad(f"relocation {number} has no readable id at +0x{TABLE_OFFSET + id_at:x}")
-    if TABLE_OFFSET + list_at + 4 * count > len(data):
+        raise _Bad(f"relocation {number} has no readable id at +0x{table + id_at:x}")
+    if table + list_at + 4 * count > len(data):
         raise _Bad(f"the {count} patches of {name.decode()} are behind the end of the segment")
-    return Relocation(name.decode(), struct.unpack_from(f"<{count}I", data, TABLE_OFFSET + list_at))
+    return Relocation(name.decode(), struct.unpack_from(f"<{count}I", data, table + list_at))
 
 
 def _wrapped(data: bytes) -> tuple[int, int, tuple[Relocation, ...]]:
     """Offset of the blob, its words, its relocations."""
-    at = _word(data, _BLOB_WORD, "the blob's offset")
-    if at % 8 or at < TABLE_OFFSET + 4:
+    at = _word(data, _BLOB_WORDS.get(_word(data, 0, "the magic"), _BLOB_WORD), "the blob's offset")
+    table = _word(data, 4, "the table's offset")
+    if at % 8 or table % 4 or table < _SHORTEST or at < table + 4:
         raise _Bad(f"the blob's offset 0x{at:x} is not a multiple of 8 behind the table")
     if _word(data, at, "the blob") != BLOB_MAGIC:
         raise _Bad(f"the blob at +0x{at:x} does not begin with 0x{BLOB_MAGIC:08X}")
     words = _word(data, at + 4, "the blob's length")
     if at + 4 * words > len(data):
         raise _Bad(f"the blob's {words} words are behind the end of the segment")
-    count = _word(data, TABLE_OFFSET, "the table")
-    if TABLE_OFFSET + 4 + 12 * count > at:
+    count = _word(data, table, "the table")
+    if table + 4 + 12 * count > at:
         raise _Bad(f"the table's {count} relocations reach into the blob at +0x{at:x}")
-    rows = range(TABLE_OFFSET + 4, TABLE_OFFSET + 4 + 12 * count, 12)
-    relocations = tuple(_relocation(data, row, number) for number, row in enumerate(rows))
+    rows = range(table + 4, table + 4 + 12 * count, 12)
+    relocations = tuple(_relocation(data, table, row, number) for number, row in enumerate(rows))
     for relocation in relocations:
         wrong = next((word for word in relocation.words if word >= words), None)
         if wrong is not None:
@@ -124,15 +127,18 @@ def _hits(data: bytes, magic: int) -> list[int]:
 def _find(data: bytes, place: str, base: int) -> list[EcBlob]:
     found: list[EcBlob] = []
     taken: list[tuple[int, int]] = []
-    for at in _hits(data, BINARY_MAGIC):
+    for at in sorted(hit for magic in EC_BINARIES for hit in _hits(data, magic)):
         if any(start <= at < end for start, end in taken):
+            continue
+        # The code that copies blobs compares with the same word: a constant among its instructions.
+        if at + 8 > len(data) or struct.unpack_from("<I", data, at + 4)[0] not in _TABLES:
             continue
         part = data[at:]
         try:
             blob, words, relocations = _wrapped(part)
         except _Bad as bad:
             found.append(EcBlob(place, at, base + at, 0, 0, (), str(bad)))
-            taken.append((at, at + TABLE_OFFSET))
+            taken.append((at, at + _SHORTEST))
             continue
         found.append(EcBlob(place, at, base + at, blob, words, relocations))
         # The two words in front may or may not be counted.

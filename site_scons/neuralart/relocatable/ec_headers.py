@@ -36,28 +36,30 @@ def in_params(text: str, c_name: str, user: str, where: str) -> str:
     names: list[str] = []
     parts: list[str] = []
     done = 0
+    first = -1
     for tag in _TAG.finditer(text):
+        if first < 0:
+            first = tag.start()
         found = _DECLARED.search(text, tag.end(), tag.end() + _FAR)
         if found is None:
             line = text.count("\n", 0, tag.start()) + 1
             raise NeuralArtError("no constant blob follows ECBLOB_CONST_SECTION", where=f"{where}:{line}")
-        renamed = f"_ec_blob_PARAM_{c_name}_{len(names)}"
+        renamed = found[1].replace("_ec_blob_", "_ec_blob_PARAM_", 1)
         declaration = found.group().replace(found[1], renamed, 1)
         parts += [text[done : found.start()], re.sub(r"^static\s+", "", declaration)]
         done = found.end()
         names.append(found[1])
     if not names:
         raise NeuralArtError("has no constant blobs (ECBLOB_CONST_SECTION)", where=where)
-    rest = text[done:]
-    end = rest.rfind("#endif")
-    guarded = text.lstrip().startswith(("#ifndef", "/*")) and re.search(
-        r"^\s*#\s*ifndef\s+\w+\s*\n\s*#\s*define", text, re.M
-    )
-    body, tail = (rest[:end], rest[end:]) if guarded and end >= 0 else (rest, "")
-    table = ", ".join(f"_ec_blob_PARAM_{c_name}_{number}" for number in range(len(names)))
-    lines = [f"\nconst uint64_t *_ec_blob_table[] = {{{table}}};\n"]
+    renamed_all = [n.replace("_ec_blob_", "_ec_blob_PARAM_", 1) for n in names]
+    lines = [f"extern const uint64_t {n}[];\n" for n in renamed_all]
+    table = ", ".join(f"&{n}[0]" for n in renamed_all)
+    lines.append(f"const uint64_t *_ec_blob_table[] = {{{table}}};\n")
     for number, name in enumerate(names):
-        copied = re.search(rf"\b{re.escape(name)}_ptr\b", text + user) is not None
-        meant = f"_ec_blob_table[{number}]" if copied else f"_ec_blob_PARAM_{c_name}_{number}"
+        copied = re.search(rf"\b{re.escape(name)}_ptr\s*\[", text + user) is not None
+        # Until 2.2 a blob that is copied is called <blob>_reloc, and the copy <blob>.
+        copied = copied or not name.rsplit("_", 1)[-1].isnumeric()
+        meant = f"_ec_blob_table[{number}]" if copied else renamed_all[number]
         lines.append(f"#define {name} {meant}\n")
-    return "".join([*parts, body, *lines, tail])
+    head = parts[0]
+    return "".join([head[:first], *lines, head[first:], *parts[1:], text[done:]])

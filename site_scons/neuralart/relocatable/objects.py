@@ -68,14 +68,15 @@ class Compiler:
     def _object(self, source: Path, flags: Sequence[str], folders: Sequence[Path], work: Path) -> Path:
         maps = [f"-ffile-prefix-map={prefix}={text}" for prefix, text in self.maps]
         mapped = any(source.is_relative_to(prefix) for prefix, _ in self.maps)
-        named = [source.name if mapped else str(source), *("" if f == work else str(f) for f in folders)]
+        # A tree that was moved has the same objects.
+        named = [source.name if mapped else str(source), *(self._named(folder, work) for folder in folders)]
         key = "\0".join([self.toolchain.identity, *flags, *named, _hash(source)])
         stem = f"{source.stem}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         known = self.store / f"{stem}.json"
         entries = _entries(known)
         for entry in entries:
             target: Path = self.store / entry["object"]
-            if target.is_file() and all(_same(name, text, work) for name, text in entry["headers"].items()):
+            if target.is_file() and all(self._same(name, text, work) for name, text in entry["headers"].items()):
                 return target
         # Others may fill the same store at the same time.
         listing = self.store / f".{stem}.{os.getpid()}.d"
@@ -85,7 +86,7 @@ class Compiler:
         headers = {}
         for path in _dependencies(listing.read_text("utf-8", "replace")):
             if path != source:
-                headers[f"@{path.name}" if path.parent == work else str(path)] = _hash(path)
+                headers[self._named(path, work)] = _hash(path)
         listing.unlink()
         seen = hashlib.sha256(json.dumps(headers, sort_keys=True).encode()).hexdigest()[:8]
         target = self.store / f"{stem}-{seen}.o"
@@ -93,6 +94,20 @@ class Compiler:
         entries = [{"object": target.name, "headers": headers}, *entries][:_REMEMBERED]
         write_bytes(known, json.dumps(entries, indent=1, sort_keys=True).encode())
         return target
+
+    def _named(self, path: Path, work: Path) -> str:
+        """A path without the folder that objects do not show."""
+        for prefix, text in ((work, "."), *self.maps):
+            if path.is_relative_to(prefix):
+                return f"@{text}/{path.relative_to(prefix).as_posix()}"
+        return str(path)
+
+    def _same(self, name: str, text: str, work: Path) -> bool:
+        places = [
+            prefix / name[len(f"@{to}/") :] for prefix, to in ((work, "."), *self.maps) if name.startswith(f"@{to}/")
+        ]
+        path = places[0] if places else Path(name)
+        return path.is_file() and _hash(path) == text
 
     def link(
         self, name: str, words: Sequence[str], objects: Sequence[Path], rest: Sequence[str], inputs: bytes
@@ -139,11 +154,6 @@ def _hash(path: Path) -> str:
     return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
-def _same(name: str, text: str, work: Path) -> bool:
-    path = work / name[1:] if name.startswith("@") else Path(name)
-    return path.is_file() and _hash(path) == text
-
-
 def _entries(known: Path) -> list[dict[str, Any]]:
     """What the store knows of a C file; a damaged list knows nothing."""
     try:
@@ -160,18 +170,33 @@ def _dependencies(text: str) -> list[Path]:
     return [Path(re.sub(r"\\(.)", r"\1", word).replace("$$", "$")) for word in words]
 
 
-def refusal(stderr: str, what: str) -> NeuralArtError:
+class Refusal(NeuralArtError):
+    """A compiler or linker refuses. ``complaint`` is all that it said."""
+
+    complaint: str = ""
+
+
+def refusal(stderr: str, what: str) -> Refusal:
     """What the compiler or linker complained of, in one line."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    made = _refusal([line.strip() for line in stderr.splitlines() if line.strip()], what)
+    made.complaint = stderr.rstrip()
+    return made
+
+
+def _refusal(lines: list[str], what: str) -> Refusal:
     missing = sorted({line.split("`", 1)[1].split("'")[0] for line in lines if "undefined reference to `" in line})
     if missing:
-        return NeuralArtError(
+        return Refusal(
             f"nothing provides {', '.join(missing[:_TAIL])}: neither the runtime of relocatable models nor its archive",
             where=what,
             hint="it needs an operator or a library function that a loaded model cannot have with this runtime",
         )
-    errors = [line for line in lines if "error" in line.lower()] or lines[-1:] or ["no reason given"]
-    return NeuralArtError(f"does not compile: {errors[0]}", where=what, hint="--verbosity 2 shows everything")
+    # The driver only says that the linker failed; the linker said why.
+    said = [line for line in lines if not line.startswith("collect2:")]
+    errors = [line for line in said if "error" in line.lower() or "cannot find" in line] or lines[-1:]
+    return Refusal(
+        f"does not compile: {(errors or ['no reason given'])[0]}", where=what, hint="--verbosity 2 shows everything"
+    )
 
 
 def write_if_new(path: Path, text: str) -> None:

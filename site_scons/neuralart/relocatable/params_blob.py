@@ -109,7 +109,7 @@ def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: 
         raw = read_bytes(path)
         if len(raw) > pool.capacity:
             raise NeuralArtError(f"{len(raw):,} bytes, pool {pool.fname} has {pool.capacity:,}", where=str(path))
-        if len(raw) < entry.use.params and entry.data == PARAM:
+        if len(raw) < entry.use.params:
             raise NeuralArtError(
                 f"{len(raw):,} bytes, network.c keeps {entry.use.params:,} bytes of constants in pool {pool.fname}",
                 where=str(path),

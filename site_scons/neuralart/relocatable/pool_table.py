@@ -135,7 +135,7 @@ def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[in
         used, live = known.get(pool.fname, (0, 0))
         if as_vendor:
             size = _span(list(spans.values())) or pool.said
-            active = _span(activations) if spans else pool.said
+            active = size - _span(params) if spans else pool.said
         else:
             size = max(highest, used)
             active = max(_span(activations), live)

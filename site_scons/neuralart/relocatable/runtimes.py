@@ -25,11 +25,13 @@ class Source:
         path: The file.
         defines: Its own, beside those of the runtime.
         flags: Likewise.
+        late: Linked behind the archives.
     """
 
     path: Path
     defines: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
+    late: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Runtime:
         layout: The default.
         libc: Whose headers to prefer.
         root: Folder that messages of asserts must not show, if any.
+        pools_late: The pools of the network are linked behind the archives.
     """
 
     name: str
@@ -75,6 +78,7 @@ class Runtime:
     layout: str
     libc: str
     root: Path
+    pools_late: bool = False
 
     @property
     def version_text(self) -> str:
@@ -137,10 +141,6 @@ def for_network(version: tuple[int, int, int, int], request: BuildRequest, where
                 f"network.c is made for runtime {NEURALART} {text}, this is {'.'.join(map(str, VERSION))}",
                 where=where,
                 hint="compile the model again",
-            )
-        if request.blobs_in_params:
-            raise NeuralArtError(
-                "networks of the reference compiler have no epoch-controller blobs", where="--ecblob-in-params"
             )
         return neuralart(request)
     from neuralart.relocatable import vendor_pack

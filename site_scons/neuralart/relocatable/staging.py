@@ -114,10 +114,6 @@ def _code(request: BuildRequest, source: NetworkSource, runtime: Runtime) -> tup
     text = source.text
     extra: dict[str, str] = {}
     if not source.epoch_controller:
-        if request.blobs_in_params:
-            raise NeuralArtError(
-                "there are no epoch-controller blobs in it", where=str(source.path), hint="leave out --ecblob-in-params"
-            )
         return text + runtime.footer, extra
     header = source.path.with_name(f"{source.path.stem}_ecblobs.h")
     if not header.is_file():

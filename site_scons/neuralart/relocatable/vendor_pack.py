@@ -87,6 +87,7 @@ _LIBRARIES = "Middlewares/ST/AI/Lib/GCC/ARMCortexM55"
 _INC = "Middlewares/ST/AI/Inc"
 _SCRIPTS = "scripts/N6_reloc"
 _LINKER_SCRIPT = "reloc_network_gcc.lkr"
+_REGISTERS = "ATON.h"
 _HINT = "is it the root of an installation (with Middlewares and scripts in it), and complete?"
 _NUMBER = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)[ \t]+\(?[ \t]*(\d+)", re.M)
 
@@ -111,12 +112,14 @@ _DEFINES = (
 _SOURCES = (
     ("ll_aton.c", ()),
     ("ll_aton_util.c", ()),
-    ("ll_aton_lib_sw_operators.c", ("NDEBUG",)),
     ("ll_sw_integer.c", ()),
     ("ll_sw_float.c", ()),
+    ("ll_aton_lib_sw_operators.c", ("NDEBUG",)),
     ("ecloader.c", ("NDEBUG",)),
     ("ll_aton_reloc_callbacks.c", ()),
 )
+# Linked behind the archive, the pools of the network in front of it.
+_LATE = "ll_aton_reloc_callbacks.c"
 FOOTER = '\n#if defined(BUILD_AI_NETWORK_RELOC)\n#include "ll_aton_reloc_network.h"\nAI_RELOC_NETWORK();\n#endif\n'
 
 
@@ -153,8 +156,15 @@ def _platform(root: Path) -> Path:
     found = sorted(path.parent for path in scripts.rglob("stm32n6xx.h"))
     if not found:
         raise NeuralArtError("has no stm32n6xx.h of the relocatable build", where=str(scripts), hint=_HINT)
-    with_registers = [folder for folder in found if (folder / "ATON.h").is_file()]
+    with_registers = [folder for folder in found if (folder / _REGISTERS).is_file()]
     return (with_registers or found)[0]
+
+
+def _registers(root: Path, platform: Path) -> tuple[Path, ...]:
+    """Where ATON.h is, if not beside the platform's other headers."""
+    if (platform / _REGISTERS).is_file() or (platform.parent / _REGISTERS).is_file():
+        return ()
+    return tuple(sorted(path.parent for path in (root / _NPU / "Devices").glob(f"*/{_REGISTERS}")))
 
 
 def _archive(root: Path) -> Path:
@@ -213,8 +223,8 @@ def runtime(pack: Path, wanted: tuple[int, int, int, int], request: BuildRequest
     return Runtime(
         name=LL_ATON,
         version=version,
-        include_dirs=(npu, platform, platform.parent, include),
-        sources=tuple(Source(_file(places, name, root), defines) for name, defines in _SOURCES),
+        include_dirs=(npu, platform, platform.parent, *_registers(root, platform), include),
+        sources=tuple(Source(_file(places, name, root), defines, late=name == _LATE) for name, defines in _SOURCES),
         per_network=(),
         defines=(*_DEFINES, *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
         flags=(*_CORE_FLAGS, *secure, *_PIC, *_OTHER_FLAGS),
@@ -229,4 +239,5 @@ def runtime(pack: Path, wanted: tuple[int, int, int, int], request: BuildRequest
         layout=VENDOR,
         libc="newlib",
         root=root,
+        pools_late=True,
     )

@@ -29,7 +29,7 @@ _INCLUDES = {
     "{}_data_params.c": ("{}_data_params.h",),
 }
 # Keys of a network that say where an NPU's pools are, or what lies in them.
-_OF_NPU = ("profile", "initializers", "strategies")
+_OF_NPU = ("profile", "profile_add", "profile_remove", "pair", "initializers", "strategies")
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,16 @@ class CpuNetworkNodes:
     config: NetworkConfig
     defines: list[str] = field(default_factory=list)
     vectors: str = ""
+
+    @property
+    def runtime(self) -> str:
+        """What a program with it needs: the runtime of this project."""
+        return "neuralart"
+
+    @property
+    def pair(self) -> None:
+        """There is no epoch controller that could be left out."""
+        return None
 
     @property
     def sources(self) -> list[Any]:

@@ -11,14 +11,17 @@ from typing import Any
 import SCons.Action
 
 from neuralart.boards.types import Board, Machine
+from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import messages
 from neuralart.scons.compiled import Compiled
+from neuralart.scons.export import make_export
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.images import FlashNodes, ModelNodes
 from neuralart.scons.initializers import Image, InitializerNodes
+from neuralart.scons.network import NEURALART
 from neuralart.scons.paths import anchored, build_dir, word
 from neuralart.scons.registry import Registry
 
@@ -30,6 +33,7 @@ VERBS = {
     "flash-model": "write constants and identity descriptor only",
     "load": "load the relocatable model in each mode and on each machine, compare with the golden vectors",
     "boot": "boot the virtual flash as it is and compare with the golden vectors",
+    "export": "write sources, images and CMake and make files for a build of your own",
     "verify": "compare the virtual flash with what the build would write",
 }
 _PART = {"flash": "", "flash-application": "application", "flash-model": "model"}
@@ -80,6 +84,28 @@ def _refuse(text: str, where: str, hint: str) -> Any:
     return SCons.Action.Action(action, None)
 
 
+def _foreign(program: Program) -> tuple[str, str] | None:
+    """Why a virtual board cannot run the program, if it is not ours."""
+    for network in program.networks:
+        if network.runtime != NEURALART:
+            return (
+                f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only",
+                "a variant with compiler: reference runs here",
+            )
+    if program.variant.application.kind != REFERENCE:
+        return "its application is your own, and nothing here can talk to it", "flash- writes it"
+    return None
+
+
+def _no_export(program: Program) -> tuple[str, str]:
+    """Why there is nothing to export; empty if there is."""
+    if program.model is not None:
+        return "its model is a file that a firmware loads: nothing is linked", "build/VARIANT/network_rel.bin is it"
+    if program.initializers is None:
+        return "its network runs on the core and is C alone", "env.Network(...).sources are what to compile"
+    return "", ""
+
+
 def _nothing_to_flash(verb: str, program: Program) -> tuple[str, str]:
     """Why there is nothing in flash that this could be done with; empty if there is."""
     if program.flash is None or program.initializers is None:
@@ -101,6 +127,11 @@ def _nothing_to_flash(verb: str, program: Program) -> tuple[str, str]:
 
 def _reason(verb: str, program: Program) -> tuple[str, str]:
     """Why this variant cannot do that, and what to do; empty if it can."""
+    if verb == "export":
+        return _no_export(program)
+    foreign = _foreign(program)
+    if foreign and verb in ("run", "boot", "load"):
+        return foreign
     verbs = "run" if verb in ("run", "boot", "load") else "write"
     if program.firmware is None:
         return "its image is built by the application's own project", "this variant makes what goes into it"
@@ -154,6 +185,8 @@ def _run_words(base: Any, program: Program) -> tuple[list[Any], list[Any]]:
     for network in program.networks:
         vectors = base.fs.Dir(anchored(network.vectors))
         words += _words(base, "--network", network.facts) + _words(base, "--vectors", vectors)
+        if any(each.config.check for each in program.networks):
+            words += ["--check", ",".join(f"{name}={value!r}" for name, value in network.config.check) or "exact"]
         sources.append(network.facts)
     return words, sources
 
@@ -244,6 +277,8 @@ def make_effects(env: Any, programs: Sequence[Program]) -> dict[str, Any]:
         reason, hint = next((each for each in found if each[0]), ("", ""))
         if reason:
             (alias,) = base.Alias(name, [], _refuse(reason, name, hint))
+        elif verb == "export":
+            alias = make_export(env, programs[0])
         else:
             alias = _effect(base, verb, programs, nor)
             if verb not in ("run", "load"):

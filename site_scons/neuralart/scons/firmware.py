@@ -20,7 +20,14 @@ from neuralart.scons.image_check import make_check
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir, named
-from neuralart.scons.recipes import Recipe, cache_file, compile_object, find_toolchain, make_recipe
+from neuralart.scons.recipes import (
+    Recipe,
+    cache_file,
+    compile_object,
+    find_toolchain,
+    make_recipe,
+    toolchain_env,
+)
 from neuralart.scons.registry import Registry, identity
 from neuralart.toolchain import Toolchain
 
@@ -46,6 +53,11 @@ class FirmwareNodes:
     map: Any
     check: Any
     toolchain: Toolchain
+
+    @property
+    def files(self) -> list[Any]:
+        """All files; None where there is no map."""
+        return [self.elf, self.binary, self.hex, self.map, self.check]
 
 
 def _write_board_files(target: list[Any], source: list[Any], env: Any) -> None:
@@ -157,7 +169,7 @@ def console_driver(board: Board) -> Path:
     return firmware_dir() / "boards" / "drivers" / f"{board.console.driver}.c"
 
 
-def _board_objects(
+def board_objects(
     env: Any, board: Board, recipe: Recipe, found: Toolchain, include: Sequence[Any]
 ) -> tuple[list[Any], Any]:
     """Runtime, start-up code and console driver: the same for every variant of this board with these flags."""
@@ -278,44 +290,79 @@ def make_firmware(
     root = firmware_dir()
     folder = f"{build_dir(env)}/{variant.name}"
     include = [base.Dir(str(root / "runtime" / "include"))]
-    shared, memory_ld = _board_objects(env, board, recipe, found, include)
-    own = [base.Dir(str(root / "app_loader")), base.Dir(str(root / "runtime"))] if loading is not None else []
-    paths = [*initializers.include_dirs, *own, base.Dir(str(root / "app")), base.Dir(str(root / "boards")), *include]
+    shared, memory_ld = board_objects(env, board, recipe, found, include)
+    headers = [base.Dir(str(root / "app_loader")), base.Dir(str(root / "runtime"))] if loading is not None else []
+    paths = [*initializers.include_dirs, *headers]
+    paths += [base.Dir(str(root / "app")), base.Dir(str(root / "boards")), *include]
     program = _Program(env, variant, board, machine, recipe, found, folder, paths)
-    objects = [program.object(Path(str(node)).stem, node) for node in initializers.sources]
-    objects += _static_objects(program, networks) if loading is None else _loading_objects(program)
-    script = firmware_dir() / "boards" / "sections.ld"
-    elf, link_map = link(recipe, folder, [*objects, *shared], script, found, [memory_ld])
+    objects = _static_objects(program, networks) if loading is None else _loading_objects(program)
+    # Not first: SCons would look for its headers before a network.json that was deleted is back, and compile it again.
+    objects += [program.object(Path(str(node)).stem, node) for node in initializers.sources]
+    elf, link_map = link_image(recipe, folder, [*objects, *shared], memory_ld, found)
+    own = list(networks) if loading is None else []
+    return finish_image(env, variant, board, machine, own, elf, link_map, found)
+
+
+def finish_image(
+    env: Any,
+    variant: VariantConfig,
+    board: Board,
+    machine: Machine,
+    networks: Sequence[NetworkNodes],
+    elf: Any,
+    link_map: Any,
+    found: Toolchain,
+) -> FirmwareNodes:
+    """Declare what is made of every linked image: its check, then binary and Intel HEX.
+
+    Args:
+        env: Any environment of the tool.
+        variant: The variant.
+        board: Where it runs.
+        machine: On which machine.
+        networks: Those that are linked into it.
+        elf: The image.
+        link_map: The linker's map, or None.
+        found: The toolchain.
+    """
+    registry: Registry = env["NEURALART_REGISTRY"]
+    tools = toolchain_env(registry, found)
+    folder = f"{build_dir(env)}/{variant.name}"
     check = make_check(
         env,
         f"{folder}/check.json",
         elf,
         board,
         machine,
-        networks if loading is None else [],
+        networks,
         allow_reference=variant.allow_reference_on_hardware,
     )
-    return firmware_nodes(recipe, folder, elf, link_map, check, found)
+    return firmware_nodes(tools, folder, elf, link_map, check, found)
 
 
-def firmware_nodes(recipe: Recipe, folder: str, elf: Any, link_map: Any, check: Any, found: Toolchain) -> FirmwareNodes:
+def firmware_nodes(tools: Any, folder: str, elf: Any, link_map: Any, check: Any, found: Toolchain) -> FirmwareNodes:
     """Declare what is made of a linked image: a binary and Intel HEX, once it was checked.
 
     Args:
-        recipe: How it was compiled.
+        tools: The environment of the toolchain.
         folder: The variant's, relative to the top folder.
         elf: The image.
-        link_map: The linker's map.
+        link_map: The linker's map, or None.
         check: What waits for no error.
         found: The toolchain of the recipe.
     """
     outputs = []
     for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
-        action, words = messages.command(recipe.env, ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"], "OBJCOPY  $TARGET")
-        node = recipe.env.Command(f"#{folder}/firmware.{suffix}", elf, action, **words)[0]
-        recipe.env.Requires(node, check)
+        action, words = messages.command(tools, ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"], "OBJCOPY  $TARGET")
+        node = tools.Command(f"#{folder}/firmware.{suffix}", elf, action, **words)[0]
+        tools.Requires(node, check)
         outputs.append(node)
     return FirmwareNodes(elf, outputs[0], outputs[1], link_map, check, found)
+
+
+def link_image(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any, found: Toolchain) -> tuple[Any, Any]:
+    """Declare an image that is laid out as the board says, and its map."""
+    return link(recipe, folder, objects, firmware_dir() / "boards" / "sections.ld", found, [memory_ld])
 
 
 def link(

@@ -224,4 +224,4 @@ def _image(
         [network],
         allow_reference=variant.allow_reference_on_hardware,
     )
-    return firmware.firmware_nodes(recipe, folder, elf, link_map, check, found)
+    return firmware.firmware_nodes(recipe.env, folder, elf, link_map, check, found)

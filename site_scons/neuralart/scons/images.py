@@ -9,6 +9,7 @@ from typing import Any
 
 from neuralart.boards.types import Board
 from neuralart.config.types import RelocatableConfig, VariantConfig
+from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.memory.loaded import placed_in
 from neuralart.memory.placements import Layout, LoadPlaces
@@ -97,6 +98,23 @@ def _write_plan(target: list[Any], source: list[Any], env: Any) -> None:
     in_action(work, target, env)
 
 
+def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
+    """The firmware keeps enough memory for the code and data of its model."""
+    from neuralart.files import read_bytes
+    from neuralart.relocatable import container
+
+    # A split model's constants are elsewhere; the sizes are in the header.
+    image = container.parse(read_bytes(path), str(path))
+    needed = max((image.xip_size if mode == "xip" else image.copy_size, mode) for mode in modes.split())
+    if needed[0] > available:
+        raise NeuralArtError(
+            f"exec_ram: the firmware keeps {available} bytes for the model, which needs {needed[0]} in "
+            f"mode {needed[1]}",
+            where=where,
+            hint=f"exec_ram: {-(-needed[0] // 4096) * 4}K, or another mode",
+        )
+
+
 def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
     from neuralart.memory import plan, plan_report
@@ -115,6 +133,8 @@ def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
             sizes[plan.APPLICATION] = Path(str(source[1])).stat().st_size
         for slot, name in env["NEURALART_SLOT_FILES"].items():
             sizes[slot] = Path(name).stat().st_size
+        if env["NEURALART_EXEC_RAM"]:
+            _check_exec_ram(Path(env["NEURALART_SLOT_FILES"]["relocatable"]), *env["NEURALART_EXEC_RAM"])
         made = plan.make_plan(env["NEURALART_LAYOUT"], board, networks, sizes)
         plan.check(made)
         write_text(Path(str(target[0])), plan_report.to_json(made, env["NEURALART_VARIANT"]))
@@ -214,8 +234,14 @@ def make_images(
             *tables.values(),
         ],
         messages.function(
-            _write_addresses, "PLAN     $TARGET", "NEURALART_BOARD", "NEURALART_VARIANT", "NEURALART_SLOT_FILES"
+            _write_addresses,
+            "PLAN     $TARGET",
+            "NEURALART_BOARD",
+            "NEURALART_VARIANT",
+            "NEURALART_SLOT_FILES",
+            "NEURALART_EXEC_RAM",
         ),
+        NEURALART_EXEC_RAM=_exec_ram(variant) if model is not None else [],
         NEURALART_SLOT_FILES={slot: str(node) for slot, node in (*slots.items(), *_first_table(tables))},
         NEURALART_BOARD=board.name,
         NEURALART_VARIANT=variant.name,
@@ -241,6 +267,11 @@ def _plan(base: Any, target: str, board: Board, writes: list[tuple[str, str, int
     )
     base.Depends(plan, base.Value(fingerprint("flashing/plan.py"), name="flash-plan"))
     return plan[0]
+
+
+def _exec_ram(variant: VariantConfig) -> list[Any]:
+    assert variant.relocatable is not None
+    return [variant.relocatable.exec_ram, " ".join(variant.relocatable.modes), variant.said("relocatable")]
 
 
 def _first_table(tables: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -20,6 +20,7 @@ from neuralart.scons import messages
 from neuralart.scons.compiled import refuse_cpu
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.layout import board_of, layout_of, layout_value
+from neuralart.scons.memory_runtime import memory_runtime
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
@@ -54,6 +55,7 @@ class InitializerNodes:
         sources: C to compile into the program: the start-up code, and what is linked.
         include_dirs: For CPPPATH.
         header: ``npu_memory_init.h``.
+        headers: Those that it includes, where the networks' runtime is not ours.
         images: What must be loaded into flash beside the program; the identity descriptor comes last.
         external: What somebody else loads into RAM while the program waits for it.
         layout: Addresses of everything.
@@ -70,6 +72,7 @@ class InitializerNodes:
     io_header: Any
     io_json: Any
     descriptor: Image | None = field(default=None)
+    headers: list[Any] = field(default_factory=list)
 
     @property
     def files(self) -> list[Any]:
@@ -199,13 +202,12 @@ def make_initializers(
         images.append(descriptor)
     # What is loaded has been checked, also where nobody compiles the start-up code.
     base.Requires([node for image in (*images, *external) for node in (image.binary, image.hex)], sources)
+    code, headers = memory_runtime(base, networks, folder)
+    places = [*(str(node.dir) for node in headers), *(each.folder for each in networks if each.name in linked)]
     return InitializerNodes(
-        sources=[sources[0], *_link_sources(base, folder, networks, layout)],
+        sources=[sources[0], *code, *_link_sources(base, folder, networks, layout)],
         # What is linked is read from the folder of its network.
-        include_dirs=[
-            base.Dir(f"#{folder}"),
-            *(base.Dir(f"#{each.folder}") for each in networks if each.name in linked),
-        ],
+        include_dirs=[base.Dir(f"#{name}") for name in dict.fromkeys([folder, *places])],
         header=sources[1],
         images=images,
         external=external,
@@ -213,6 +215,7 @@ def make_initializers(
         io_header=contract[0],
         io_json=contract[1],
         descriptor=descriptor,
+        headers=headers,
     )
 
 

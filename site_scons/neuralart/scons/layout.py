@@ -61,6 +61,13 @@ def layout_of(
 
 def _declared(network: NetworkNodes, board: Board, *, elsewhere: bool) -> tuple[str, ...]:
     """Pools with an initialiser. A model of another board may list memories that this one does not have."""
+    for name, node in network.initializers.items():
+        if str(node).endswith(".c"):
+            raise NeuralArtError(
+                f"pool {name} of network {network.name} is written as C: a part of the program, which nothing loads",
+                where=next((pool.where for pool in network.pools.enabled if pool.fname == name), ""),
+                hint='"fformat": "FORMAT_RAW": images and start-up code are made of raw files',
+            )
     if not elsewhere:
         return tuple(network.initializers)
     here = {p.fname for p in network.pools.enabled if p.mode == RELATIVE or board.region_at(p.address) is not None}

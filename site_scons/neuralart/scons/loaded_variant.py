@@ -10,6 +10,7 @@ from neuralart.boards.types import Board
 from neuralart.config.types import RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import initializer_actions, messages
+from neuralart.scons.budgets import make_budgets
 from neuralart.scons.effects import Program
 from neuralart.scons.firmware import make_firmware
 from neuralart.scons.images import ModelNodes, make_images
@@ -85,6 +86,7 @@ def make_programs(
     made = make_relocatable(env, network, variant.board, config, variant.toolchain, variant.said("relocatable"))
     folder = f"{build_dir(env)}/{variant.name}"
     model = _copied(registry.base, folder, made)
+    registry.base.Requires(model.image, make_budgets(env, [made.network], folder))
     programs = []
     for number, board in enumerate(_boards(registry, variant, config)):
         # The slots and the machine are said for the variant's own board.

@@ -4,35 +4,37 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import SCons.Errors
-import SCons.Util
-
 from neuralart.boards.types import Board
-from neuralart.compilers.reference.fileset import initializer_name
-from neuralart.config.types import Location, NetworkConfig
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.config.types import NetworkConfig
+from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
+from neuralart.scons.compilers import (
+    REFERENCE,
+    RUNTIME_INCLUDES,
+    SLOTS,
+    compiler_of,
+    files_of,
+    roles,
+)
 from neuralart.scons.cpu_network import CpuNetworkNodes, is_cpu, make_cpu_network
 from neuralart.scons.failures import at_read_time
+from neuralart.scons.keywords import config_of
 from neuralart.scons.options import option_words
-from neuralart.scons.paths import build_dir, literal, named, stable, word
+from neuralart.scons.paths import build_dir, named, stable, word
 from neuralart.scons.pools import declared_initializers, find_pools, source_file
 from neuralart.scons.registry import Registry
 
-COMPILERS = ("reference",)
+NEURALART, LL_ATON = "neuralart", "ll_aton"
 # A room's code decides the bytes: compile again when it changes.
 _COMPILE_ROOMS = ("compilers",)
-# The headers that every generated network.c includes. Declared, so that SCons needs not read
-# megabytes of generated C in each build in which nothing changed.
-RUNTIME_INCLUDES = ("ll_aton.h", "ll_aton_NN_interface.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,15 @@ class NetworkNodes:
         board: The board it was compiled for.
         folder: Where its files are, relative to the top folder.
         c: The generated C.
-        header: ``N.h``.
+        header: ``N.h``; None where the compiler writes none.
         facts: ``network.json``.
         manifest: ``manifest.json``: sizes and hashes.
         c_info: ``N_c_info.json``.
         report: ``N_generate_report.txt``.
         provenance: ``provenance.txt``; nothing depends on it.
+        compiler: ``reference``, ``stedgeai`` or ``recorded``.
+        runtime: ``neuralart`` or ``ll_aton``: what a program with it needs.
+        more: Further files by name: ``N_ecblobs.h``, ``stai_N.c``...
         initializers: Raw file per pool (fname).
         pool_address: Base address per pool (fname).
         pools: The pool file it is compiled for.
@@ -58,6 +63,7 @@ class NetworkNodes:
         defines: For CPPDEFINES.
         vectors: Folder of golden vectors (as named) or empty.
         config: What it was made from.
+        pair: The same network without the epoch controller; None: not asked for.
     """
 
     name: str
@@ -70,6 +76,9 @@ class NetworkNodes:
     c_info: Any
     report: Any
     provenance: Any
+    compiler: str
+    runtime: str
+    more: dict[str, Any]
     initializers: dict[str, Any]
     pool_address: dict[str, int]
     pools: PoolFile
@@ -78,20 +87,28 @@ class NetworkNodes:
     config: NetworkConfig
     defines: list[str] = field(default_factory=list)
     vectors: str = ""
+    pair: NetworkNodes | None = None
 
     @property
     def sources(self) -> list[Any]:
         """Everything to compile into a program with this one network.
 
-        A program with several networks takes each network's ``c`` and one ``runtime_sources``.
+        A program with several networks takes each network's ``code`` and one ``runtime_sources``.
         """
-        return [self.c, *self.runtime_sources]
+        return [*self.code, *self.runtime_sources]
+
+    @property
+    def code(self) -> list[Any]:
+        """C of this network alone: with what its compiler adds, and initialisers that were written as C."""
+        c = [node for name, node in sorted(self.more.items()) if name.endswith(".c")]
+        return [self.c, *c, *(node for node in self.initializers.values() if str(node).endswith(".c"))]
 
     @property
     def files(self) -> list[Any]:
         """All files of the compile."""
         plain = [self.c, self.header, self.facts, self.manifest, self.c_info, self.report, self.provenance]
-        return [*plain, *self.initializers.values()]
+        named = [node for node in plain if node is not None]
+        return [*named, *self.more.values(), *self.initializers.values()]
 
 
 # Kernels that stand for others of the same name, code that becomes a part of relocatable models, that of CPU networks.
@@ -108,24 +125,19 @@ def _runtime_nodes(env: Any, folder: str) -> tuple[list[Any], list[Any]]:
     return [env.File(f"{local}/{name}") for name in relative], [env.Dir(str(origin / "include"))]
 
 
-def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNodes:
+def make_network(env: Any, config: NetworkConfig, board_name: str, pair: str = "") -> NetworkNodes:
     """Declare a compile, once for equal specifications.
 
     Args:
         env: Names in ``config`` are relative to its current SConscript.
         config: What to compile.
         board_name: For which board.
+        pair: ``profiling``: the compile beside the main one, without the epoch controller.
 
     Raises:
         NeuralArtError: A file is missing or wrong, or an option is unknown.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
-    if config.compiler not in COMPILERS:
-        raise NeuralArtError(
-            f"compiler '{config.compiler}' is not available",
-            where=config.said("compiler"),
-            hint=nearest(config.compiler, list(COMPILERS)),
-        )
     check_name(config.name, config.said())
     board = registry.board(board_name, config.said())
     if is_cpu(board):
@@ -138,12 +150,14 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
     pools = find_pools(env, registry, config, board)
     declared = declared_initializers(config, pools.file)
     options = option_words(config)
+    compiler = compiler_of(env, config, pair)
+    files = files_of(config, board, compiler, pools, declared, options, Path(model.get_abspath()))
     key = json.dumps(
         {
             "name": config.name,
             "model": stable(env, Path(model.get_abspath())),
             "target": board.target,
-            "compiler": config.compiler,
+            "compiler": [compiler.identity, *compiler.said] if compiler.said else compiler.identity,
             "pools": pools.key,
             "options": options,
             "initializers": declared,
@@ -157,17 +171,17 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
         base = registry.base
         name = config.name
         out = f"#{folder}"
-        prefix = pools.file.prefix
-        raws = {pool: base.File(f"{out}/{initializer_name(name, prefix, pool)}") for pool in declared}
-        plain = [f"{name}.c", f"{name}.h", "network.json", "manifest.json", f"{name}_c_info.json"]
-        plain += [f"{name}_generate_report.txt", "provenance.txt"]
+        raws = {pool: base.File(f"{out}/{file}") for pool, file in files.initializers.items()}
+        plain = {role: base.File(f"{out}/{file}") for role, file in files.plain.items()}
         command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "compile", "--quiet", "--model"]
         command += [*word(base, Path(model.get_abspath())), "--target", board.target, "--name", name]
-        command += [*pools.words, *options, "--initializers", ",".join(declared) or "none", "--output", folder]
+        command += [*pools.words, *(text.replace("$", "$$") for text in options), *compiler.words]
+        command += ["--initializers", ",".join(declared) or "none", "--output", folder]
         action, words = messages.command(base, command, f"NETWORK  {folder}/{name}.c")
+        read = [base.fs.File(str(path)) for path in files.sources]
         nodes = base.Command(
-            [base.File(f"{out}/{file}") for file in plain] + list(raws.values()),
-            [model, *pools.sources],
+            [*plain.values(), *raws.values()],
+            list(dict.fromkeys([model, *pools.sources, *compiler.sources, *read])),
             action,
             **words,
             # Python itself is not what decides the result; the code that runs in it is.
@@ -177,35 +191,40 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
         # They stay until new ones replace them: to whoever looks meanwhile (-j) what is made of them is right, and
         # SCons reads its includes.
         base.Precious(nodes)
-        runtime, include = _runtime_nodes(base, folder)
-        nodes[0].includes = [('"', name, '"') for name in RUNTIME_INCLUDES]
+        runtime: list[Any] = []
+        include = [base.Dir(out)]
+        if compiler.kind == REFERENCE:
+            runtime, headers = _runtime_nodes(base, folder)
+            include += headers
+            plain["c"].includes = [('"', name, '"') for name in RUNTIME_INCLUDES]
+        else:
+            base.Depends(nodes, base.Value(compiler.identity, name="compiler"))
+            base.Clean(nodes, [base.fs.Dir(f"{out}/.vendor")])
+        if compiler.slow:
+            # Whoever asks for it: not more of them at the same time than there are slots.
+            base.SideEffect(base.Value(f"compile slot {int(digest, 16) % SLOTS}"), nodes)
         return NetworkNodes(
             name=name,
             board=board,
             folder=folder,
-            c=nodes[0],
-            header=nodes[1],
-            facts=nodes[2],
-            manifest=nodes[3],
-            c_info=nodes[4],
-            report=nodes[5],
-            provenance=nodes[6],
+            compiler=compiler.kind,
+            runtime=NEURALART if compiler.kind == REFERENCE else LL_ATON,
+            **{role: plain.pop(role, None) for role in roles(name)},
+            more=plain,
             initializers=raws,
             pool_address={pool.fname: pool.address for pool in pools.file.enabled},
             pools=pools.file,
             runtime_sources=runtime,
-            include_dirs=[base.Dir(out), *include],
+            include_dirs=include,
             config=config,
         )
 
     # Shared by all that ask for this compile; which golden vectors go with it is each one's own matter.
     vectors = named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else ""
-    return replace(registry.once("network", folder, make), config=config, vectors=vectors)
-
-
-_KEYWORDS = tuple(
-    f.name for f in fields(NetworkConfig) if f.name not in ("name", "model", "app_config", "where", "places")
-)
+    made = replace(registry.once("network", folder, make), config=config, vectors=vectors)
+    if config.pair and not pair:
+        return replace(made, pair=make_network(env, config, board_name, config.pair))
+    return made
 
 
 @at_read_time
@@ -217,8 +236,9 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
         name: C name of the network.
         model: The .tflite, a path or a node (it may be built by your SConstruct).
         board: Name of a board, built in or in ``NEURALART_BOARD_FILES``.
-        **options: As in variants.yaml: compiler, profile, mpool, input_data_type, output_data_type,
-            inputs_ch_position, outputs_ch_position, allocate_inputs, allocate_outputs, options, initializers, vectors.
+        **options: As in variants.yaml: compiler, profile, pair, mpool, input_data_type, output_data_type,
+            inputs_ch_position, outputs_ch_position, allocate_inputs, allocate_outputs, options, extra_options,
+            failures, initializers, vectors, check, strategies.
 
     Returns:
         Nodes by attribute.
@@ -226,32 +246,6 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
     Raises:
         SCons.Errors.UserError: An option is unknown, or a file is missing or wrong.
     """
-    for keyword in options:
-        if keyword not in _KEYWORDS:
-            raise NeuralArtError(
-                f"unknown option '{keyword}'", where=f"Network('{name}')", hint=nearest(keyword, _KEYWORDS)
-            )
-    if SCons.Util.is_Sequence(model) and len(model) != 1:
-        raise SCons.Errors.UserError(f"Network('{name}'): one model, not {len(model)}")
-    strategies = options.get("strategies", {})
-    if not isinstance(strategies, dict) or not all(isinstance(text, str) for text in strategies.values()):
-        raise NeuralArtError(f"strategies must map pools to strategies, not {strategies!r}", where=f"Network('{name}')")
-    options["strategies"] = tuple(sorted(strategies.items()))
-    for keyword in ("options", "initializers"):
-        if options.get(keyword) is not None:
-            # As everywhere in SCons, one text is a list of words.
-            options[keyword] = tuple(env.Split(options[keyword]))
-            if not all(isinstance(text, str) for text in options[keyword]):
-                raise NeuralArtError(f"{keyword} must be text or a list of texts", where=f"Network('{name}')")
-    for keyword in ("allocate_inputs", "allocate_outputs"):
-        if not isinstance(options.get(keyword, True), bool):
-            raise NeuralArtError(
-                f"{keyword} must be True or False, not {options[keyword]!r}", where=f"Network('{name}')"
-            )
-    if model is None:
-        raise NeuralArtError("no model", where=f"Network('{name}')")
-    for keyword in ("profile", "mpool", "vectors"):
-        options[keyword] = literal(env, options.get(keyword) or "")
-    config = NetworkConfig(name=name, model=literal(env, model), where=Location("", 0), **options)
+    config = config_of(env, name, model, options)
     found = env["NEURALART_REGISTRY"].board(board, config.said())
     return make_cpu_network(env, config, found) if is_cpu(found) else make_network(env, config, board)

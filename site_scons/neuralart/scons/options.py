@@ -47,4 +47,4 @@ def option_words(config: NetworkConfig) -> list[str]:
         words.append("--no-inputs-allocation")
     if not config.allocate_outputs:
         words.append("--no-outputs-allocation")
-    return words + [text.replace("$", "$$") for text in config.options]
+    return [*words, *config.options]

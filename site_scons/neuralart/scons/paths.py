@@ -12,12 +12,12 @@ from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 
 
-class _Path(Literal):
+class Word(Literal):
     """A word that SCons neither expands nor leaves to the shell, whatever it holds."""
 
     def for_signature(self) -> str:
-        """Of the signature SCons would still look for its own marks in it."""
-        return str(self).replace("$", "_")
+        """Of the signature SCons would still look for its own marks, ``$(`` and ``$)``, in it."""
+        return str(self).replace("$", "<dollar>")
 
 
 def top(env: Any) -> Path:
@@ -93,5 +93,5 @@ def word(env: Any, path: Path, prefix: str = "") -> list[Any]:
         prefix: Put before the path in the same word, for example ``default@``.
     """
     text = named(env, path)
-    whole = _Path(prefix + text)
+    whole = Word(prefix + text)
     return ["$(", whole, "$)"] if Path(text).is_absolute() else [whole]

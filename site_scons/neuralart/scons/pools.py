@@ -48,9 +48,13 @@ def refuse_built(node: Any, what: str, where: str) -> None:
 
 @dataclass(frozen=True)
 class Pools:
-    """Where the pools come from: the words of the command, the files it depends on, what they say."""
+    """Where the pools come from: the words of the command, the files it depends on, what they say.
+
+    ``absolute`` are the words with absolute paths, for those who ask before anything runs.
+    """
 
     words: list[Any]
+    absolute: list[str]
     sources: list[Any]
     file: PoolFile
     key: dict[str, str]
@@ -65,6 +69,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
     from neuralart.network import mpool, profile
 
     words: list[Any] = []
+    absolute: list[str] = []
     sources: list[Any] = []
     key: dict[str, str] = {}
     pool_path: Path | None = None
@@ -82,6 +87,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
         path = Path(node.srcnode().get_abspath())
         chosen = profile.read(path, selector, named(env, path), need_pools=not config.mpool)
         words += ["--st-neural-art", *word(env, path, f"{selector}@")]
+        absolute += ["--st-neural-art", f"{selector}@{path}"]
         sources.append(node)
         key["profile"] = f"{selector}@{stable(env, path)}"
         pool_path = chosen.mpool
@@ -90,6 +96,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
         refuse_built(node, "memory-pool file", config.said("mpool"))
         pool_path = Path(node.srcnode().get_abspath())
         words += ["--mpool", *word(env, pool_path)]
+        absolute += ["--mpool", str(pool_path)]
         key["mpool"] = stable(env, pool_path)
     else:
         assert pool_path is not None
@@ -98,7 +105,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
     sources.append(node)
     path = pool_path
     pools = registry.once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
-    return Pools(words, sources, pools, key)
+    return Pools(words, absolute, sources, pools, key)
 
 
 def declared_initializers(config: NetworkConfig, pools: PoolFile) -> tuple[str, ...]:

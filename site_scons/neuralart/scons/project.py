@@ -142,13 +142,15 @@ class Project:
                 profile=profile(network.profile),
                 vectors=path(network.vectors),
                 app_config=self._placed_paths(network.app_config, "application", "template", "class_names_file"),
+                recording=path(network.recording),
+                failures=path(network.failures),
             )
             for network in variant.networks
         )
         patch = self._placed_paths(variant.patch, "application", "linker_script", "memory_pools")
         if patch is not None and is_file(patch.list):
             patch = self._placed_paths(patch, "list")
-        return replace(variant, networks=networks, patch=patch)
+        return replace(variant, networks=networks, patch=patch, folder=named(self._env, self._folder) or ".")
 
     def _placed_paths(self, section: Any, *keys: str) -> Any:
         """A section of a network or variant with some of its keys as paths that any SConscript can take."""

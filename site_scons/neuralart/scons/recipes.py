@@ -15,7 +15,7 @@ from neuralart import toolchain as toolchains
 from neuralart.boards.types import Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.resources import firmware_dir
-from neuralart.scons.paths import build_dir, named, top
+from neuralart.scons.paths import Word, build_dir, named, top
 from neuralart.scons.registry import Registry
 from neuralart.toolchain import Toolchain
 
@@ -26,13 +26,23 @@ _WARNINGS = ("-Wall", "-Wextra")
 
 @dataclass(frozen=True)
 class Recipe:
-    """How objects of one kind are compiled: environment, flags, and a folder name that stands for both."""
+    """How objects of one kind are compiled: environment, flags, and a folder name that stands for both.
+
+    Attributes:
+        env: With the toolchain.
+        cpu_flags: Of the machine.
+        flags: All but definitions.
+        defines: ``NAME`` or ``NAME=value``.
+        digest: Stands for the flags in names of folders.
+        renamed: ``FOLDER=NAME``: folders outside the tree as debug information names them.
+    """
 
     env: Any
     cpu_flags: tuple[str, ...]
     flags: tuple[str, ...]
     defines: tuple[str, ...]
     digest: str
+    renamed: tuple[str, ...] = ()
 
 
 def toolchain_env(registry: Registry, found: Toolchain) -> Any:
@@ -66,9 +76,9 @@ def toolchain_env(registry: Registry, found: Toolchain) -> Any:
     return registry.once("toolchain", f"{found.folder}|{found.prefix}", make)
 
 
-def _prefix_maps(env: Any) -> list[str]:
+def _prefix_maps(env: Any, renamed: Sequence[str]) -> list[str]:
     """Debug information names files relative to the tree, wherever the tree is. The most specific map comes last."""
-    maps = [f"-ffile-prefix-map={top(env)}=."]
+    maps = [*(f"-ffile-prefix-map={each}" for each in renamed), f"-ffile-prefix-map={top(env)}=."]
     firmware = named(env, firmware_dir())
     if Path(firmware).is_absolute():
         maps.append(f"-ffile-prefix-map={firmware}=firmware")
@@ -122,8 +132,8 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
     node = env.Object(
         f"#{target}",
         source,
-        # Literal: neither SCons nor the shell changes what stands in a definition.
-        CCFLAGS=[*recipe.flags, *(Literal(f"-D{text}") for text in recipe.defines), *_prefix_maps(env)],
+        # Word: neither SCons nor the shell changes what stands in a definition.
+        CCFLAGS=[*recipe.flags, *(Word(f"-D{text}") for text in recipe.defines), *_prefix_maps(env, recipe.renamed)],
         CPPPATH=list(include),
     )
     # The driver is hashed by SCons; the compiler proper and the C library are not.

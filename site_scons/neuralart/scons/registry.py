@@ -16,7 +16,11 @@ from neuralart.scons.paths import anchored, readable
 T = TypeVar("T")
 
 # What a tool that we start may need from the user's environment.
-_PASSED_ON = ("PATH", "HOME", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL", "STEDGEAI_CORE_DIR")
+_PASSED_ON = (
+    *("PATH", "HOME", "USERPROFILE", "LOCALAPPDATA", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "LANG", "LC_ALL"),
+    # An installation that was found when the SConstruct was read must be found again.
+    *("STEDGEAI_CORE_DIR", "NEURALART_STEDGEAI_ROOTS", "NEURALART_STEDGEAI_PATIENCE", "NEURALART_FAILURES"),
+)
 
 
 def child_environment(own: dict[str, str]) -> dict[str, str]:

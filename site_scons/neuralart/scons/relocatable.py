@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.compiled import refuse_cpu
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.network import NetworkNodes, make_network
+from neuralart.scons.network import NEURALART, NetworkNodes, make_network
 from neuralart.scons.paths import build_dir
 from neuralart.scons.recipes import find_toolchain, toolchain_env
 from neuralart.scons.registry import Registry
@@ -105,6 +105,12 @@ def make_relocatable(
     base = registry.base
     derived = derive.derive(network)
     net = make_network(env, derived, board_name)
+    if net.runtime != NEURALART:
+        raise NeuralArtError(
+            f"network {net.name} is compiled for runtime {net.runtime}, this builder makes models of {NEURALART}",
+            where=network.said("compiler"),
+            hint="for the vendor's runtime: `neuralart relocatable build --pack-dir`; or compiler: reference",
+        )
     derive.check_pools(net.pools)
     found = find_toolchain(env, toolchain, where)
     options = _options(config)
@@ -135,7 +141,8 @@ def make_relocatable(
         made.Clean(nodes, [base.fs.Dir(f"#{store}")])
         return RelocatableNodes(net, folder, nodes[0], nodes[2] if config.split else None, nodes[1], config)
 
-    return registry.once("relocatable", folder, make)
+    # Shared by all that ask for this image; golden vectors and how it is loaded are each one's own matter.
+    return replace(registry.once("relocatable", folder, make), network=net, config=config)
 
 
 _KEYWORDS = (*_OF_IMAGE, "toolchain")

@@ -68,7 +68,7 @@ def make_summary(env: Any, programs: Sequence[Program], others: Sequence[Any] = 
     for program in programs:
         firmware, initializers = program.firmware, program.initializers
         if firmware is not None:
-            sources += [firmware.elf, firmware.binary, firmware.hex, firmware.map, firmware.check]
+            sources += [node for node in firmware.files if node is not None]
         if program.flash is not None:
             sources += program.flash.files
         if initializers is not None:

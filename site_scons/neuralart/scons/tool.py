@@ -22,6 +22,8 @@ def add_to(env: Any, **kw: Any) -> None:
         NEURALART_BUILD_DIR="build",
         NEURALART_BOARD_FILES=[],
         NEURALART_VERBOSE=False,
+        # Whether export- overwrites files that somebody edited.
+        NEURALART_EXPORT_FORCE=False,
     )
     env.Replace(**kw)
     if "NEURALART_REGISTRY" not in env:

@@ -6,11 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import app_config, effects, h747
 from neuralart.scons.app_config import AppConfigNodes
+from neuralart.scons.application import core_machine, make_application
+from neuralart.scons.budgets import make_budgets
 from neuralart.scons.compiled import Compiled
 from neuralart.scons.cpu_network import is_cpu
 from neuralart.scons.failures import at_read_time
@@ -19,7 +22,7 @@ from neuralart.scons.images import FlashNodes, ModelNodes, make_images
 from neuralart.scons.initializers import InitializerNodes, make_initializers
 from neuralart.scons.loaded_variant import make_programs
 from neuralart.scons.machines import machine_of
-from neuralart.scons.network import NetworkNodes, make_network
+from neuralart.scons.network import NEURALART, NetworkNodes, make_network
 from neuralart.scons.patched import PatchedNodes, refuse_npu
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
@@ -100,7 +103,8 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         others = [node for nodes in headers for node in nodes.files]
     own = programs[0]
     summary, index = make_summary(env, programs, others)
-    alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks)])
+    pairs = [node for network in networks if network.pair is not None for node in network.pair.files]
+    alias = env.Alias(variant.name, [summary, index, *(network.provenance for network in networks), *pairs])
     return VariantNodes(
         variant.name,
         list(networks),
@@ -117,6 +121,16 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     )
 
 
+def _refuse_other_runtime(network: NetworkNodes) -> None:
+    if network.runtime != NEURALART:
+        raise NeuralArtError(
+            f"network {network.name} is compiled for runtime {network.runtime}, which the reference application does "
+            "not have",
+            where=network.config.said("compiler"),
+            hint="'application:' of the variant names your own; or compiler: reference",
+        )
+
+
 def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[effects.Program]]:
     """A firmware with its networks linked into it."""
     registry: Registry = env["NEURALART_REGISTRY"]
@@ -126,7 +140,16 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
     for network in networks:
         refuse_relative_pools(network.name, network.pools)
     folder = f"{build_dir(env)}/{variant.name}"
-    initializers = make_initializers(env, networks, folder, variant, board_layout=True)
-    firmware = make_firmware(env, variant, board, machine, networks, initializers)
+    if variant.application.kind == REFERENCE:
+        for network in networks:
+            _refuse_other_runtime(network)
+        initializers = make_initializers(env, networks, folder, variant, board_layout=True)
+        firmware = make_firmware(env, variant, board, machine, networks, initializers)
+    else:
+        machine = core_machine(board, machine, networks)
+        # Where the user's linker script puts things is the user's matter.
+        initializers = make_initializers(env, networks, folder, variant, board_layout=False)
+        firmware = make_application(env, variant, board, machine, networks, initializers)
+    registry.base.Requires(firmware.elf, make_budgets(env, networks, folder))
     flash = make_images(env, variant, board, firmware, networks, initializers)
     return networks, [effects.Program(variant, board, machine, networks, initializers, firmware, flash)]

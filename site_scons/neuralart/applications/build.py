@@ -1,0 +1,253 @@
+"""An application from the user's tree and generated files to a linked program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+
+from neuralart.applications import artefact, commands, errorlines, external, lock_facts, overlay, programs, version_lock
+from neuralart.applications.staging import Generated, Staged, stage
+from neuralart.applications.tree import Tree, scan
+from neuralart.config.application_types import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
+from neuralart.errors import NeuralArtError
+from neuralart.files import alone_with, read_bytes, write_bytes
+from neuralart.network.generated_c.ctext import decode
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is built of what.
+
+    Attributes:
+        config: The application: an external one, or a linked program.
+        generated: Files that go into the tree.
+        work: Folder for the copy, the log and what the build leaves.
+        output: The program.
+        root: What paths of the application are relative to.
+        jobs: How many compiles at a time.
+        libc: C library of the variant, where the tree does not name one.
+        core: ``CM55``, ``CM7``: which library of the runtime fits; empty: any.
+        toolchain: Folder in front of PATH; None: PATH as it is.
+    """
+
+    config: ApplicationConfig
+    generated: tuple[Generated, ...]
+    work: Path
+    output: Path
+    root: Path = Path()
+    jobs: int = 1
+    libc: str = ""
+    core: str = ""
+    toolchain: Path | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The tree as it will be.
+
+    Attributes:
+        tree: The user's folder.
+        staged: Generated files in it.
+        files: Path -> where its bytes are, of both.
+        shown: The user's folder as messages name it.
+    """
+
+    tree: Tree
+    staged: Staged
+    files: dict[str, Path] = field(repr=False)
+    shown: str = ""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What came out.
+
+    Attributes:
+        program: Its bytes.
+        changes: Of the copy; None for a program that was linked already.
+        notes: What is worth a look.
+    """
+
+    program: bytes = field(repr=False)
+    changes: overlay.Changes | None = None
+    notes: tuple[str, ...] = ()
+
+
+def patterns(config: ApplicationConfig) -> tuple[str, ...]:
+    """What is not copied of a tree, besides the usual: what builds of the user's own leave, and what the user says."""
+    given = config.external
+    assert given is not None
+    below = "" if given.directory == "." else f"{given.directory}/"
+    own = [f"/{below}build/"]
+    if config.kind == CUBEIDE:
+        own.append(f"/{below}{given.configuration}/")
+    return (*own, *given.exclude)
+
+
+def inputs(config: ApplicationConfig, root: Path, avoid: Sequence[Path] = ()) -> Tree:
+    """The files of the user's tree that an external build depends on.
+
+    Args:
+        config: The application.
+        root: What its folder is relative to.
+        avoid: Build folders.
+
+    Raises:
+        NeuralArtError: The folder is not there.
+    """
+    assert config.external is not None
+    return scan(root / config.external.folder, patterns(config), avoid, config.said("folder"))
+
+
+def plan(request: Request) -> Plan:
+    """Say which files the copy will hold; nothing is written.
+
+    Raises:
+        NeuralArtError: The folder is not there, or generated files have no place in it.
+    """
+    config = request.config
+    assert config.external is not None
+    tree = inputs(config, request.root, (request.work,))
+    staged = stage(request.generated, config.external.stage, tree.files)
+    kept = {name: path for name, path in tree.files.items() if name not in staged.superseded}
+    return Plan(
+        tree, staged, {**kept, **staged.files}, PurePosixPath(Path(config.external.folder).as_posix()).as_posix()
+    )
+
+
+def lock(request: Request, made: Plan) -> lock_facts.LockFacts:
+    """What the parts of the application say of their versions.
+
+    Raises:
+        NeuralArtError: A file cannot be read.
+    """
+    where = request.config.said("libc")
+    return lock_facts.gather(
+        request.generated, made.files, shown=made.shown, libc=request.libc, libc_where=where, core=request.core
+    )
+
+
+def _known_file(made: Plan, tree: Path, start: Path) -> Callable[[str, str], str]:
+    """Names of files in the copy become those of the user's, or of the generated ones."""
+    root = tree.resolve()
+
+    def known(file: str, folder: str) -> str:
+        path = Path(folder or start) / file
+        try:
+            name = path.resolve().relative_to(root).as_posix()
+        except ValueError:
+            return file
+        source = made.staged.files.get(name)
+        if source is not None:
+            return source.as_posix()
+        return f"{made.shown}/{name}" if name in made.files else name
+
+    return known
+
+
+def _failed(request: Request, outcome: external.Outcome, found: errorlines.Found | None, log: Path) -> NeuralArtError:
+    ended = f"ended with status {outcome.status}" if outcome.status >= 0 else f"was killed by signal {-outcome.status}"
+    said = found.what if found is not None else "it printed nothing"
+    hint = f"{found.hint}; log: {log}" if found is not None and found.hint else f"log: {log}"
+    where = found.where if found is not None and found.where else request.config.said()
+    return NeuralArtError(f"{outcome.program} {ended}: {said}", where=where, hint=hint)
+
+
+def _notes(request: Request, made: Plan) -> list[str]:
+    notes = [f"{made.shown}: {note}" for note in made.tree.notes]
+    for name in made.staged.superseded:
+        notes.append(f"{made.shown}/{name} is of another compile of the network that is put beside it: left out")
+    given = request.config.external
+    if request.config.kind == MAKE and given is not None and given.variables:
+        makefiles = {
+            f"{made.shown}/{name}": decode(read_bytes(path))
+            for name, path in made.files.items()
+            if path.name in ("Makefile", "makefile", "GNUmakefile") or path.suffix == ".mk"
+        }
+        notes += commands.overruled(given.variables, makefiles)
+    return notes
+
+
+def _external(request: Request, environ: Mapping[str, str], listen: Callable[[str], None]) -> Result:
+    config = request.config
+    given = config.external
+    assert given is not None
+    made = plan(request)
+    notes = _notes(request, made)
+    notes += [str(conflict) for conflict in version_lock.check(lock(request, made))]
+    work = request.work.absolute()
+    tree, log = work / overlay.TREE, work / external.LOG
+    with alone_with(work / overlay.RECORD):
+        changes = overlay.synchronise(made.files, work, made.tree.folders, made.staged.files)
+        child = external.environment(environ, request.toolchain)
+        run = commands.commands(
+            config,
+            lambda: programs.find(config.kind, given.executable, request.root, child, config.said("executable")),
+            tree,
+            work,
+            jobs=request.jobs,
+            what=made.shown if given.directory == "." else f"{made.shown}/{given.directory}",
+        )
+        before = artefact.look(run.artefact)
+        since = time.time_ns()
+        outcome = external.run(run, log, child, listen)
+        if outcome.status:
+            raise _failed(
+                request,
+                outcome,
+                errorlines.find(outcome.lines, _known_file(made, tree, run.folder)),
+                request.work / external.LOG,
+            )
+        data = artefact.judge(
+            run.artefact,
+            before,
+            [(name, tree / place) for name, place in made.staged.networks],
+            shown=given.artefact or run.artefact.relative_to(tree).as_posix(),
+            folder=run.private if config.kind == CMAKE and run.private is not None else run.folder,
+            since=since,
+            where=config.said("artefact"),
+            log=(request.work / external.LOG).as_posix(),
+        )
+    return Result(data, changes, tuple(notes))
+
+
+def discard(output: Path) -> None:
+    """Remove the program of before: it must not be taken for the one that could not be made.
+
+    Raises:
+        NeuralArtError: It cannot be removed.
+    """
+    try:
+        output.unlink(missing_ok=True)
+    except OSError as error:
+        raise NeuralArtError(f"cannot be replaced: {error.strerror}", where=str(output)) from error
+
+
+def build(request: Request, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None) -> Result:
+    """Make the program of an application and write it to the output.
+
+    Args:
+        request: What.
+        environ: Of this process.
+        listen: Called with what the build does.
+
+    Raises:
+        NeuralArtError: The parts do not belong together, the build fails, or it leaves no program. Nothing is at the
+            output then.
+    """
+    config = request.config
+    discard(request.output)
+    if config.kind in EXTERNAL:
+        result = _external(request, environ, listen)
+    elif config.elf:
+        where = config.said("elf")
+        path = request.root / config.elf
+        if not path.is_file():
+            raise NeuralArtError(f"no file {path}", where=where, hint="paths are relative to the project file")
+        result = Result(artefact.read_program(path, config.elf, where))
+    else:
+        raise NeuralArtError(f"an application of kind {config.kind} has no build of its own", where=config.said())
+    write_bytes(request.output, result.program)
+    return result

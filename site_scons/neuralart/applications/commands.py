@@ -1,0 +1,161 @@
+"""What is run in the copy of the user's tree, as words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from neuralart.config.application_types import CMAKE, CUBEIDE, ApplicationConfig, ExternalConfig
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import read_bytes
+
+CMAKE_FOLDER, WORKSPACE = "cmake", "workspace"
+_HEADLESS = "org.eclipse.cdt.managedbuilder.core.headlessbuild"
+
+
+@dataclass(frozen=True)
+class Commands:
+    """How an application is built.
+
+    Attributes:
+        lines: Programs with their arguments, in order; the first that fails ends it.
+        folder: Where they run.
+        artefact: The linked program.
+        private: A folder of the program's own that is of no use to other arguments; None if there is none.
+        identity: Arguments that the private folder was made with.
+    """
+
+    lines: tuple[tuple[str, ...], ...]
+    folder: Path
+    artefact: Path
+    private: Path | None = None
+    identity: str = ""
+
+
+def _make(given: ExternalConfig, program: str, place: Path, jobs: int) -> Commands:
+    words = [program, f"-j{jobs}", *([given.target] if given.target else [])]
+    words += [f"{name}={value}" for name, value in given.variables]
+    return Commands((tuple(words),), place, place / given.artefact)
+
+
+def _cmake(given: ExternalConfig, program: str, place: Path, work: Path, jobs: int) -> Commands:
+    build = work / CMAKE_FOLDER
+    words = [program, "-S", str(place), "-B", str(build)]
+    words += ["-G", given.generator] if given.generator else []
+    if given.toolchain_file:
+        words.append(f"-DCMAKE_TOOLCHAIN_FILE={place / given.toolchain_file}")
+    words += given.options
+    compile_ = [program, "--build", str(build), "--parallel", str(jobs)]
+    compile_ += ["--target", given.target] if given.target else []
+    return Commands((tuple(words), tuple(compile_)), place, build / given.artefact, build, "\n".join(words))
+
+
+def _xml(path: Path, what: str, where: str) -> ElementTree.Element:
+    if not path.is_file():
+        raise NeuralArtError(
+            f"there is no {path.name} in {what}", where=where, hint="directory names the folder of the project"
+        )
+    try:
+        return ElementTree.fromstring(read_bytes(path))
+    except ElementTree.ParseError as error:
+        raise NeuralArtError(f"is no XML: {error}", where=str(path)) from error
+
+
+def project_name(place: Path, what: str, where: str) -> str:
+    """Name of the project of STM32CubeIDE in a folder.
+
+    Raises:
+        NeuralArtError: There is none.
+    """
+    name = (_xml(place / ".project", what, where).findtext("name") or "").strip()
+    if not re.fullmatch(r"[^/\\:*?\"<>|\x00-\x1f]+", name):
+        raise NeuralArtError("names no project", where=str(place / ".project"))
+    return name
+
+
+def _configurations(place: Path, what: str, where: str) -> list[str]:
+    top = _xml(place / ".cproject", what, where)
+    names = [
+        element.get("name", "")
+        for element in top.iter("configuration")
+        # Tools inside of a configuration have elements of this name, too.
+        if element.get("buildProperties") is not None or element.get("artifactName") is not None
+    ]
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def _cubeide(given: ExternalConfig, program: str, place: Path, work: Path, what: str, where: str) -> Commands:
+    name = project_name(place, what, where)
+    known = _configurations(place, what, where)
+    if given.configuration not in known:
+        raise NeuralArtError(
+            f"project {name} has no configuration '{given.configuration}'",
+            where=where,
+            hint=nearest(given.configuration, known),
+        )
+    workspace = work / WORKSPACE
+    words = [program, "--launcher.suppressErrors", "-nosplash", "-application", _HEADLESS, "-data", str(workspace)]
+    words += ["-import", str(place), "-build", f"{name}/{given.configuration}"]
+    artefact = place / (given.artefact or f"{given.configuration}/{name}.elf")
+    return Commands((tuple(words),), place, artefact, workspace, "\n".join(words))
+
+
+def commands(
+    config: ApplicationConfig, find: Callable[[], Path], tree: Path, work: Path, *, jobs: int = 1, what: str = ""
+) -> Commands:
+    """How to build an application whose copy is in place.
+
+    Args:
+        config: The application.
+        find: Finds the program.
+        tree: The copy.
+        work: Where programs may have folders of their own.
+        jobs: How many compiles at a time.
+        what: The user's folder, for messages.
+
+    Raises:
+        NeuralArtError: The program or what it needs is missing.
+    """
+    given = config.external
+    assert given is not None
+    place = tree / given.directory if given.directory != "." else tree
+    where = config.said("directory")
+    if not place.is_dir():
+        raise NeuralArtError(f"{what} has no folder {given.directory}", where=where)
+    if config.kind == CUBEIDE:
+        project_name(place, what, where)  # before the program is asked for: this is cheaper to put right
+        return _cubeide(given, str(find()), place, work, what, config.said("configuration"))
+    if config.kind == CMAKE:
+        if not (place / "CMakeLists.txt").is_file():
+            raise NeuralArtError(
+                f"there is no CMakeLists.txt in {what}", where=where, hint="directory: FOLDER below it"
+            )
+        file = given.toolchain_file
+        if file and not (place / file).is_file():
+            raise NeuralArtError(f"there is no {file} in {what}", where=config.said("toolchain_file"))
+        return _cmake(given, str(find()), place, work, jobs)
+    if not any((place / name).is_file() for name in ("GNUmakefile", "makefile", "Makefile")):
+        raise NeuralArtError(f"there is no Makefile in {what}", where=where, hint="directory: FOLDER below it")
+    return _make(given, str(find()), place, jobs)
+
+
+def overruled(variables: Sequence[tuple[str, str]], makefiles: dict[str, str]) -> list[str]:
+    """Variables on the command line whose later additions in a Makefile are lost, one line for each.
+
+    Args:
+        variables: Name and value.
+        makefiles: Place -> text.
+    """
+    said = []
+    for name, _ in variables:
+        addition = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*\+=", re.M)
+        for place, text in makefiles.items():
+            match = addition.search(text)
+            if match is not None:
+                line = text.count("\n", 0, match.start()) + 1
+                said.append(f"{place}:{line}: make ignores this addition to {name}, which is given on its command line")
+                break
+    return said

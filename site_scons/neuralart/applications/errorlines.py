@@ -1,0 +1,122 @@
+"""The line of a build's output that says why it failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+_LONGEST = 300
+_ENTERING = re.compile(r"^\S*make(?:\.exe)?(?:\[\d+\])?: (Entering|Leaving) directory [`'\"](.+?)['\"]\s*$")
+_FILE = r"(?P<file>(?:[A-Za-z]:[/\\])?[^\s:*][^:\n]*?)"
+_LINE = r":(?P<line>\d+)(?::(?P<column>\d+))?"
+
+
+@dataclass(frozen=True)
+class Found:
+    """Why a build failed.
+
+    Attributes:
+        where: ``file:line:column`` as the user knows the file; may be empty.
+        what: In the words of the program.
+        hint: What to do, where it is known.
+    """
+
+    where: str
+    what: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class _Pattern:
+    expression: re.Pattern[str]
+    hint: str = ""
+
+
+def _pattern(expression: str, hint: str = "") -> _Pattern:
+    return _Pattern(re.compile(expression), hint)
+
+
+_GUARD_HINT = "the runtime in the application is of another version than the compiler of the network"
+# By how much they say: the compiler's error before the make rule that failed because of it.
+_PATTERNS = (
+    _pattern(rf"^{_FILE}{_LINE}: (?:fatal )?error: (?P<what>#error \W?Possible mismatch in ll_aton.*)$", _GUARD_HINT),
+    _pattern(
+        rf"^{_FILE}{_LINE}: (?:fatal )?error: (?P<what>\S+_ecblobs\.h: No such file.*)$",
+        "this network has no epoch controller, so there is no such header: do not include it in the application",
+    ),
+    _pattern(rf"^{_FILE}{_LINE}: (?:fatal )?error: (?P<what>.+)$"),
+    _pattern(rf"^{_FILE}:(?P<line>\d+): Error: (?P<what>.+)$"),
+    _pattern(
+        r"^.*?ld(?:\.exe|\.bfd)?: (?P<what>region .+ overflowed by \d+ bytes)$", "the linker script's region is full"
+    ),
+    _pattern(rf"^(?:\S*ld(?:\.exe|\.bfd)?: )?{_FILE}{_LINE}: (?P<what>(?:undefined reference|multiple definition).*)$"),
+    _pattern(r"^(?:\S*ld(?:\.exe|\.bfd)?: )?(?P<what>.*(?:undefined reference to|multiple definition of) .*)$"),
+    _pattern(r"^\S*ld(?:\.exe|\.bfd)?: (?P<what>(?:cannot find|cannot open|error:).*)$"),
+    _pattern(rf"^CMake Error(?: at {_FILE}:(?P<line>\d+))?(?: \([^)]*\))?:\s*(?P<what>.*)$"),
+    _pattern(
+        r"^(?:\S*sh: (?:\d+: |line \d+: )?|\S*make(?:\.exe)?(?:\[\d+\])?: )"
+        r"(?P<what>\S+: (?:command not found|not found|No such file or directory))$",
+        "is the program on PATH?",
+    ),
+    _pattern(r"^\S*make(?:\.exe)?(?:\[\d+\])?: \*\*\* (?P<what>No rule to make target .*)$"),
+    _pattern(rf"^{_FILE}:(?P<line>\d+): \*\*\* (?P<what>.+)$"),
+    _pattern(r"^(?:ninja: )?(?:error|Error|ERROR): (?P<what>.+)$"),
+    _pattern(r"^(?P<what>Build Failed\. .*)$"),
+    _pattern(r"^\S*make(?:\.exe)?(?:\[\d+\])?: \*\*\* (?P<what>.+)$"),
+)
+
+
+def _shorten(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
+
+
+def _folders(lines: Sequence[str]) -> list[str]:
+    """The folder that make was in at each line; empty: where it was started."""
+    stack: list[str] = []
+    found = []
+    for line in lines:
+        match = _ENTERING.match(line)
+        if match is not None:
+            if match[1] == "Entering":
+                stack.append(match[2])
+            elif stack:
+                stack.pop()
+        found.append(stack[-1] if stack else "")
+    return found
+
+
+def _following(lines: Sequence[str], number: int) -> str:
+    """CMake writes what is wrong below the line that says where."""
+    text = []
+    for line in lines[number + 1 : number + 8]:
+        if line.strip():
+            text.append(line)
+        elif text:
+            break
+    return _shorten(" ".join(text))
+
+
+def find(lines: Sequence[str], known: Callable[[str, str], str] = lambda file, _folder: file) -> Found | None:
+    """The first line of the kind that says most; None if nothing was printed.
+
+    Args:
+        lines: What was printed.
+        known: Name of a file as the user knows it, from its name as printed and the folder that make was in.
+    """
+    plain = [line.rstrip("\r\n") for line in lines]
+    folders = _folders(plain)
+    for pattern in _PATTERNS:
+        for number, line in enumerate(plain):
+            match = pattern.expression.match(line)
+            if match is None:
+                continue
+            groups = match.groupdict()
+            what = _shorten(groups["what"]) or _following(plain, number)
+            where = known(groups["file"], folders[number]) if groups.get("file") else ""
+            for part in ("line", "column"):
+                where += f":{groups[part]}" if where and groups.get(part) else ""
+            return Found(where, what or _shorten(line), pattern.hint)
+    last = next((line for line in reversed(plain) if line.strip()), "")
+    return Found("", f"its last words: {_shorten(last)}") if last else None

@@ -1,0 +1,125 @@
+"""The user's sources for a program that SCons compiles: patterns become files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from neuralart.config.application_types import ApplicationConfig
+from neuralart.errors import NeuralArtError, nearest
+
+COMPILED = (".c", ".s", ".S", ".cc", ".cpp", ".cxx")
+_MAGIC = "*?["
+
+
+@dataclass(frozen=True)
+class SourceSet:
+    """What a program of the user's is made of.
+
+    Attributes:
+        files: To compile, each once, in the order of the patterns and by name within one.
+        include_dirs: Folders.
+        defines: ``NAME`` or ``NAME=value``.
+        linker_script: None: the board's own.
+        archives: Files to link.
+        libraries: Names as behind ``-l``.
+    """
+
+    files: tuple[Path, ...]
+    include_dirs: tuple[Path, ...] = ()
+    defines: tuple[str, ...] = ()
+    linker_script: Path | None = None
+    archives: tuple[Path, ...] = ()
+    libraries: tuple[str, ...] = ()
+
+
+def _is_pattern(text: str) -> bool:
+    return any(sign in text for sign in _MAGIC)
+
+
+def _expand(root: Path, pattern: str, where: str) -> Iterator[Path]:
+    """Files of one pattern that can be compiled."""
+    if not _is_pattern(pattern):
+        path = root / pattern
+        if not path.is_file():
+            beside = path.parent.iterdir() if path.parent.is_dir() else iter(())
+            names = [each.name for each in beside if each.suffix in COMPILED]
+            raise NeuralArtError(f"no file {path.as_posix()}", where=where, hint=nearest(path.name, names))
+        if path.suffix not in COMPILED:
+            raise NeuralArtError(
+                f"{pattern} is no source file", where=where, hint=f"compiled are: {', '.join(COMPILED)}"
+            )
+        yield path
+        return
+    parts = Path(pattern).parts
+    # A pattern cannot begin at the top of a file system.
+    start, rest = (Path(parts[0]), parts[1:]) if Path(pattern).is_absolute() else (root, parts)
+    try:
+        found = sorted(start.glob("/".join(rest)), key=lambda path: path.as_posix())
+    except (ValueError, NotImplementedError) as error:
+        raise NeuralArtError(f"'{pattern}' is no pattern: {error}", where=where) from error
+    yield from (path for path in found if path.is_file() and path.suffix in COMPILED)
+
+
+def _left_out(path: Path, root: Path, patterns: Sequence[str]) -> bool:
+    text = path.as_posix()
+    return any(fnmatchcase(text, (root / pattern).as_posix()) for pattern in patterns)
+
+
+def _files(patterns: Sequence[str], root: Path, where: str) -> tuple[Path, ...]:
+    without = [pattern.removeprefix("!") for pattern in patterns if pattern.startswith("!")]
+    made: dict[Path, None] = {}
+    for pattern in patterns:
+        if pattern.startswith("!"):
+            continue
+        found = list(_expand(root, pattern, where))
+        if not found:
+            raise NeuralArtError(
+                f"'{pattern}' fits no file that can be compiled below {root.as_posix()}",
+                where=where,
+                hint=f"compiled are: {', '.join(COMPILED)}; ** stands for any folders",
+            )
+        made.update(dict.fromkeys(path for path in found if not _left_out(path, root, without)))
+    if not made:
+        raise NeuralArtError("every file is left out again", where=where)
+    return tuple(made)
+
+
+def _is_file_name(text: str) -> bool:
+    return "/" in text or "\\" in text or text.endswith((".a", ".o", ".lib"))
+
+
+def collect(config: ApplicationConfig, root: Path) -> SourceSet:
+    """The files of an application of kind ``sources``.
+
+    Args:
+        config: The application.
+        root: What its paths are relative to.
+
+    Raises:
+        NeuralArtError: A pattern fits nothing, or a file or folder is not there.
+    """
+    given = config.sources
+    assert given is not None
+    for name in given.include_dirs:
+        if not (root / name).is_dir():
+            raise NeuralArtError(f"no folder {(root / name).as_posix()}", where=config.said("include_dirs"))
+    script = root / given.linker_script if given.linker_script else None
+    if script is not None and not script.is_file():
+        raise NeuralArtError(f"no file {script.as_posix()}", where=config.said("linker_script"))
+    archives = tuple(root / name for name in given.libraries if _is_file_name(name))
+    for archive in archives:
+        if not archive.is_file():
+            raise NeuralArtError(
+                f"no file {archive.as_posix()}", where=config.said("libraries"), hint="a name alone (m) is one of -lm"
+            )
+    return SourceSet(
+        _files(given.files, root, config.said("files")),
+        tuple(root / name for name in given.include_dirs),
+        given.defines,
+        script,
+        archives,
+        tuple(name.removeprefix("-l") for name in given.libraries if not _is_file_name(name)),
+    )

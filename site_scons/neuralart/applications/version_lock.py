@@ -1,0 +1,269 @@
+"""Do the parts of an application belong together? Asked before anything is compiled.
+
+A network runs with exactly the runtime that its compiler was released with: the headers and sources of ll_aton, and a
+library of kernels beside them. The C compiler finds one mismatch of these at best, and says neither which tool nor
+which folder is the wrong one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from neuralart.applications import archives
+from neuralart.applications.lock_facts import Archive, LockFacts, NetworkStamp
+from neuralart.applications.postprocessing import CHOICE, Kinds, is_wrapper
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.lint.runtime_header import RuntimeHeader
+from neuralart.network.generated_c.versions import Release, of_runtime
+
+ERROR, NOTE = "error", "note"
+_TAKE = "take Middlewares/ST/AI of the installation that compiles the network, or compile with the one it is of"
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Two places that do not belong together.
+
+    Attributes:
+        level: ``error``, or ``note`` where it may be meant.
+        what: In words; names the other place.
+        where: ``file:line``.
+        hint: What to do.
+    """
+
+    level: str
+    what: str
+    where: str
+    hint: str = ""
+
+    @property
+    def error(self) -> NeuralArtError:
+        """As an error."""
+        return NeuralArtError(self.what, where=self.where, hint=self.hint)
+
+    @property
+    def text(self) -> str:
+        """What, and what to do, in one line."""
+        return " ".join((f"{self.what} ({self.hint})" if self.hint else self.what).split())
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}"
+
+
+def _said(version: tuple[int, int, int, int]) -> str:
+    text = ".".join(map(str, version))
+    if version[0] == 0:
+        return f"{text} (the reference compiler's)"
+    release = of_runtime(version)
+    return f"{text} (ST Edge AI Core {release.core})" if release is not None else text
+
+
+def _headers(facts: LockFacts) -> Iterator[Conflict]:
+    for network in facts.networks:
+        if network.runtime is None or not facts.headers:
+            continue
+        wrong = [header for header in facts.headers if header.version != network.runtime]
+        if not wrong:
+            continue
+        header = wrong[0]
+        text = f"network {network.name} is made for runtime {_said(network.runtime)}, the application has "
+        if len(wrong) < len(facts.headers):
+            yield Conflict(
+                NOTE, f"{text}also {_said(header.version)} at {header.where}", network.where, "which one is compiled?"
+            )
+        else:
+            yield Conflict(
+                ERROR, f"{text}{_said(header.version)} at {header.where}", network.where, _remedy(network, header)
+            )
+
+
+def _remedy(network: NetworkStamp, header: RuntimeHeader) -> str:
+    assert network.runtime is not None
+    if network.runtime[0] == 0:
+        return "compile the network with compiler: stedgeai, or leave the vendor's runtime out of the application"
+    if header.ours:
+        return "the runtime of this project runs only what the reference compiler makes"
+    quiet = "; its guard would only warn, and it would misbehave when it runs" if network.guard == "warning" else ""
+    return f"{_TAKE}{quiet}"
+
+
+def _several(facts: LockFacts) -> Iterator[Conflict]:
+    stamped = [network for network in facts.networks if network.runtime is not None]
+    for network in stamped[1:]:
+        first = stamped[0]
+        if network.runtime != first.runtime:
+            assert network.runtime is not None
+            assert first.runtime is not None
+            yield Conflict(
+                ERROR,
+                f"network {network.name} is made for runtime {_said(network.runtime)}, network {first.name} for "
+                f"{_said(first.runtime)} at {first.where}: no program has both",
+                network.where,
+                "compile all networks with the same version",
+            )
+
+
+def _tools(facts: LockFacts) -> Iterator[Conflict]:
+    for network in facts.networks:
+        release = of_runtime(network.runtime)
+        if release is None or network.tool is None:
+            continue
+        core = ".".join(map(str, network.tool.numbers))
+        if core != release.core:
+            yield Conflict(
+                ERROR,
+                f"network {network.name} is of ST Edge AI Core {release.core} by its guard, and of {core} by its "
+                f"report at {network.tool_where}: files of two compiles are mixed",
+                network.where,
+                "compile it again",
+            )
+
+
+def _wanted(facts: LockFacts) -> tuple[str, Release] | None:
+    """The release that everything else must be of, and who says so: the network, else the headers."""
+    for network in facts.networks:
+        release = of_runtime(network.runtime)
+        if release is not None:
+            return f"network {network.name} is made by ST Edge AI Core {release.core} ({network.where})", release
+    for header in facts.headers:
+        release = of_runtime(header.version)
+        if release is not None:
+            return f"the headers are those of ST Edge AI Core {release.core} ({header.where})", release
+    return None
+
+
+def _linked(facts: LockFacts) -> tuple[Archive, ...]:
+    """The libraries that count: those that build files name, else those in the tree that could be linked."""
+    found = facts.mentions or facts.archives
+    return tuple(each for each in found if each.name.compiler == "GCC" and not each.name.pic)
+
+
+def _cores(facts: LockFacts) -> Iterator[Conflict]:
+    linked = _linked(facts)
+    if facts.core and linked and not any(each.name.core == facts.core for each in linked):
+        level = ERROR if facts.mentions else NOTE
+        yield Conflict(
+            level, f"{linked[0].name.text} is for another core than {facts.core}", linked[0].where, "link the right one"
+        )
+
+
+def _libraries(facts: LockFacts) -> Iterator[Conflict]:
+    wanted = _wanted(facts)
+    linked = [each for each in _linked(facts) if not facts.core or each.name.core == facts.core]
+    if wanted is None or not linked:
+        return
+    said, release = wanted
+    core = tuple(int(part) for part in release.core.split("."))
+    same = [each for each in linked if each.name.release is not None and each.name.release[:2] == core[:2]]
+    if not same:
+        yield Conflict(ERROR, f"{said}, the library is {linked[0].name.said}", linked[0].where, _TAKE)
+    elif all(each.name.release != core for each in same):
+        yield Conflict(NOTE, f"{said}, the library is {same[0].name.said}", same[0].where)
+
+
+def _c_library(facts: LockFacts) -> Iterator[Conflict]:
+    if not facts.libraries:
+        return
+    names = {each.text for each in (mention.name for mention in facts.mentions)}
+    for archive in facts.archives:
+        linked = not names or archive.name.text in names
+        if archive.path is None or not linked or archive.name.compiler != "GCC" or archive.name.pic:
+            continue
+        if facts.core and archive.name.core != facts.core:
+            continue
+        need = archives.needed_library(archive.path)
+        if need is not None and all(each.name != need.libc for each in facts.libraries):
+            other = facts.libraries[0]
+            yield Conflict(
+                ERROR,
+                f"{archive.name.text} is compiled for {need.libc} ({need.member} needs {need.symbol}), the application "
+                f"is linked with {other.name} ({other.where})",
+                archive.where,
+                f"link with {need.libc}, in variants.yaml toolchain: {{libc: {need.libc}}}",
+            )
+
+
+def _processing(facts: LockFacts) -> Iterator[Conflict]:
+    wrappers = [each for each in facts.kinds if is_wrapper(each)]
+    if not wrappers:
+        return
+    wrapper = wrappers[0]
+    release = f" (wrapper {wrapper.release})" if wrapper.release else ""
+    for choice in facts.choices:
+        if any(choice.name in each.values for each in wrappers):
+            continue
+        if not choice.name:
+            yield Conflict(
+                ERROR,
+                f"{CHOICE} is the number {choice.number}, which every release of the wrapper gives to something else",
+                choice.where,
+                f"write its name; {_names(wrapper, choice.number)}",
+            )
+        else:
+            yield Conflict(
+                ERROR,
+                f"{CHOICE} is {choice.name}, the post-processing at {wrapper.file}{release} has no such",
+                choice.where,
+                nearest(choice.name, tuple(wrapper.values)),
+            )
+    for other in facts.kinds:
+        yield from _renumbered(other, wrapper)
+
+
+def _names(wrapper: Kinds, number: int | None) -> str:
+    fitting = [name for name, (value, _) in wrapper.values.items() if value == number]
+    return f"here {number} is {fitting[0]}" if fitting else f"here nothing is {number}"
+
+
+def _renumbered(other: Kinds, wrapper: Kinds) -> Iterator[Conflict]:
+    """Another header gives a name of the wrapper another number: the compiler takes whichever comes last."""
+    for name, (value, where) in other.values.items():
+        if other is not wrapper and name in wrapper.values and wrapper.values[name][0] != value:
+            number, there = wrapper.values[name]
+            yield Conflict(
+                ERROR,
+                f"{name} is {value}, but {number} at {there}",
+                where,
+                "leave the definition to the post-processing's own header",
+            )
+            return
+
+
+RULES: tuple[Callable[[LockFacts], Iterator[Conflict]], ...] = (
+    _several,
+    _tools,
+    _headers,
+    _libraries,
+    _cores,
+    _c_library,
+    _processing,
+)
+
+
+def conflicts(facts: LockFacts) -> tuple[Conflict, ...]:
+    """Everything that does not belong together, errors first.
+
+    Raises:
+        NeuralArtError: A library cannot be read.
+    """
+    found = [conflict for rule in RULES for conflict in rule(facts)]
+    return tuple(sorted(dict.fromkeys(found), key=lambda each: each.level != ERROR))
+
+
+def check(facts: LockFacts) -> tuple[Conflict, ...]:
+    """Refuse parts that do not belong together.
+
+    Returns:
+        What may be meant.
+
+    Raises:
+        NeuralArtError: The first mismatch; says how many more there are.
+    """
+    found = conflicts(facts)
+    errors = [conflict for conflict in found if conflict.level == ERROR]
+    if errors:
+        first = errors[0]
+        more = f"; {len(errors) - 1} more of this kind: neuralart application check" if len(errors) > 1 else ""
+        raise NeuralArtError(first.what, where=first.where, hint=f"{first.hint}{more}")
+    return found

@@ -1,0 +1,246 @@
+"""Compiles that were recorded: their results come back for the same inputs, without the tool that made them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neuralart.compilers.stedgeai import folder as folders
+from neuralart.compilers.stedgeai.compile import Plan, Result, plan
+from neuralart.compilers.stedgeai.install import Install
+from neuralart.compilers.stedgeai.options import PATH, RULES, handed_on
+from neuralart.compilers.stedgeai.request import Request, check_model
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes
+from neuralart.network.core_version import CoreVersion, parse_core
+
+SCHEMA = 1
+NAME = "recording.json"
+FILES = "files"
+_AGAIN = "record it again where the tool is installed: neuralart record"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file that a compile depends on.
+
+    Attributes:
+        role: ``model``, ``profile``, ``memory pools``...
+        name: Without its folder.
+        sha256: Of its content.
+    """
+
+    role: str
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A recorded compile.
+
+    Attributes:
+        path: Its folder.
+        network: C name.
+        tool: Version of the tool.
+        inputs: What it depends on.
+        options: Option -> value, in the order of the command line.
+        files: Name -> SHA-256 of the result.
+    """
+
+    path: Path
+    network: str
+    tool: CoreVersion
+    inputs: tuple[Input, ...]
+    options: tuple[tuple[str, str], ...]
+    files: Mapping[str, str] = field(repr=False)
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _role(name: str) -> str:
+    if name.startswith("profile/pools/"):
+        return "memory pools"
+    return "machine description" if name.startswith("profile/machine/") else "profile"
+
+
+def inputs_of(request: Request, planned: Plan) -> tuple[Input, ...]:
+    """Every file that decides the result.
+
+    Raises:
+        NeuralArtError: One cannot be read.
+    """
+    found = [Input("model", request.model.name, _digest(read_bytes(request.model)))]
+    for name, content in sorted(planned.staged.files.items()):
+        role = _role(name)
+        own = f"{request.profile.argument.name}@{Path(request.profile.argument.file).name}" if request.profile else ""
+        found.append(Input(role, own if role == "profile" else Path(name).name, _digest(content)))
+    for option, rule in RULES.items():
+        value = request.values.get(option)
+        if rule.takes == PATH and isinstance(value, str) and value:
+            found.append(Input(option, Path(value).name, _digest(read_bytes(Path(value)))))
+    return tuple(found)
+
+
+def options_of(request: Request, planned: Plan) -> tuple[tuple[str, str], ...]:
+    """Every option that decides the result; of files the names alone, their content is an input.
+
+    Raises:
+        NeuralArtError: An option is refused.
+    """
+    words, _ = handed_on(request.values, npu=request.npu, path=lambda text: Path(text).name)
+    found = [("--target", request.target), ("--name", request.name)]
+    if request.npu:
+        found.append(("--st-neural-art", planned.staged.argument))
+    found += [("words", " ".join(words)), ("--extra-options", " ".join(request.extra))]
+    found += [("--no-report", "" if request.report else "true")]
+    found += [("--enable-epoch-controller", "true" if planned.given.controller else "")]
+    declared = "any" if planned.declared is None else ",".join(planned.declared) or "none"
+    return (*found, ("--initializers", declared))
+
+
+def check_folder(folder: Path) -> None:
+    """Refuse a folder that holds something else than a recording.
+
+    Raises:
+        NeuralArtError: It does.
+    """
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / NAME).is_file():
+        raise NeuralArtError("is not empty and no recording", where=str(folder), hint="give an empty or a new folder")
+
+
+def record(request: Request, install: Install, result: Result, folder: Path) -> Recording:
+    """Store a compile.
+
+    Args:
+        request: What was compiled.
+        install: By which installation.
+        result: What came out.
+        folder: Where to; what it held before is replaced.
+
+    Raises:
+        NeuralArtError: The folder cannot be written, or holds something else.
+    """
+    planned = plan(request, install.version)
+    made = Recording(
+        folder,
+        request.name,
+        install.version,
+        inputs_of(request, planned),
+        options_of(request, planned),
+        {name: _digest(content) for name, content in sorted(result.files.items())},
+    )
+    check_folder(folder)
+    try:
+        (folder / NAME).unlink(missing_ok=True)
+        for path in sorted((folder / FILES).iterdir()) if (folder / FILES).is_dir() else ():
+            path.unlink()
+    except OSError as error:
+        raise NeuralArtError(f"cannot write: {error.strerror}", where=str(folder)) from error
+    for name, content in result.files.items():
+        write_bytes(folder / FILES / name, content)
+    data = {
+        "schema": SCHEMA,
+        "network": made.network,
+        "tool": made.tool.text,
+        "inputs": [{"role": each.role, "name": each.name, "sha256": each.sha256} for each in made.inputs],
+        "options": [list(pair) for pair in made.options],
+        "files": [{"name": name, "sha256": digest} for name, digest in made.files.items()],
+    }
+    write_bytes(folder / NAME, (json.dumps(data, indent=1) + "\n").encode())
+    return made
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def load(folder: Path) -> Recording:
+    """Read a recording; its files are not looked at.
+
+    Raises:
+        NeuralArtError: There is none, or it is damaged or of another schema.
+    """
+    path = folder / NAME
+    if not path.is_file():
+        raise NeuralArtError(f"no recording: there is no {NAME}", where=str(folder), hint="neuralart record makes one")
+    try:
+        data = json.loads(read_bytes(path))
+        if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
+            raise NeuralArtError(f"schema {data['schema']}, this version reads {SCHEMA}", where=str(path), hint=_AGAIN)
+        tool = parse_core(_text(data["tool"]))
+        if tool is None:
+            raise ValueError(f"'{data['tool']}' is no version")
+        files = {_text(row["name"]): _text(row["sha256"]) for row in data["files"]}
+        if any("/" in name or "\\" in name or name in ("", ".", "..") for name in files):
+            raise ValueError("a file's name has a folder in it")
+        return Recording(
+            folder,
+            _text(data["network"]),
+            tool,
+            tuple(Input(_text(row["role"]), _text(row["name"]), _text(row["sha256"])) for row in data["inputs"]),
+            tuple((_text(option), _text(value)) for option, value in data["options"]),
+            files,
+        )
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise NeuralArtError(f"is no recording: {error}", where=str(path), hint=_AGAIN) from error
+
+
+def differences(recording: Recording, request: Request, planned: Plan) -> list[str]:
+    """What is not as it was recorded, in words."""
+    said: list[str] = []
+    known = {each.role: each for each in recording.inputs}
+    now = {each.role: each for each in inputs_of(request, planned)}
+    for role in dict.fromkeys([*known, *now]):
+        before, here = known.get(role), now.get(role)
+        if before is None or here is None:
+            said.append(f"{role} {(before or here or now[role]).name} {'is new' if before is None else 'is not given'}")
+        elif before.sha256 != here.sha256:
+            said.append(f"{role} {here.name} (sha256 {here.sha256[:12]}, recorded {before.name} {before.sha256[:12]})")
+    options, wanted = dict(recording.options), dict(options_of(request, planned))
+    for option in dict.fromkeys([*options, *wanted]):
+        if options.get(option, "") != wanted.get(option, ""):
+            label = "the options" if option == "words" else option
+            said.append(f"{label}: '{wanted.get(option, '')}', recorded '{options.get(option, '')}'")
+    return said
+
+
+def replay(request: Request, folder: Path, output: Path) -> Recording:
+    """Bring back what was recorded.
+
+    Args:
+        request: What to compile.
+        folder: The recording.
+        output: Where to.
+
+    Raises:
+        NeuralArtError: There is no recording, it is damaged, or it was made from something else.
+    """
+    recording = load(folder)
+    check_model(request.model, request.model_display)
+    planned = plan(request, recording.tool)
+    other = differences(recording, request, planned)
+    if other:
+        raise NeuralArtError(f"was made from something else: {'; '.join(other)}", where=str(folder), hint=_AGAIN)
+    files: dict[str, bytes] = {}
+    for name, digest in recording.files.items():
+        content = read_bytes(folder / FILES / name)
+        if _digest(content) != digest:
+            raise NeuralArtError(
+                "is not what was recorded",
+                where=str(folder / FILES / name),
+                hint="restore it (does git change its line ends? give it '-text' in .gitattributes), or record again",
+            )
+        files[name] = content
+    folders.check_owner(output, request.name)
+    folders.clear(output, request.name)
+    folders.fill(output, files, {})
+    return recording

@@ -1,0 +1,264 @@
+"""The facts of a network that ST Edge AI Core compiled: the same ``network.json`` as every other compiler's."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from neuralart.errors import NeuralArtError
+from neuralart.network.c_info_types import CInfo, InfoPool
+from neuralart.network.facts import Epoch, Network, PoolUse, Port
+from neuralart.network.generated_c import types as c
+from neuralart.network.generated_c.usage import covered, extent, rows_by_pool
+from neuralart.network.generated_c.usage import used as used_of
+
+RUNTIME = "ll_aton"
+CPU_RUNTIME = "network_runtime"
+NUMERICS = "neural-art"
+CPU_NUMERICS = "st-ai"
+_MACC = re.compile(r"^model(?:/c-model)?:\s*macc=(?:[\d,]+/)?([\d,]+)", re.M)
+_DTYPES = {"S": "int", "U": "uint", "FLOAT": "float", "Q": "q", "BOOL": "bool"}
+_FORMAT = re.compile(r"STAI_FORMAT_(FLOAT|BOOL|S|U|Q)(\d*)")
+
+
+def macc_of(report: str) -> int:
+    """Multiply-accumulate operations by the text report; 0 if it does not tell."""
+    found = _MACC.search(report)
+    return int(found[1].replace(",", "")) if found else 0
+
+
+def stamp(text: str, more: Iterable[str], pools: Sequence[PoolUse]) -> str:
+    """16 hex digits that change when code and initialisers no longer belong together.
+
+    Args:
+        text: Normalised C; its first comment does not count.
+        more: Further C that belongs to it.
+        pools: As the network uses them.
+    """
+    body = text.partition("*/")[2] if text.lstrip().startswith("/*") else text
+    layout = "".join(f"{p.fname} 0x{p.address:08x} {p.size} {p.used} {p.weights}\n" for p in pools if not p.virtual)
+    return hashlib.sha256("\n".join([body, *more, layout]).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+
+
+def _through(pool: c.Pool, used: Mapping[str, int], pools: Sequence[c.Pool]) -> int:
+    """Bytes of a pool that a virtual pool made of it may use."""
+    reached = [other.address + used[other.fname] for other in pools if other.virtual and _part(pool, other)]
+    return max((min(pool.size, max(0, end - pool.address)) for end in reached), default=0)
+
+
+def _part(pool: c.Pool, whole: c.Pool) -> bool:
+    inside = whole.address <= pool.address and pool.address + pool.size <= whole.address + whole.size
+    return inside and bool(pool.size) and not pool.virtual and not pool.relative
+
+
+def _info_pools(info: CInfo | None) -> dict[str, InfoPool]:
+    return {(pool.name if pool.virtual else pool.fname): pool for pool in (info.pools if info else ())}
+
+
+def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str, int]) -> tuple[PoolUse, ...]:
+    """The pools as the network uses them.
+
+    Args:
+        network: The generated C.
+        info: The compiler's description, which has exact numbers; None if it wrote none.
+        raws: Bytes of each initialiser file, by the fname of its pool.
+
+    Raises:
+        NeuralArtError: Constants lie in a pool that has no initialiser.
+    """
+    listed = [pool for pool in network.pools if pool.size and not pool.of_user]
+    placed = rows_by_pool(network)
+    exact = _info_pools(info)
+    used: dict[str, int] = {}
+    for pool in listed:
+        told = exact.get(pool.name if pool.virtual else pool.fname)
+        counted = max(used_of(pool, placed[pool.fname]), extent(pool, placed[pool.fname]), raws.get(pool.fname, 0))
+        used[pool.fname] = told.used if told is not None else counted
+    result = []
+    for pool in listed:
+        told = exact.get(pool.fname)
+        if told is None and not pool.virtual:
+            used[pool.fname] = max(used[pool.fname], _through(pool, used, listed))
+        constants = [row for row in placed[pool.fname] if row.is_param]
+        weights = raws.get(pool.fname, 0)
+        if constants and not weights and not pool.virtual:
+            raise NeuralArtError(
+                f"{covered(constants)} bytes of constants are in pool {pool.fname}, but no initialiser was written",
+                where=network.where,
+                hint="the run was not complete: look at its log",
+            )
+        idle = not pool.writable
+        result.append(
+            PoolUse(
+                name=pool.name,
+                fname=pool.fname,
+                address=pool.address,
+                size=pool.size,
+                used=used[pool.fname],
+                weights=weights,
+                activations=0 if idle else max(0, used[pool.fname] - covered(constants)),
+                rights="ACC_WRITE" if pool.writable else "ACC_READ",
+                mode="USEMODE_RELATIVE" if pool.relative else "USEMODE_ABSOLUTE",
+                virtual=pool.virtual,
+                parts=tuple(other.fname for other in listed if pool.virtual and _part(other, pool)),
+                cacheable=pool.cacheable,
+            )
+        )
+    return tuple(result)
+
+
+def _port(port: c.Port) -> Port:
+    return Port(
+        name=port.row.name,
+        pool=port.pool,
+        address=port.address,
+        bytes=port.row.bytes,
+        shape=port.mem_shape or port.shape,
+        dtype=port.dtype,
+        scale=port.quant.scales[0] if port.quant else 0.0,
+        zero_point=port.quant.zero_points[0] if port.quant and port.quant.zero_points else 0,
+        channel_position=port.channel_position,
+        user_allocated=port.row.user_allocated,
+    )
+
+
+def epochs_of(network: c.GeneratedNetwork, info: CInfo | None) -> tuple[Epoch, ...]:
+    """Every epoch with its kind; those within an epoch-controller blob, too."""
+    told = {node.number: node for node in (info.epochs if info else ())}
+    found: dict[int, Epoch] = {}
+    number = 0
+    for block in network.blocks:
+        first = block.number if block.number is not None else number
+        last = block.last if block.last is not None else first
+        for number in range(first, max(first, last) + 1):
+            node = told.get(number)
+            kinds = tuple(dict.fromkeys(op.type for op in node.operators if op.type)) if node is not None else ()
+            found.setdefault(
+                number, Epoch(number, block.kind or (node.kind if node else c.HW), kinds or block.operators)
+            )
+        number += 1
+    return tuple(found[number] for number in sorted(found))
+
+
+def npu_facts(
+    name: str,
+    network: c.GeneratedNetwork,
+    info: CInfo | None,
+    raws: Mapping[str, int],
+    more: Iterable[str] = (),
+    macc: int = 0,
+) -> Network:
+    """The facts of a Neural-ART network.
+
+    Args:
+        name: The C name that was asked for.
+        network: The generated C, normalised.
+        info: The compiler's description; None if it wrote none.
+        raws: Bytes of each initialiser file, by the fname of its pool.
+        more: Further C that belongs to it (blobs).
+        macc: Multiply-accumulate operations.
+
+    Raises:
+        NeuralArtError: The C is cut off, has another name or no guard, or constants have no initialiser.
+    """
+    cut = next((problem for problem in network.problems if problem.code == "cut-off"), None)
+    if cut is not None:
+        raise NeuralArtError(cut.what, where=cut.where, hint="is the disk full? compile it again")
+    if network.name != name:
+        raise NeuralArtError(f"is of network '{network.name}', not '{name}'", where=network.where)
+    if network.runtime is None:
+        raise NeuralArtError(
+            "no guard on LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV: the runtime it is made for is unknown",
+            where=network.where,
+        )
+    pools = pools_of(network, info, raws)
+    return Network(
+        name=name,
+        runtime=RUNTIME,
+        runtime_version=network.runtime,
+        abi_stamp=stamp(network.text, more, pools),
+        numerics=NUMERICS,
+        pools=pools,
+        inputs=tuple(map(_port, network.inputs)),
+        outputs=tuple(map(_port, network.outputs)),
+        epochs=epochs_of(network, info),
+        macc=macc,
+    )
+
+
+def _cpu_dtype(text: str, bits: int) -> str:
+    found = _FORMAT.match(text)
+    if found is None:
+        return ""
+    return f"{_DTYPES[found[1]]}{found[2] or bits or ''}"
+
+
+def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
+    """The facts of a network for a CPU: everything stands in the description.
+
+    Args:
+        name: The C name.
+        info: The description.
+        codes: The generated C without weights, normalised, for the stamp.
+
+    Raises:
+        NeuralArtError: The description has no graph.
+    """
+    if info.graph is None or info.core is None:
+        raise NeuralArtError("there is no graph in it", where=info.file, hint="is it of 'generate', not of 'validate'?")
+    pools = tuple(
+        PoolUse(
+            name=pool.name,
+            fname=pool.name,
+            address=pool.address or 0,
+            size=pool.size if pool.size else pool.used,
+            used=pool.used,
+            weights=pool.used if pool.rights == "ACC_READ" else 0,
+            activations=pool.used if pool.rights == "ACC_WRITE" else 0,
+            rights=pool.rights,
+        )
+        for pool in info.real_pools
+    )
+    by_id = {buffer.id: buffer for buffer in info.buffers}
+    names = {pool.id: pool for pool in info.pools}
+
+    def ports(ids: Sequence[int]) -> tuple[Port, ...]:
+        found = []
+        for buffer in (by_id[number] for number in ids if number in by_id):
+            pool = names.get(buffer.pool)
+            fixed = pool is not None and pool.address is not None
+            found.append(
+                Port(
+                    name=buffer.name,
+                    pool=pool.name if pool is not None and not pool.user_allocated else "",
+                    address=(pool.address or 0) + buffer.offset if fixed and pool is not None else 0,
+                    bytes=buffer.size,
+                    shape=buffer.shape,
+                    dtype=_cpu_dtype(buffer.format, buffer.bits),
+                    scale=buffer.scales[0] if buffer.scales else 0.0,
+                    zero_point=buffer.zero_points[0] if buffer.zero_points else 0,
+                    channel_position="last"
+                    if buffer.channel_last
+                    else "first"
+                    if buffer.channel_first
+                    else "undefined",
+                    user_allocated=pool is None or pool.user_allocated,
+                )
+            )
+        return tuple(found)
+
+    first, *more = list(codes) or [""]
+    build = int(info.core.build) if info.core.build.isdigit() else 0
+    return Network(
+        name=name,
+        runtime=CPU_RUNTIME,
+        runtime_version=(*info.core.numbers, build),
+        abi_stamp=stamp(first, more, pools),
+        numerics=CPU_NUMERICS,
+        pools=pools,
+        inputs=ports(info.graph.inputs),
+        outputs=ports(info.graph.outputs),
+        epochs=tuple(Epoch(number, "SW", (node.type,)) for number, node in enumerate(info.graph.nodes)),
+        macc=sum(node.macc for node in info.graph.nodes),
+    )

@@ -1,0 +1,205 @@
+"""What the tool's messages mean: a table of patterns, which users can extend."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.config.yamlmarks import Value, check_schema, read
+from neuralart.errors import NeuralArtError
+from neuralart.resources import PACKAGE
+
+TABLES = "NEURALART_FAILURES"
+SCHEMA = 1
+OWN_TABLE = PACKAGE / "compilers" / "stedgeai" / "failures.yaml"
+_ERROR = re.compile(
+    r"^\s*(?:\S+ \S+ \[\w+\] \S+ - )?"  # CubeMX puts its own words before
+    r"((?:E\d{3}\(\w+\)|CLI ERROR|LOAD ERROR|NOT IMPLEMENTED|INTERRUPT|TOOLS? ERROR|INTERNAL ERROR):\s*.*)$",
+    re.M,
+)
+_CODE = re.compile(r"(E\d{3}\(\w+\)|[A-Z]+ [A-Z]+|INTERRUPT):")
+_ID = re.compile(r"[a-z0-9][a-z0-9-]*")
+_LONGEST = 220
+_NAMES = 5
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why the tool failed.
+
+    Attributes:
+        id: Of the table's entry; empty if none fits.
+        said: The tool's own line.
+        cause: What it means; empty if nobody knows.
+        hint: What to do; may be empty.
+    """
+
+    id: str
+    said: str
+    cause: str
+    hint: str
+
+    @property
+    def text(self) -> str:
+        """One line: the cause and the tool's own category, or its own words where nobody knows more."""
+        if not self.cause:
+            return self.said
+        code = _CODE.match(self.said)
+        return f"{self.cause} [{code[1]}]" if code is not None else self.cause
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A line of the table.
+
+    Attributes:
+        id: A word.
+        pattern: What is looked for.
+        text: Cause of a failure, or text of a warning.
+        hint: What to do.
+    """
+
+    id: str
+    pattern: re.Pattern[str]
+    text: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Failures and warnings, in the order in which they are tried."""
+
+    failures: tuple[Entry, ...]
+    warnings: tuple[Entry, ...]
+
+    def __add__(self, other: Table) -> Table:
+        """Both, the other one behind."""
+        return Table(self.failures + other.failures, self.warnings + other.warnings)
+
+
+def _template(value: Value, pattern: re.Pattern[str], more: Sequence[str] = ()) -> str:
+    """A text whose {words} are groups of the pattern."""
+    text = value.text()
+    known = [*pattern.groupindex, *more]
+    try:
+        text.format_map(dict.fromkeys(known, ""))
+    except (KeyError, ValueError, IndexError, AttributeError) as error:
+        raise value.error(
+            f"{{{error.args[0] if error.args else '?'}}} is no group of the pattern"
+            if isinstance(error, KeyError)
+            else f"'{text}' is no text with {{names}} in it",
+            f"possible: {', '.join('{' + name + '}' for name in known) or 'none: write {{ for a brace'}",
+        ) from error
+    return text
+
+
+def _entry(value: Value, text_key: str) -> Entry:
+    keys = ("id", "pattern", text_key) + (("hint",) if text_key == "cause" else ())
+    fields = value.fields(keys)
+    for key in ("id", "pattern", text_key):
+        if key not in fields:
+            raise value.error(f"'{key}' is missing")
+    raw = fields["pattern"].text()
+    try:
+        pattern = re.compile(raw, re.M)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise fields["pattern"].error(f"is no regular expression: {error}") from error
+    if pattern.search(""):
+        raise fields["pattern"].error("matches nothing at all, so it would always fit")
+    more = () if text_key == "cause" else ("count", "names")
+    hint = _template(fields["hint"], pattern) if "hint" in fields else ""
+    return Entry(
+        fields["id"].matching(_ID, "a word of small letters, digits and -"),
+        pattern,
+        _template(fields[text_key], pattern, more),
+        hint,
+    )
+
+
+def load(path: Path, display: str = "") -> Table:
+    """Read a table.
+
+    Raises:
+        NeuralArtError: It is none; ``where`` is ``file:line``.
+    """
+    top = read(path, display)
+    check_schema(top, SCHEMA)
+    fields = top.fields(("schema", "failures", "warnings"))
+    found: dict[str, tuple[Entry, ...]] = {}
+    for key, text_key in (("failures", "cause"), ("warnings", "text")):
+        found[key] = tuple(_entry(item, text_key) for item in fields[key].items()) if key in fields else ()
+    return Table(found["failures"], found["warnings"])
+
+
+def tables(environ: Mapping[str, str], files: Sequence[str] = ()) -> Table:
+    """All tables: named ones, those of ``NEURALART_FAILURES`` (a list like PATH), then our own.
+
+    Raises:
+        NeuralArtError: One cannot be read or is wrong.
+    """
+    named = [*files, *(entry for entry in environ.get(TABLES, "").split(os.pathsep) if entry)]
+    found = Table((), ())
+    for name in named:
+        found += load(Path(name), name)
+    return found + load(OWN_TABLE, "neuralart:compilers/stedgeai/failures.yaml")
+
+
+def _shorten(text: str) -> str:
+    plain = " ".join(text.split())
+    return plain if len(plain) <= _LONGEST else f"{plain[: _LONGEST - 3]}..."
+
+
+def _fill(template: str, found: re.Match[str]) -> str:
+    return _shorten(template.format_map({name: (text or "").strip() for name, text in found.groupdict().items()}))
+
+
+def explain(lines: Sequence[str], table: Table, status: int) -> Failure:
+    """The cause of a failure.
+
+    Args:
+        lines: What the tool printed, cleaned.
+        table: What is known.
+        status: Its exit status.
+    """
+    text = "\n".join(lines)
+    errors = _ERROR.findall(text)
+    said = _shorten(errors[-1]) if errors else ""
+    for entry in table.failures:
+        found = entry.pattern.search(text)
+        if found is not None:
+            line = said or _shorten(found.group().splitlines()[0])
+            return Failure(entry.id, line, _fill(entry.text, found), _fill(entry.hint, found))
+    last = _shorten(lines[-1]) if lines else "it printed nothing"
+    ended = f"ended with status {status}" if status >= 0 else f"was killed by signal {-status}"
+    return Failure("", said or f"{ended}; its last words: {last}", "", "")
+
+
+def warnings(lines: Sequence[str], table: Table) -> list[str]:
+    """What a run that succeeded warned of, one line for each kind."""
+    text = "\n".join(lines)
+    said = []
+    for entry in table.warnings:
+        found = list(entry.pattern.finditer(text))
+        if not found:
+            continue
+        names = list(dict.fromkeys(m["name"] for m in found if "name" in entry.pattern.groupindex and m["name"]))
+        shown = ", ".join(names[:_NAMES]) + (f" and {len(names) - _NAMES} more" if len(names) > _NAMES else "")
+        groups = {name: found[0][name] or "" for name in entry.pattern.groupindex}
+        said.append(_shorten(entry.text.format_map({**groups, "count": len(names) or len(found), "names": shown})))
+    return said
+
+
+def error_of(failure: Failure, *, where: str, tool: str, log: str) -> NeuralArtError:
+    """The one line a user sees.
+
+    Args:
+        failure: Why.
+        where: What was compiled.
+        tool: Name and version of the tool.
+        log: Where everything it printed stands.
+    """
+    hint = f"{failure.hint}; log: {log}" if failure.hint else f"log: {log}"
+    return NeuralArtError(f"{tool}: {failure.text}", where=where, hint=hint)

@@ -1,0 +1,161 @@
+"""What becomes of each option of ``neuralart compile`` when ST Edge AI Core compiles.
+
+The names are those of the reference compiler's table (one command line for both); here stands what they do there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+from neuralart.compilers.reference.options import GENERATE
+from neuralart.errors import NeuralArtError
+
+OWN = "own"
+"""This project sets it, or turns it into something else."""
+PASSED = "passed"
+"""Handed on as it is."""
+CPU = "cpu"
+"""Handed on for targets without an NPU, refused for the NPU."""
+CPU_ONLY_EFFECT = "cpu, no effect on the NPU"
+"""Handed on for targets without an NPU, without effect on the NPU."""
+REFUSED = "refused"
+
+FLAG, VALUE, PATH, MAYBE = "flag", "value", "path", "optional value"
+
+
+class Rule(NamedTuple):
+    """What happens to an option.
+
+    Attributes:
+        fate: One of the words above.
+        takes: ``flag``, ``value``, ``path`` (relative to the current folder) or ``optional value``.
+        why: For refused ones and those without effect.
+        choices: Allowed values; empty: the tool knows.
+    """
+
+    fate: str
+    takes: str = FLAG
+    why: str = ""
+    choices: tuple[str, ...] = ()
+
+
+_VALIDATE = "it belongs to the validate command, which is run on a board"
+_FILES = "it would change which files there are"
+_NPU_POOLS = "the memory-pool file of the NPU says it: use --mpool or a profile"
+
+RULES: Mapping[str, Rule] = {
+    **dict.fromkeys(("--model", "--target", "--name", "--output", "--st-neural-art", "--mpool"), Rule(OWN, VALUE)),
+    **dict.fromkeys(("--initializers", "--verbosity"), Rule(OWN, VALUE)),
+    **dict.fromkeys(("--quiet", "--no-report", "--enable-epoch-controller", "--all-buffers-info"), Rule(OWN)),
+    **dict.fromkeys(("--no-inputs-allocation", "--no-outputs-allocation"), Rule(PASSED)),
+    **dict.fromkeys(("--allocate-inputs", "--allocate-outputs"), Rule(OWN)),
+    "--workspace": Rule(OWN, VALUE, "every compile gets a workspace of its own"),
+    "--no-workspace": Rule(OWN, FLAG, "every compile gets a workspace of its own"),
+    "--type": Rule(PASSED, VALUE, choices=("tflite", "onnx", "keras")),
+    **dict.fromkeys(("--input-data-type", "--output-data-type"), Rule(PASSED, VALUE)),
+    **dict.fromkeys(("--inputs-ch-position", "--outputs-ch-position"), Rule(PASSED, VALUE)),
+    **dict.fromkeys(("--no-onnx-optimizer", "--use-onnx-simplifier"), Rule(PASSED)),
+    "--fix-parametric-shapes": Rule(PASSED, VALUE),
+    "--custom": Rule(PASSED, PATH),
+    **{f"--cut-{end}-{kind}": Rule(PASSED, VALUE) for end in ("input", "output") for kind in ("tensors", "layers")},
+    "--prefetch-compressed-weights": Rule(PASSED),
+    "--hsp": Rule(PASSED, MAYBE),
+    "--optimization": Rule(
+        CPU_ONLY_EFFECT,
+        VALUE,
+        "not applicable to the NPU flow: the profile's options say it",
+        ("time", "ram", "balanced"),
+    ),
+    "--compression": Rule(CPU_ONLY_EFFECT, VALUE, "not applicable to the NPU flow"),
+    "--c-api": Rule(CPU, VALUE, "the NPU flow writes one set of files", ("legacy", "st-ai")),
+    "--memory-pool": Rule(CPU, PATH, _NPU_POOLS),
+    "--split-weights": Rule(CPU, FLAG, _NPU_POOLS),
+    **dict.fromkeys(("--allocate-activations", "--allocate-states"), Rule(CPU, FLAG, _NPU_POOLS)),
+    **dict.fromkeys(
+        ("--input-memory-alignment", "--output-memory-alignment"),
+        Rule(CPU, VALUE, "the NPU compiler aligns them itself"),
+    ),
+    "--binary": Rule(CPU, FLAG, "weights are always in N_atonbuf.<pool>.raw"),
+    "--relocatable": Rule(CPU, MAYBE, "relocatable models are made by 'neuralart relocatable build'"),
+    "--quantize": Rule(REFUSED, MAYBE, "models are compiled as they are: quantise the model before"),
+    "--ihex": Rule(REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
+    "--address": Rule(REFUSED, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
+    "--copy-weights-at": Rule(REFUSED, VALUE, "set the offset of the pool"),
+    **dict.fromkeys(("--no-c-files", "--dll"), Rule(REFUSED, FLAG, _FILES)),
+    "--lib": Rule(REFUSED, VALUE, "the runtime is taken from the installation itself"),
+    **dict.fromkeys(
+        ("--mode", "--desc", "--val-json", "--valinput", "--valoutput", "--batch-size", "--range", "--seed"),
+        Rule(REFUSED, VALUE, _VALIDATE),
+    ),
+    **dict.fromkeys(
+        ("--full", "--io-only", "--save-csv", "--classifier", "--no-check", "--no-exec-model"),
+        Rule(REFUSED, FLAG, _VALIDATE),
+    ),
+}
+
+# In the words for the tool itself they would contradict what the command sets; all spellings, underscores too.
+_ALSO_OURS = ("--no-workspace", "--version", "--help", "-h")
+
+
+def _spelling(word: str) -> str:
+    return word.partition("=")[0].replace("_", "-") if word.startswith("--") else word[:2]
+
+
+def check_extra(words: Sequence[str]) -> None:
+    """Refuse words for the tool that have a place of their own on this command line.
+
+    Raises:
+        NeuralArtError: One of them has.
+    """
+    known = {name: option.name for option in GENERATE for name in option.names}
+    for word in words:
+        if not word.startswith("-"):
+            continue
+        name = _spelling(word)
+        if name in _ALSO_OURS:
+            raise NeuralArtError(f"'{name}' is not for here", where="words for the tool", hint="leave it out")
+        if name in known:
+            rule = RULES[known[name]]
+            why = (
+                f"refused: {rule.why}"
+                if rule.fate == REFUSED
+                else f"'{known[name]}' is an option of this command itself"
+            )
+            raise NeuralArtError(why, where=f"words for the tool: {name}", hint="give it before the --")
+
+
+def handed_on(
+    values: Mapping[str, str | bool | None], *, npu: bool, path: Callable[[str], str] = lambda text: text
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Words for the tool, and notes on options without effect.
+
+    Args:
+        values: Canonical name -> value as parsed; None: not given.
+        npu: The Neural-ART flow.
+        path: Makes a path fit for where the tool runs.
+
+    Raises:
+        NeuralArtError: An option is refused, or its value is.
+    """
+    words: list[str] = []
+    notes: list[str] = []
+    for name, rule in RULES.items():
+        value = values.get(name)
+        if value is None:
+            continue
+        if rule.fate == REFUSED or (rule.fate == CPU and npu):
+            raise NeuralArtError(f"refused: {rule.why}", where=name)
+        if rule.fate == OWN or (rule.fate == CPU_ONLY_EFFECT and npu):
+            if rule.why:
+                notes.append(f"{name}: {rule.why}")
+            continue
+        given = "" if value is True else str(value)
+        if rule.takes == FLAG and given:
+            raise NeuralArtError(f"takes no value, but has '{given}'", where=name)
+        if rule.takes in (VALUE, PATH) and not given:
+            raise NeuralArtError("lacks its value", where=name)
+        if rule.choices and given not in rule.choices:
+            raise NeuralArtError(f"'{given}' is refused", where=name, hint=f"possible: {', '.join(rule.choices)}")
+        words += [name, path(given) if rule.takes == PATH else given] if given else [name]
+    return tuple(words), tuple(notes)

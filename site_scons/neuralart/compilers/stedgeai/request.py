@@ -1,0 +1,127 @@
+"""What is asked of ST Edge AI Core, independent of its version and of folders."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neuralart.errors import NeuralArtError
+from neuralart.network.profile import ProfileArgument
+
+NPU_TARGET = "stm32n6"
+_TARGET = re.compile(r"(?:stm32|stellar|ispu|mlc)[a-z0-9-]*")
+_EXPORTED = re.compile(r".*_OE_\d+(?:_\d+)*\.onnx", re.I)
+MODELS = (".tflite", ".onnx", ".h5", ".keras")
+
+
+@dataclass(frozen=True)
+class ProfileChoice:
+    """The profile of an NPU compile.
+
+    Attributes:
+        argument: As named; an empty file with ``built_in`` means one of the tool's own profiles.
+        path: The profile file; None: one of the tool's own profiles.
+        stock: It is a board's own file: the tool's own default options are added to it.
+        add: Options to add, words.
+        remove: Options to remove.
+        profiling: Leave the epoch controller out.
+    """
+
+    argument: ProfileArgument
+    path: Path | None
+    stock: bool = False
+    add: tuple[str, ...] = ()
+    remove: tuple[str, ...] = ()
+    profiling: bool = False
+
+    @property
+    def edited(self) -> bool:
+        """It differs from what its file says."""
+        return bool(self.add or self.remove or self.profiling)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A compile.
+
+    Attributes:
+        model: The model file.
+        model_display: As the user named it.
+        name: C name.
+        target: As ``--target``.
+        profile: Of the NPU flow; None: the flow without an NPU.
+        mpool: Pool file instead of the profile's.
+        mpool_display: As the user named it.
+        values: Every option as parsed, by its canonical name.
+        extra: Further words for the tool.
+        controller: ``--enable-epoch-controller`` was given.
+        initializers: fnames of the declared initialisers; None: by rule.
+        report: A text report is written.
+    """
+
+    model: Path
+    model_display: str
+    name: str
+    target: str
+    profile: ProfileChoice | None
+    mpool: Path | None = None
+    mpool_display: str = ""
+    values: Mapping[str, str | bool | None] = field(default_factory=dict)
+    extra: tuple[str, ...] = ()
+    controller: bool = False
+    initializers: tuple[str, ...] | None = None
+    report: bool = True
+
+    @property
+    def npu(self) -> bool:
+        """The Neural-ART flow."""
+        return self.profile is not None
+
+    @property
+    def stem(self) -> str:
+        """What the front end calls the model."""
+        return self.model.stem
+
+
+def check_target(target: str) -> None:
+    """Refuse what is no target of the tool.
+
+    Raises:
+        NeuralArtError: It is none.
+    """
+    if not _TARGET.fullmatch(target):
+        hint = "stm32n6, stm32h7, stm32f4, ... as for stedgeai"
+        raise NeuralArtError(f"'{target}' is no target of ST Edge AI Core", where="--target", hint=hint)
+
+
+def check_model(path: Path, display: str) -> None:
+    """Refuse what cannot be compiled, before the tool needs a minute to say so.
+
+    Raises:
+        NeuralArtError: It is not there, empty, of another kind, or a result of an earlier compile.
+    """
+    if _EXPORTED.fullmatch(path.name):
+        raise NeuralArtError(
+            "this is the model as the tool's own front end exported it (_OE_): compiled again, "
+            "its inputs would be converted twice",
+            where=display,
+            hint="name the model it was made from",
+        )
+    if path.suffix.lower() not in MODELS:
+        raise NeuralArtError(
+            f"'{path.suffix}' is no kind of model", where=display, hint=f"possible: {', '.join(MODELS)}"
+        )
+    try:
+        size = path.stat().st_size
+    except OSError as error:
+        raise NeuralArtError(f"cannot read: {error.strerror}", where=display) from error
+    if path.is_dir() or not size:
+        raise NeuralArtError("is a folder" if path.is_dir() else "is empty", where=display)
+    if not path.stem.isascii():
+        raise NeuralArtError(
+            f"the name '{path.stem}' has letters outside ASCII, on which the tool's compiler crashes",
+            where=display.encode("ascii", "backslashreplace").decode(),
+            hint="rename the file; the folders may be called anything",
+        )

@@ -1,0 +1,143 @@
+"""Start the tool in a folder of its own, and listen."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shlex
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neuralart.compilers.stedgeai.asking import child_environment
+from neuralart.compilers.stedgeai.install import Install
+from neuralart.compilers.stedgeai.log import clean, progress
+from neuralart.errors import NeuralArtError
+
+VENDOR = ".vendor"
+LOG, COMMAND = "log.txt", "command.txt"
+_PREFIX = ".work-"
+_ABANDONED = 24 * 3600.0
+# The back end crashes on other letters in any folder above it.
+_AWKWARD = "@"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a run was.
+
+    Attributes:
+        status: Exit status; negative: killed by that signal.
+        lines: What it printed, without its progress bar.
+    """
+
+    status: int
+    lines: tuple[str, ...] = field(repr=False)
+
+
+def _abandoned(output: Path) -> None:
+    """Remove working folders of runs that were killed long ago."""
+    for folder in output.glob(f"{_PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _ABANDONED:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def working_folder(output: Path) -> Iterator[Path]:
+    """A folder for one run, gone afterwards.
+
+    It is made in the output folder, except where the path to that has letters on which the tool crashes.
+
+    Raises:
+        NeuralArtError: It cannot be made.
+    """
+    try:
+        output.mkdir(parents=True, exist_ok=True)
+        _abandoned(output)
+        place = str(output.resolve())
+        inside = place.isascii() and _AWKWARD not in place
+        folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=output if inside else None)).resolve()
+    except OSError as error:
+        raise NeuralArtError(
+            f"cannot write: {error.strerror}", where=str(output), hint="is it a folder, and writable?"
+        ) from error
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def put(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write files below a folder.
+
+    Raises:
+        NeuralArtError: The disk is full, or the like.
+    """
+    for name, content in files.items():
+        path = folder / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        except OSError as error:
+            raise NeuralArtError(f"cannot write: {error.strerror}", where=str(path)) from error
+
+
+def execute(
+    install: Install,
+    words: Sequence[str],
+    folder: Path,
+    environ: Mapping[str, str],
+    listen: Callable[[str], None] = lambda _text: None,
+) -> Outcome:
+    """Run the tool.
+
+    Args:
+        install: Which one.
+        words: Its arguments.
+        folder: Where it runs.
+        environ: Of this process.
+        listen: Called with the progress, ``98 % (102/104)``, when that changes.
+
+    Raises:
+        NeuralArtError: It cannot be started.
+    """
+    import subprocess
+
+    try:
+        process = subprocess.Popen(
+            [str(install.program), *words],
+            cwd=folder,
+            env=child_environment(environ, install.root),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+    except OSError as error:
+        raise NeuralArtError(f"cannot be started: {error.strerror}", where=str(install.program)) from error
+    parts: list[bytes] = []
+    last = ""
+    assert process.stdout is not None
+    try:
+        with process.stdout as stream:
+            # Not by lines: the progress bar is one line for minutes.
+            while piece := os.read(stream.fileno(), 1 << 16):
+                parts.append(piece)
+                now = progress(piece.decode("utf-8", "replace"))
+                if now and now != last:
+                    listen(now)
+                    last = now
+        status = process.wait()
+    finally:
+        if process.poll() is None:
+            process.kill()
+            process.wait()
+    return Outcome(status, tuple(clean(b"".join(parts).decode("utf-8", "replace"))))
+
+
+def command_text(install: Install, words: Sequence[str]) -> str:
+    """What was run, to read and to repeat by hand."""
+    return f"{install.identity}\n{shlex.join([install.program.name, *words])}\n"

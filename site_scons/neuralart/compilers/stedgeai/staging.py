@@ -1,0 +1,137 @@
+"""The profile of an NPU compile as the tool gets it: resolved, in the spelling of its version, beside its pool file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neuralart.compilers.stedgeai.fileset import Conditions
+from neuralart.compilers.stedgeai.profiles import (
+    CONTROLLER,
+    csv_name,
+    derive,
+    description,
+    edit,
+    for_profiling,
+    has_controller,
+)
+from neuralart.compilers.stedgeai.request import ProfileChoice, Request
+from neuralart.compilers.stedgeai.version import Family
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.network import mpool, profile
+from neuralart.network.pools import PoolFile
+
+FOLDER = "profile"
+FILE = "profile.json"
+
+
+@dataclass(frozen=True)
+class Staged:
+    """What the tool is given besides the model.
+
+    Attributes:
+        argument: Of ``--st-neural-art``, relative to where the tool runs; empty without NPU.
+        options: Of the profile; None where only the tool knows them.
+        pools: The memory pools; None where only the tool knows them.
+        files: To be written where the tool runs: relative name -> content.
+        sources: The user's files that went into it.
+        notes: Keys and options without effect.
+    """
+
+    argument: str = ""
+    options: tuple[str, ...] | None = None
+    pools: PoolFile | None = None
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    sources: tuple[Path, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _file_name(path: Path) -> str:
+    """A name that neither spaces, nor @, nor other letters make trouble for."""
+    return re.sub(r"[^A-Za-z0-9_.-]", "_", path.name)
+
+
+def _options(
+    given: tuple[str, ...], choice: ProfileChoice, request: Request, family: Family, where: str
+) -> tuple[str, ...]:
+    options = edit(family.built_in, given, (), where) if choice.stock else given
+    options = edit(options, choice.add, choice.remove, where)
+    if request.controller:
+        if choice.profiling:
+            raise NeuralArtError(
+                "contradicts the pair for profiling, which has none", where=CONTROLLER, hint="leave one out"
+            )
+        options = edit(options, (CONTROLLER,), (), where)
+    return for_profiling(options) if choice.profiling else options
+
+
+def stage(request: Request, family: Family) -> Staged:
+    """Read profile and pools and make them what the tool of a version needs; nothing is written.
+
+    Raises:
+        NeuralArtError: A file is missing or wrong, or an edit does not fit.
+    """
+    choice = request.profile
+    if choice is None:
+        if request.mpool is not None:
+            raise NeuralArtError(
+                "it is the memory-pool file of the NPU", where="--mpool", hint="for other targets: --memory-pool FILE"
+            )
+        return Staged()
+    name = choice.argument.name
+    if choice.path is None:
+        if request.mpool is not None or choice.edited:
+            what = "--mpool" if request.mpool is not None else "a change of the profile"
+            raise NeuralArtError(
+                f"{what} needs a profile file, and profile-{name} is the tool's own",
+                where="--st-neural-art",
+                hint="name one: PROFILE@FILE.json",
+            )
+        return Staged(argument=f"profile-{name}")
+    shown = choice.argument.file or str(choice.path)
+    found = profile.read(choice.path, name, shown, need_pools=request.mpool is None)
+    pool_path, pool_display = found.mpool, found.mpool_display
+    if request.mpool is not None:
+        pool_path, pool_display = request.mpool, request.mpool_display or str(request.mpool)
+    pools = mpool.read(pool_path, pool_display)
+    options = _options(found.options, choice, request, family, shown)
+    pools_name, machine_name = f"pools/{_file_name(pool_path)}", ""
+    files = {f"{FOLDER}/{pools_name}": read_bytes(pool_path)}
+    sources = [choice.path, pool_path]
+    machine = description(choice.path, name, shown)
+    if machine is not None:
+        machine_name = f"machine/{_file_name(machine)}"
+        files[f"{FOLDER}/{machine_name}"] = read_bytes(machine)
+        sources.append(machine)
+    text = derive(
+        choice.path,
+        name,
+        options=options,
+        memory_pool=f"./{pools_name}",
+        description=f"./{machine_name}" if machine_name else "",
+        description_key=family.description_key,
+        display=shown,
+    )
+    files[f"{FOLDER}/{FILE}"] = text.encode("ascii")
+    notes = tuple(f"key '{key}' of profile '{name}': the tool may not know it" for key in found.unknown)
+    return Staged(f"{name}@{FOLDER}/{FILE}", options, pools, files, tuple(sources), notes)
+
+
+def conditions_of(request: Request, staged: Staged) -> Conditions:
+    """Which files a compile writes follows from this."""
+    options = staged.options or ()
+    values = request.values
+    return Conditions(
+        name=request.name,
+        stem=request.stem,
+        npu=request.npu,
+        controller=request.npu and (has_controller(options) or request.controller),
+        report=request.report,
+        csv=bool(csv_name(options)),
+        c_api=str(values.get("--c-api") or ""),
+        binary=bool(values.get("--binary") is not None),
+        relocatable=values.get("--relocatable") is not None,
+    )

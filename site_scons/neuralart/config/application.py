@@ -1,0 +1,206 @@
+"""The key ``application`` of a variant in variants.yaml."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+from neuralart.config.application_types import (
+    CMAKE,
+    CONFIGURATION,
+    CUBEIDE,
+    ELF,
+    KINDS,
+    MAKE,
+    REFERENCE,
+    SOURCES,
+    ApplicationConfig,
+    ExternalConfig,
+    SourcesConfig,
+    StageConfig,
+    StageRule,
+    inside,
+)
+from neuralart.config.yamlmarks import Value
+from neuralart.errors import nearest
+
+_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
+_TARGET = re.compile(r"[^\s=#:-][^\s=#:]*")
+_FILE_PATTERN = re.compile(r"[^\s/\\]+")
+_STAGE_BASE = "folder"
+# CMake words that decide what this tool decides.
+_OURS = ("-S", "-B", "-G", "-P", "-E", "--build", "--install", "--open", "--toolchain", "--workflow", "--help", "-h")
+
+_COMMON = ("folder", "directory", "artefact", "executable", "exclude", "stage")
+KEYS = {
+    SOURCES: ("files", "include_dirs", "defines", "linker_script", "libraries", "runtime"),
+    MAKE: (*_COMMON, "target", "variables"),
+    CMAKE: (*_COMMON, "target", "generator", "toolchain_file", "options"),
+    CUBEIDE: (*_COMMON, "configuration"),
+}
+_EXAMPLE = "for example application: {make: {folder: ../my-app, artefact: build/app.elf}}"
+
+
+def application(value: Value) -> ApplicationConfig:
+    """``reference``, or a mapping with the one kind of application that it is.
+
+    Raises:
+        NeuralArtError: A key or a value is wrong.
+    """
+    if not value.is_mapping:
+        text = value.text()
+        if text == REFERENCE:
+            return ApplicationConfig(places={"": str(value.where)})
+        if text in KINDS:
+            raise value.error(f"'{text}' needs more than its name", _EXAMPLE)
+        raise value.error(f"'{text}' is not allowed", nearest(text, KINDS))
+    fields = value.fields(tuple(kind for kind in KINDS if kind != REFERENCE))
+    if len(fields) != 1:
+        named = " and ".join(fields) or "nothing"
+        raise value.error(f"must be one kind of application, this names {named}", _EXAMPLE)
+    kind, entry = next(iter(fields.items()))
+    places = {"": str(value.where)}
+    if kind == ELF:
+        return ApplicationConfig(ELF, elf=entry.text(), places={**places, ELF: str(entry.where)})
+    known = entry.fields(KEYS[kind])
+    places |= {name: str(each.where) for name, each in known.items()}
+    if kind == SOURCES:
+        return ApplicationConfig(SOURCES, sources=_sources(entry, known), places=places)
+    return ApplicationConfig(kind, external=_external(kind, entry, known), places=places)
+
+
+def _needed(owner: Value, fields: dict[str, Value], key: str, hint: str) -> Value:
+    if key not in fields:
+        raise owner.error(f"'{key}' is missing", hint)
+    return fields[key]
+
+
+def _texts(value: Value, read: Callable[[Value], str]) -> tuple[str, ...]:
+    found: list[str] = []
+    for item in value.items():
+        text = read(item)
+        if text in found:
+            raise item.error(f"'{text}' is named twice")
+        found.append(text)
+    return tuple(found)
+
+
+def _define(value: Value) -> str:
+    return value.matching(_DEFINE, "NAME or NAME=value")
+
+
+def _inside(value: Value) -> str:
+    try:
+        return inside(value.text())
+    except ValueError as error:
+        raise value.error(f"'{value.text()}' {error}") from None
+
+
+def _sources(owner: Value, fields: dict[str, Value]) -> SourcesConfig:
+    files = _needed(owner, fields, "files", "files: [src/**/*.c]")
+    patterns = _texts(files, Value.text)
+    if not any(not pattern.startswith("!") for pattern in patterns):
+        raise files.error("names no source file", "for example [src/**/*.c, startup.s]")
+    made: dict[str, Any] = {
+        key: _texts(fields[key], _define if key == "defines" else Value.text)
+        for key in ("include_dirs", "defines", "libraries")
+        if key in fields
+    }
+    made |= {key: fields[key].text() for key in ("linker_script", "runtime") if key in fields}
+    return SourcesConfig(patterns, **made)
+
+
+def _variables(value: Value) -> tuple[tuple[str, str], ...]:
+    found = []
+    for name, entry in value.mapping().items():
+        if not _VARIABLE.fullmatch(name):
+            raise entry.error("the key must be the name of a variable of make")
+        found.append((name, entry.text(empty=True)))
+    return tuple(found)
+
+
+def _option(value: Value) -> str:
+    text = value.text()
+    for word in _OURS:
+        # -GNinja and --build=x, too
+        if text == word or text.startswith(f"{word}=") or (len(word) == 2 and word != "-h" and text.startswith(word)):
+            raise value.error(f"'{text}' is decided by this tool", "directory, generator and toolchain_file are keys")
+    if text.startswith("-DCMAKE_TOOLCHAIN_FILE"):
+        raise value.error(f"'{text}' has a key of its own", "toolchain_file: FILE")
+    return text
+
+
+def _exclude(value: Value) -> str:
+    text = value.text()
+    if "\\" in text or ".." in text.split("/") or text.strip("!/") == "":
+        raise value.error(f"'{text}' is no pattern of paths in the folder", "for example [docs, '*.pdf', '!/build']")
+    return text
+
+
+def _destination(value: Value) -> str:
+    text = value.text(empty=True)
+    if not text:
+        return ""
+    try:
+        path = inside(text)
+    except ValueError as error:
+        raise value.error(f"'{text}' {error}") from None
+    return f"{path}/" if text.endswith("/") or path == "." else path
+
+
+def _stage(value: Value) -> StageConfig:
+    if not value.is_mapping:
+        return StageConfig(_inside(value))
+    rules = []
+    folder = StageConfig().folder
+    for name, entry in value.mapping().items():
+        if name == _STAGE_BASE:
+            folder = _inside(entry)
+            continue
+        if not _FILE_PATTERN.fullmatch(name):
+            raise entry.error("the key must be a file name or a pattern of names, without folders")
+        rules.append(StageRule(name, _destination(entry), str(entry.where)))
+    return StageConfig(folder, tuple(rules))
+
+
+def _toolchain_file(value: Value) -> str:
+    text = value.text()
+    return text if text.startswith("/") or text[1:2] == ":" else _inside(value)
+
+
+def _artefact(kind: str, owner: Value, fields: dict[str, Value]) -> str:
+    if "artefact" not in fields:
+        if kind == CUBEIDE:
+            return ""  # the configuration's own: <configuration>/<project>.elf
+        below = "the build folder of CMake" if kind == CMAKE else "where make runs"
+        _needed(owner, fields, "artefact", f"the linked program, below {below}: build/app.elf")
+    path = _inside(fields["artefact"])
+    if path == ".":
+        raise fields["artefact"].error("names a folder, it must be the linked program")
+    return path
+
+
+def _external(kind: str, owner: Value, fields: dict[str, Value]) -> ExternalConfig:
+    folder = _needed(owner, fields, "folder", "the folder that holds all of the application").text()
+    made: dict[str, Any] = {"artefact": _artefact(kind, owner, fields)}
+    if "directory" in fields:
+        made["directory"] = _inside(fields["directory"])
+    if "target" in fields:
+        made["target"] = fields["target"].matching(_TARGET, "a target: one word, no option and no VARIABLE=value")
+    if "variables" in fields:
+        made["variables"] = _variables(fields["variables"])
+    if "options" in fields:
+        made["options"] = tuple(_option(item) for item in fields["options"].items())
+    if "toolchain_file" in fields:
+        made["toolchain_file"] = _toolchain_file(fields["toolchain_file"])
+    for key in ("generator", "executable"):
+        if key in fields:
+            made[key] = fields[key].text()
+    made["configuration"] = fields["configuration"].text() if "configuration" in fields else CONFIGURATION
+    if "exclude" in fields:
+        made["exclude"] = _texts(fields["exclude"], _exclude)
+    if "stage" in fields:
+        made["stage"] = _stage(fields["stage"])
+    return ExternalConfig(folder, **made)

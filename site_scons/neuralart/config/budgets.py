@@ -1,0 +1,106 @@
+"""The keys of ``budgets:`` of a network: limits that turn what a compile decided silently into errors."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from neuralart.config.types import Location
+from neuralart.config.yamlmarks import Value
+
+PREFIX = "budgets."
+_POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+
+Settings = Mapping[str, tuple[Any, Location]]
+
+
+@dataclass(frozen=True)
+class Budgets:
+    """Limits of one network; None and empty: no limit.
+
+    Attributes:
+        max_sw_epochs: Epochs that the CPU computes, alone or together with the NPU.
+        forbidden_pools: Pools, by fname or report name, of which nothing may be used.
+        max_weights: Bytes of constants, all pools together.
+        max_activations: Bytes of activations, all pools together.
+        max_cycles: NPU cycles of one inference as the compiler estimates them.
+        min_offload: Per cent of the epochs that the NPU computes alone.
+        places: Where each limit was written.
+    """
+
+    max_sw_epochs: int | None = None
+    forbidden_pools: tuple[str, ...] = ()
+    max_weights: int | None = None
+    max_activations: int | None = None
+    max_cycles: int | None = None
+    min_offload: int | None = None
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
+
+    def __bool__(self) -> bool:
+        """There is a limit."""
+        return self != Budgets()
+
+    def said(self, key: str) -> str:
+        """The place of a limit for a message; its name where no file said it."""
+        place = self.places.get(key)
+        return str(place) if place is not None and place.file else f"budgets.{key}"
+
+
+def _pools(value: Value) -> tuple[str, ...]:
+    names = tuple(item.matching(_POOL, "the name of a pool, like hyperRAM or xSPI1") for item in value.items())
+    for index, item in enumerate(value.items()):
+        if names[index] in names[:index]:
+            raise item.error(f"'{names[index]}' is named twice")
+    return names
+
+
+def _count(value: Value) -> int:
+    return value.integer()
+
+
+def _cycles(value: Value) -> int:
+    return value.integer(0, 10**15)
+
+
+def _percent(value: Value) -> int:
+    return value.integer(0, 100)
+
+
+_READERS: dict[str, Callable[[Value], Any]] = {
+    "max_sw_epochs": _count,
+    "forbidden_pools": _pools,
+    "max_weights": _count,
+    "max_activations": _count,
+    "max_cycles": _cycles,
+    "min_offload": _percent,
+}
+KEYS = tuple(_READERS)
+
+
+def read_settings(value: Value) -> Settings:
+    """Read ``budgets:``.
+
+    Args:
+        value: What is written there.
+
+    Returns:
+        Keyed like ``budgets.max_weights``, so that an override may change one limit and keep the rest.
+
+    Raises:
+        NeuralArtError: An unknown key or a wrong value.
+    """
+    return {PREFIX + name: (_READERS[name](entry), entry.where) for name, entry in value.fields(KEYS).items()}
+
+
+def resolve(settings: Settings) -> Budgets:
+    """The limits among merged settings of a network; later layers have won already.
+
+    Args:
+        settings: Keys without the prefix are somebody else's.
+    """
+    mine = {key.removeprefix(PREFIX): setting for key, setting in settings.items() if key.startswith(PREFIX)}
+    return Budgets(
+        **{key: setting[0] for key, setting in mine.items()}, places={key: setting[1] for key, setting in mine.items()}
+    )

@@ -1,0 +1,1 @@
+"""What is on this machine, which version, and what each missing thing means for the project."""

@@ -1,0 +1,130 @@
+"""Combinations of tools that are known not to go together: a list in a data file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.config import yamlmarks
+from neuralart.config.yamlmarks import Value
+from neuralart.doctor import versions
+from neuralart.doctor.types import ERROR, NOTE, WARNING, Remark
+from neuralart.resources import PACKAGE, stable_name
+
+SCHEMA = 1
+MISSING, PRESENT = "missing", "present"
+_KEYS = ("id", "when", "level", "says", "remedy")
+_PLAIN = {"system": ("linux", "windows", "mac"), "path": ("spaces", "non-ascii", "at"), "compiler": None}
+_TOOLS = (
+    *("python", "scons", "unicorn", "arm-none-eabi-gcc", "qemu-system-arm", "stedgeai", "ll_aton", "cubeprogrammer"),
+    *("signing-tool", "stm32cubeide", "cmake", "make"),
+)
+
+
+@dataclass(frozen=True)
+class Combination:
+    """One of them.
+
+    Attributes:
+        id: Short name.
+        when: Conditions, all of which hold: what, and a range of versions, ``missing``, ``present`` or a word.
+        level: ``error``, ``warning`` or ``note``.
+        says: What is known; ``{tool}`` stands for its version.
+        remedy: What to do about it.
+    """
+
+    id: str
+    when: tuple[tuple[str, str], ...]
+    level: str
+    says: str
+    remedy: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What conditions are compared with.
+
+    Attributes:
+        versions: Of the tools that are there; empty text where a tool does not say one.
+        missing: Tools that were looked for and are not there.
+        words: ``system``, ``path`` and ``compiler``: what is so.
+    """
+
+    versions: Mapping[str, str]
+    missing: frozenset[str]
+    words: Mapping[str, Sequence[str]]
+
+
+def data_file() -> Path:
+    """The list of the package."""
+    return PACKAGE / "doctor" / "data" / "known_bad.yaml"
+
+
+def read(path: Path | None = None) -> tuple[Combination, ...]:
+    """Read a list.
+
+    Raises:
+        NeuralArtError: It is wrong; ``where`` is ``file:line``.
+    """
+    path = path or data_file()
+    top = yamlmarks.read(path, stable_name(str(path)))
+    yamlmarks.check_schema(top, SCHEMA)
+    fields = top.fields(("schema", "combinations"))
+    if "combinations" not in fields:
+        raise top.error("'combinations' is missing")
+    found: dict[str, Combination] = {}
+    for item in fields["combinations"].items():
+        combination = _combination(item)
+        if combination.id in found:
+            raise item.error(f"'{combination.id}' is there twice")
+        found[combination.id] = combination
+    return tuple(found.values())
+
+
+def _combination(item: Value) -> Combination:
+    fields = item.fields(_KEYS)
+    for key in _KEYS:
+        if key not in fields:
+            raise item.error(f"'{key}' is missing")
+    conditions = []
+    for name, value in fields["when"].fields((*_TOOLS, *_PLAIN)).items():
+        text = value.text()
+        if name in _PLAIN:
+            allowed = _PLAIN[name]
+            if allowed is not None:
+                value.choice(allowed)
+        elif text not in (MISSING, PRESENT):
+            versions.check_range(text, str(value.where))
+        conditions.append((name, text))
+    if not conditions:
+        raise fields["when"].error("is empty")
+    return Combination(
+        id=fields["id"].text(),
+        when=tuple(conditions),
+        level=fields["level"].choice((ERROR, WARNING, NOTE)),
+        says=fields["says"].text(),
+        remedy=fields["remedy"].text(),
+    )
+
+
+def _holds(name: str, wanted: str, facts: Facts) -> bool:
+    if name in _PLAIN:
+        return wanted in facts.words.get(name, ())
+    if wanted == MISSING:
+        return name in facts.missing
+    if wanted == PRESENT:
+        return name in facts.versions
+    return name in facts.versions and versions.fits(facts.versions[name], wanted)
+
+
+def remarks(combinations: Sequence[Combination], facts: Facts) -> list[Remark]:
+    """Those that are so here."""
+    found = []
+    for each in combinations:
+        if all(_holds(name, wanted, facts) for name, wanted in each.when):
+            said = each.says
+            for name, version in facts.versions.items():
+                said = said.replace("{" + name + "}", version or "of unknown version")
+            found.append(Remark(each.id, each.level, said, each.remedy))
+    return found

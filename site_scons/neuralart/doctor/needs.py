@@ -1,0 +1,167 @@
+"""What the variants of a project need: to be built, and to do their work."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from neuralart.boards.types import Board, Machine
+from neuralart.config.types import NetworkConfig, ToolchainConfig, VariantConfig
+from neuralart.config.variants import VERBS
+from neuralart.doctor.cross import Wanted, wanted
+from neuralart.doctor.types import Need
+from neuralart.errors import NeuralArtError, nearest
+
+ALWAYS = ("python", "scons", "pyyaml", "jinja2", "pyelftools")
+# Tools of an application that brings a build of its own.
+_APPLICATIONS = {"make": "make", "cmake": "cmake", "cubeide": "stm32cubeide"}
+# What executes an image, by kind of machine, and the verbs that do it.
+_MACHINES = {"unicorn": ("unicorn",), "qemu": ("qemu-system-arm",), "silicon": ("cubeprogrammer", "signing-tool")}
+_EXECUTING = {"unicorn": ("run-", "boot-"), "qemu": ("run-", "boot-"), "silicon": ("flash-", "run-")}
+_PARTS = ("application-", "model-")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A target of the command line.
+
+    Attributes:
+        target: ``<variant>`` or ``<verb>-<variant>``.
+        variant: The variant.
+        work: Its work is meant, not only its build.
+    """
+
+    target: str
+    variant: str
+    work: bool
+
+
+def understand(targets: Sequence[str], variants: Sequence[str]) -> list[Asked]:
+    """What targets mean.
+
+    Args:
+        targets: ``<variant>`` or ``<verb>-<variant>``; none: all variants.
+        variants: Names of the project's variants.
+
+    Raises:
+        NeuralArtError: One is neither.
+    """
+    found = []
+    for target in targets or variants:
+        verb = next((verb for verb in VERBS if target.startswith(verb)), "")
+        name = target.removeprefix(verb)
+        if verb == "flash-" and name not in variants:
+            name = next((name.removeprefix(part) for part in _PARTS if name.startswith(part)), name)
+        if target in variants:
+            found.append(Asked(target, target, False))
+        elif name in variants:
+            found.append(Asked(f"{verb}{name}", name, True))
+        else:
+            raise NeuralArtError(f"no variant or target '{target}'", hint=nearest(target, tuple(variants)))
+    return found
+
+
+def machine_of(variant: VariantConfig, board: Board) -> Machine | None:
+    """Where a variant's image executes; None if its board has no such machine."""
+    name = variant.machine or next(iter(board.machines), "")
+    return board.machines.get(name)
+
+
+def compiler_of(network: NetworkConfig) -> tuple[str, str]:
+    """Compiler of a network and the version it asks for."""
+    return network.compiler, str(getattr(network, "compiler_version", "") or "")
+
+
+def application_of(variant: VariantConfig) -> str:
+    """How the application of a variant is built; empty: by this tool."""
+    found = getattr(variant, "application", "")
+    return str(getattr(found, "kind", found) or "")
+
+
+def _machines(variant: VariantConfig, board: Board, others: Mapping[str, Board]) -> list[Machine]:
+    """Where a variant's images execute: its own machine, and those of boards that its model is loaded on as well."""
+    found = [machine_of(variant, board)]
+    for name in variant.relocatable.also_on if variant.relocatable is not None else ():
+        # The machine that the variant names is one of its own board.
+        found.append(machine_of(replace(variant, machine=""), others[name]) if name in others else None)
+    return [machine for machine in found if machine is not None]
+
+
+def _built_with(variant: VariantConfig, compilers: list[Wanted]) -> list[str]:
+    names = [*ALWAYS, next((each.name for each in compilers if each.config == variant.toolchain), "")]
+    for network in variant.networks:
+        compiler, pin = compiler_of(network)
+        if compiler == "stedgeai":
+            names.append(f"stedgeai {pin}".strip())
+    names.append(_APPLICATIONS.get(application_of(variant), ""))
+    return [name for name in dict.fromkeys(names) if name]
+
+
+def needs(
+    variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
+) -> dict[str, Need]:
+    """Who needs which tool.
+
+    Args:
+        variants: With their boards.
+        others: Further boards that they name.
+
+    Returns:
+        By the names of the rows.
+    """
+    build: dict[str, list[str]] = {}
+    use: dict[str, list[str]] = {}
+    compilers = compilers_of(variants, others)
+    for variant, board in variants:
+        for tool in _built_with(variant, compilers):
+            build.setdefault(tool, []).append(variant.name)
+        for number, machine in enumerate(_machines(variant, board, others or {})):
+            # A model is loaded on all of its boards; what else there is to do is done on the first.
+            verbs = _EXECUTING.get(machine.kind, ()) if number == 0 else ()
+            verbs = (*verbs, "load-") if variant.relocatable is not None else verbs
+            for tool in _MACHINES.get(machine.kind, ()):
+                use.setdefault(tool, []).extend(f"{verb}{variant.name}" for verb in verbs)
+    return {
+        tool: Need(tuple(dict.fromkeys(build.get(tool, ()))), tuple(dict.fromkeys(use.get(tool, ()))))
+        for tool in dict.fromkeys([*build, *use])
+    }
+
+
+def compilers_of(
+    variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
+) -> list[Wanted]:
+    """The different cross compilers that variants ask for, and the cores they have to link for."""
+    configs: list[tuple[ToolchainConfig, tuple[str, ...]]] = []
+    for variant, board in variants:
+        cores = [machine.cpu_flags for machine in _machines(variant, board, others or {})]
+        configs += [(variant.toolchain, flags) for flags in cores or [()]]
+    return wanted(configs)
+
+
+def models_of(variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board]) -> tuple[str, ...]:
+    """QEMU's names of the machines that variants run on."""
+    machines = [machine for pair in variants for machine in _machines(*pair, others)]
+    return tuple(dict.fromkeys(each.model for each in machines if each.kind == "qemu" and each.model))
+
+
+def pins_of(variants: Sequence[tuple[VariantConfig, Board]]) -> list[str]:
+    """The different versions of ST Edge AI Core that networks ask for; one that is any if nobody asks."""
+    found = [compiler_of(network) for variant, _ in variants for network in variant.networks]
+    return list(dict.fromkeys(pin for compiler, pin in found if compiler == "stedgeai")) or [""]
+
+
+def blocked(need: Need, asked: Sequence[Asked]) -> bool:
+    """Whether something that was asked for needs the tool."""
+    return any(each.variant in need.build or (each.work and each.target in need.use) for each in asked)
+
+
+def restricted(found: Mapping[str, Need], asked: Sequence[Asked]) -> dict[str, Need]:
+    """The same for the variants that were asked for alone."""
+    names = {each.variant for each in asked}
+    return {
+        tool: Need(
+            tuple(name for name in need.build if name in names),
+            tuple(target for target in need.use if target.split("-", 1)[1] in names),
+        )
+        for tool, need in found.items()
+    }

@@ -1,0 +1,72 @@
+"""``neuralart export``: what the last build of a variant made, as a folder for a build of one's own."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("variant", metavar="VARIANT", help="a variant of the project file; build it first")
+    parser.add_argument("--to", type=Path, required=True, metavar="DIR", help="the folder to write")
+    parser.add_argument(
+        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
+    )
+    parser.add_argument(
+        "--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)"
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite what was edited or written by somebody else")
+    parser.add_argument("--quiet", action="store_true", help="print nothing when it went well")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the folder.
+
+    Raises:
+        NeuralArtError: A file is wrong, nothing is built of today's configuration, or the folder is somebody else's.
+    """
+    from neuralart import boards, config
+    from neuralart.errors import NeuralArtError
+    from neuralart.export.collect import Built, collect
+    from neuralart.export.folder import write
+    from neuralart.memory import last_build
+    from neuralart.memory.built_folders import network_folders
+    from neuralart.memory.layout import make_layout
+    from neuralart.memory.project_networks import read_networks
+
+    file: Path = args.file
+    project = config.read(file, file.as_posix())
+    variant = project.variant(args.variant)
+    if variant.relocatable is not None:
+        raise NeuralArtError(
+            f"variant {variant.name} links no network into its firmware: its model is a file that firmware loads",
+            where=variant.said("relocatable"),
+            hint=f"network_rel.bin in {(args.build or file.parent / 'build') / variant.name}",
+        )
+    board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
+    networks = read_networks(board, variant, file.parent)
+    layout = make_layout(board, variant, networks)
+    build: Path = args.build or file.parent / "build"
+    built = last_build.read(build, variant.name, board, networks)
+    if built.note:
+        raise NeuralArtError(built.note, where=f"variant {variant.name}", hint=f"scons {variant.name} builds it")
+    folders = network_folders(build / variant.name / "index.json")
+    pools = {network.name: {pool.fname: pool.address for pool in network.pools.enabled} for network in networks}
+    machine = board.machines.get(variant.machine) or next(iter(board.machines.values()), None)
+    inputs = collect(
+        variant.name,
+        variant.title,
+        board,
+        layout,
+        [Built(facts, folders[facts.name], pools[facts.name]) for facts in built.networks],
+        build / variant.name,
+        cpu_flags=machine.cpu_flags if machine is not None else (),
+        kernels=variant.kernels,
+    )
+    done = write(args.to, inputs, force=args.force)
+    if not args.quiet:
+        print(
+            f"{args.to}: {len(done.written)} files written, {len(done.removed)} removed, {len(done.kept)} as they were"
+        )
+    return 0

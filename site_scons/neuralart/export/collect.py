@@ -1,0 +1,163 @@
+"""The parts of an export from what a build made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.boards.types import Board
+from neuralart.errors import NeuralArtError
+from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
+from neuralart.files import read_bytes
+from neuralart.memory.placements import Initializer, Layout
+from neuralart.memory.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
+from neuralart.network.facts import Network
+from neuralart.resources import firmware_dir
+
+_AGAIN = "build the variant again"
+_KERNELS, _VECTOR = "kernels/", "kernels_mve/"
+# Code that becomes a part of relocatable models.
+_OF_OTHER_PROGRAMS = ("relocatable/",)
+# What other runtimes have themselves; the start-up code of the memories is ours with any of them.
+_MEMORY = ("memory/", "include/npu_memory.h")
+_CODE = (".c", ".h")
+
+
+@dataclass(frozen=True)
+class Built:
+    """A compiled network in a build folder.
+
+    Attributes:
+        facts: Its ``network.json``.
+        folder: Where its files are; its ``manifest.json`` lists them.
+        pools: Base address of each pool, by fname.
+    """
+
+    facts: Network
+    folder: Path
+    pools: dict[str, int]
+
+
+def listed_files(folder: Path) -> list[str]:
+    """Names of the files of a compile, as its manifest has them.
+
+    Raises:
+        NeuralArtError: There is no manifest, it is damaged, or a file is not there.
+    """
+    path = folder / "manifest.json"
+    try:
+        names = [row["name"] for row in json.loads(read_bytes(path))["files"]]
+        if not all(isinstance(name, str) and "/" not in name and "\\" not in name for name in names):
+            raise TypeError("a name is no name of a file beside it")
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise NeuralArtError(f"not the manifest of a compile: {error}", where=str(path), hint=_AGAIN) from error
+    for name in names:
+        if not (folder / name).is_file():
+            raise NeuralArtError(f"{name} is not there", where=str(path), hint=_AGAIN)
+    return names
+
+
+def network_part(built: Built, linked: bool) -> NetworkPart:
+    """A network from its folder.
+
+    Raises:
+        NeuralArtError: The folder is not whole.
+    """
+    facts, folder = built.facts, built.folder
+    names = listed_files(folder)
+    if f"{facts.name}.c" not in names:
+        raise NeuralArtError(f"{facts.name}.c is not listed", where=str(folder / "manifest.json"), hint=_AGAIN)
+    raws = []
+    for fname, address in built.pools.items():
+        found = [name for name in names if name.startswith(f"{facts.name}_") and name.endswith(f".{fname}.raw")]
+        raws += [Raw(fname, address, folder / name) for name in found]
+    return NetworkPart(
+        name=facts.name,
+        runtime=facts.runtime,
+        runtime_version=facts.runtime_version,
+        abi_stamp=facts.abi_stamp,
+        sources=tuple(folder / name for name in names if name.endswith(".c")),
+        headers=tuple(folder / name for name in names if name.endswith(".h")),
+        raws=tuple(raws),
+        others=tuple(folder / name for name in ("network.json",) if name in names),
+        linked=linked,
+    )
+
+
+def runtime_parts(ours: bool, kernels: str = "c", root: Path | None = None) -> tuple[RuntimePart, ...]:
+    """Sources and headers of our runtime.
+
+    Args:
+        ours: The networks are made for it; else only the start-up code of the memories is needed.
+        kernels: ``c``, or ``mve``: those with vector instructions stand for the plain ones of the same name.
+        root: Folder of the runtime.
+    """
+    root = root or firmware_dir() / "runtime"
+    found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _CODE}
+    plain = {name: path for name, path in found.items() if not name.startswith((_VECTOR, *_OF_OTHER_PROGRAMS))}
+    if kernels == "mve":
+        vector = {name: path for name, path in found.items() if name.startswith(_VECTOR)}
+        for name in vector:
+            plain.pop(f"{_KERNELS}{name.removeprefix(_VECTOR)}", None)
+        plain |= vector
+    return tuple(RuntimePart(name, path) for name, path in sorted(plain.items()) if ours or name.startswith(_MEMORY))
+
+
+def _image(program: Path, item: Initializer) -> ImagePart:
+    external = item.strategy == EXTERNAL
+    stem = f"{item.network}.{item.pool}"
+    address = item.run_address if external else item.load_address
+    return ImagePart(item.network, item.pool, address, program / f"{stem}.bin", program / f"{stem}.hex", external)
+
+
+def collect(
+    name: str,
+    title: str,
+    board: Board,
+    layout: Layout,
+    networks: Sequence[Built],
+    program: Path,
+    *,
+    defines: Sequence[str] = (),
+    cpu_flags: Sequence[str] = (),
+    kernels: str = "c",
+) -> ExportInputs:
+    """Everything that a variant's build made for a program of somebody else.
+
+    Args:
+        name: Of the variant.
+        title: For people.
+        board: Its board.
+        layout: Its layout: says how each initialiser reaches its pool, hence which files there are.
+        networks: Its networks, in order.
+        program: Folder of the files for all networks together: ``build/<variant>``.
+        defines: Preprocessor definitions of the generated C.
+        cpu_flags: GCC flags of the core, for information.
+        kernels: As the variant says.
+
+    Raises:
+        NeuralArtError: Something is missing.
+    """
+    linked = {item.network for item in layout.initializers if item.strategy == LINK}
+    images = [_image(program, item) for item in layout.initializers if item.strategy in (FLASH, BOOT_COPY, EXTERNAL)]
+    if layout.descriptor is not None and images:
+        at = program / "descriptor"
+        images.append(ImagePart("", "", layout.descriptor, at.with_suffix(".bin"), at.with_suffix(".hex")))
+    sources = [program / "npu_memory_init.c"]
+    sources += [
+        program / f"npu_link_{item.network}_{item.pool}.c" for item in layout.initializers if item.strategy == LINK
+    ]
+    return ExportInputs(
+        name=name,
+        title=title,
+        board=board.name,
+        networks=tuple(network_part(built, built.facts.name in linked) for built in networks),
+        sources=tuple(sources),
+        headers=(program / "npu_memory_init.h", program / "network_io.h"),
+        images=tuple(images),
+        runtime=runtime_parts(any(built.facts.runtime == "neuralart" for built in networks), kernels),
+        defines=tuple(defines),
+        cpu_flags=tuple(cpu_flags),
+    )

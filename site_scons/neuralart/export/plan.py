@@ -1,0 +1,187 @@
+"""Which files an export has, and what is in each: no folder is touched here but to read what is exported."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+from neuralart.export import makefiles
+from neuralart.export.types import ExportInputs, NetworkPart
+from neuralart.files import read_bytes
+
+SCHEMA = 1
+MANIFEST = "manifest.json"
+MAKE, CMAKE = "network.mk", "network.cmake"
+NETWORKS, PROGRAM, IMAGES, RUNTIME = "networks", "program", "images", "runtime"
+# Make splits at blanks and expands $, CMake splits at ;. What we write has neither.
+_NAME = re.compile(r"[A-Za-z0-9_+.-]+(?:/[A-Za-z0-9_+.-]+)*", re.ASCII)
+_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=[^\n\r]*)?", re.ASCII)
+
+
+@dataclass
+class _Draft:
+    """Files so far, by name."""
+
+    files: dict[str, bytes] = field(default_factory=dict)
+    origin: dict[str, str] = field(default_factory=dict)
+
+    def put(self, name: str, data: bytes, origin: str) -> str:
+        if not is_name(name):
+            raise NeuralArtError(
+                f"'{name}' cannot be the name of an exported file",
+                where=origin,
+                hint="letters, digits, '_', '.', '+' and '-'",
+            )
+        for known in self.files:
+            # Some file systems do not tell A from a.
+            if known.casefold() == name.casefold() and (known != name or self.files[known] != data):
+                raise NeuralArtError(
+                    f"two different files would become {name}: {self.origin[known]} is the other", where=origin
+                )
+        self.files[name], self.origin[name] = data, origin
+        return name
+
+    def copy(self, folder: str, path: Path) -> str:
+        return self.put(f"{folder}/{path.name}", read_bytes(path), str(path))
+
+
+def is_name(name: str) -> bool:
+    """A relative path that every build system takes and that leads nowhere else."""
+    parts = name.split("/")
+    return bool(_NAME.fullmatch(name)) and not any(part in (".", "..") or part.endswith(".") for part in parts)
+
+
+def _network(draft: _Draft, part: NetworkPart) -> makefiles.NetworkFiles:
+    folder = f"{NETWORKS}/{part.name}"
+    for path in (*part.headers, *part.others):
+        draft.copy(folder, path)
+    for raw in part.raws:
+        draft.copy(folder, raw.path)
+    return makefiles.NetworkFiles(
+        part.name, tuple(draft.copy(folder, path) for path in part.sources), folder, part.linked
+    )
+
+
+def _runtime_version(part: NetworkPart) -> str:
+    return ".".join(map(str, part.runtime_version))
+
+
+def _images(inputs: ExportInputs, draft: _Draft) -> list[dict[str, Any]]:
+    rows = []
+    for image in inputs.images:
+        binary, hexa = draft.copy(IMAGES, image.binary), draft.copy(IMAGES, image.hex)
+        rows.append(
+            {
+                "network": image.network,
+                "pool": image.pool,
+                "address": image.address,
+                "bytes": len(draft.files[binary]),
+                "binary": binary,
+                "hex": hexa,
+                "external": image.external,
+            }
+        )
+    return rows
+
+
+def _check(inputs: ExportInputs) -> None:
+    where = f"export of {inputs.name}"
+    if not inputs.networks:
+        raise NeuralArtError("there is no network to export", where=where)
+    names = [part.name for part in inputs.networks]
+    for name in names:
+        if names.count(name) > 1:
+            raise NeuralArtError(f"network {name} is there twice", where=where)
+    runtimes = {(part.runtime, part.runtime_version): part for part in inputs.networks}
+    if len(runtimes) > 1:
+        one, other, *_ = runtimes.values()
+        raise NeuralArtError(
+            f"network {one.name} is made for runtime {one.runtime} {_runtime_version(one)}, network {other.name} for "
+            f"{other.runtime} {_runtime_version(other)}: no program has both",
+            where=where,
+            hint="compile all networks with the same compiler",
+        )
+    for define in inputs.defines:
+        if not _DEFINE.fullmatch(define):
+            raise NeuralArtError(f"'{define}' is no preprocessor definition", where=where, hint="NAME or NAME=value")
+
+
+def files(inputs: ExportInputs) -> dict[str, bytes]:
+    """All files of an export by their names below its folder; the manifest comes last.
+
+    Raises:
+        NeuralArtError: A file cannot be read, or two of them want one name, or the networks do not go together.
+    """
+    _check(inputs)
+    draft = _Draft()
+    networks = [_network(draft, part) for part in inputs.networks]
+    for path in inputs.headers:
+        draft.copy(PROGRAM, path)
+    sources = [draft.copy(PROGRAM, path) for path in inputs.sources]
+    runtime = [draft.put(f"{RUNTIME}/{part.name}", read_bytes(part.path), str(part.path)) for part in inputs.runtime]
+    images = _images(inputs, draft)
+    include = [PROGRAM] if any(name.startswith(f"{PROGRAM}/") for name in draft.files) else []
+    if any(name.startswith(f"{RUNTIME}/include/") for name in runtime):
+        include.append(f"{RUNTIME}/include")
+    text = makefiles.Text(
+        name=inputs.name,
+        title=" ".join(inputs.title.split()),
+        board=inputs.board,
+        networks=tuple(networks),
+        sources=(*sources, *(name for name in runtime if name.endswith(".c"))),
+        include_dirs=tuple(include),
+        hex_files=tuple(row["hex"] for row in images if row["bytes"] and not row["external"]),
+        defines=inputs.defines,
+        exact_floats=all(part.runtime == "neuralart" for part in inputs.networks),
+    )
+    draft.put(MAKE, makefiles.make(text).encode(), MAKE)
+    draft.put(CMAKE, makefiles.cmake(text).encode(), CMAKE)
+    made = dict(sorted(draft.files.items()))
+    made[MANIFEST] = _manifest(inputs, text, images, made)
+    return made
+
+
+def sha256(data: bytes) -> str:
+    """As in the manifest."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def _manifest(
+    inputs: ExportInputs, text: makefiles.Text, images: list[dict[str, Any]], made: Mapping[str, bytes]
+) -> bytes:
+    data = {
+        "schema": SCHEMA,
+        "name": inputs.name,
+        "board": inputs.board,
+        "cpu_flags": list(inputs.cpu_flags),
+        "networks": [
+            {
+                "name": part.name,
+                "runtime": part.runtime,
+                "runtime_version": _runtime_version(part),
+                "abi_stamp": part.abi_stamp,
+                "initializers": [
+                    {
+                        "pool": raw.pool,
+                        "address": raw.address,
+                        "bytes": len(made[name := f"{NETWORKS}/{part.name}/{raw.path.name}"]),
+                        "file": name,
+                    }
+                    for raw in part.raws
+                ],
+            }
+            for part in inputs.networks
+        ],
+        "images": images,
+        "sources": [*(name for each in text.networks for name in each.sources), *text.sources],
+        "include_dirs": [*(each.folder for each in text.networks), *text.include_dirs],
+        "defines": list(text.defines),
+        "files": [{"name": name, "bytes": len(body), "sha256": sha256(body)} for name, body in made.items()],
+    }
+    return (json.dumps(data, indent=1) + "\n").encode()

@@ -1,0 +1,157 @@
+"""``neuralart inspect``: what files are and what they say."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from neuralart.inspect.kinds import Kind
+
+_RELOCATABLE = "relocatable"
+
+
+def _number(text: str) -> int:
+    """A 32-bit offset, for argparse."""
+    try:
+        value = int(text, 0)
+    except ValueError:
+        value = -1
+    if not 0 <= value < 1 << 32:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a 32-bit number, for example 0x400")
+    return value
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="what a compile reads or writes")
+    parser.add_argument(
+        "--json", action="store_true", help="for programs; of several files one record a line; addresses are integers"
+    )
+    parser.add_argument("--kind", metavar="KIND", help="take it for that kind (default: what its contents say)")
+    parser.add_argument(
+        "--params", type=Path, metavar="FILE", help="network_rel_params.bin of a split relocatable model"
+    )
+    parser.add_argument(
+        "--offset", type=_number, metavar="N", help="where a relocatable model begins in FILE (default: 0)"
+    )
+
+
+def _kind(path: Path, asked: str | None) -> Kind:
+    from neuralart.errors import NeuralArtError, nearest
+    from neuralart.files import read_bytes
+    from neuralart.inspect import kinds
+
+    known = {kind.name: kind for kind in kinds.kinds()}
+    if asked is not None:
+        if asked not in known:
+            raise NeuralArtError(f"no kind '{asked}'", where="--kind", hint=nearest(asked, list(known)))
+        return known[asked]
+    data = read_bytes(path)
+    found = kinds.detect(data, path.name)
+    if found is None:
+        from neuralart.inspect.looks import looks_like
+
+        raise NeuralArtError(
+            f"{looks_like(data, path.name)}: nothing to say about it",
+            where=str(path),
+            hint="docs/reference/inspect.md lists what is known",
+        )
+    return found
+
+
+def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[Kind, dict[str, Any]]:
+    """What a file is and says.
+
+    Args:
+        path: The file.
+        asked: Name of the kind to take it for; None: what its contents say.
+        options: Of a relocatable model: ``offset`` and ``params``.
+
+    Returns:
+        Its kind and its record: ``kind`` and ``file`` first.
+
+    Raises:
+        NeuralArtError: It is of no known kind, cannot be read, or is damaged.
+    """
+    from neuralart.inspect import kinds, relocatable
+
+    kind = _kind(path, asked or (_RELOCATABLE if options else None))
+    if options:
+        found = relocatable.record(path, **options) if kind.name == _RELOCATABLE else {}
+        if not found:
+            from neuralart.errors import NeuralArtError
+
+            raise NeuralArtError("--offset and --params are for relocatable models", where=str(path))
+    else:
+        found = kinds.reader(kind).record(path)
+    return kind, {"kind": kind.name, "file": str(path), **found}
+
+
+def to_json(record: dict[str, Any], indent: int | None = 1) -> str:
+    """JSON that every reader takes: a number that is none or infinite becomes null; what is for people stays out.
+
+    Args:
+        record: As :func:`inspect` returns it.
+        indent: None: on one line.
+    """
+    import json
+
+    shown = {key: value for key, value in record.items() if not key.startswith("_")}
+    try:
+        return json.dumps(shown, indent=indent, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(shown), indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _finite(member) for key, member in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(member) for member in value]
+    return None if isinstance(value, float) and not abs(value) < float("inf") else value
+
+
+def _print(text: str) -> None:
+    """Also on a terminal that lacks some of the characters."""
+    import sys
+
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+
+
+def _one(args: argparse.Namespace, path: Path) -> None:
+    from neuralart.inspect import kinds
+
+    options = {"offset": args.offset or 0, "params": args.params} if args.offset is not None or args.params else {}
+    kind, record = inspect(path, args.kind, **options)
+    several = len(args.files) > 1
+    if args.json:
+        _print(to_json(record, None if several else 1) + "\n")
+    else:
+        _print((f"==> {path}: {kind.title}\n" if several else "") + kinds.reader(kind).text(record))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the records; of several files also how many there were.
+
+    Raises:
+        NeuralArtError: The only file is refused.
+    """
+    import sys
+
+    from neuralart.errors import NeuralArtError
+
+    if len(args.files) == 1:
+        _one(args, args.files[0])
+        return 0
+    refused = 0
+    for path in args.files:
+        try:
+            _one(args, path)
+        except NeuralArtError as error:
+            refused += 1
+            print(f"neuralart inspect: error: {error}", file=sys.stderr)
+    print(f"{len(args.files)} files: {len(args.files) - refused} read, {refused} refused", file=sys.stderr)
+    return int(refused > 0)

@@ -1,0 +1,36 @@
+"""Kinds of generated C."""
+
+from __future__ import annotations
+
+import re
+
+from neuralart.inspect.kinds import Kind
+from neuralart.inspect.sniffing import is_text
+
+_GETTER = re.compile(rb"LL_ATON_EpochBlockItems_\w+\s*\(\s*(?:void)?\s*\)\s*\{")
+_BLOB = re.compile(rb"uint64_t\s[^;={}]{0,300}?\b_ec_blob_\w+\s*\[")
+_CONTENTS = re.compile(rb"uint64_t\s[^;={}]{0,300}?\b_mem_pool_\w+\s*\[[^;={}]{0,300}=\s*\{")
+
+
+def _network_c(data: bytes, name: str) -> bool:
+    if not is_text(data):
+        return False
+    # Cut off it has no table, but its comments.
+    return _GETTER.search(data) is not None or (
+        b"LL_ATON_VERSION_MAJOR" in data and b"file postfix=" in data and b"_ec_blob_" not in data[:4096]
+    )
+
+
+def _ecblobs(data: bytes, name: str) -> bool:
+    return is_text(data) and b"_ec_blob_" in data and _BLOB.search(data) is not None
+
+
+def _initializer(data: bytes, name: str) -> bool:
+    return is_text(data) and b"_mem_pool_" in data and _CONTENTS.search(data) is not None
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("network_c", "a generated network.c", "neuralart.inspect.network_c", _network_c),
+    Kind("ecblobs", "a header with epoch-controller blobs", "neuralart.inspect.ecblobs", _ecblobs),
+    Kind("initialiser_c", "an initialiser as a C array", "neuralart.inspect.initializer_c", _initializer),
+)

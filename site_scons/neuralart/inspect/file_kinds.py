@@ -1,0 +1,35 @@
+"""Kinds of models, memory contents and images; those that only a name tells come last."""
+
+from __future__ import annotations
+
+import re
+
+from neuralart.inspect.kinds import Kind
+from neuralart.inspect.sniffing import is_text
+
+_HEX_LINE = re.compile(rb"\s*:[0-9A-Fa-f]{10,}\s")
+_CONTENTS = re.compile(r".+\.raw|.+_data\.\w+\.bin", re.I)
+
+
+def _relocatable(data: bytes, name: str) -> bool:
+    # Something may stand in front of the image; its reader then says where it begins.
+    at = data.find(b"NBIN", 0, 1 << 20)
+    if at <= 0:
+        return at == 0
+    from neuralart.relocatable.recognise import inner_offset
+
+    return not is_text(data) and inner_offset(data) is not None
+
+
+KINDS: tuple[Kind, ...] = (
+    Kind("relocatable", "a relocatable model", "neuralart.inspect.relocatable", _relocatable),
+    Kind("tflite", "a TensorFlow Lite model", "neuralart.inspect.tflite", lambda data, name: data[4:8] == b"TFL3"),
+    Kind("elf", "an ELF file", "neuralart.inspect.elf", lambda data, name: data[:4] == b"\x7fELF"),
+    Kind("ihex", "an Intel HEX file", "neuralart.inspect.ihex", lambda data, name: _HEX_LINE.match(data) is not None),
+    Kind(
+        "raw",
+        "the contents of a memory pool",
+        "neuralart.inspect.raw",
+        lambda data, name: _CONTENTS.fullmatch(name) is not None and not data.startswith(b"version https://git-lfs"),
+    ),
+)

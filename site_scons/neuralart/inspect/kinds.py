@@ -1,0 +1,75 @@
+"""The registry of kinds of files: how one is recognised and which module reads it.
+
+A kind is data. Its module is imported only when a file of the kind is looked at, so the list costs nothing to load; it
+offers two functions:
+
+``record(path: Path) -> dict[str, Any]``
+    What the file says, as plain mappings, lists, texts, numbers, truth values and None, ready for JSON; addresses and
+    sizes are integers. The first key is ``kind``, the kind's name; a key that begins with ``_`` is for ``text`` alone.
+    A file that cannot be read or is damaged raises :class:`~neuralart.errors.NeuralArtError` in one line; ``where`` is
+    ``str(path)``, with the line if there is one.
+``text(record: dict[str, Any]) -> str``
+    The same for people; lines that end with a line end. It reads nothing but the record.
+
+The names, keys and their meaning are documented in docs/reference/inspect.md and only ever added to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of file.
+
+    Attributes:
+        name: Value of ``kind`` in the record.
+        title: What it is in a sentence, for example ``a generated network.c``.
+        module: Dotted name of the module with ``record`` and ``text``.
+        sniff: ``sniff(data, name)``: is it one? ``data`` are the file's bytes (all of them: look at a part), ``name``
+            the file's name without its folder. It is quick and never raises, whatever the bytes are; contents decide
+            before names.
+    """
+
+    name: str
+    title: str
+    module: str
+    sniff: Callable[[bytes, str], bool]
+
+
+class Reader(Protocol):
+    """What the module of a kind offers."""
+
+    def record(self, path: Path) -> dict[str, Any]:
+        """What the file says."""
+
+    def text(self, record: dict[str, Any]) -> str:
+        """The same for people."""
+
+
+def kinds() -> tuple[Kind, ...]:
+    """All kinds, in the order they are asked: those that contents decide before those that a name decides."""
+    from neuralart.inspect import code_kinds, file_kinds, report_kinds
+
+    return (*code_kinds.KINDS, *report_kinds.KINDS, *file_kinds.KINDS)
+
+
+def detect(data: bytes, name: str) -> Kind | None:
+    """The first kind that takes the file as one of its own.
+
+    Args:
+        data: The file's bytes.
+        name: The file's name without its folder.
+    """
+    return next((kind for kind in kinds() if kind.sniff(data, name)), None)
+
+
+def reader(kind: Kind) -> Reader:
+    """The module of a kind."""
+    import importlib
+
+    return cast(Reader, importlib.import_module(kind.module))

@@ -1,0 +1,1 @@
+"""Known traps of networks on these boards, each found with its file and line (docs/reference/lint.md)."""

@@ -1,0 +1,145 @@
+"""``neuralart lint``: known traps in networks, pool files, sources and linker scripts, with file and line."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neuralart.lint.types import Finding
+
+SCHEMA = 1
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="VARIANT|FILE",
+        help="variants of the project file, and files or folders to look at with them (default: all variants)",
+    )
+    parser.add_argument(
+        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
+    )
+    parser.add_argument(
+        "--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)"
+    )
+    parser.add_argument("--board", default="", metavar="NAME", help="board of the files, where no variant is named")
+    parser.add_argument(
+        "--board-file", action="append", default=[], type=Path, metavar="FILE", help="board file of your own"
+    )
+    parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help="leave a rule out")
+    parser.add_argument("--strict", action="store_true", help="warnings count as errors")
+    parser.add_argument("--rules", action="store_true", help="list the rules")
+    parser.add_argument("--markdown", action="store_true", help="list the rules as in docs/reference/lint.md")
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Apply the rules.
+
+    Returns:
+        0 without errors, 1 with any.
+
+    Raises:
+        NeuralArtError: A word is neither a variant nor a file, or a rule is none.
+    """
+    from neuralart.lint import catalogue, engine
+
+    if args.rules or args.markdown:
+        print(catalogue.markdown() if args.markdown else catalogue.text(), end="")
+        return 0
+    engine.check_ids(args.ignore)
+    paths = [Path(word) for word in args.words if Path(word).exists()]
+    variants = [word for word in args.words if not Path(word).exists()]
+    notes: list[str] = []
+    if variants or not paths:
+        findings = _variants(args, variants, paths, notes)
+    else:
+        findings = _files(args, paths, notes)
+    findings = engine.ordered(dict.fromkeys(each for each in findings if each.rule not in args.ignore))
+    failed = engine.failed(findings, strict=args.strict)
+    _show(args, findings, notes, failed)
+    return 1 if failed else 0
+
+
+def _variants(args: argparse.Namespace, names: Sequence[str], paths: Sequence[Path], notes: list[str]) -> list[Finding]:
+    from neuralart import config
+    from neuralart.errors import NeuralArtError
+    from neuralart.lint import engine, gather
+    from neuralart.lint import project as projects
+
+    if args.board:
+        raise NeuralArtError("--board is for files alone: a variant has its own board")
+    file: Path = args.file
+    if names and not file.is_file():
+        raise NeuralArtError(
+            f"'{names[0]}' is no file, and there is no {file.as_posix()} with variants", hint="or --file FILE"
+        )
+    project = config.read(file, file.as_posix())
+    found = []
+    for name in names or project.config.titles:
+        bag = gather.Bag()
+        variant = project.variant(name)
+        board, note = projects.add(bag, project, variant, file, args.build or file.parent / "build")
+        if note:
+            notes.append(f"{name}: {note}")
+        gather.add(bag, paths)
+        found += [*bag.findings, *engine.lint(bag.facts(board), args.ignore)]
+    return found
+
+
+def _files(args: argparse.Namespace, paths: Sequence[Path], notes: list[str]) -> list[Finding]:
+    from neuralart import boards
+    from neuralart.lint import engine, gather
+
+    board = boards.load(args.board, args.board_file, "--board") if args.board else None
+    bag = gather.Bag()
+    gather.add(bag, paths)
+    facts = bag.facts(board)
+    left_out = engine.not_applied(facts)
+    if left_out:
+        notes.append(f"without --board these rules see nothing: {', '.join(left_out)}")
+    return [*bag.findings, *engine.lint(facts, args.ignore)]
+
+
+def _counted(findings: Sequence[Finding]) -> str:
+    from neuralart.lint.types import LEVELS
+
+    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
+    return ", ".join(f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items())
+
+
+def _show(args: argparse.Namespace, findings: Sequence[Finding], notes: Sequence[str], failed: bool) -> None:
+    from dataclasses import asdict
+
+    from neuralart.lint import catalogue, engine
+
+    if args.json:
+        import json
+
+        known = set(engine.rule_ids())
+        data = {
+            "schema": SCHEMA,
+            "ok": not failed,
+            "notes": list(notes),
+            "findings": [
+                {
+                    **asdict(finding),
+                    "page": catalogue.page_of(finding.rule) if finding.rule in known else catalogue.PAGE,
+                }
+                for finding in findings
+            ],
+        }
+        print(json.dumps(data, indent=1))
+        return
+    for finding in findings:
+        print(finding)
+    for note in notes:
+        print(f"neuralart lint: note: {note}", file=sys.stderr)
+    print(_counted(findings))

@@ -1,0 +1,91 @@
+"""All rules, and running them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Sequence
+
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.lint import rules_files, rules_linker, rules_memory, rules_network, rules_sources
+from neuralart.lint.types import ERROR, LEVELS, Facts, Finding, Rule
+
+RULES: tuple[Rule, ...] = (
+    *rules_memory.RULES,
+    *rules_network.RULES,
+    *rules_files.RULES,
+    *rules_sources.RULES,
+    *rules_linker.RULES,
+)
+# What other parts of the command say with an id of their own.
+UNREADABLE, BUDGET = "unreadable", "budget"
+_ALLOWED = re.compile(r"neuralart-lint:\s*([\w-]+(?:\s*,\s*[\w-]+)*)")
+
+
+def rule_ids() -> list[str]:
+    """Ids of the rules, in their order."""
+    return [rule.id for rule in RULES]
+
+
+def check_ids(names: Iterable[str]) -> None:
+    """Refuse what is no rule.
+
+    Raises:
+        NeuralArtError: One is none.
+    """
+    for name in names:
+        if name not in rule_ids():
+            raise NeuralArtError(f"there is no rule '{name}'", hint=nearest(name, rule_ids()))
+
+
+def _allowed(finding: Finding, texts: dict[str, list[str]]) -> bool:
+    """The line says ``neuralart-lint: <rule>``: somebody has looked at it."""
+    file, _, line = finding.where.rpartition(":")
+    lines = texts.get(file, [])
+    if not line.isdigit() or not 0 < int(line) <= len(lines):
+        return False
+    said = _ALLOWED.search(lines[int(line) - 1])
+    return said is not None and finding.rule in re.split(r"\s*,\s*", said[1])
+
+
+def lint(facts: Facts, ignore: Collection[str] = ()) -> list[Finding]:
+    """Apply all rules.
+
+    Args:
+        facts: What is known.
+        ignore: Ids of rules that are left out.
+
+    Returns:
+        Errors first, then by place.
+    """
+    texts = {source.file: source.text.split("\n") for source in facts.sources}
+    found: dict[Finding, None] = {}
+    for rule in RULES:
+        if rule.id in ignore:
+            continue
+        for hit in rule.check(facts):
+            finding = Finding(rule.id, hit.level or rule.level, hit.where, hit.message, hit.hint or rule.hint)
+            if not _allowed(finding, texts):
+                found[finding] = None
+    return ordered(found)
+
+
+def ordered(findings: Iterable[Finding]) -> list[Finding]:
+    """Errors first, then warnings, then notes; each sort by file and line."""
+
+    def key(finding: Finding) -> tuple[int, str, int, str]:
+        file, _, line = finding.where.rpartition(":")
+        number = int(line) if line.isdigit() else 0
+        return LEVELS.index(finding.level), file or finding.where, number, finding.rule
+
+    return sorted(findings, key=key)
+
+
+def failed(findings: Sequence[Finding], *, strict: bool = False) -> bool:
+    """Whether there is an error; with ``strict`` also a warning."""
+    levels = LEVELS[:2] if strict else (ERROR,)
+    return any(finding.level in levels for finding in findings)
+
+
+def not_applied(facts: Facts) -> list[str]:
+    """Ids of rules that need a board where none is known."""
+    return [rule.id for rule in RULES if "board" in rule.looks_at] if facts.board is None else []

@@ -1,0 +1,203 @@
+"""Files of all kinds become facts for the rules."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neuralart.boards.types import Board
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.lint import hexfile, networks, runtime_header, scripts
+from neuralart.lint.engine import UNREADABLE
+from neuralart.lint.types import ERROR, Facts, Finding, HexFile, Network, Source
+from neuralart.network import c_info, facts, mpool
+from neuralart.network.c_info_types import RESULTS
+from neuralart.network.generated_c.ctext import decode
+from neuralart.network.pools import PoolFile
+from neuralart.network.profile_file import ProfileFile, parse_profiles
+from neuralart.network.q_json import QFile, parse_q_json
+
+_C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".inc", ".s", ".S")
+_LINKER = (".ld", ".lds", ".lkr")
+_MAKE_NAMES = ("Makefile", "makefile", "GNUmakefile", "CMakeLists.txt", "SConstruct", "SConscript")
+_MAKE = (".mk", ".mak", ".cmake")
+_MODELS = (".onnx", ".tflite", ".keras", ".h5")
+# The tool's workspace holds copies of what is in its output folder.
+_SKIPPED = ("__pycache__", "node_modules", "st_ai_ws")
+_MOST = 20_000
+_WORDS = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|/\*.*?\*/|//[^\n]*""", re.S)
+_NOT_NEWLINE = re.compile(r"[^\n]")
+
+
+@dataclass
+class Bag:
+    """Facts so far.
+
+    Attributes:
+        findings: About files that cannot be read.
+    """
+
+    networks: list[Network] = field(default_factory=list)
+    pool_files: list[PoolFile] = field(default_factory=list)
+    sources: list[Source] = field(default_factory=list)
+    scripts: list[scripts.LinkerScript] = field(default_factory=list)
+    runtimes: list[runtime_header.RuntimeHeader] = field(default_factory=list)
+    profiles: list[ProfileFile] = field(default_factory=list)
+    exports: list[QFile] = field(default_factory=list)
+    models: list[tuple[str, str]] = field(default_factory=list)
+    hexes: list[HexFile] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+
+    def facts(self, board: Board | None) -> Facts:
+        """All of it."""
+        return Facts(
+            board,
+            tuple(networks.placed(network, self.pool_files) for network in self.networks),
+            tuple(self.pool_files),
+            tuple(self.sources),
+            tuple(self.scripts),
+            tuple(self.runtimes),
+            tuple(self.profiles),
+            tuple(self.exports),
+            tuple(self.models),
+            tuple(self.hexes),
+        )
+
+
+def _blank(match: re.Match[str]) -> str:
+    return _NOT_NEWLINE.sub(" ", match.group())
+
+
+def code_of(text: str) -> str:
+    """C with blanks for comments and for what stands in quotes; offsets and lines stay."""
+    return _WORDS.sub(_blank, text)
+
+
+def _take_c(bag: Bag, path: Path, file: str) -> None:
+    data = read_bytes(path)
+    if path.suffix == ".c" and b"LL_ATON_EpochBlockItems_" in data and b"ll_atonn_rt_epoch_block_array" in data:
+        bag.networks.append(networks.from_c(path, file, data))
+        return
+    if path.name.endswith("_ecblobs.h") or (
+        b"_mem_pool_" in data and ".raw" not in path.name and _is_initializer(path)
+    ):
+        return
+    text = decode(data)
+    if path.name == runtime_header.NAME:
+        header = runtime_header.parse(text, file)
+        if header is not None:
+            bag.runtimes.append(header)
+            return
+    bag.sources.append(Source(file, "c", text, code_of(text)))
+
+
+def _is_initializer(path: Path) -> bool:
+    """``N_atonbuf.<pool>.c``: numbers only."""
+    return path.name.count(".") == 2 and path.suffix == ".c"
+
+
+def _take_json(bag: Bag, path: Path, file: str, named: bool) -> None:
+    data = read_bytes(path)
+    if b'"json_schema_version"' in data:
+        info = c_info.parse_c_info(data, file)
+        beside = path.with_name(path.name.removesuffix("_c_info.json") + ".c")
+        # The C says more, and is looked at itself.
+        if info.flow != RESULTS and not (path.name.endswith("_c_info.json") and beside.is_file()):
+            bag.networks.append(networks.from_info(info))
+    elif b'"abi_stamp"' in data and b'"numerics"' in data:
+        network = facts.from_json(data.decode("utf-8", "replace"), file)
+        if not path.with_name(f"{network.name}.c").is_file():
+            bag.networks.append(networks.from_facts(network, file))
+    elif b'"Profiles"' in data:
+        bag.profiles.append(parse_profiles(data, file, path.parent))
+    elif path.name.endswith("_Q.json"):
+        bag.exports.append(parse_q_json(data, file))
+    elif named:
+        raise NeuralArtError(
+            "no rule looks at such a file", where=file, hint="JSON: profiles, c_info.json, network.json, *_Q.json"
+        )
+
+
+def _take_hex(bag: Bag, path: Path, file: str) -> None:
+    found = hexfile.parse(read_bytes(path).decode("ascii", "replace"), file)
+    if found is not None:
+        address, data = found
+        bag.hexes.append(HexFile(file, address, len(data), hashlib.sha256(data).hexdigest()))
+
+
+def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
+    """One file; one that no rule looks at is an error only where the user named it."""
+    suffix = path.suffix
+    if suffix in _C:
+        _take_c(bag, path, file)
+    elif suffix in _LINKER:
+        text = decode(read_bytes(path))
+        bag.scripts.append(scripts.parse(text, file))
+    elif suffix in _MAKE or path.name in _MAKE_NAMES:
+        bag.sources.append(Source(file, "make", decode(read_bytes(path))))
+    elif suffix == ".mpool":
+        bag.pool_files.append(mpool.read(path, file))
+    elif suffix == ".json":
+        _take_json(bag, path, file, named)
+    elif suffix == ".hex":
+        _take_hex(bag, path, file)
+    elif suffix in _MODELS:
+        # An exported model in an output folder belongs there; one that was exported twice was compiled from one.
+        if named or path.name.count("_OE_") > 1:
+            bag.models.append((path.name, file))
+    elif named and suffix != ".raw":
+        raise NeuralArtError(
+            "no rule looks at such a file",
+            where=file,
+            hint="C, linker scripts, makefiles, .mpool, profiles, c_info.json, .hex, models",
+        )
+
+
+def walk(folder: Path) -> Iterator[Path]:
+    """Files below a folder in a fixed order, without hidden ones and copies.
+
+    Raises:
+        NeuralArtError: There are more than anybody means.
+    """
+    count = 0
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith((".", "neural_art__")) and name not in _SKIPPED
+        )
+        for name in sorted(names):
+            count += 1
+            if count > _MOST:
+                raise NeuralArtError(
+                    f"more than {_MOST} files",
+                    where=str(folder),
+                    hint="name the folders with the application's sources",
+                )
+            if not name.startswith("."):
+                yield Path(here) / name
+
+
+def add(bag: Bag, paths: Sequence[Path]) -> None:
+    """Take files and folders in.
+
+    Raises:
+        NeuralArtError: A file that was named is of no kind that a rule looks at, or a folder is too large.
+    """
+    seen: set[Path] = set()
+    for path in paths:
+        folder = path.is_dir()
+        for each in walk(path) if folder else [path]:
+            file = each.as_posix()
+            if each.resolve() in seen:
+                continue
+            seen.add(each.resolve())
+            try:
+                _take(bag, each, file, not folder)
+            except NeuralArtError as error:
+                if error.what.startswith("no rule looks at"):
+                    raise
+                bag.findings.append(Finding(UNREADABLE, ERROR, error.where or file, error.what, error.hint))

@@ -1,0 +1,218 @@
+"""Networks for the rules, from the files that describe them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.lint.types import OURS, VENDOR, Network, Pool, RawFile, Step
+from neuralart.network import c_info, facts
+from neuralart.network.c_info_types import CPU, CInfo
+from neuralart.network.generated_c import checks
+from neuralart.network.generated_c.ctext import Lines, decode
+from neuralart.network.generated_c.read import parse
+from neuralart.network.generated_c.types import GeneratedNetwork
+from neuralart.network.generated_c.usage import covered, rows_by_pool, used
+from neuralart.network.pools import PoolFile
+
+_FLOAT = re.compile(r"\bDataType_FLOAT\b")
+_STEP = re.compile(r"scheduling epoch=(\d{1,7})\b")
+_AGAIN = re.compile(r"_OE_\d+(?:_\d+)*$")
+
+
+def _steps(generated: GeneratedNetwork, file: str) -> tuple[Step, ...]:
+    lines = Lines(generated.text)
+    places = {int(match[1]): f"{file}:{lines.of(match.start())}" for match in _STEP.finditer(generated.text)}
+    steps: list[Step] = []
+    for block in generated.blocks:
+        number = block.number if block.number is not None else -1
+        # Several items of one epoch are one step.
+        if not steps or (number, block.kind) != (steps[-1].number, steps[-1].kind):
+            steps.append(Step(number, block.kind, block.operators, places.get(number, file)))
+    return tuple(steps)
+
+
+def _pools(generated: GeneratedNetwork, file: str) -> tuple[Pool, ...]:
+    lines = Lines(generated.text)
+    rows = rows_by_pool(generated)
+    return tuple(
+        Pool(
+            fname=pool.fname,
+            name=pool.name,
+            address=pool.address,
+            used=used(pool, rows[pool.fname]),
+            weights=covered(row for row in rows[pool.fname] if row.is_param),
+            writable=pool.writable,
+            relative=pool.relative,
+            virtual=pool.virtual,
+            cacheable=pool.cacheable,
+            where=f"{file}:{lines.of(pool.offset)}",
+        )
+        for pool in generated.pools
+        if not pool.of_user
+    )
+
+
+def _floats(generated: GeneratedNetwork, file: str, info: CInfo | None) -> tuple[tuple[str, str], ...]:
+    """Of the C where it lists its inner buffers, else of c_info."""
+    lines = Lines(generated.text)
+    inner = [row for row in generated.rows if row.table == "internal" and not row.is_param]
+    found = tuple((row.name, f"{file}:{lines.of(row.offset)}") for row in inner if _FLOAT.search(row.body))
+    return found if inner or info is None else _info_floats(info, file)
+
+
+def _info_floats(info: CInfo, file: str) -> tuple[tuple[str, str], ...]:
+    graph = info.graph
+    ports = {*graph.inputs, *graph.outputs} if graph is not None else set()
+    return tuple(
+        (buffer.name, file)
+        for buffer in info.buffers
+        if buffer.format.startswith("STAI_FORMAT_FLOAT") and not buffer.constant and buffer.id not in ports
+    )
+
+
+def _beside(path: Path) -> list[Path]:
+    try:
+        return sorted(
+            each for each in path.parent.iterdir() if each.name.startswith(f"{path.stem}_") and each.is_file()
+        )
+    except OSError:
+        return []
+
+
+def raw_files(paths: Iterable[Path], pools: Iterable[str]) -> tuple[RawFile, ...]:
+    """Initialisers among some files.
+
+    Args:
+        paths: Files.
+        pools: fnames of the network's pools.
+    """
+    known = set(pools)
+    found = []
+    for path in paths:
+        parts = path.name.rsplit(".", 2)
+        if len(parts) == 3 and parts[2] == "raw" and parts[1] in known:
+            data = read_bytes(path)
+            found.append(RawFile(parts[1], path.name, len(data), hashlib.sha256(data).hexdigest()))
+    return tuple(found)
+
+
+def _info_beside(path: Path) -> CInfo | None:
+    beside = path.with_name(f"{path.stem}_c_info.json")
+    try:
+        return c_info.read(beside) if beside.is_file() else None
+    except NeuralArtError:
+        return None  # a rule of its own says so where the file itself is looked at
+
+
+def from_c(path: Path, file: str, data: bytes) -> Network:
+    """A network from its C, and what stands beside it.
+
+    Args:
+        path: The C file.
+        file: Its name for messages.
+        data: Its bytes.
+
+    Raises:
+        NeuralArtError: It is no generated network.
+    """
+    generated = parse(decode(data), file)
+    beside = _beside(path)
+    at = generated.text.find("LL_ATON_VERSION_MAJOR")
+    model = generated.banner.model
+    return Network(
+        name=generated.name,
+        where=file,
+        runtime=OURS if generated.runtime is not None and generated.runtime[0] == 0 else VENDOR,
+        guard=generated.runtime,
+        guard_kind=generated.guard,
+        guard_where=f"{file}:{Lines(generated.text).of(at)}" if at >= 0 else file,
+        pools=_pools(generated, file),
+        steps=_steps(generated, file),
+        floats=_floats(generated, file, _info_beside(path)),
+        blob_header=generated.ecblobs,
+        files=frozenset(each.name for each in beside),
+        raws=raw_files(beside, (pool.fname for pool in generated.pools)),
+        mixed=tuple((each.where, each.what) for each in checks.problems(generated, path) if each.code == "raw-size"),
+        # The front end adds its suffix once: a second one below it was there before.
+        model=f"{model}.onnx" if _AGAIN.search(model) else "",
+        model_where=file,
+    )
+
+
+def from_info(info: CInfo) -> Network:
+    """A network from its ``c_info.json`` alone."""
+    weights: dict[int, int] = {}
+    for buffer in info.buffers:
+        if buffer.constant:
+            weights[buffer.pool] = weights.get(buffer.pool, 0) + buffer.size
+    return Network(
+        name=info.name,
+        where=info.file,
+        runtime="cpu" if info.flow == CPU else VENDOR,
+        pools=tuple(
+            Pool(
+                fname=pool.fname if pool.file else pool.name,
+                name=pool.name,
+                address=pool.address or 0,
+                used=pool.used,
+                weights=weights.get(pool.id, 0),
+                writable=pool.rights != "ACC_READ",
+                # Where the linker decides there is no address to compare with anything.
+                relative=pool.address is None,
+                virtual=pool.virtual,
+                cacheable=pool.cacheable == "CACHEABLE_ON",
+                where=info.file,
+            )
+            for pool in info.pools
+        ),
+        steps=tuple(
+            Step(node.number or 0, node.kind, tuple(each.type for each in node.operators if each.type), info.file)
+            for node in info.epochs
+        ),
+        floats=_info_floats(info, info.file),
+    )
+
+
+def from_facts(network: facts.Network, where: str) -> Network:
+    """A network from its ``network.json`` alone."""
+    return Network(
+        name=network.name,
+        where=where,
+        runtime=network.runtime,
+        guard=network.runtime_version,
+        guard_where=where,
+        pools=tuple(
+            Pool(
+                fname=pool.fname,
+                name=pool.name,
+                address=pool.address,
+                used=pool.used,
+                weights=pool.weights,
+                writable=pool.rights != "ACC_READ",
+                relative=pool.mode == "USEMODE_RELATIVE",
+                virtual=pool.virtual,
+                cacheable=pool.cacheable,
+                where=where,
+            )
+            for pool in network.pools
+        ),
+        steps=tuple(Step(epoch.number, epoch.kind, epoch.operators, where) for epoch in network.epochs),
+    )
+
+
+def placed(network: Network, files: Iterable[PoolFile]) -> Network:
+    """The same, its pools at the place in the pool file that decided their address, where one of some files did."""
+    where = {(pool.fname, pool.address): pool.where for file in files for pool in file.enabled if pool.where}
+    return replace(
+        network,
+        pools=tuple(
+            replace(pool, where=where.get((pool.fname, pool.address), pool.where) if not pool.virtual else pool.where)
+            for pool in network.pools
+        ),
+    )

@@ -1,0 +1,253 @@
+"""Traps of memories: what is not there, not on yet, somebody else's, or seen through the wrong alias."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuralart.boards.types import Board
+from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Network, Pool, Rule
+from neuralart.memory.regions import Span, fold, overlapping
+from neuralart.memory.strategies import BOOT_COPY, LINK
+
+# Where the external RAM of an STM32N6 is mapped (xSPI1).
+PSRAM = (0x90000000, 0xA0000000)
+# Code and variables of a first-stage boot loader of an STM32N6, until it has started the application.
+FSBL = (0x34180000, 0x34200000)
+# Ways by which start-up code brings constants to their pool, after the boot loader.
+_AFTERWARDS = (BOOT_COPY, LINK)
+
+
+def _who(network: Network, pool: Pool) -> str:
+    return f"pool {pool.fname} ({pool.name}) of network {network.name}"
+
+
+def _used(facts: Facts) -> Iterator[tuple[Network, Pool]]:
+    for network in facts.networks:
+        for pool in network.used:
+            if not pool.relative:
+                yield network, pool
+
+
+def _psram(facts: Facts) -> Iterator[Hit]:
+    for network, pool in _used(facts):
+        if facts.board is None or not PSRAM[0] <= pool.address < PSRAM[1] or facts.board.target != "stm32n6":
+            continue
+        region = facts.board.region_at(pool.address)
+        said = f"{_who(network, pool)} has {pool.used} bytes in use at 0x{pool.address:08x}"
+        if region is None:
+            yield Hit(pool.where, f"{said}, where board {facts.board.name} has no external RAM")
+        elif network.runtime == VENDOR or region.kind == "psram":
+            yield Hit(
+                pool.where,
+                f"{said}, in the external RAM",
+                WARNING,
+                "it is slow, and the application must initialise it before the first inference; forbidden_pools in "
+                "budgets: makes this an error",
+            )
+
+
+def _nowhere(facts: Facts) -> Iterator[Hit]:
+    board = facts.board
+    if board is None:
+        return
+    seen = set()
+    for network, pool in _used(facts):
+        seen.add((network.name, pool.fname))
+        spill = board.target == "stm32n6" and PSRAM[0] <= pool.address < PSRAM[1]
+        if board.region_at(pool.address) is None and not spill:
+            yield Hit(
+                pool.where,
+                f"{_who(network, pool)} has {pool.used} bytes in use at 0x{pool.address:08x}, where board "
+                f"{board.name} has no memory",
+            )
+    for file in facts.pool_files:
+        for declared in file.enabled:
+            used = any((network.name, declared.fname) in seen for network in facts.networks)
+            if declared.mode == "USEMODE_ABSOLUTE" and board.region_at(declared.address) is None and not used:
+                yield Hit(
+                    declared.where,
+                    f"pool {declared.fname} ({declared.name}) is at 0x{declared.address:08x}, where board {board.name} "
+                    "has no memory; nothing is in it yet",
+                    WARNING,
+                    "give it size 0, or it fills up one day without a word",
+                )
+
+
+def _boots(board: Board | None) -> bool:
+    return board is not None and board.target == "stm32n6" and board.boot is not None
+
+
+def _fsbl(facts: Facts) -> Iterator[Hit]:
+    board = facts.board
+    if board is None or not _boots(board):
+        return
+    for network, pool in _used(facts):
+        start = fold(board, pool.address)
+        if start < FSBL[1] and start + pool.used > FSBL[0]:
+            said = f"{_who(network, pool)} uses 0x{start:08x} to 0x{start + pool.used:08x}"
+            if pool.weights and network.strategies.get(pool.fname) not in _AFTERWARDS:
+                yield Hit(pool.where, f"{said}, with constants that are loaded while the boot loader works there")
+            elif not pool.weights:
+                yield Hit(pool.where, f"{said}: free only once the boot loader has started the application", NOTE)
+    for script in facts.scripts:
+        for area in script.areas:
+            start = fold(board, area.start)
+            # A script that begins there is the boot loader's own.
+            if start < FSBL[0] < start + area.size:
+                yield Hit(
+                    area.where,
+                    f"{area.name} reaches to 0x{start + area.size:08x}: the boot loader works from 0x{FSBL[0]:08x} on "
+                    "while it copies the image",
+                    WARNING,
+                    f"LENGTH = {(FSBL[0] - start) // 1024}K ends before it",
+                )
+
+
+def _alias(facts: Facts) -> Iterator[Hit]:
+    board = facts.board
+    if board is None or not facts.secure:
+        return
+    for network, pool in _used(facts):
+        start = fold(board, pool.address)
+        if start != pool.address:
+            yield Hit(
+                pool.where,
+                f"{_who(network, pool)} is at 0x{pool.address:08x}, the non-secure alias of 0x{start:08x}; the "
+                "firmware "
+                "is secure",
+                hint=f"offset 0x{start:08x} in the pool file",
+            )
+    for script in facts.scripts:
+        for area in script.areas:
+            start = fold(board, area.start)
+            if area.size and start != area.start:
+                yield Hit(
+                    area.where,
+                    f"{area.name} is at 0x{area.start:08x}, the non-secure alias of 0x{start:08x}; the firmware is "
+                    "secure",
+                    hint=f"ORIGIN = 0x{start:08x}",
+                )
+
+
+def _span(board: Board | None, network: Network, pool: Pool) -> Span:
+    start = fold(board, pool.address) if board is not None else pool.address
+    return Span(_who(network, pool), network.name, start, start + pool.used, pool.where)
+
+
+def _networks(facts: Facts) -> Iterator[Hit]:
+    pools = {_span(facts.board, network, pool): pool for network, pool in _used(facts)}
+    for before, after in overlapping(pools):
+        shared = min(before.end, after.end) - after.start
+        said = f"{after} and {before} share {shared} bytes"
+        if pools[before].weights or pools[after].weights:
+            yield Hit(after.place, said)
+        else:
+            yield Hit(
+                after.place,
+                said,
+                NOTE,
+                "fine as long as one network never runs, and is never looked at, before the other one is done with",
+            )
+
+
+def _scripts(facts: Facts) -> Iterator[Hit]:
+    board = facts.board
+    for script in facts.scripts:
+        for area in script.areas:
+            start = fold(board, area.start) if board is not None else area.start
+            for network, pool in _used(facts):
+                base = fold(board, pool.address) if board is not None else pool.address
+                shared = min(start + area.size, base + pool.used) - max(start, base)
+                if shared > 0:
+                    yield Hit(
+                        area.where,
+                        f"{area.name} [0x{start:08x}, 0x{start + area.size:08x}) contains {shared} bytes of "
+                        f"{_who(network, pool)} [0x{base:08x}, 0x{base + pool.used:08x})"
+                        + (f" of {pool.where}" if pool.where else ""),
+                    )
+
+
+def _cacheable(facts: Facts) -> Iterator[Hit]:
+    for network in facts.networks:
+        for pool in network.pools if network.runtime == VENDOR and facts.board is not None else ():
+            region = facts.board.region_at(pool.address) if facts.board is not None else None
+            internal = region is not None and region.kind == "ram"
+            if pool.relative and pool.cacheable and pool.writable and pool.used and internal:
+                yield Hit(
+                    pool.where, f"{_who(network, pool)} is relative, in internal RAM, and goes through the NPU cache"
+                )
+
+
+RULES = (
+    Rule(
+        "psram-spill",
+        ERROR,
+        "a network that uses external RAM, above all on a board that has none",
+        "The compiler fills slower memories without a word once the faster ones are full. Without external RAM the "
+        "first "
+        "access is a fault; with it inference is slow, and the RAM must have been initialised.",
+        "forbid the pool (size 0 in the pool file), or take a smaller model",
+        ("board", "network"),
+        _psram,
+    ),
+    Rule(
+        "pool-without-memory",
+        ERROR,
+        "a pool at an address where the board has no memory",
+        "Pool files are copied from board to board. The compiler believes them.",
+        "use the pool file of this board, or give the pool size 0",
+        ("board", "network or pool file"),
+        _nowhere,
+    ),
+    Rule(
+        "fsbl-range",
+        ERROR,
+        "constants, or an application, at 0x34180000 to 0x34200000 (the end of cpuRAM2)",
+        "The first-stage boot loader has its code and variables there until it starts the application. What a "
+        "debugger or "
+        "the boot loader itself puts there before is overwritten.",
+        "end the pool below 0x34180000, or let start-up code copy the constants (strategy boot-copy)",
+        ("board", "network or linker script"),
+        _fsbl,
+    ),
+    Rule(
+        "ns-alias",
+        WARNING,
+        "a pool, or a memory of a linker script, at the non-secure alias in a secure build",
+        "Both addresses are the same bytes, but the firewall decides by the address whether an access is allowed: it "
+        "ends in "
+        "a fault, or reads zeros.",
+        "use the secure alias",
+        ("board", "network or linker script"),
+        _alias,
+    ),
+    Rule(
+        "overlapping-networks",
+        ERROR,
+        "two networks that use the same bytes",
+        "Each network is compiled as if it were alone. Constants that share bytes with anything are lost.",
+        "give each network a pool file of its own, with ranges of its own",
+        ("network",),
+        _networks,
+    ),
+    Rule(
+        "linker-over-pool",
+        WARNING,
+        "a memory of a linker script that contains what a network uses",
+        "The linker does not know the network: it fills its memories from their beginning, and at some size the "
+        "image, its "
+        "variables or its stack reach the network's buffers.",
+        "end the linker script's memory where the pool begins, or move the pool",
+        ("network", "linker script"),
+        _scripts,
+    ),
+    Rule(
+        "cached-relative",
+        WARNING,
+        "a relative pool in internal RAM that goes through the NPU cache",
+        "Relocatable models of the vendor's runtime cannot be installed with such a pool, or compute wrong results.",
+        "CACHEABLE_OFF for the pools of activations",
+        ("board", "network"),
+        _cacheable,
+    ),
+)

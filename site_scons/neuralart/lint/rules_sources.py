@@ -1,0 +1,251 @@
+"""Traps of an application's C and build files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
+from neuralart.network.generated_c.ctext import Lines
+
+_RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
+_HEX = re.compile(r"\b0[xX]([0-9a-fA-F]{8})[uUlL]*\b")
+_MAIN = re.compile(r"\bLL_ATON_RT_(?:Main|RunEpochBlock)\s*\(")
+_INIT = re.compile(r"\b(?:LL_ATON_RT_RuntimeInit|stai_runtime_init)\s*\(")
+_INSTANCE = re.compile(r"\bLL_ATON_DECLARE_NAMED_NN_(?:INSTANCE_AND_INTERFACE|INSTANCE|INTERFACE)\s*\(\s*(\w+)\s*[,)]")
+_DEFINED = re.compile(r"#[ \t]*define[ \t]+LL_ATON_DECLARE_NAMED_NN_")
+_BLOBS = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^">\n]*_ecblobs\.h)[">]', re.M)
+_PRINTF = re.compile(r"\b(?:v?s?n?printf|v?fprintf|v?snprintf|asprintf)\s*\(")
+_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
+_FLOAT = re.compile(r"(?<!%)(?:%%)*%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[lL]?[fFeEgGaA]")
+_SECTION = re.compile(r'\bsection\s*\(\s*"([^"\n]+)"')
+_MAKE_FLAG = re.compile(r"-fcyclomatic-complexity\b")
+_NEAR = 600
+
+
+def _c(facts: Facts) -> Iterator[Source]:
+    return (source for source in facts.sources if source.kind == "c")
+
+
+def _place(source: Source, lines: Lines, offset: int) -> str:
+    return f"{source.file}:{lines.of(offset)}"
+
+
+def _ramcfg(facts: Facts) -> Iterator[Hit]:
+    if facts.board is not None and (not facts.secure or facts.board.target != "stm32n6"):
+        return
+    for source in _c(facts):
+        lines = Lines(source.code)
+        for match in _RAMCFG.finditer(source.code):
+            name = match.group()
+            if name[0] == "0":
+                shown = f"{name} is RAMCFG through its non-secure alias, the secure one is 0x5{name.rstrip('uUlL')[3:]}"
+            else:
+                shown = f"{name} is RAMCFG through its non-secure alias"
+            yield Hit(_place(source, lines, match.start()), shown)
+
+
+def _blocks(facts: Facts) -> set[int]:
+    """The 4 KiB blocks of the registers that the board's file names, by their non-secure addresses."""
+    board = facts.board
+    if board is None:
+        return set()
+    registers = board.registers
+    named = [registers.memory_clock, registers.ramcfg_clock, registers.npu_cache, registers.rimc_npu]
+    named += [board.console.base if board.console is not None else None]
+    named += [window.control for window in board.windows]
+    secure = [address for address in named if address is not None and 0x50000000 <= address < 0x60000000]
+    return {(address - 0x10000000) & ~0xFFF for address in secure}
+
+
+def _registers(facts: Facts) -> Iterator[Hit]:
+    blocks = _blocks(facts) if facts.secure else set()
+    for source in _c(facts) if blocks else ():
+        lines = Lines(source.code)
+        for match in _HEX.finditer(source.code):
+            address = int(match[1], 16)
+            if address & ~0xFFF in blocks:
+                yield Hit(
+                    _place(source, lines, match.start()),
+                    f"0x{address:08x} is a register through its non-secure alias, the secure one is "
+                    f"0x{address + 0x10000000:08x}",
+                )
+
+
+def _runtime_init(facts: Facts) -> Iterator[Hit]:
+    if any(_INIT.search(source.code) for source in _c(facts)):
+        return
+    for source in _c(facts):
+        match = _MAIN.search(source.code)
+        if match is not None:
+            yield Hit(
+                _place(source, Lines(source.code), match.start()), "a network runs, and nothing initialises the runtime"
+            )
+            return
+
+
+def _instances(facts: Facts) -> Iterator[Hit]:
+    names = [network.name for network in facts.networks]
+    for source in _c(facts) if names else ():
+        lines = Lines(source.code)
+        for match in _INSTANCE.finditer(source.code):
+            if match[1] in names or _DEFINED.search(source.text):
+                continue
+            old = "; up to 2.2 Default is what a network without --name is called, from 3.0 on network is"
+            yield Hit(
+                _place(source, lines, match.start()),
+                f"there is no network {match[1]}, but {', '.join(names)}{old if match[1] == 'Default' else ''}",
+            )
+
+
+def _blob_includes(facts: Facts) -> Iterator[Hit]:
+    for source in _c(facts):
+        lines = Lines(source.text)
+        for match in _BLOBS.finditer(source.text):
+            if not source.code[match.start() : match.end()].lstrip().startswith("#"):
+                continue  # in a comment
+            yield Hit(_place(source, lines, match.start()), f"{match[1]} is included here, too")
+
+
+def _make(facts: Facts) -> Iterator[Source]:
+    return (source for source in facts.sources if source.kind == "make")
+
+
+def _printf(facts: Facts) -> Iterator[Hit]:
+    built = "\n".join(source.text for source in _make(facts))
+    if "_printf_float" in built:
+        return
+    level = WARNING if "nano.specs" in built else NOTE
+    for source in _c(facts):
+        lines = Lines(source.code)
+        for call in _PRINTF.finditer(source.code):
+            end = source.code.find(";", call.end(), call.end() + _NEAR)
+            part = source.text[call.end() : end if end >= 0 else call.end() + _NEAR]
+            if any(_FLOAT.search(text) for text in _STRING.findall(part)):
+                yield Hit(_place(source, lines, call.start()), "a float is printed", level)
+
+
+def _sections(facts: Facts) -> Iterator[Hit]:
+    scripts = [script for script in facts.scripts if script.places_sections]
+    for source in _c(facts) if scripts else ():
+        lines = Lines(source.text)
+        for match in _SECTION.finditer(source.text):
+            # The word must be code, not a comment: the blanked text has it at the same place.
+            code = source.code[match.start() : match.start() + len("section")] == "section"
+            if code and not any(script.takes(match[1]) for script in scripts):
+                yield Hit(
+                    _place(source, lines, match.start()),
+                    f"no linker script says where section {match[1]} goes ({', '.join(s.file for s in scripts)})",
+                )
+
+
+def _pool_sections(facts: Facts) -> Iterator[Hit]:
+    scripts = [script for script in facts.scripts if script.places_sections]
+    if not any(pattern.startswith(".NN_Activation_Buffer") for script in scripts for pattern in script.patterns):
+        return
+    for network in facts.networks:
+        for pool in network.pools if network.runtime == "cpu" else ():
+            section = ".NN_Activation_Buffer_" + ("AXIRAM" if pool.name == "heap_overlay_pool" else pool.name)
+            if pool.writable and pool.used and not any(script.takes(section) for script in scripts):
+                yield Hit(
+                    network.where,
+                    f"network {network.name} has {pool.used} bytes of activations in pool {pool.name}; no linker "
+                    "script "
+                    f"says where section {section} goes ({', '.join(script.file for script in scripts)})",
+                )
+
+
+def _vendor_flag(facts: Facts) -> Iterator[Hit]:
+    for source in _make(facts):
+        lines = Lines(source.text)
+        for match in _MAKE_FLAG.finditer(source.text):
+            yield Hit(_place(source, lines, match.start()), f"{match.group()} is known to ST's own build of gcc alone")
+
+
+RULES = (
+    Rule(
+        "ramcfg-alias",
+        ERROR,
+        "RAMCFG at 0x42023000 (or RAMCFG_..._NS) in the C of a secure application",
+        "That is its non-secure alias: before the clock of RAMCFG is on, or with the firewall as it is after reset, "
+        "the "
+        "access faults, and banks AXISRAM3 to 6 stay off.",
+        "turn on RAMCFG's clock (bit 12 of RCC_AHB2ENR) and use 0x52023000; generated start-up code does",
+        ("sources",),
+        _ramcfg,
+    ),
+    Rule(
+        "ns-register",
+        WARNING,
+        "other registers that turn memories on, through their non-secure alias, in the C of a secure application",
+        "Whether the access does anything is a matter of the firewall; often it is ignored without a word.",
+        "use the secure address, or the names of the device header without _NS",
+        ("board", "sources"),
+        _registers,
+    ),
+    Rule(
+        "no-runtime-init",
+        ERROR,
+        "a call that runs a network, and none of LL_ATON_RT_RuntimeInit",
+        "The core waits for an event of the NPU that never comes.",
+        "call LL_ATON_RT_RuntimeInit() once before",
+        ("sources",),
+        _runtime_init,
+    ),
+    Rule(
+        "unknown-network",
+        ERROR,
+        "LL_ATON_DECLARE_NAMED_NN_... of a network that is not there",
+        "The link ends with undefined references. The default name of networks changed between 2.2 and 3.0.",
+        "use the network's name; this tool always gives it one (--name)",
+        ("network", "sources"),
+        _instances,
+    ),
+    Rule(
+        "blobs-included",
+        ERROR,
+        "an application that includes a network's ..._ecblobs.h",
+        "The header defines the blobs and two functions; network.c includes it. A second time everything is there "
+        "twice.",
+        "do not include it",
+        ("sources",),
+        _blob_includes,
+    ),
+    Rule(
+        "printf-float",
+        WARNING,
+        "printf of a float without -u _printf_float",
+        "newlib-nano prints nothing for %f unless the link asks for it. Where no build file shows nano.specs, this "
+        "is a note.",
+        "link with -u _printf_float, or print integers",
+        ("sources", "build files"),
+        _printf,
+    ),
+    Rule(
+        "orphan-section",
+        WARNING,
+        "a section that is named in C and in no linker script",
+        "The linker puts it where it likes, next to something that looks similar: buffers land in the wrong memory.",
+        "name it in the linker script",
+        ("sources", "linker script"),
+        _sections,
+    ),
+    Rule(
+        "pool-section",
+        ERROR,
+        "a pool of a CPU network whose section .NN_Activation_Buffer_<pool> no linker script has",
+        "The names of pools come from the pool file, the sections from the linker script: nothing compares them.",
+        "name the pool as the linker script does, or add the section to it",
+        ("network", "linker script"),
+        _pool_sections,
+    ),
+    Rule(
+        "vendor-gcc-flag",
+        NOTE,
+        "-fcyclomatic-complexity in a build file",
+        "Other compilers than ST's refuse it, and say so of every single file.",
+        "drop the flag",
+        ("build files",),
+        _vendor_flag,
+    ),
+)

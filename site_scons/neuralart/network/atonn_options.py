@@ -1,0 +1,116 @@
+"""Reader of ``atonn_options.ini``: the options the Neural-ART compiler really worked with."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+
+_OPTION = re.compile(r"([A-Za-z][\w-]{0,80})\s*=\s*(.*)")
+_VERSION = re.compile(r"atonn[.-]v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-(\d{1,6}))?")
+_NUMBER = re.compile(r"-?[0-9]{1,18}")
+Value = str | int | bool
+
+
+@dataclass(frozen=True)
+class AtonnOptions:
+    """The file.
+
+    Attributes:
+        file: Its name as shown to the user.
+        tool: Path of the compiler; empty if not told.
+        version: Major, minor, micro and development number; None if not told.
+        folder: Where it was started; empty if not told.
+        options: In the file's order. File names stand without their extension.
+        notes: Options that stand twice, of which the last one counts.
+    """
+
+    file: str
+    tool: str
+    version: tuple[int, int, int, int] | None
+    folder: str
+    options: dict[str, Value]
+    notes: tuple[str, ...] = ()
+
+
+def _value(text: str, where: str) -> Value:
+    if text.startswith('"'):
+        if len(text) < 2 or not text.endswith('"'):
+            raise NeuralArtError("a text is not closed", where=where, hint="a closing quote is missing")
+        return text[1:-1]
+    if text in ("true", "false"):
+        return text == "true"
+    return int(text) if _NUMBER.fullmatch(text) else text
+
+
+def parse_options(data: bytes, file: str) -> AtonnOptions:
+    """Read the content of such a file.
+
+    Args:
+        data: The file's bytes.
+        file: Its name for messages.
+
+    Raises:
+        NeuralArtError: A line is neither a remark nor an option; ``where`` is ``file:line``.
+    """
+    remarks: list[str] = []
+    options: dict[str, Value] = {}
+    notes: list[str] = []
+    text = data.decode("utf-8-sig", "replace")
+    for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+        line, where = raw.strip(), f"{file}:{number}"
+        if line.startswith("#"):
+            remarks.append(line[1:].strip())
+            continue
+        if not line:
+            continue
+        found = _OPTION.fullmatch(line)
+        if found is None:
+            raise NeuralArtError(f"'{line[:60]}' is no option", where=where, hint="options are written name=value")
+        name = found.group(1)
+        if name in options:
+            notes.append(f"line {number}: '{name}' stands here a second time")
+        options[name] = _value(found.group(2).strip(), where)
+    if not options and not remarks:
+        raise NeuralArtError("the file is empty", where=file)
+    version = next((found for remark in remarks if (found := _VERSION.search(remark))), None)
+    major, minor, micro, dev = (int(part or 0) for part in version.groups()) if version else (0, 0, 0, 0)
+    return AtonnOptions(
+        file=file,
+        tool=_after(remarks, "Tool:"),
+        version=(major, minor, micro, dev) if version else None,
+        folder=_after(remarks, "executed from dir"),
+        options=options,
+        notes=tuple(notes),
+    )
+
+
+def _after(remarks: list[str], label: str) -> str:
+    return next((remark.removeprefix(label).strip() for remark in remarks if remark.startswith(label)), "")
+
+
+def read(path: Path, display: str = "") -> AtonnOptions:
+    """Read such a file.
+
+    Raises:
+        NeuralArtError: It cannot be read, or as :func:`parse_options`.
+    """
+    return parse_options(read_bytes(path), display or str(path))
+
+
+def differences(before: AtonnOptions, after: AtonnOptions) -> tuple[str, ...]:
+    """What changed between two runs: sentences, sorted by the option's name; none if nothing did."""
+    changed = []
+    for name in sorted({*before.options, *after.options}):
+        if name not in after.options:
+            changed.append(f"{name} was {before.options[name]!r} and is gone")
+        elif name not in before.options:
+            changed.append(f"{name} is new: {after.options[name]!r}")
+        elif before.options[name] != after.options[name]:
+            changed.append(f"{name} was {before.options[name]!r} and is {after.options[name]!r}")
+    if before.version != after.version:
+        changed.append(f"the compiler was {before.version} and is {after.version}")
+    return tuple(changed)

@@ -1,0 +1,160 @@
+"""What must agree within a ``c_info.json``, and between it and the files beside it.
+
+Every function returns findings: sentences with numbers, none if all is well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from neuralart.network.c_info_types import NPU, CInfo, InfoBuffer, InfoPool
+
+CPU_PADDING = 8
+
+
+def _ends(info: CInfo) -> dict[int, int]:
+    """Highest offset that the buffers of each pool reach, by the pool's id."""
+    ends: dict[int, int] = {}
+    for buffer in info.buffers:
+        ends[buffer.pool] = max(ends.get(buffer.pool, 0), buffer.offset + buffer.size)
+    return ends
+
+
+def _reach(pool: InfoPool, ends: Mapping[int, int], others: tuple[InfoPool, ...]) -> int:
+    """Highest offset of a pool in use, counting the buffers of pools that lie in it or around it."""
+    reach = ends.get(pool.id, 0)
+    if pool.address is None:
+        return reach
+    for other in others:
+        related = pool.id in other.parts or other.id in pool.parts
+        if not related or other.address is None:
+            continue
+        end = other.address + ends.get(other.id, 0) - pool.address
+        if pool.size is not None:
+            end = min(end, pool.size)
+        reach = max(reach, end) if ends.get(other.id) else reach
+    return reach
+
+
+def check_pools(info: CInfo) -> tuple[str, ...]:
+    """Used bytes against the buffers and the capacity; references between pools and buffers."""
+    findings = []
+    ends = _ends(info)
+    by_id = {pool.id: pool for pool in info.pools}
+    for pool in info.pools:
+        if pool.size is not None and pool.used > pool.size:
+            findings.append(f"pool {pool.name} uses {pool.used} of {pool.size} bytes")
+        if pool.used or pool.id in ends:
+            reach = _reach(pool, ends, info.pools)
+            # On a CPU the end of the arrays is padded; on the NPU not one byte is added.
+            if not reach <= pool.used < reach + (1 if info.flow == NPU else CPU_PADDING):
+                findings.append(f"pool {pool.name}: its buffers end at {reach}, used are {pool.used} bytes")
+        missing = [part for part in pool.parts if part not in by_id]
+        if missing:
+            findings.append(f"pool {pool.name} is made of pools that are not listed: {missing}")
+    if len(by_id) != len(info.pools):
+        findings.append("two pools have the same id")
+    lost = sorted({buffer.pool for buffer in info.buffers} - set(by_id))
+    if lost:
+        findings.append(f"buffers lie in pools that are not listed: {lost}")
+    return tuple(findings)
+
+
+def check_graph(info: CInfo) -> tuple[str, ...]:
+    """References from the graph and its tables."""
+    if info.graph is None:
+        return ()
+    findings = []
+    buffers = {buffer.id for buffer in info.buffers}
+    nodes = {node.id for node in info.graph.nodes}
+    if len(buffers) != len(info.buffers):
+        findings.append("two buffers have the same id")
+    if len(nodes) != len(info.graph.nodes):
+        findings.append("two nodes have the same id")
+    for what, ids in (("inputs", info.graph.inputs), ("outputs", info.graph.outputs)):
+        lost = sorted(set(ids) - buffers)
+        if lost:
+            findings.append(f"{what} of the graph are buffers that are not listed: {lost}")
+    for table, used in (
+        ("memory_accesses", {access.node for access in info.accesses}),
+        ("power_estimates", {estimate.node for estimate in info.estimates}),
+        ("ec_blobs_info", {node for blob in info.blobs for node in blob.nodes}),
+    ):
+        lost = sorted(used - nodes)
+        if lost:
+            findings.append(f"{table} names nodes that are not listed: {lost[:8]}")
+    return tuple(findings)
+
+
+def check_footprint(info: CInfo) -> tuple[str, ...]:
+    """The front end's sums against the pools, virtual ones not counted."""
+    if info.footprint is None or not info.pools:
+        return ()
+    findings = []
+    # Where the compiler put weights into writable pools, only the sum of both figures is certain.
+    mixed = any(pool.rights != "ACC_READ" for pool in initialisers(info))
+    figures = [
+        ("weights", info.footprint.weights, info.weights_used),
+        ("activations", info.footprint.activations, info.activations_used),
+    ]
+    if not mixed:
+        for what, told, added in figures:
+            if told is not None and told != added:
+                findings.append(f"memory_footprint has {told} bytes of {what}, the pools add up to {added}")
+    return tuple(findings)
+
+
+def check(info: CInfo) -> tuple[str, ...]:
+    """All of the above."""
+    return (*check_pools(info), *check_graph(info), *check_footprint(info))
+
+
+def initialisers(info: CInfo) -> tuple[InfoPool, ...]:
+    """Pools with constants in them, each of which has a raw file; parts in place of virtual pools."""
+    by_id = {pool.id: pool for pool in info.pools}
+    chosen = set()
+    for buffer in info.buffers:
+        pool = by_id.get(buffer.pool)
+        if not buffer.constant or pool is None:
+            continue
+        if not pool.virtual:
+            chosen.add(pool.id)
+        else:
+            chosen.update(part.id for part in _parts_under(buffer, pool, by_id))
+    return tuple(pool for pool in info.pools if pool.id in chosen)
+
+
+def _parts_under(buffer: InfoBuffer, pool: InfoPool, by_id: Mapping[int, InfoPool]) -> list[InfoPool]:
+    if pool.address is None:
+        return []
+    start = pool.address + buffer.offset
+    parts = [by_id[part] for part in pool.parts if part in by_id]
+    return [
+        part
+        for part in parts
+        if part.address is not None
+        and start < part.address + (part.size or 0)
+        and part.address < start + max(buffer.size, 1)
+    ]
+
+
+def check_raw_sizes(info: CInfo, sizes: Mapping[str, int]) -> tuple[str, ...]:
+    """Initialiser files against the pools: a raw file has exactly the used bytes of its pool.
+
+    Args:
+        info: The information.
+        sizes: File postfix (``xSPI2``) -> bytes of its raw file.
+    """
+    if info.flow != NPU:
+        return ()
+    findings = []
+    wanted = {pool.fname: pool for pool in initialisers(info)}
+    for fname, pool in wanted.items():
+        if fname not in sizes:
+            findings.append(f"pool {pool.name} holds constants ({pool.used} bytes used), but there is no {pool.file}")
+        elif sizes[fname] != pool.used:
+            findings.append(f"{pool.file} has {sizes[fname]} bytes, pool {pool.name} uses {pool.used}")
+    for fname, size in sorted(sizes.items()):
+        if size and fname not in wanted:
+            findings.append(f"the initialiser of {fname} has {size} bytes, but no pool of that name holds constants")
+    return tuple(findings)

@@ -1,0 +1,215 @@
+"""Who compiles a network, with which words, and which files come out: known before anything runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neuralart.boards.types import Board
+from neuralart.compilers.reference.fileset import initializer_name
+from neuralart.config.types import COMPILERS, NetworkConfig
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.scons.paths import build_dir, stable, word
+from neuralart.scons.pools import Pools, source_file
+from neuralart.scons.registry import Registry
+
+REFERENCE, STEDGEAI, AUTO, RECORDED = COMPILERS
+# Headers that the C of our own compiler includes. Declared, so that SCons needs not read megabytes of generated C in
+# each build in which nothing changed. What a vendor's C includes depends on the application it is compiled in.
+RUNTIME_INCLUDES = ("ll_aton.h", "ll_aton_NN_interface.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
+# Vendor compiles at the same time: each takes all cores and gigabytes of memory by itself.
+SLOTS = 2
+_CACHE = ".stedgeai.json"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A compiler as one network needs it.
+
+    Attributes:
+        kind: ``reference``, ``stedgeai`` or ``recorded``.
+        identity: What results depend on besides words and inputs; the same on every machine.
+        version: Of the tool; None: the reference compiler.
+        said: Words for the command, behind ``neuralart compile``; they tell compiles apart.
+        places: Further words: files and folders, which do not.
+        sources: Files that it reads besides model and pools.
+    """
+
+    kind: str
+    identity: str
+    version: Any = None
+    said: tuple[str, ...] = ()
+    places: list[Any] = field(default_factory=list)
+    sources: list[Any] = field(default_factory=list)
+
+    @property
+    def words(self) -> list[Any]:
+        """All words of the command that are the compiler's matter; SCons expands nothing in them."""
+        return [*(text.replace("$", "$$") for text in self.said), *self.places]
+
+    @property
+    def slow(self) -> bool:
+        """So many of them at the same time are enough (:data:`SLOTS`)."""
+        return self.kind == STEDGEAI
+
+
+@dataclass(frozen=True)
+class FileSet:
+    """Files of a compile.
+
+    Attributes:
+        plain: By role: ``c``, ``header``, ``facts``, ``manifest``, ``c_info``, ``report``, ``provenance``; the rest by
+            their own names.
+        initializers: File of each declared pool (fname).
+        sources: Further files that the compile reads.
+    """
+
+    plain: dict[str, str]
+    initializers: dict[str, str]
+    sources: tuple[Path, ...] = ()
+
+
+def roles(name: str) -> dict[str, str]:
+    """Files that every compile has, by role."""
+    return {
+        "c": f"{name}.c",
+        "header": f"{name}.h",
+        "facts": "network.json",
+        "manifest": "manifest.json",
+        "c_info": f"{name}_c_info.json",
+        "report": f"{name}_generate_report.txt",
+        "provenance": "provenance.txt",
+    }
+
+
+def _tool_cache(env: Any) -> Path:
+    return Path(env.Dir(f"#{build_dir(env)}").abspath) / _CACHE
+
+
+def _environment(registry: Registry) -> dict[str, str]:
+    """What the command will see: the consumer's values win."""
+    return {**os.environ, **registry.base["ENV"]}
+
+
+def _install(env: Any, config: NetworkConfig) -> Any:
+    """The installation to use, asked for its version once."""
+    from neuralart.compilers.stedgeai.install import find
+
+    registry: Registry = env["NEURALART_REGISTRY"]
+    pin = config.compiler_version
+    return registry.once(
+        "stedgeai",
+        pin,
+        lambda: find(pin, _environment(registry), where=config.said("compiler"), cache=_tool_cache(env)),
+    )
+
+
+def resolved(env: Any, config: NetworkConfig) -> str:
+    """The compiler that a network gets; ``auto`` is decided here.
+
+    Raises:
+        NeuralArtError: There is none of that name.
+    """
+    if config.compiler not in COMPILERS:
+        raise NeuralArtError(
+            f"compiler '{config.compiler}' is not available",
+            where=config.said("compiler"),
+            hint=nearest(config.compiler, list(COMPILERS)),
+        )
+    if config.compiler != AUTO:
+        return config.compiler
+    from neuralart.compilers.stedgeai.install import choose
+
+    registry: Registry = env["NEURALART_REGISTRY"]
+    pin = config.compiler_version
+    return registry.once("auto", pin, lambda: choose(pin, _environment(registry), cache=_tool_cache(env)))
+
+
+def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> Compiler:
+    """The compiler of a network.
+
+    Args:
+        env: Names in ``config`` are relative to its current SConscript.
+        config: The network.
+        pair: ``profiling`` for the compile without the epoch controller.
+
+    Raises:
+        NeuralArtError: It is not there, or something is said that it does not take.
+    """
+    kind = resolved(env, config)
+    said = [f"--profile-add={text}" for text in config.profile_add]
+    said += [f"--profile-remove={text}" for text in config.profile_remove]
+    said += ["--pair", pair] if pair else []
+    if kind == REFERENCE:
+        for what, words in (("extra_options", config.extra_options), ("failures", config.failures)):
+            if words and config.compiler != AUTO:
+                raise NeuralArtError(
+                    f"{what} means nothing to the reference compiler", where=config.said(what), hint="leave it out"
+                )
+        return Compiler(kind, REFERENCE, said=tuple(said))
+    said = ["--compiler", kind, *said, *(f"--extra-options={text}" for text in config.extra_options)]
+    places: list[Any] = []
+    if config.failures:
+        node = source_file(env, config.failures, "table of failures", config.said("failures"))
+        places += ["--failures", *word(env, Path(node.srcnode().get_abspath()))]
+    if kind == RECORDED:
+        return _recorded(env, config, said, places)
+    install = _install(env, config)
+    said += ["--compiler-version", config.compiler_version] if config.compiler_version else []
+    places += ["--tool-cache", f"{build_dir(env)}/{_CACHE}"]
+    return Compiler(kind, install.identity, install.version, tuple(said), places)
+
+
+def _recorded(env: Any, config: NetworkConfig, said: list[str], places: list[Any]) -> Compiler:
+    from neuralart.compilers.recorded import load
+
+    folder = Path(env.fs.Dir(config.recording).srcnode().get_abspath())
+    found = load(folder)
+    files = [env.fs.File(str(path)) for path in sorted(folder.rglob("*")) if path.is_file()]
+    places = ["--recording", *word(env, folder), *places]
+    identity = f"recorded {found.tool.text} in {stable(env, folder)}"
+    return Compiler(RECORDED, identity, found.tool, tuple(said), places, files)
+
+
+def files_of(
+    config: NetworkConfig,
+    board: Board,
+    compiler: Compiler,
+    pools: Pools,
+    declared: Sequence[str],
+    options: Sequence[str],
+    model: Path,
+) -> FileSet:
+    """The files of a compile.
+
+    Args:
+        config: The network.
+        board: For which board.
+        compiler: By which compiler.
+        pools: For which pools.
+        declared: Pools whose initialiser is declared.
+        options: Words of the network's keys.
+        model: The model; it need not be there yet.
+
+    Raises:
+        NeuralArtError: The compiler refuses what is asked.
+    """
+    name = config.name
+    if compiler.kind == REFERENCE:
+        raws = {pool: initializer_name(name, pools.file.prefix, pool) for pool in declared}
+        return FileSet(roles(name), raws)
+    from neuralart.compilers.stedgeai.cli import request_from_words
+    from neuralart.compilers.stedgeai.compile import plan
+
+    words = ["--model", str(model), "--target", board.target, "--name", name, *pools.absolute, *options]
+    words += ["--initializers", ",".join(declared) or "none", *compiler.said]
+    planned = plan(request_from_words(words, config.said()), compiler.version)
+    raws = dict(planned.declared or {})
+    rest = [file for file in planned.files if file not in raws.values()]
+    known = roles(name)
+    plain = {role: file for role, file in known.items() if file in rest}
+    plain |= {file: file for file in rest if file not in known.values()}
+    return FileSet(plain, raws, tuple(planned.staged.sources))

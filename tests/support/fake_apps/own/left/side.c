@@ -1,0 +1,1 @@
+int left(void) { return 3; }

@@ -1,0 +1,3 @@
+#ifndef LEVEL
+#define LEVEL 1
+#endif

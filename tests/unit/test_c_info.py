@@ -1,0 +1,407 @@
+"""c_info.json: every release, both kinds of targets, after a validation; and every way to get one wrong."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from neuralart.errors import NeuralArtError
+from neuralart.network import c_info, c_info_checks
+from neuralart.network.c_info import parse_c_info
+from neuralart.network.located import Document
+from support import vendor_reports as vendor
+
+
+def read(data):
+    return parse_c_info(vendor.dump(data), "c.json")
+
+
+def refusal(data: bytes) -> NeuralArtError:
+    with pytest.raises(NeuralArtError) as caught:
+        parse_c_info(data, "c.json")
+    assert "\n" not in str(caught.value)
+    assert str(caught.value).startswith("c.json")
+    return caught.value
+
+
+def line_of(data: bytes, token: str, after: str = "") -> int:
+    """Line of the first token behind another one, counted without the reader."""
+    text = data.decode()
+    return text[: text.index(token, text.index(after))].count("\n") + 1
+
+
+@pytest.mark.parametrize("ec", [False, True])
+@pytest.mark.parametrize("release", vendor.RELEASES)
+def test_every_release(release, ec):
+    info = read(vendor.c_info(release, ec=ec))
+    assert (info.flow, info.schema, info.notes) == ("npu", "2.0", ())
+    assert info.core is not None and info.core.text == vendor.CORES[release]
+    assert info.core.numbers[:2] == tuple(int(part) for part in release.split("."))
+    assert info.compiler == vendor.COMPILERS[release]
+    assert info.name == ("network" if release >= "3" else "Default")
+    assert [epoch.number for epoch in info.epochs] == [1, 2, 3, 4]
+    assert [epoch.kind for epoch in info.epochs] == [*(["EC"] * 3 if ec else ["HW"] * 3), "SW"]
+    assert [epoch.operators[0].type for epoch in info.epochs] == ["Conv", "Conv", "Conv", "Softmax"]
+    assert info.epochs[0].operators[0].unit == ("CONV_ACC_V2 0" if release >= "3" else "")
+    assert [blob.nodes for blob in info.blobs] == ([(201, 202, 203)] if ec else [])
+    assert c_info_checks.check(info) == ()
+
+
+def test_pools_of_the_npu():
+    info = read(vendor.c_info("4.0"))
+    assert [(pool.name, pool.fname, pool.virtual) for pool in info.pools] == [
+        ("npuRAM4", "AXISRAM4", False),
+        ("npuRAM5", "AXISRAM5", False),
+        ("flexMEM", "AXIFLEXMEM", False),
+        ("octoFlash", "xSPI2", False),
+        ("npuRAM4_npuRAM5", "", True),
+    ]
+    flash = info.pools[3]
+    assert (flash.address, flash.size, flash.used, flash.rights) == (0x71000000, 117440512, 10081, "ACC_READ")
+    assert (flash.initialised, flash.score, flash.byte_width, flash.freq_ratio) == (True, 94, 8, 1.25)
+    # The virtual pool's figure is a span: with it, the sum would be more than twice as much.
+    assert (info.weights_used, info.activations_used) == (10081, 4096 + 9072)
+    assert [pool.fname for pool in c_info_checks.initialisers(info)] == ["xSPI2"]
+
+
+def test_tables_about_epochs():
+    info = read(vendor.c_info("2.2"))
+    assert [estimate.operations for estimate in info.estimates] == [0, 1000, 1000, 1000, 0, 0]
+    assert info.accesses[0].read_cycles == 27648
+    assert info.footprint is not None
+    assert (info.footprint.weights, info.footprint.kernel_flash, info.footprint.toolchain_ram) == (10081, 19813, None)
+    assert info.graph is not None
+    assert info.graph.original_inputs[0].scales == (0.5,) and info.graph.original_outputs[0].bits == 0
+
+
+@pytest.mark.parametrize("release", vendor.RELEASES)
+def test_cpu_target(release):
+    info = read(vendor.cpu_c_info(release))
+    assert (info.flow, info.compiler, info.epochs) == ("cpu", "", ())
+    heap, weights = info.pools
+    assert (heap.address, heap.symbol, heap.size) == (None, "", None)
+    assert (weights.address, weights.symbol, weights.score) == (None, "g_network_weights_array", 768)
+    assert info.graph is not None
+    (layer,) = info.graph.nodes
+    assert (layer.number, layer.type, layer.macc, layer.original) == (None, "Dense", 481, ("16",))
+    assert info.buffers[0].flags == ("STAI_FLAG_INPUTS", "STAI_FLAG_ACTIVATIONS")
+    # The arrays end at 1441 and are padded to 1444.
+    assert c_info_checks.check(info) == ()
+
+
+def test_after_a_validation():
+    info = read(vendor.results_c_info("2.2"))
+    assert (info.flow, info.graph, info.pools, info.footprint) == ("results", None, (), None)
+    assert info.device.startswith("stm32 family") and info.val_error == 8.28e-05
+    figures = dict(info.metrics[0].values)
+    assert figures["acc"] is None and figures["rmse"] == 8.28e-05
+    assert figures["nse"] != figures["nse"]  # NaN, which the tool's JSON has
+    assert info.executions[0].counters == (10, 20, 3) and info.executions[0].duration_ms == 0.25
+    assert c_info_checks.check(info) == ()
+
+
+def test_model_by_its_signature():
+    info = read(vendor.c_info("2.2"))
+    assert info.model.files[0].name == "net.tflite" and info.model.parameters == 9712
+    c_info.check_model(info, vendor.MODEL, "net.tflite")
+    with pytest.raises(NeuralArtError, match=r"other.tflite is not the model .*compile the network again"):
+        c_info.check_model(info, b"another", "other.tflite")
+    unsigned = vendor.c_info("2.2")
+    unsigned["environment"]["tools"][0]["input_model"]["model_files"][0]["signature"] = ""
+    c_info.check_model(read(unsigned), b"another", "other.tflite")
+
+
+def test_versions_with_more_words():
+    data = vendor.c_info("2.2")
+    data["environment"]["tools"][1]["version"] = "1.1.1-14 Internal Build  atonn-v1.1.1-14\n on date 25/06/2025"
+    info = read(data)
+    assert info.compiler == "1.1.1-14 Internal Build atonn-v1.1.1-14 on date 25/06/2025"
+    data["environment"]["tools"][0]["version"] = "unheard of"
+    assert read(data).core is None
+
+
+def test_a_batch_that_the_model_leaves_open():
+    data = vendor.cpu_c_info("2.2")
+    data["graphs"][0]["original_inputs"][0]["shape"] = [None, 8, 8, 3]
+    graph = read(data).graph
+    assert graph is not None and graph.original_inputs[0].shape == (None, 8, 8, 3)
+
+
+@pytest.mark.parametrize(
+    ("mapping", "kind"),
+    [
+        ("NODE_SW_FLOAT", "SW"),
+        ("NODE_SW_HW", "HYBRID"),
+        ("NODE_HW_NEW", "HW"),
+        ("NODE_EC", "EC"),
+        ("NODE_UNDEF", "NONE"),
+        ("", "NONE"),
+    ],
+)
+def test_mappings(mapping, kind):
+    data = vendor.c_info("4.0")
+    data["graphs"][0]["nodes"][2]["mapping"] = mapping
+    assert read(data).epochs[1].kind == kind
+
+
+def test_unknown_keys_are_notes():
+    data = vendor.c_info("4.0")
+    data |= {"novelty": [1], "json_schema_version": "2.7"}
+    data["environment"]["weather"] = "fine"
+    data["buffers"][0]["colour"] = "red"
+    data["graphs"].append({})
+    assert read(data).notes == (
+        "unknown key 'novelty'",
+        "unknown key 'environment.weather'",
+        "schema 2.7 read as 2.0",
+        "2 graphs, the first one is shown",
+    )
+
+
+@pytest.mark.parametrize(
+    ("address", "found"),
+    [
+        ("1895825408", (0x71000000, "")),
+        ("0x71000000", (0x71000000, "")),
+        (1895825408, (0x71000000, "")),
+        ("NULL", (None, "")),
+        ("", (None, "")),
+        (None, (None, "")),
+        ("s_network_weights_array_u64", (None, "s_network_weights_array_u64")),
+    ],
+)
+def test_addresses(address, found):
+    data = vendor.c_info("4.0")
+    data["memory_pools"][0]["address"] = address
+    pool = read(data).pools[0]
+    assert (pool.address, pool.symbol) == found
+
+
+@pytest.mark.parametrize("size", [0, -1])
+def test_sizes_that_are_none(size):
+    data = vendor.cpu_c_info("4.0")
+    data["memory_pools"][0]["size_bytes"] = size
+    assert read(data).pools[0].size == (0 if size == 0 else None)
+
+
+WRONG = [
+    (("buffers",), {}, "buffers must be a list"),
+    (("buffers", 2, "size_bytes"), "192", "buffers[2].size_bytes must be a whole number, not a text"),
+    (("buffers", 2, "size_bytes"), 1.5, "must be a whole number, not a number"),
+    (("buffers", 2, "size_bytes"), True, "must be a whole number, not true or false"),
+    (("buffers", 2, "size_bytes"), -1, "is -1, the least is 0"),
+    (("buffers", 1, "is_param"), 0, "must be true or false, not a number"),
+    (("buffers", 1, "intq", "scales", 0), "x", "buffers[1].intq.scales[0] must be a number, not a text"),
+    (("buffers", 1, "shape"), [1, "2"], "buffers[1].shape[1] must be a whole number"),
+    (("memory_pools", 3, "used_size_bytes"), -5, "is -5"),
+    (("memory_pools", 3, "size_bytes"), -2, "is -2, the least is -1"),
+    (("memory_pools", 3, "address"), "no symbol!", "is 'no symbol!'"),
+    (("memory_pools", 3, "address"), [1], "is [1]"),
+    (("memory_pools", 3), 7, "memory_pools[3] must be an object"),
+    (("graphs", 0, "nodes", 4, "mapping"), 1, "graphs[0].nodes[4].mapping must be a text, not a number"),
+    (("graphs", 0, "nodes", 4, "subgraph_nodes"), "x", "must be a list"),
+    (("power_estimates", 2, "ops"), "many", "must be a number, not a text"),
+    (("power_estimates", 2, "ops"), -1, "is -1"),
+    (("environment", "tools"), {"name": "x"}, "environment.tools must be a list"),
+    (("memory_footprint", "io"), [0, None], "memory_footprint.io[1] must be a whole number, not null"),
+]
+
+
+@pytest.mark.parametrize(("way", "value", "said"), WRONG)
+def test_wrong_types_of_known_keys(way, value, said):
+    data = vendor.c_info("3.0")
+    place = data
+    for step in way[:-1]:
+        place = place[step]
+    place[way[-1]] = value
+    text = vendor.dump(data)
+    error = refusal(text)
+    assert said in error.what
+    where = re.fullmatch(r"c\.json:(\d+):(\d+)", error.where)
+    assert where
+    # The place is that of the value, or of the entry of the list that is wrong.
+    at = text.decode().splitlines()[int(where[1]) - 1][int(where[2]) - 1 :]
+    wrong = [value, *value] if isinstance(value, list) else [value]
+    assert any(at.startswith(json.dumps(one)[:1]) for one in wrong)
+
+
+def test_the_place_is_exact():
+    data = vendor.c_info("3.0")
+    data["buffers"][2]["size_bytes"] = "big"
+    text = vendor.dump(data)
+    error = refusal(text)
+    line = line_of(text, '"big"')
+    column = text.decode().splitlines()[line - 1].index('"big"') + 1
+    assert error.where == f"c.json:{line}:{column}"
+
+
+def test_a_key_that_must_be_there():
+    data = vendor.c_info("3.0")
+    del data["memory_pools"][1]["id"]
+    assert "memory_pools[1] has no 'id'" in refusal(vendor.dump(data)).what
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "the file is empty"),
+        (b"[]", "no 'json_schema_version'"),
+        (b"{}", "no 'json_schema_version'"),
+        (b'{"json_schema_version": 2}', "must be a text"),
+        (b'{"json_schema_version": "1.0"}', "schema '1.0'"),
+        (b'{"json_schema_version": "two"}', "schema 'two'"),
+        (b'{"json_schema_version": "2.0",}', "a comma before"),
+        (b'{"json_schema_version": "2.0", "json_schema_version": "2.0"}', "a second time"),
+        (b'{"json_schema_version": "2.0", "buffers": [1', "not closed"),
+        (b'\xff\xfe{"json_schema_version": "2.0"}', "UTF-16"),
+        (b'{"json_schema_version": "2.0", "x": "\xe4"}', "not UTF-8"),
+        (b"[" * 5000, "nested deeper"),
+        (b'{"json_schema_version": "2.0", "x": ' + b"[" * 2000 + b"]" * 2000 + b"}", "nested deeper"),
+    ],
+)
+def test_what_is_no_such_file(data, said):
+    assert said in str(refusal(data))
+
+
+def test_a_mark_in_front_is_taken():
+    assert parse_c_info(b"\xef\xbb\xbf" + vendor.dump(vendor.c_info("2.2")), "c.json").flow == "npu"
+
+
+def test_half_a_character_can_be_printed():
+    data = vendor.dump(vendor.c_info("2.2")).replace(b'"network_signature": "', b'"network_signature": "\\ud800')
+    parse_c_info(data, "c.json").signature.encode()
+
+
+def test_where_the_careful_reader_cannot_follow():
+    """NaN is in the file and is no JSON: the way to the value stands in for its place."""
+    data = vendor.results_c_info("2.2")
+    data["validation"]["val_error_desc"] = 7
+    error = refusal(vendor.dump(data))
+    assert str(error) == "c.json: validation.val_error_desc: validation.val_error_desc must be a text, not a number"
+
+
+def changed(edit, release="2.2"):
+    data = copy.deepcopy(vendor.c_info(release))
+    edit(data)
+    return read(data)
+
+
+def test_checks_find_what_does_not_agree():
+    def more(data):
+        data["memory_pools"][3]["used_size_bytes"] += 1
+
+    assert c_info_checks.check(changed(more)) == (
+        "pool octoFlash: its buffers end at 10081, used are 10082 bytes",
+        "memory_footprint has 10081 bytes of weights, the pools add up to 10082",
+    )
+
+    def full(data):
+        data["memory_pools"][0]["size_bytes"] = 4095
+
+    assert "pool npuRAM4 uses 4096 of 4095 bytes" in c_info_checks.check(changed(full))
+
+    def lost(data):
+        data["buffers"][0]["mpool_id"] = 77
+        data["memory_pools"][4]["subpools"] = [1, 55]
+        data["graphs"][0]["inputs"] = [99]
+        data["power_estimates"][0]["node_id"] = 3
+
+    found = c_info_checks.check(changed(lost))
+    for text in ("[77]", "[55]", "inputs of the graph are buffers that are not listed: [99]", "power_estimates"):
+        assert any(text in finding for finding in found), text
+
+    def twice(data):
+        data["buffers"][0]["id"] = 2
+        data["graphs"][0]["nodes"][1]["id"] = 200
+        data["memory_pools"][0]["id"] = 2
+
+    found = c_info_checks.check(changed(twice))
+    for text in ("two buffers", "two nodes", "two pools"):
+        assert any(text in finding for finding in found), text
+
+
+def test_buffers_of_a_virtual_pool_count_in_its_parts():
+    """A buffer across the border fills the first part to its end, and the second one up to where it ends."""
+
+    def across(data):
+        data["buffers"].append(
+            {**data["buffers"][0], "id": 50, "mpool_id": 10, "offset_start": 458752 - 100, "size_bytes": 10000}
+        )
+        pools = data["memory_pools"]
+        pools[0]["used_size_bytes"] = 458752
+        pools[1]["used_size_bytes"] = 9900
+        pools[4]["used_size_bytes"] = 458752 + 9900
+        data["memory_footprint"]["activations"] = 458752 + 9900
+
+    assert c_info_checks.check(changed(across)) == ()
+
+
+def test_constants_of_a_virtual_pool_are_in_its_parts():
+    def constant(data):
+        data["buffers"].append(
+            {**data["buffers"][3], "id": 50, "mpool_id": 10, "offset_start": 458752 + 16, "size_bytes": 64}
+        )
+
+    names = [pool.fname for pool in c_info_checks.initialisers(changed(constant))]
+    assert names == ["AXISRAM5", "xSPI2"]
+
+
+def test_raw_files_have_the_used_size():
+    info = read(vendor.c_info("2.2"))
+    check = c_info_checks.check_raw_sizes
+    assert check(info, {"xSPI2": 10081, "AXISRAM5": 0}) == ()
+    assert check(info, {"xSPI2": 10080}) == ("atonbuf.xSPI2.raw has 10080 bytes, pool octoFlash uses 10081",)
+    assert "there is no atonbuf.xSPI2.raw" in check(info, {})[0]
+    assert "AXISRAM5 has 3 bytes" in check(info, {"xSPI2": 10081, "AXISRAM5": 3})[0]
+    assert check(read(vendor.cpu_c_info("2.2")), {}) == ()
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(st.data())
+def test_any_value_anywhere_is_read_or_refused_in_one_line(data):
+    """Never a traceback, whatever stands in place of a value."""
+    document = data.draw(
+        st.sampled_from([vendor.c_info("2.2"), vendor.c_info("4.0", ec=True), vendor.cpu_c_info("3.0")])
+    )
+    place = document
+    while True:
+        keys = list(place) if isinstance(place, dict) else list(range(len(place)))
+        key = data.draw(st.sampled_from(keys))
+        inner = place[key]
+        if not isinstance(inner, dict | list) or not inner or data.draw(st.booleans()):
+            break
+        place = inner
+    place[key] = data.draw(VALUES)
+    try:
+        c_info_checks.check(parse_c_info(json.dumps(document).encode(), "c.json"))
+    except NeuralArtError as error:
+        assert "\n" not in str(error)
+        assert str(error).startswith("c.json")
+
+
+@given(st.integers(0, 10_000), st.binary(max_size=6))
+def test_damaged_bytes_are_read_or_refused(at, bytes_):
+    text = vendor.dump(vendor.c_info("3.0"))
+    at %= len(text)
+    try:
+        parse_c_info(text[:at] + bytes_ + text[at + len(bytes_) :], "c.json")
+    except NeuralArtError as error:
+        assert "\n" not in str(error)
+
+
+@given(VALUES)
+def test_places_are_those_of_the_careful_reader(value):
+    document = Document(json.dumps({"a": [value, {"b": value}]}, allow_nan=True).encode(), "x")
+    where = document.where(("a", 1, "b"))
+    assert where.startswith("x")

@@ -1,0 +1,98 @@
+"""Starting the tool and listening to it."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import pytest
+
+from neuralart.compilers.stedgeai.install import Install
+from neuralart.compilers.stedgeai.run import command_text, execute, put, working_folder
+from neuralart.network.core_version import parse_core
+from support.fake_stedgeai import install
+from support.stedgeai_case import make, refusal
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")
+VERSION = parse_core("4.0.1-20581 7ed50de05")
+
+
+def installed(tmp_path, text="") -> Install:
+    """The made-up tool, or a program of one's own in its place."""
+    root = install(tmp_path / "st")
+    program = next(root.glob("Utilities/*/stedgeai"))
+    if text:
+        program.write_text(f"#!/bin/sh\n{text}\n")
+    return Install(program, root, VERSION, "here")
+
+
+def test_progress_is_told_when_it_changes(tmp_path):
+    folder = make(tmp_path / "w")
+    heard = []
+    words = ("generate", "--model", "net.tflite", "--target", "stm32n6", "--st-neural-art", "profile-default")
+    outcome = execute(installed(tmp_path), words, folder, os.environ, heard.append)
+    assert outcome.status == 0
+    assert heard[-1] == "100 % (104/104)"
+    assert len(heard) == len(set(heard))
+    assert not [line for line in outcome.lines if "PASS:" in line]
+
+
+@pytest.mark.parametrize(
+    ("text", "status", "lines"),
+    [
+        ("echo out; echo err >&2; exit 3", 3, ("out", "err")),
+        ("printf 'a\\377b'", 0, ("a\ufffdb",)),
+        ("kill -9 $$", -9, ()),
+        ("cat", 0, ()),  # nothing to read: it must not wait for a person
+        ("echo $STEDGEAI_CORE_DIR $PYTHONPATH end", 0, None),
+    ],
+)
+def test_what_a_program_may_do(tmp_path, text, status, lines):
+    found = installed(tmp_path, text)
+    outcome = execute(found, (), tmp_path, {**os.environ, "PYTHONPATH": "/x"})
+    assert outcome.status == status
+    assert outcome.lines == (lines if lines is not None else (f"{found.root} end",))
+
+
+def test_a_program_that_cannot_be_started(tmp_path):
+    found = installed(tmp_path)
+    found.program.unlink()
+    assert "stedgeai: cannot be started: No such file or directory" in refusal(execute, found, (), tmp_path, {})
+
+
+@pytest.mark.parametrize(
+    ("name", "inside"), [("plain", True), ("with blank", True), ("caf\u00e9", False), ("a@b", False)]
+)
+def test_where_it_runs(tmp_path, name, inside):
+    output = tmp_path / name / "out"
+    with working_folder(output) as folder:
+        assert folder.is_dir()
+        assert (folder.parent == output.resolve()) == inside
+        assert str(folder).isascii()
+        put(folder, {"a/b/c.txt": b"x"})
+        assert (folder / "a/b/c.txt").read_bytes() == b"x"
+    assert not folder.exists()
+    assert list(output.iterdir()) == []
+
+
+def test_the_folder_goes_when_something_fails(tmp_path):
+    with pytest.raises(KeyboardInterrupt), working_folder(tmp_path / "out") as folder:
+        put(folder, {"x": b""})
+        raise KeyboardInterrupt
+    assert not folder.exists()
+
+
+def test_places_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("x")
+
+    def enter():
+        with working_folder(tmp_path / "file"):
+            raise AssertionError
+
+    assert "file: cannot write: File exists" in refusal(enter)
+    assert "cannot write" in refusal(put, tmp_path, {"file/x": b""})
+
+
+def test_the_command_to_read_and_to_repeat(tmp_path):
+    text = command_text(installed(tmp_path), ("generate", "--model", "a b.tflite"))
+    assert text == "ST Edge AI Core 4.0.1-20581 7ed50de05\nstedgeai generate --model 'a b.tflite'\n"
