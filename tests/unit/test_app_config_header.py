@@ -15,7 +15,6 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.resources import PACKAGE
 from neuralart.sources.app_config import generate, render
 from neuralart.sources.app_config.generations import GENERATIONS
 from support import app_configs as made
@@ -102,7 +101,9 @@ def test_the_same_bytes_from_another_process_and_folder(tmp_path: Path) -> None:
         "    d.update(repr((h.text, sorted(h.companions.items()), h.notes)).encode())\nprint(d.hexdigest())\n"
     )
     digests = set()
-    for seed, folder in (("0", tmp_path), ("1", PACKAGE)):
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    for seed, folder in (("0", tmp_path), ("1", elsewhere)):
         env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)}
         words = [sys.executable, "-c", script]
         digests.add(subprocess.run(words, cwd=folder, env=env, check=True, capture_output=True, text=True).stdout)

@@ -158,7 +158,7 @@ def test_npu_refusals(given, said):
         (("--enable-epoch-controller",), "refused: there is no epoch controller without an NPU"),
         (("--optimization", "speed"), "--optimization: 'speed' is refused (possible: time, ram, balanced)"),
         (("--c-api", "new"), "--c-api: 'new' is refused (possible: legacy, st-ai)"),
-        (("--binary", "5"), "--binary: takes no value, but has '5'"),
+        (("--binary", "5"), "unrecognized arguments: 5"),
         (("--memory-pool", ""), "--memory-pool: lacks its value"),
     ],
 )

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from neuralart import toolchain as toolchains
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import KERNELS, RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
@@ -18,11 +17,11 @@ from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.image_check import make_check
 from neuralart.scons.initializers import InitializerNodes
+from neuralart.scons.linking import link_image
 from neuralart.scons.network import NetworkNodes
-from neuralart.scons.paths import build_dir, named
+from neuralart.scons.paths import build_dir
 from neuralart.scons.recipes import (
     Recipe,
-    cache_file,
     compile_object,
     find_toolchain,
     make_recipe,
@@ -30,8 +29,6 @@ from neuralart.scons.recipes import (
 )
 from neuralart.scons.registry import Registry, identity
 from neuralart.toolchain import Toolchain
-
-_LINK_FLAGS = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--build-id=none")
 
 
 @dataclass(frozen=True)
@@ -358,44 +355,3 @@ def firmware_nodes(tools: Any, folder: str, elf: Any, link_map: Any, check: Any,
         tools.Requires(node, check)
         outputs.append(node)
     return FirmwareNodes(elf, outputs[0], outputs[1], link_map, check, found)
-
-
-def link_image(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any, found: Toolchain) -> tuple[Any, Any]:
-    """Declare an image that is laid out as the board says, and its map."""
-    return link(recipe, folder, objects, firmware_dir() / "boards" / "sections.ld", found, [memory_ld])
-
-
-def link(
-    recipe: Recipe, folder: str, objects: Sequence[Any], path: Path, found: Toolchain, included: Sequence[Any] = ()
-) -> tuple[Any, Any]:
-    """Declare an image and its map.
-
-    Args:
-        recipe: How its objects are compiled.
-        folder: The variant's, relative to the top folder.
-        objects: All of them.
-        path: The linker script.
-        found: The toolchain of the recipe.
-        included: Files that the script includes.
-    """
-    env = recipe.env
-    script = env.fs.File(str(path))
-    script_path = named(env, Path(script.get_abspath()))
-    script_words = ["$(", script_path, "$)"] if Path(script_path).is_absolute() else [script_path]
-    elf = env.Program(
-        [f"#{folder}/firmware.elf", f"#{folder}/firmware.map"],
-        objects,
-        LINKFLAGS=[
-            *recipe.flags,
-            *_LINK_FLAGS,
-            f"-Wl,-Map={folder}/firmware.map",
-            *(f"-L{node.dir}" for node in included),
-            "-T",
-            *script_words,
-        ],
-    )
-    env.Depends(elf, [script, *included, env.Value(found.identity, name="toolchain")])
-    env.Depends(
-        elf, [env.fs.File(str(path)) for path in toolchains.libraries(found, recipe.cpu_flags, cache=cache_file(env))]
-    )
-    return elf[0], elf[1]

@@ -13,7 +13,7 @@ from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.resources import firmware_dir
-from neuralart.scons import app_config, firmware
+from neuralart.scons import app_config, firmware, linking
 from neuralart.scons.app_config import AppConfigNodes
 from neuralart.scons.cpu_network import CpuNetworkNodes, make_cpu_network, runtime_includes
 from neuralart.scons.effects import Program
@@ -214,7 +214,7 @@ def _image(
         objects.append(compile_object(recipe, f"{stem}.o", source, paths, found))
     objects += _shared_objects(env, board, shared, found)
     objects += firmware.kernel_objects(env, variant, board, machine, shared, found)
-    elf, link_map = firmware.link(recipe, folder, objects, Path(patched.linker_script.get_abspath()), found)
+    elf, link_map = linking.link(recipe, folder, objects, Path(patched.linker_script.get_abspath()), found)
     check = make_check(
         env,
         f"{folder}/check.json",

@@ -24,6 +24,7 @@ _OTHERS = {
     "profile_add",
     "profile_remove",
     "budgets",
+    "app_config",
 }
 _KEYWORDS = tuple(f.name for f in fields(NetworkConfig) if f.name not in _OTHERS)
 
