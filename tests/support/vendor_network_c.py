@@ -405,14 +405,18 @@ def _rows(want: Want) -> tuple[list[_Row], list[_Row], list[_Row], list[_Row]]:
     return inputs, outputs, weights, internals
 
 
+_PROGRAM = struct.pack("<32I", 0xCA057A7A, 30, *range(30))
+
+
+def _moved_ids(want: Want) -> list[str]:
+    """What a blob moves with."""
+    return ([FLASH] if want.relative else []) + (["_user_io_input_0", "_user_io_output_0"] if want.user_io else [])
+
+
 def _blob_words(want: Want) -> list[int]:
     """Made-up contents of a blob; wrapped with relocations where something moves."""
-    program = [0xCA057A7A, 30, *range(30)]
-    if not (want.relative or want.user_io) or want.version in ("2.0", "2.1"):
-        data = struct.pack("<32I", *program)
-    else:
-        ids = [FLASH] if want.relative else []
-        ids += ["_user_io_input_0", "_user_io_output_0"] if want.user_io else []
+    data, ids = _PROGRAM, _moved_ids(want)
+    if ids:
         names = b"".join(id_.encode() + b"\0" for id_ in ids)
         names += bytes(-len(names) % 4)
         table = struct.pack("<I", len(ids))
@@ -422,11 +426,48 @@ def _blob_words(want: Want) -> list[int]:
             table += struct.pack("<3I", first + at, number + 1, first + len(names) + len(lists))
             lists += struct.pack(f"<{number + 1}I", *range(number + 1))
             at += len(id_) + 1
-        head = table + names + lists
-        head += bytes(-(24 + len(head)) % 8)
-        data = struct.pack("<IIIIII", 0xECBF0050, 0, 0, 0, 24 + len(head), 0) + head + struct.pack("<32I", *program)
-    data += bytes(-len(data) % 8)
+        rest = table + names + lists
+        size = 16 if want.version in ("2.0", "2.1") else 24
+        rest += bytes(-(size + len(rest)) % 8)
+        program = size + len(rest)
+        if size == 16:
+            head = struct.pack("<4I", 0xECBF0020, size, program, program)
+        else:
+            head = struct.pack("<6I", 0xECBF0030 if want.version == "2.2" else 0xECBF0050, size, 0, 0, program, 0)
+        data = head + rest + data
     return list(struct.unpack(f"<{len(data) // 8}Q", data))
+
+
+def _blob_arrays(want: Want, symbol: str, body: str, words: int) -> str:
+    """The array that is flashed, and that in RAM; from 3.0 on their sizes are rounded up to cache lines."""
+    moved, old, padded = bool(_moved_ids(want)), want.version in ("2.0", "2.1"), -(-words // 8) * 8
+    if want.version in ("2.0", "2.1", "2.2"):
+        stored = symbol + (("_reloc" if old else "_binary") if moved else "")
+        text = f"ECBLOB_CONST_SECTION\nstatic const uint64_t {stored}{' ' * old}[] =\n{{\n{body}\n}};\n"
+        if moved:
+            text += f"ECBLOB_RUNTIME_SECTION\nstatic uint64_t {symbol}[{len(_PROGRAM) // 8}];\n"
+        return text
+    text = "ECBLOB_CONST_SECTION\n/* for the controller */\n__attribute__((aligned(64)))\n"
+    text += f"static const uint64_t {symbol}[{padded}] = {{\n{body}\n}};\n"
+    if moved:
+        text += f"ECBLOB_RUNTIME_SECTION\nstatic uint64_t {symbol}_ptr[{len(_PROGRAM) // 8}];\n"
+    return text + f"#define {symbol}_address {f'{symbol}_ptr' if moved else symbol}\n"
+
+
+def _blob_relocations(want: Want, symbol: str) -> str:
+    """The table behind it, and a macro pair for what it moves with."""
+    if want.version in ("2.0", "2.1"):
+        text = f"static const ECFileEntry *{symbol}_reloc_table_ptr = NULL;\n"
+    else:
+        stored = f"{symbol}_binary" if want.version == "2.2" else symbol
+        text = f"#define {symbol}_reloc_table_ptr ((const ECFileEntry *)((const uint8_t *){stored} + 24))\n\n"
+    ids = _moved_ids(want)
+    text += f"static ECAddr {symbol}_prev_base_addrs[{len(ids)}] = {{ 0 }};\n"
+    for number, id_ in enumerate(ids):
+        base = f"((unsigned char *)_mem_pool_{id_}_{want.c_name})"
+        text += f"#define {symbol}_{id_}_RELOC_IDX {number}    // index of {id_}\n"
+        text += f"#define {symbol}_{id_}_BASE_SYMBOL {base}    // base address of {id_}\n"
+    return text
 
 
 def ecblobs(want: Want) -> str:
@@ -434,26 +475,13 @@ def ecblobs(want: Want) -> str:
     body = ",\n".join(
         "  " + ", ".join(f"0x{word:016x}UL" for word in words[at : at + 4]) for at in range(0, len(words), 4)
     )
-    moved = want.relative or want.user_io
     text = "/* Blobs */\n#ifndef ECBLOB_CONST_SECTION\n#define ECBLOB_CONST_SECTION\n#endif\n"
     text += "#ifndef ECBLOB_RUNTIME_SECTION\n#define ECBLOB_RUNTIME_SECTION\n#endif\n\n"
-    if want.version in ("2.0", "2.1"):
-        text += f"ECBLOB_CONST_SECTION\nstatic const uint64_t {symbol} [] = {{\n{body}\n}};\n"
-        if want.user_io:
-            text += f"static const uint64_t {symbol}_reloc[] = {{ 0x1, 0x2 }};\n"
-            text += f"ECBLOB_RUNTIME_SECTION\nstatic uint64_t {symbol}_ptr[{len(words)}];\n"
-    else:
-        size = "" if want.version == "2.2" else str(len(words))
-        aligned = "" if want.version == "2.2" else "/* for the controller */\n__attribute__((aligned(64)))\n"
-        text += f"ECBLOB_CONST_SECTION\n{aligned}static const uint64_t {symbol}[{size}] = {{\n{body}\n}};\n"
-        text += f"#define {symbol}_address {f'{symbol}_ptr' if moved else symbol}\n"
+    text += _blob_arrays(want, symbol, body, len(words))
+    if _moved_ids(want):
+        text += _blob_relocations(want, symbol)
+    if want.version not in ("2.0", "2.1"):
         text += f"#define LL_ATON_EC_MustDecryptBlob_{name}_{symbol} false\n"
-        if moved:
-            text += f"ECBLOB_RUNTIME_SECTION\nstatic uint64_t {symbol}_ptr[{len(words)}];\n"
-            text += f"#define {symbol}_reloc_table_ptr ((unsigned char *){symbol} + 24)\n"
-        if want.relative:
-            text += f"#define {symbol}_{FLASH}_RELOC_IDX 0\n"
-            text += f"#define {symbol}_{FLASH}_BASE_SYMBOL _mem_pool_{FLASH}_{name}\n"
     for which in ("Network", "Inference"):
         text += f"bool LL_ATON_EC_{which}_Init_{name}(void)\n{{\n  return true;\n}}\n"
     return text

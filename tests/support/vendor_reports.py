@@ -154,7 +154,8 @@ def c_info(release: str, *, ec: bool = False) -> dict[str, Any]:
     """Of the NPU: as the front end completes it."""
     none = "NODE_NO_X" if modern(release) else "NODE_HW"
     back = "NODE_NO_X" if modern(release) else "NODE_EC" if ec else "NODE_SW"
-    hardware = "NODE_EC" if ec else "NODE_HW"
+    blobs = ec and modern(release)
+    hardware = "NODE_EC" if ec and not blobs else "NODE_HW"
     software = "NODE_SW_INTEGER" if modern(release) else "NODE_SW"
     nodes = [
         _node(0, none, [_sub(release, "Conv2D_3_weights", "Param", none)]),
@@ -165,6 +166,11 @@ def c_info(release: str, *, ec: bool = False) -> dict[str, Any]:
         _node(4, "NODE_SW", [_sub(release, "Softmax_9", "Softmax", software)], inputs=[2, 5, 6], outputs=[3, 6]),
         _node(5, back, [_sub(release, "__NN__RETURN__", "Return", back)]),
     ]
+    estimated = [node["id"] for node in nodes]
+    if blobs:
+        # A node that is the blob, with its epochs below it; among them one that computes nothing.
+        inside = [_node(9, none, [_sub(release, "view", "Reshape", none)], type=""), *nodes[1:4]]
+        nodes[1:4] = [_node(0, "NODE_EC", inside, id=300, name="_ec_blob_network_1", type="Epoch Controller Blob")]
     weights = {"is_param": True, "intq": {"axis": 1, "offsets": [0, 0], "scales": [0.5, 1]}}
     data: dict[str, Any] = {
         "json_schema_version": "2.0",
@@ -215,14 +221,14 @@ def c_info(release: str, *, ec: bool = False) -> dict[str, Any]:
         ],
         "power_estimates": [
             {
-                "node_id": node["id"],
+                "node_id": node,
                 "ops": 1000 * (0 < number < 4),
                 "compute_cycles": 100 * (0 < number < 4),
                 "max_cycles": 150,
                 "average_acc_power_mw": 30.5,
                 "average_memory_power_mw": 7,
             }
-            for number, node in enumerate(nodes)
+            for number, node in enumerate(estimated)
         ],
         "memory_footprint": {
             "activations": USED_RAM4 + USED_RAM5,
@@ -237,8 +243,9 @@ def c_info(release: str, *, ec: bool = False) -> dict[str, Any]:
         },
     }
     if ec or modern(release):
-        blobs = [{"name": "_ec_blob_network_1", "encrypted": False, "nodes_id": [201, 202, 203]}]
-        data["ec_blobs_info"] = blobs if ec else []
+        named = {"name": "_ec_blob_network_1", "encrypted": False, "nodes_id": [201, 202, 203]}
+        listed = {"blob_id": 300, "encrypted": False} if blobs else named
+        data["ec_blobs_info"] = [listed] if ec else []
     return data
 
 

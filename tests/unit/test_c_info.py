@@ -48,7 +48,9 @@ def test_every_release(release, ec):
     assert [epoch.kind for epoch in info.epochs] == [*(["EC"] * 3 if ec else ["HW"] * 3), "SW"]
     assert [epoch.operators[0].type for epoch in info.epochs] == ["Conv", "Conv", "Conv", "Softmax"]
     assert info.epochs[0].operators[0].unit == ("CONV_ACC_V2 0" if release >= "3" else "")
-    assert [blob.nodes for blob in info.blobs] == ([(201, 202, 203)] if ec else [])
+    blobs = [(blob.name, blob.encrypted, blob.nodes) for blob in info.blobs]
+    assert blobs == ([("_ec_blob_network_1", False, (201, 202, 203))] if ec else [])
+    assert {estimate.node for estimate in info.estimates} >= {epoch.id for epoch in info.epochs}
     assert c_info_checks.check(info) == ()
 
 
@@ -130,6 +132,67 @@ def test_a_batch_that_the_model_leaves_open():
     data["graphs"][0]["original_inputs"][0]["shape"] = [None, 8, 8, 3]
     graph = read(data).graph
     assert graph is not None and graph.original_inputs[0].shape == (None, 8, 8, 3)
+
+
+def test_ports_that_2_0_does_not_tell():
+    data = vendor.c_info("2.0")
+    data["graphs"][0] |= {"original_inputs": {}, "original_outputs": {}}
+    graph = read(data).graph
+    assert graph is not None and graph.original_inputs == graph.original_outputs == ()
+    data["graphs"][0]["original_outputs"] = {"output": {}}
+    assert "original_outputs must be a list" in refusal(vendor.dump(data)).what
+
+
+@pytest.mark.parametrize(
+    ("told", "shape", "axes", "type_", "bits"),
+    [
+        ({"data_type": "uint8", "shape": "(BATCH: 1, H: 8, CH: 3)"}, (1, 8, 3), ("BATCH", "H", "CH"), "uint8", 8),
+        ({"data_type": "float32", "shape": "(BATCH: None, CH: 2)"}, (None, 2), ("BATCH", "CH"), "float32", 32),
+        ({"data_type": "bool"}, (), (), "bool", 0),
+        ({}, (), (), "", 0),
+    ],
+)
+def test_ports_as_2_0_writes_them_for_a_cpu(told, shape, axes, type_, bits):
+    """The name is a key, the shape a text."""
+    data = vendor.cpu_c_info("2.0")
+    data["graphs"][0]["original_inputs"] = [{"serving_default_x0": told}]
+    graph = read(data).graph
+    assert graph is not None
+    (port,) = graph.original_inputs
+    assert (port.name, port.shape, port.axes, port.type, port.bits) == ("serving_default_x0", shape, axes, type_, bits)
+    data["graphs"][0]["original_inputs"] = [{"x": {"data_type": 8}}]
+    assert "must be a text" in refusal(vendor.dump(data)).what
+
+
+def test_epochs_in_a_blob():
+    """From 3.0 on a blob is a node of the graph and its epochs stand below it."""
+    info = read(vendor.c_info("4.0", ec=True))
+    assert info.graph is not None
+    assert [node.name for node in info.graph.nodes] == [
+        "epoch_0",
+        "_ec_blob_network_1",
+        *(f"epoch_{number}" for number in (9, 1, 2, 3, 4, 5)),
+    ]
+    assert [node.blob for node in info.graph.nodes] == [None, None, 300, 300, 300, 300, None, None]
+    # What computes nothing is no epoch, within a blob or not.
+    assert [(epoch.number, epoch.kind) for epoch in info.epochs] == [(1, "EC"), (2, "EC"), (3, "EC"), (4, "SW")]
+    data = vendor.c_info("4.0", ec=True)
+    data["ec_blobs_info"][0]["blob_id"] = 999
+    assert c_info_checks.check(read(data)) == ("ec_blobs_info names nodes that are not listed: [999]",)
+    data["ec_blobs_info"][0]["blob_id"] = "one"
+    assert "blob_id must be a whole number" in refusal(vendor.dump(data)).what
+
+
+def test_measured_times_make_no_npu():
+    """A validation leaves them in the file of a CPU target, too."""
+    data = vendor.cpu_c_info("2.0")
+    data["aton_execution_time"] = vendor.results_c_info("2.0")["aton_execution_time"]
+    info = read(data)
+    assert (info.flow, len(info.executions)) == ("cpu", 1)
+    # The end of its arrays is padded.
+    data["memory_pools"][0]["used_size_bytes"] += 7
+    data["memory_footprint"]["activations"] += 7
+    assert c_info_checks.check(read(data)) == ()
 
 
 @pytest.mark.parametrize(
@@ -339,6 +402,54 @@ def test_buffers_of_a_virtual_pool_count_in_its_parts():
         data["memory_footprint"]["activations"] = 458752 + 9900
 
     assert c_info_checks.check(changed(across)) == ()
+
+
+def test_a_buffer_of_a_virtual_pool_ends_within_a_part():
+    """Another one further on does not count in the parts in front of it."""
+
+    def several(data):
+        first = {**data["buffers"][0], "mpool_id": 10}
+        data["buffers"] += [
+            {**first, "id": 50, "offset_start": 0, "size_bytes": 20000},
+            {**first, "id": 51, "offset_start": 458752, "size_bytes": 30000},
+        ]
+        pools = data["memory_pools"]
+        pools[0]["used_size_bytes"] = 20000
+        pools[1]["used_size_bytes"] = 30000
+        pools[4]["used_size_bytes"] = 458752 + 30000
+        data["memory_footprint"]["activations"] = 50000
+
+    assert c_info_checks.check(changed(several)) == ()
+
+    def less(data):
+        several(data)
+        data["memory_pools"][0]["used_size_bytes"] -= 1
+        data["memory_footprint"]["activations"] -= 1
+
+    found = c_info_checks.check(changed(less))
+    assert found == ("pool npuRAM4: its buffers end at 20000, used are 19999 bytes",)
+
+
+def test_what_the_application_provides_is_not_used():
+    def provided(data):
+        pool = {**data["memory_pools"][0], "id": 20, "name": "_user_io_input_0", "used_size_bytes": 0, "address": ""}
+        data["memory_pools"].append({**pool, "user_allocated": True, "buffers": [50]})
+        data["buffers"].append({**data["buffers"][0], "id": 50, "mpool_id": 20, "offset_start": 0, "size_bytes": 192})
+
+    assert c_info_checks.check(changed(provided)) == ()
+
+    def counted(data):
+        """As 2.0 does."""
+        provided(data)
+        data["memory_footprint"]["activations"] += 192
+
+    assert c_info_checks.check(changed(counted)) == ()
+
+    def wrong(data):
+        provided(data)
+        data["memory_footprint"]["activations"] += 191
+
+    assert len(c_info_checks.check(changed(wrong))) == 1
 
 
 def test_constants_of_a_virtual_pool_are_in_its_parts():

@@ -280,6 +280,58 @@ def test_checks(old, new, finding):
     assert any(finding in each for each in found), found
 
 
+HYBRID = (
+    vendor.OLD_EPOCHS.replace("epochs: 4 of", "epochs: 5 of")
+    .replace("epoch 3       HW\n", "epoch 3       ??\nepoch 5       HW\n")
+    .replace("epoch 2       HW\n", "epoch 2       ??    (   Concat   )\n")
+)
+
+
+def test_epochs_that_need_both_in_the_old_style():
+    """Up to 2.x the list shows question marks for them; the count of software epochs leaves them out."""
+    report = read(vendor.report("2.2").replace(vendor.OLD_EPOCHS, HYBRID))
+    assert [(epoch.number, epoch.kind, epoch.operators) for epoch in report.epochs] == [
+        (1, "HW", ()),
+        (2, "HYBRID", ("Concat",)),
+        (3, "HYBRID", ()),
+        (5, "HW", ()),
+        (4, "SW", ("Softmax",)),
+    ]
+    assert (report.notes, report_checks.check(report)) == ((), ())
+    found = offload.from_report(report)
+    assert (found.hardware, found.hybrid, found.software, found.percent) == (2, 2, 1, 40.0)
+    less = report_checks.check(
+        read(vendor.report("2.2").replace(vendor.OLD_EPOCHS, HYBRID.replace("of which 1", "of which 3")))
+    )
+    assert less == ("3 software epochs are counted, 1 listed",)
+    data = vendor.c_info("2.2")
+    data["graphs"][0]["nodes"][2]["mapping"] = "NODE_SW_HW"
+    old = vendor.report("2.2").replace("epoch 2       HW\n", "epoch 2       ??\n")
+    assert report_checks.check_against(read(old), parse_c_info(vendor.dump(data), "c.json")) == ()
+
+
+def test_a_pool_with_weights_and_activations():
+    """The report adds both up, what is used ends behind the gaps between them."""
+    figures = (
+        "8.859 kB /    448.000 kB  (  1.98 % used) -- weights:          0  B (  0.00 % used)  activations:      8.859"
+    )
+    mixed = "8.853 kB /    448.000 kB  (  1.98 % used) -- weights:     16  B (  0.00 % used)  activations:      8.837"
+    text = vendor.report("4.0")
+    assert text.count(figures) == 1
+    assert report_checks.check_against(read(text.replace(figures, mixed)), info("4.0")) == ()
+    alone = figures.replace("8.859 kB /", "8.853 kB /")
+    found = report_checks.check_against(read(text.replace(figures, alone)), info("4.0"))
+    assert found == ("pool npuRAM5: 9065 bytes used in the report, 9072 in the c_info",)
+    much = mixed.replace("8.853 kB /", "8.700 kB /")
+    assert len(report_checks.check_against(read(text.replace(figures, much)), info("4.0"))) == 1
+
+
+def test_amounts_with_a_comma():
+    text = vendor.report("4.0").replace("8.859 kB /    448.000 kB", "8.859 kB /  1,023.992 kB")
+    report = read(text)
+    assert report.notes == () and [pool.name for pool in report.pools][2] == "npuRAM5"
+
+
 def test_checks_of_the_new_style():
     text = vendor.report("4.0")
     for old, new, finding in (

@@ -37,13 +37,13 @@ def _port(port: Port) -> dict[str, Any]:
     }
 
 
-def _pool(pool: Pool, rows: list[Row]) -> dict[str, Any]:
+def _pool(pool: Pool, placed: dict[str, list[Row]], pools: tuple[Pool, ...]) -> dict[str, Any]:
     return {
         "fname": pool.fname,
         "name": pool.name,
         "address": pool.address,
         "size": pool.size,
-        "used": used(pool, rows),
+        "used": used(pool, placed, pools),
         "mode": pool.mode,
         "rights": pool.rights,
         "virtual": pool.virtual,
@@ -100,7 +100,7 @@ def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, 
         "blocks": len(network.blocks),
         "block_kinds": kinds,
         "epochs": [_epoch(block) for block in network.blocks],
-        "pools": [_pool(pool, placed[pool.fname]) for pool in network.pools],
+        "pools": [_pool(pool, placed, network.pools) for pool in network.pools],
         "inputs": [_port(port) for port in network.inputs],
         "outputs": [_port(port) for port in network.outputs],
         "weights": _weights(placed, {pool.fname: pool for pool in network.pools}),

@@ -45,7 +45,7 @@ def _pools(generated: GeneratedNetwork, file: str) -> tuple[Pool, ...]:
             fname=pool.fname,
             name=pool.name,
             address=pool.address,
-            used=used(pool, rows[pool.fname]),
+            used=used(pool, rows, generated.pools),
             weights=covered(row for row in rows[pool.fname] if row.is_param),
             writable=pool.writable,
             relative=pool.relative,

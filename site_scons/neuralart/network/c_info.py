@@ -35,7 +35,8 @@ TOP_KEYS = (
     "power_estimates",
     "validation",
 )
-_NPU_KEYS = ("aton_execution_time", "ec_blobs_info", "memory_accesses", "power_estimates")
+# Not aton_execution_time: a validation writes it for CPU targets, too.
+_NPU_KEYS = ("ec_blobs_info", "memory_accesses", "power_estimates")
 _ENVIRONMENT = ("device", "generated_model", "network_signature", "target", "test_name", "tools")
 
 
@@ -153,7 +154,7 @@ def parse_c_info(data: bytes, file: str) -> CInfo:
         graph=graph,
         accesses=tuple(read_access(item) for item in root.entries("memory_accesses")),
         estimates=tuple(read_estimate(item) for item in root.entries("power_estimates")),
-        blobs=tuple(read_blob(item) for item in root.entries("ec_blobs_info")),
+        blobs=tuple(read_blob(item, graph) for item in root.entries("ec_blobs_info")),
         footprint=read_footprint(root.get("memory_footprint")),
         val_error=validation.real("val_error") if validation else None,
         val_error_kind=validation.text("val_error_desc") if validation else "",

@@ -9,43 +9,40 @@ from collections.abc import Mapping
 
 from neuralart.network.c_info_types import NPU, CInfo, InfoBuffer, InfoPool
 
-CPU_PADDING = 8
+CPU_PADDING = 16
 
 
-def _ends(info: CInfo) -> dict[int, int]:
-    """Highest offset that the buffers of each pool reach, by the pool's id."""
-    ends: dict[int, int] = {}
-    for buffer in info.buffers:
-        ends[buffer.pool] = max(ends.get(buffer.pool, 0), buffer.offset + buffer.size)
-    return ends
-
-
-def _reach(pool: InfoPool, ends: Mapping[int, int], others: tuple[InfoPool, ...]) -> int:
+def _reach(pool: InfoPool, info: CInfo) -> int:
     """Highest offset of a pool in use, counting the buffers of pools that lie in it or around it."""
-    reach = ends.get(pool.id, 0)
-    if pool.address is None:
-        return reach
-    for other in others:
-        related = pool.id in other.parts or other.id in pool.parts
-        if not related or other.address is None:
-            continue
-        end = other.address + ends.get(other.id, 0) - pool.address
-        if pool.size is not None:
-            end = min(end, pool.size)
-        reach = max(reach, end) if ends.get(other.id) else reach
+    related = {other.id: other for other in info.pools if pool.id in other.parts or other.id in pool.parts}
+    reach = 0
+    for buffer in info.buffers:
+        start, end = buffer.offset, buffer.offset + buffer.size
+        if buffer.pool != pool.id:
+            other = related.get(buffer.pool)
+            if other is None or other.address is None or pool.address is None:
+                continue
+            start, end = start + other.address - pool.address, end + other.address - pool.address
+            if pool.size is not None and start < pool.size:
+                end = min(end, pool.size)
+            elif pool.size is not None:
+                # In a part behind this one.
+                continue
+        reach = max(reach, end)
     return reach
 
 
 def check_pools(info: CInfo) -> tuple[str, ...]:
     """Used bytes against the buffers and the capacity; references between pools and buffers."""
     findings = []
-    ends = _ends(info)
+    filled = {buffer.pool for buffer in info.buffers}
     by_id = {pool.id: pool for pool in info.pools}
     for pool in info.pools:
         if pool.size is not None and pool.used > pool.size:
             findings.append(f"pool {pool.name} uses {pool.used} of {pool.size} bytes")
-        if pool.used or pool.id in ends:
-            reach = _reach(pool, ends, info.pools)
+        # What the application provides is no memory of the network: nothing of it counts as used.
+        if (pool.used or pool.id in filled) and not pool.user_allocated:
+            reach = _reach(pool, info)
             # On a CPU the end of the arrays is padded; on the NPU not one byte is added.
             if not reach <= pool.used < reach + (1 if info.flow == NPU else CPU_PADDING):
                 findings.append(f"pool {pool.name}: its buffers end at {reach}, used are {pool.used} bytes")
@@ -97,9 +94,11 @@ def check_footprint(info: CInfo) -> tuple[str, ...]:
         ("weights", info.footprint.weights, info.weights_used),
         ("activations", info.footprint.activations, info.activations_used),
     ]
+    # 2.0 counts what the application provides as well, later releases do not.
+    provided = sum(_reach(pool, info) for pool in info.pools if pool.user_allocated)
     if not mixed:
         for what, told, added in figures:
-            if told is not None and told != added:
+            if told is not None and told - added not in (0, provided if what == "activations" else 0):
                 findings.append(f"memory_footprint has {told} bytes of {what}, the pools add up to {added}")
     return tuple(findings)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 # Node mappings of a file -> the kinds that network.c and the reports know.
 KINDS = {"NODE_SW_HW": "HYBRID", "NODE_HW": "HW", "NODE_EC": "EC", "NODE_SW": "SW"}
+EC_MAPPING = "NODE_EC"
 PSEUDO_OPERATORS = frozenset({"Param", "Return"})
 
 
@@ -42,6 +43,7 @@ class InfoNode:
         outputs: Ids of buffers.
         operators: What runs in the epoch.
         functions: Software functions that compute it.
+        blob: Id of the node of the epoch-controller blob it is in, where the file has such nodes (3.0 and later).
     """
 
     id: int
@@ -55,6 +57,7 @@ class InfoNode:
     outputs: tuple[int, ...] = ()
     operators: tuple[InfoOperator, ...] = ()
     functions: tuple[str, ...] = ()
+    blob: int | None = None
 
     @property
     def pseudo(self) -> bool:
@@ -68,6 +71,8 @@ class InfoNode:
         """``HW``, ``EC``, ``SW``, ``HYBRID``; ``NONE`` if it computes nothing or nothing is known."""
         if self.pseudo:
             return "NONE"
+        if self.blob is not None:
+            return "EC"
         # Releases add words to the four mappings: NODE_SW_INTEGER.
         return next((kind for mapping, kind in KINDS.items() if self.mapping.startswith(mapping)), "NONE")
 
@@ -103,7 +108,7 @@ class Graph:
         name: C name.
         inputs: Ids of buffers.
         outputs: Ids of buffers.
-        nodes: In execution order.
+        nodes: In execution order; a blob's epochs follow its node.
         edges: Number of edges.
         original_inputs: As the model declares them.
         original_outputs: The same.

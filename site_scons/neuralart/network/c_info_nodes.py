@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
-from neuralart.network.c_info_graph import Access, Blob, Estimate, Graph, InfoNode, InfoOperator, Port
+from neuralart.network.c_info_graph import EC_MAPPING, Access, Blob, Estimate, Graph, InfoNode, InfoOperator, Port
 from neuralart.network.located import Item
 
 _EPOCH = re.compile(r"epoch_(\d{1,9})")
+_AXIS = re.compile(r"(\w{1,12}): ?(\d{1,12}|None)\b", re.ASCII)
+_BITS = re.compile(r"[a-z]{1,8}(\d{1,3})")
 _KIND = re.compile(r"Node kind=(\S+)")
 
 
@@ -48,7 +51,28 @@ def _node(item: Item) -> InfoNode:
     )
 
 
+def _old_port(item: Item) -> Port | None:
+    """``{NAME: {"data_type": "int8", "shape": "(BATCH: None, H: 96)"}}``, as 2.0 writes it for CPU targets."""
+    name = next(iter(item.value)) if type(item.value) is dict and len(item.value) == 1 else "name"
+    told = item.get(name) if name not in ("name", "shape") else None
+    if told is None or type(told.value) is not dict:
+        return None
+    axes = _AXIS.findall(told.text("shape"))
+    kind = told.text("data_type")
+    bits = _BITS.fullmatch(kind)
+    return Port(
+        name=name,
+        shape=tuple(int(length) if length.isdigit() else None for _, length in axes),
+        axes=tuple(axis for axis, _ in axes),
+        type=kind,
+        bits=int(bits[1]) if bits else 0,
+    )
+
+
 def _port(item: Item) -> Port:
+    old = _old_port(item)
+    if old is not None:
+        return old
     data = item.get("data_format")
     return Port(
         name=item.text("name"),
@@ -61,16 +85,31 @@ def _port(item: Item) -> Port:
     )
 
 
+def _declared(item: Item, key: str) -> tuple[Port, ...]:
+    """The model's inputs or outputs; 2.0 writes an empty object where it tells none."""
+    found = item.get(key)
+    return () if found is not None and found.value == {} else tuple(_port(entry) for entry in item.entries(key))
+
+
+def _executed(item: Item) -> list[InfoNode]:
+    """A node of the graph; from 3.0 on a blob is one, with its epochs below it: these follow it."""
+    node = _node(item)
+    if node.mapping != EC_MAPPING or node.number is not None:
+        return [node]
+    epochs = [_node(entry) for entry in item.entries("subgraph_nodes")]
+    return [replace(node, operators=()), *(replace(epoch, blob=node.id) for epoch in epochs)]
+
+
 def read_graph(item: Item) -> Graph:
     """One entry of ``graphs``."""
     return Graph(
         name=item.text("name"),
         inputs=item.integers("inputs"),
         outputs=item.integers("outputs"),
-        nodes=tuple(_node(entry) for entry in item.entries("nodes")),
+        nodes=tuple(node for entry in item.entries("nodes") for node in _executed(entry)),
         edges=len(item.entries("edges")),
-        original_inputs=tuple(_port(entry) for entry in item.entries("original_inputs")),
-        original_outputs=tuple(_port(entry) for entry in item.entries("original_outputs")),
+        original_inputs=_declared(item, "original_inputs"),
+        original_outputs=_declared(item, "original_outputs"),
     )
 
 
@@ -98,11 +137,17 @@ def read_estimate(item: Item) -> Estimate:
     )
 
 
-def read_blob(item: Item) -> Blob:
-    """One entry of ``ec_blobs_info``."""
-    return Blob(item.text("name"), item.flag("encrypted"), item.integers("nodes_id"))
+def read_blob(item: Item, graph: Graph | None) -> Blob:
+    """One entry of ``ec_blobs_info``: 2.2 names the blob and its epochs, later releases the blob's node."""
+    if item.get("blob_id") is None or graph is None:
+        return Blob(item.text("name"), item.flag("encrypted"), item.integers("nodes_id"))
+    node = item.integer("blob_id", minimum=0)
+    name = next((found.name for found in graph.nodes if found.id == node), item.text("name"))
+    inside = tuple(found.id for found in graph.nodes if found.blob == node and not found.pseudo)
+    # Without a node of that id it is the id itself that leads nowhere.
+    return Blob(name, item.flag("encrypted"), inside if name else (node,))
 
 
 def read_ports(item: Item, key: str) -> tuple[Port, ...]:
     """``original_inputs`` or ``original_outputs`` of another file that has them."""
-    return tuple(_port(entry) for entry in item.entries(key))
+    return _declared(item, key)

@@ -10,7 +10,7 @@ from neuralart.network.report_lines import Line
 from neuralart.network.report_types import EpochCounts, PoolUsage, ReportEpoch
 
 UNITS = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3}
-_AMOUNT = r"([\d.]{1,24})\s*(B|kB|MB|GB)"
+_AMOUNT = r"([\d.,]{1,24})\s*(B|kB|MB|GB)"
 _RANGE = r"\[0x([0-9A-Fa-f]{1,16}) - 0x([0-9A-Fa-f]{1,16})\]:"
 _POOL = re.compile(
     rf"(\S.*?)\s+{_RANGE}\s+{_AMOUNT}\s*/\s*{_AMOUNT}\s*\([^)]*\)"
@@ -21,10 +21,11 @@ _PART = re.compile(r"0x([0-9A-Fa-f]{1,16})\s*-\s*0x([0-9A-Fa-f]{1,16})")
 _OLD_TOTAL = re.compile(r"Total number of epochs:\s*(\d{1,9}) of which (\d{1,9}) implemented in software")
 _NEW_TOTAL = re.compile(r"Total number of epochs\s+(\d{1,9})")
 _NEW_COUNT = re.compile(r">> (pure software|hybrid|pure hardware)\b.*?\s(\d{1,9})(?:\s+\(implemented in (\d{1,9}) .*)?")
-_OLD_EPOCH = re.compile(r"epoch (\d{1,9})\s+-?([A-Za-z/_]{2,12})-?(?:\s+\(\s*(.*?)\s*\))?")
+_OLD_EPOCH = re.compile(r"epoch (\d{1,9})\s+-?([A-Za-z/_]{2,12}|\?\?)-?(?:\s+\(\s*(.*?)\s*\))?")
 _NEW_EPOCH = re.compile(r"\|\s*epochs?[_ ]\s*(\d{1,9})(?:\s*->\s*(\d{1,9}))?\s*\|\s*(\S+)\s*\|\s*(.*?)\s*\|")
 _EMPTY = re.compile(r"\|\s*<no executed epochs>\s*\|")
-_KINDS = {"HW": "HW", "EC": "EC", "SW": "SW", "HYBRID": "HYBRID", "HW/SW": "HYBRID", "SW/HW": "HYBRID"}
+# Up to 2.x the list has no word for an epoch that needs both.
+_KINDS = {"??": "HYBRID", "HW": "HW", "EC": "EC", "SW": "SW", "HYBRID": "HYBRID", "HW/SW": "HYBRID", "SW/HW": "HYBRID"}
 
 
 def _block(lines: list[Line], heading: str) -> list[Line]:
@@ -39,7 +40,7 @@ def _block(lines: list[Line], heading: str) -> list[Line]:
 
 def _bytes(number: str, unit: str) -> float:
     try:
-        return float(number) * UNITS[unit]
+        return float(number.replace(",", "")) * UNITS[unit]
     except ValueError:
         return math.nan
 

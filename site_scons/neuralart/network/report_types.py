@@ -103,8 +103,8 @@ class EpochCounts:
 
     Attributes:
         total: All.
-        software: Pure software (up to 2.x, hybrid ones may be counted here: they had no figure of their own).
-        hybrid: Both; None up to 2.x.
+        software: Pure software.
+        hybrid: Both; None up to 2.x: they are in the total, and ``??`` in the list.
         hardware: Pure hardware; None up to 2.x.
         blobs: Blobs of the epoch controller; None up to 2.x.
     """

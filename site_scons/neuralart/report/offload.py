@@ -228,9 +228,7 @@ def from_report(report: Report) -> Offload:
     if counts is None:
         return listed
     hybrid = listed.hybrid if counts.hybrid is None else counts.hybrid
-    # Up to 2.x there is one count for what needs the CPU.
-    software = counts.software - hybrid if counts.hybrid is None else counts.software
-    return Offload(max(counts.total - hybrid - software, 0), hybrid, max(software, 0), listed.rows)
+    return Offload(max(counts.total - hybrid - counts.software, 0), hybrid, counts.software, listed.rows)
 
 
 def as_data(offload: Offload) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
     used: dict[str, int] = {}
     for pool in listed:
         told = exact.get(pool.name if pool.virtual else pool.fname)
-        counted = max(used_of(pool, placed[pool.fname]), extent(pool, placed[pool.fname]), raws.get(pool.fname, 0))
+        counted = max(used_of(pool, placed, network.pools), extent(pool, placed[pool.fname]), raws.get(pool.fname, 0))
         used[pool.fname] = told.used if told is not None else counted
     result = []
     for pool in listed:

@@ -18,11 +18,18 @@ from neuralart.files import read_bytes
 from neuralart.network.generated_c.ctext import Lines, blanked, decode, integer, literal
 from neuralart.network.generated_c.types import Problem
 
-WRAPPER_MAGIC, BLOB_MAGIC = 0xECBF0050, 0xCA057A7A
-_TABLE = 24
-_BLOB_AT = 16
+BLOB_MAGIC = 0xCA057A7A
+# Magic of a wrapper (2.0 and 2.1, 2.2, 3.0 and later) -> byte of its head that tells where the program begins.
+WRAPPERS = {0xECBF0020: 8, 0xECBF0030: 16, 0xECBF0050: 16}
+# From 3.0 on sizes are rounded up to cache lines of 64 bytes.
+_PADDING = 8
+_TABLE_AT = 4
 _LONGEST_ID = 64
-_ARRAY = re.compile(r"uint(8|16|32|64)_t\s[^;={}]{0,300}?\b(_ec_blob_\w+)\s*\[\s*(\w*)\s*\]([^;={}]{0,300})(=\s*\{|;)")
+# No cast in a macro in front of another array.
+_ARRAY = re.compile(
+    r"uint(8|16|32|64)_t\s(?!\*)[^;={}]{0,300}?\b(_ec_blob_\w+)\s*\[\s*(\w*)\s*\]([^;={}]{0,300})(=\s*\{|;)"
+)
+# Longer ones first.
 _PARTS = ("_reloc_table_ptr", "_reloc_table", "_binary", "_reloc", "_ptr")
 _NUMBER = re.compile(r"_ec_blob_(?:(\w*)_)?(\d{1,9})")
 _DECRYPT = re.compile(
@@ -30,8 +37,8 @@ _DECRYPT = re.compile(
     r"\(?(true|false|[01])\b"
 )
 _INDEX = re.compile(r"#[ \t]*define[ \t]+(_ec_blob_\w+)_RELOC_IDX[ \t]+\(?(\d+)")
-_SYMBOL = re.compile(r"#[ \t]*define[ \t]+(_ec_blob_\w+)_BASE_SYMBOL[ \t]+([^\n]*?)[ \t]*$", re.M)
-_ADDRESS = re.compile(r"#[ \t]*define[ \t]+(_ec_blob_\w+)_address\b[ \t]*([^\n]*?)[ \t]*$", re.M)
+_SYMBOL = re.compile(r"#[ \t]*define[ \t]+(_ec_blob_\w+)_BASE_SYMBOL[ \t]+([^\n]*?)[ \t]*(?://[^\n]*)?$", re.M)
+_ADDRESS = re.compile(r"#[ \t]*define[ \t]+(_ec_blob_\w+)_address\b[ \t]*([^\n]*?)[ \t]*(?://[^\n]*)?$", re.M)
 _INIT = re.compile(r"LL_ATON_EC_(?:Network|Inference)_Init_(\w+)\s*\(")
 _WORD = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
 
@@ -115,8 +122,8 @@ class _Array:
 
     @property
     def bytes(self) -> int:
-        count = len(self.values) if self.values is not None else self.declared or 0
-        return count * self.bits // 8
+        # A compiler fills an array with zeros up to the size that is declared.
+        return max(len(self.values or ()), self.declared or 0) * self.bits // 8
 
 
 def _arrays(text: str) -> Iterator[_Array]:
@@ -163,15 +170,15 @@ def _wrapped(data: bytes) -> dict[str, int]:
             raise ValueError(f"its table of relocations leads to byte {at} of {len(data)}")
         return int(struct.unpack_from("<I", data, at)[0])
 
-    blob = word(_BLOB_AT)
+    blob, table = word(WRAPPERS[word(0)]), word(_TABLE_AT)
     if word(blob) != BLOB_MAGIC:
         raise ValueError(f"no program begins at byte {blob}, where its head says")
-    count = word(_TABLE)
-    if _TABLE + 4 + 12 * count > blob:
+    count = word(table)
+    if table + 4 + 12 * count > blob:
         raise ValueError(f"{count} relocations do not fit in front of the program at byte {blob}")
     found = {}
-    for row in range(_TABLE + 4, _TABLE + 4 + 12 * count, 12):
-        start = _TABLE + word(row)
+    for row in range(table + 4, table + 4 + 12 * count, 12):
+        start = table + word(row)
         end = data.find(b"\0", start, start + _LONGEST_ID)
         name = data[start : max(end, start)].decode("ascii", "replace")
         if not name.isidentifier():
@@ -204,8 +211,23 @@ def _owner(name: str, blob: str) -> bool:
     return name.startswith(f"{blob}_")
 
 
+def _program(parts: dict[str, _Array]) -> tuple[_Array, _Array | None]:
+    """The array that is flashed, and the one in RAM that it is copied to.
+
+    From 3.0 on they are called ``X`` and ``X_ptr``; before, ``X_reloc`` (up to 2.1) or ``X_binary`` and ``X``.
+    """
+    bare = parts.get("")
+    stored = next((parts[part] for part in ("", "_binary", "_reloc") if part in parts and _stored(parts[part])), None)
+    array = stored or bare or next(iter(parts.values()))
+    return array, parts.get("_ptr") or (bare if bare is not array else None)
+
+
+def _stored(array: _Array) -> bool:
+    return array.values is not None
+
+
 def _blob(base: str, parts: dict[str, _Array], macros: _Macros, where: str, lines: Lines) -> tuple[Blob, list[Problem]]:
-    array = parts.get("") or parts.get("_binary") or next(iter(parts.values()))
+    array, copy = _program(parts)
     place = f"{where}:{lines.of(array.offset)}"
     problems: list[Problem] = []
     for part in parts.values():
@@ -213,11 +235,11 @@ def _blob(base: str, parts: dict[str, _Array], macros: _Macros, where: str, line
         spot = f"{where}:{lines.of(part.offset)}"
         if not part.closed:
             problems.append(Problem(spot, f"array {part.symbol} has no end", "cut-off"))
-        elif count is not None and part.declared is not None and count != part.declared:
+        elif count is not None and part.declared is not None and not 0 <= part.declared - count < _PADDING:
             problems.append(Problem(spot, f"array {part.symbol}[{part.declared}] has {count} values", "array-size"))
     head = _data(_Array(array.symbol, array.bits, None, (array.values or ())[:8], array.offset, True)) or b""
     magic = int.from_bytes(head[:4], "little") if len(head) >= 4 else 0
-    form = {WRAPPER_MAGIC: "wrapped", BLOB_MAGIC: "plain"}.get(magic, "unknown")
+    form = "wrapped" if magic in WRAPPERS else "plain" if magic == BLOB_MAGIC else "unknown"
     patches: dict[str, int] = {}
     if form == "wrapped":
         data = _data(array)
@@ -227,7 +249,6 @@ def _blob(base: str, parts: dict[str, _Array], macros: _Macros, where: str, line
             problems.append(Problem(place, f"blob {base}: {reason}"))
     if array.values and _data(array) is None:
         problems.append(Problem(place, f"array {array.symbol} has a value of more than {array.bits} bits"))
-    copy = parts.get("_ptr")
     name = _NUMBER.fullmatch(base)
     return (
         Blob(

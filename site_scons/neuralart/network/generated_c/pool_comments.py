@@ -35,8 +35,8 @@ def in_use(number: str, unit: str) -> tuple[int, int]:
     """
     scale = _UNIT[unit.lower().replace("ib", "b")]
     digits = len(number.replace(",", ".").partition(".")[2])
-    # Half of the last digit, and what floating point makes of it.
-    precision = 0 if scale == 1 else -(-scale // (2 * 10**digits))
+    # Half of the last digit: what lies between two amounts is rounded to the even one.
+    precision = 0 if scale == 1 else max(round(scale / (2 * 10**digits)), 1)
     return round(float(number.replace(",", ".")) * scale), precision
 
 

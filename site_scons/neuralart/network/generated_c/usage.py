@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from neuralart.network.generated_c.ports import pool_of
 from neuralart.network.generated_c.types import GeneratedNetwork, Pool, Row
@@ -40,16 +40,41 @@ def extent(pool: Pool, rows: Iterable[Row]) -> int:
     return max((row.end + (0 if row.symbol else row.base - pool.address) for row in rows), default=0)
 
 
-def used(pool: Pool, rows: Iterable[Row]) -> int:
+def used(pool: Pool, placed: Mapping[str, Sequence[Row]], pools: Sequence[Pool]) -> int:
     """Bytes in use, as exactly as the file tells.
 
     What a declaration says is exact; the end of the last row is, if the rounded number of the comment agrees with it
-    (tables without the intermediate buffers end before).
+    (tables without the intermediate buffers end before). Rows of a virtual pool reach into its parts, and those of
+    its parts may be what ends it.
+
+    Args:
+        pool: The pool.
+        placed: Rows of each pool by its fname.
+        pools: All pools.
     """
     if pool.exact is not None:
         return pool.exact
-    end, (said, precision) = extent(pool, rows), pool.told
-    return end if said and abs(end - said) <= precision else said
+    own = extent(pool, placed[pool.fname])
+    ends = [own, *sorted((_reach(pool, placed[other.fname]) for other in pools if _related(pool, other)), reverse=True)]
+    return next((end for end in ends if abs(end - pool.said) <= pool.precision), pool.said)
+
+
+def _related(pool: Pool, other: Pool) -> bool:
+    """One of them is virtual, and the other a part of it."""
+    if pool.virtual == other.virtual:
+        return False
+    whole, part = (pool, other) if pool.virtual else (other, pool)
+    # A relative pool has no address of its own: the one it shows is a proposal.
+    if part.relative or part.of_user or not part.size:
+        return False
+    return whole.address <= part.address and part.address + part.size <= whole.address + whole.size
+
+
+def _reach(pool: Pool, rows: Iterable[Row]) -> int:
+    """How far rows of a related pool reach into a pool."""
+    end = pool.address + pool.size
+    ends = (min(row.base + row.end, end) for row in rows if row.base + row.start < end)
+    return max(max(ends, default=0) - pool.address, 0)
 
 
 def covered(rows: Iterable[Row]) -> int:
