@@ -10,7 +10,7 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import effects
-from neuralart.scons.application import core_machine, make_application
+from neuralart.scons.application import core_machine, make_application, refuse_settings
 from neuralart.scons.budgets import make_budgets
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import FirmwareNodes, make_firmware
@@ -74,6 +74,7 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
             f"NeuralArtVariant takes a VariantConfig, not {variant!r}",
             hint="NeuralArtProject(...).build(...) makes them",
         )
+    refuse_settings(variant)
     model: ModelNodes | None = None
     if variant.relocatable is None:
         networks, programs = _static(env, variant)
