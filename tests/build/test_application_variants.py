@@ -333,6 +333,7 @@ def test_variables_are_make_s_own_words(built: Place) -> None:
     assert "'EXTRA=-DTOP=$(TOP)'" in built.path("build/mk/application/log.txt").read_text("utf-8")
     built.edit("variants.yaml", "-DTOP=$(TOP)", "-DTOP=$(TOP)/x")
     assert "MAKE" in built.run("mk").tags, "what is behind the bracket counts"
+    assert built.compiled() == ["main.c", "net.c", "startup.c"], "make itself does not look at variables"
     built.edit("variants.yaml", "-DTOP=$(TOP)/x", "$) -DTOP=$(TOP")
     assert "unterminated variable reference" in built.said("mk")
 
@@ -346,7 +347,7 @@ def test_a_program_that_somebody_linked(built: Place) -> None:
     assert built.path("build/done/firmware.elf").read_bytes() == built.path("build/mk/firmware.elf").read_bytes()
     built.path(f"{APP}/linked.elf").write_bytes(b"no program")
     assert built.said("done").startswith(
-        "neuralart application: error: variants.yaml:47: ../my app/linked.elf is no ELF"
+        "neuralart application: error: variants.yaml:48: ../my app/linked.elf is no ELF"
     )
     assert not built.path("build/done/firmware.elf").exists()
     built.path(f"{APP}/linked.elf").unlink()
@@ -380,9 +381,10 @@ def test_a_make_that_fails(built: Place) -> None:
 
 def test_a_program_that_is_not_made(built: Place) -> None:
     built.edit("variants.yaml", "artefact: build/firmware.elf", "artefact: build/firmware.axf")
+    built.edit(f"{APP}/Src/settings.h", "LEVEL 1", "LEVEL 4")
     line = built.said("mk")
     assert line.startswith(
-        "neuralart application: error: variants.yaml:18: the build ended without an error and there is"
+        "neuralart application: error: variants.yaml:19: the build ended without an error and there is"
     )
     assert "it made build/firmware.elf" in line
     assert not built.path("build/mk/firmware.elf").exists()
@@ -480,7 +482,7 @@ def test_what_does_not_go_together(template: Place, tmp_path: Path, old: str, ne
 def test_no_tree(built: Place) -> None:
     shutil.rmtree(built.path(APP))
     line = built.said("mk")
-    assert line.startswith("scons: *** variants.yaml:16: ") and "my app" in line
+    assert line.startswith("scons: *** variants.yaml:17: ") and "my app" in line
 
 
 def test_nothing_here_runs_them(built: Place) -> None:
@@ -495,7 +497,7 @@ def test_nothing_here_runs_them(built: Place) -> None:
 def test_without_the_tool_nothing_is_half_built(template: Place, tmp_path: Path) -> None:
     place = make(tmp_path / "w", template.core)
     line = place.said("mk", "rt", env={"STEDGEAI_CORE_DIR": ""})
-    assert line.startswith("scons: *** variants.yaml:7: no ST Edge AI Core 4.0.* found; looked at STEDGEAI_CORE_DIR: ")
+    assert line.startswith("scons: *** variants.yaml:8: no ST Edge AI Core 4.0.* found; looked at STEDGEAI_CORE_DIR: ")
     assert "not set; PATH: none; " in line and "nowhere: none (install it, or " in line
     assert place.files("build") == {}
     # What needs no such tool is built.

@@ -150,11 +150,14 @@ def test_make_stays_incremental(place: Place) -> None:
     place.edit("Src/settings.h", "LEVEL 2", "LEVEL 1")
     place.build("--variable=EXTRA=-DLEVEL=1")
     assert place.elf.read_bytes() == first, "equal inputs, equal bytes"
+    assert len(place.compiled()) == 3, "make does not look at variables"
     # A new time alone is nothing new.
     for path in place.app.rglob("*.c"):
         os.utime(path)
-    place.build()
+    place.build("--variable=EXTRA=-DLEVEL=1", "--target=all", "--jobs=2")
     assert place.compiled() == []
+    place.build("--variable=EXTRA=-DLEVEL=1", "--made-with=another gcc in the same place")
+    assert len(place.compiled()) == 3
 
 
 def test_a_new_network_compiles_that_alone(place: Place) -> None:

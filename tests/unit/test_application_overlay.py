@@ -213,6 +213,18 @@ def test_what_was_made_with_a_header_that_is_gone_goes_too(tmp_path: Path) -> No
     assert contents(work / "tree") == {"a.c": "a"}
 
 
+def test_other_settings_begin_anew(tmp_path: Path) -> None:
+    user = put(tmp_path / "app", a_dot_c="a")
+    work = tmp_path / "work"
+    for words, made in (("", True), ("", True), ("O=-g", False), ("O=-g", True), ("", False)):
+        tree = scan(user)
+        done = overlay.synchronise(tree.files, work, tree.folders, settings=words)
+        assert (work / "tree/a.o").exists() == (made and (work / "seen").exists())
+        assert done.written == (("a.c",) if not (work / "seen").exists() else ())
+        put(work, seen="")
+        put(work / "tree", a_dot_o="made")
+
+
 def test_what_a_build_did_to_our_files_is_put_right(tmp_path: Path) -> None:
     user = put(tmp_path / "app", version_dot_h="1", gone_dot_c="g", Lib__x_dot_c="x")
     work = tmp_path / "work"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from neuralart.applications import artefact, commands, errorlines, external, lock_facts, overlay, programs, version_lock
@@ -30,6 +30,7 @@ class Request:
         libc: C library of the variant, where the tree does not name one.
         core: ``CM55``, ``CM7``: which library of the runtime fits; empty: any.
         toolchain: Folder in front of PATH; None: PATH as it is.
+        made_with: What else counts: what was built with something else is not built upon.
     """
 
     config: ApplicationConfig
@@ -41,6 +42,7 @@ class Request:
     libc: str = ""
     core: str = ""
     toolchain: Path | None = None
+    made_with: str = ""
 
 
 @dataclass(frozen=True)
@@ -179,8 +181,9 @@ def _external(request: Request, environ: Mapping[str, str], listen: Callable[[st
     notes += [str(conflict) for conflict in version_lock.check(lock(request, made))]
     work = request.work.absolute()
     tree, log = work / overlay.TREE, work / external.LOG
+    settings = "\n".join([request.made_with, *(f"{name}={value}" for name, value in given.variables)])
     with alone_with(work / overlay.RECORD):
-        changes = overlay.synchronise(made.files, work, made.tree.folders, made.staged.files)
+        changes = overlay.synchronise(made.files, work, made.tree.folders, made.staged.files, settings)
         child = external.environment(environ, request.toolchain)
         run = commands.commands(
             config,
@@ -190,6 +193,7 @@ def _external(request: Request, environ: Mapping[str, str], listen: Callable[[st
             jobs=request.jobs,
             what=made.shown if given.directory == "." else f"{made.shown}/{given.directory}",
         )
+        run = replace(run, identity=f"{request.made_with}\n{run.identity}")
         before = artefact.look(run.artefact)
         since = time.time_ns()
         outcome = external.run(run, log, child, listen)

@@ -22,6 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--root", type=Path, default=Path(), metavar="DIR", help="what --folder and --elf are relative to"
     )
     build.add_argument("--toolchain", type=Path, metavar="DIR", help="folder of the cross compiler, in front of PATH")
+    build.add_argument("--made-with", default="", metavar="TEXT", help="begin anew if this text is another one")
     build.add_argument("--jobs", type=int, default=1, metavar="N", help="compiles at a time")
     build.add_argument("--quiet", action="store_true", help="print nothing when it went well")
     text = "say whether networks, runtime, libraries and post-processing belong together"
@@ -64,6 +65,7 @@ def _build(args: argparse.Namespace) -> int:
         libc=args.libc,
         core=args.core,
         toolchain=args.toolchain,
+        made_with=args.made_with,
     )
     live = not args.quiet and sys.stderr.isatty()
 

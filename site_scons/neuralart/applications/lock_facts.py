@@ -103,6 +103,12 @@ class LockFacts:
     core: str = ""
 
 
+def is_read(name: str) -> bool:
+    """Whether a file of this name says something about versions."""
+    special = name == runtime_header.NAME or archives.parse_name(name) is not None
+    return special or any(each.fullmatch(name) for each in (_CONFIGURATION, _POSTPROCESSING, _BUILD_FILE))
+
+
 @dataclass
 class _Draft:
     headers: list[RuntimeHeader] = field(default_factory=list)

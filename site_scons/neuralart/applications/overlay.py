@@ -71,20 +71,31 @@ class _Mark:
         return [self.size, self.time, self.changed, self.runs, self.copied]
 
 
-def _read_record(path: Path) -> tuple[dict[str, _Mark | None], set[str]] | None:
-    """Files and folders of the last time; None if the record is damaged."""
+@dataclass(frozen=True)
+class _Known:
+    """What the record says of the last time."""
+
+    files: dict[str, _Mark | None] = field(default_factory=dict)
+    folders: set[str] = field(default_factory=set)
+    settings: str = ""
+
+
+def _read_record(path: Path) -> _Known | None:
+    """The last time; None if the record is damaged."""
     try:
         data = json.loads(path.read_bytes())
         if data["schema"] != SCHEMA:
             return None
-        return {str(name): _Mark.parse(row) for name, row in data["files"].items()}, {str(f) for f in data["folders"]}
+        files = {str(name): _Mark.parse(row) for name, row in data["files"].items()}
+        return _Known(files, {str(folder) for folder in data["folders"]}, str(data["settings"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
 
 
-def _write_record(path: Path, files: Mapping[str, _Mark | None], folders: Iterable[str]) -> None:
+def _write_record(path: Path, files: Mapping[str, _Mark | None], folders: Iterable[str], settings: str) -> None:
     rows = {name: mark.row() if mark is not None else None for name, mark in sorted(files.items())}
-    write_text(path, json.dumps({"schema": SCHEMA, "folders": sorted(folders), "files": rows}, indent=0) + "\n")
+    data = {"schema": SCHEMA, "settings": settings, "folders": sorted(folders), "files": rows}
+    write_text(path, json.dumps(data, indent=0) + "\n")
 
 
 def _remove(path: Path) -> None:
@@ -194,24 +205,30 @@ def _above(names: Iterable[str]) -> set[str]:
 
 
 def synchronise(
-    wanted: Mapping[str, Path], work: Path, folders: Iterable[str] = (), generated: Iterable[str] = ()
+    wanted: Mapping[str, Path],
+    work: Path,
+    folders: Iterable[str] = (),
+    generated: Iterable[str] = (),
+    settings: str = "",
 ) -> Changes:
     """Make ``work/tree`` hold exactly these files, and what builds put beside them.
 
     A file with the same bytes is not touched: what was made of it stays newer. What a build changed among these files
     is put right again. When a source or a header is gone, so is all that builds have made: it was made with it.
+    Other settings have the same effect: make does not look at them.
 
     Args:
         wanted: Path in the tree -> where its bytes are.
         work: Folder of the copy and of its record.
         folders: Folders to be there although they may be empty.
         generated: Those of the files that are not the user's: their times are always their own.
+        settings: What builds depend on besides the files.
 
     Raises:
         NeuralArtError: A file cannot be read or written, or the folder holds what is not ours.
     """
     tree, record = work / TREE, work / RECORD
-    known: tuple[dict[str, _Mark | None], set[str]] | None = None
+    known: _Known | None = None
     try:
         if record.is_file():
             known = _read_record(record)
@@ -221,7 +238,7 @@ def synchronise(
             raise NeuralArtError(
                 "this folder was not made by this tool, so nothing is put into it", where=str(tree), hint="delete it"
             )
-        return _synchronise(wanted, tree, record, known, set(folders), set(generated))
+        return _synchronise(wanted, tree, record, known, set(folders), set(generated), settings)
     except OSError as error:
         raise NeuralArtError(
             f"cannot be copied: {error.strerror or error}", where=str(error.filename or tree), hint="is the disk full?"
@@ -232,22 +249,25 @@ def _synchronise(
     wanted: Mapping[str, Path],
     tree: Path,
     record: Path,
-    known: tuple[dict[str, _Mark | None], set[str]] | None,
+    known: _Known | None,
     folders: set[str],
     generated: set[str],
+    settings: str,
 ) -> Changes:
-    old, old_folders = known or ({}, set())
+    last = known or _Known(settings=settings)
+    old = last.files
     all_folders = folders | _above(wanted)
     tree.mkdir(parents=True, exist_ok=True)
     # If this is interrupted, the next time knows of every file that may be there.
-    _write_record(record, {**old, **{name: None for name in wanted if name not in old}}, all_folders | old_folders)
+    new: dict[str, _Mark | None] = {name: None for name in wanted if name not in old}
+    _write_record(record, {**old, **new}, all_folders | last.folders, last.settings)
     removed = sorted(name for name in old if name not in wanted)
-    if any(name.endswith(_COMPILED) for name in removed):
+    if settings != last.settings or any(name.endswith(_COMPILED) for name in removed):
         _remove_made(tree, old)
     for name in removed:
         if _is_ours(tree, name) and ((tree / name).is_file() or (tree / name).is_symlink()):
             _remove(tree / name)
-    _prune(tree, old_folders, all_folders)
+    _prune(tree, last.folders, all_folders)
     worker = _Sync(tree, first=known is None)
     marks: dict[str, _Mark | None] = {}
     written = []
@@ -258,5 +278,5 @@ def _synchronise(
             written.append(name)
     for name in sorted(folders):
         worker.folder(tree / name)
-    _write_record(record, marks, all_folders)
+    _write_record(record, marks, all_folders, settings)
     return Changes(tuple(written), tuple(removed), len(wanted) - len(written))

@@ -12,7 +12,7 @@ from neuralart.applications.staging import Generated
 
 
 def parts(chosen: SourceSet, vendor: VendorRuntime | None) -> list[Path]:
-    """Headers and libraries that are compiled and linked.
+    """Headers and libraries that are compiled and linked and say something of their versions.
 
     Args:
         chosen: The user's sources.
@@ -21,7 +21,7 @@ def parts(chosen: SourceSet, vendor: VendorRuntime | None) -> list[Path]:
     found = [*chosen.archives]
     folders = [*chosen.include_dirs, *(vendor.include_dirs if vendor is not None else ())]
     for folder in folders:
-        found += [path for path in sorted(folder.iterdir()) if path.suffix == ".h" and path.is_file()]
+        found += [path for path in sorted(folder.iterdir()) if path.suffix == ".h" and lock_facts.is_read(path.name)]
     found += [vendor.archive] if vendor is not None and vendor.archive is not None else []
     return found
 

@@ -11,8 +11,9 @@ from neuralart.applications import arguments
 from neuralart.applications.build import inputs
 from neuralart.applications.staging import Generated, is_copied
 from neuralart.boards.types import Board, Machine
-from neuralart.config.application_types import ELF, SOURCES, ApplicationConfig
-from neuralart.config.types import VariantConfig
+from neuralart.config.application_types import ELF, REFERENCE, SOURCES, ApplicationConfig
+from neuralart.config.types import KERNELS, VariantConfig
+from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.application_sources import NOTHING_MORE, compiled, core_name, root_of
@@ -36,6 +37,28 @@ def core_machine(board: Board, machine: Machine, networks: Sequence[NetworkNodes
     if all(network.runtime != LL_ATON for network in networks):
         return machine
     return replace(machine, cpu_flags=_CORE_FLAGS.get(board.cpu, machine.cpu_flags))
+
+
+def refuse_settings(variant: VariantConfig) -> None:
+    """Refuse what only the reference application can have: it would be ignored.
+
+    Raises:
+        NeuralArtError: The application is the user's own, and a setting is not for it.
+    """
+    if variant.application.kind == REFERENCE:
+        return
+    if variant.relocatable is not None:
+        raise NeuralArtError(
+            "relocatable: the firmware that loads a model is this project's own, and 'application:' names another",
+            where=variant.said("relocatable"),
+            hint="keep one of them; env.NetworkRel makes network_rel.bin for any firmware",
+        )
+    if variant.kernels != KERNELS[0]:
+        raise NeuralArtError(
+            f"kernels: {variant.kernels}, but the application is your own",
+            where=variant.said("kernels"),
+            hint="only the reference application has a choice",
+        )
 
 
 def _generated(networks: Sequence[NetworkNodes], initializers: InitializerNodes) -> list[tuple[str, Any]]:
@@ -76,7 +99,7 @@ def _external(
         command += ["$(", Word(f"--place=libc={variant.said('toolchain.libc')}"), "$)"]
     # Which toolchain counts by its identity, not by its folder.
     command += ["$(", "--root", *_plain(word(base, root)), "--toolchain", *_plain(word(base, Path(found.folder)))]
-    command += ["--jobs", str(env.GetOption("num_jobs")), "$)"]
+    command += ["--made-with", Word(found.identity), "--jobs", str(env.GetOption("num_jobs")), "$)"]
     tools = toolchain_env(registry, found)
     action, words = messages.command(tools, command, f"{config.kind.upper():<8} {folder}/firmware.elf")
     node = tools.Command(

@@ -35,6 +35,7 @@ class Recipe:
         defines: ``NAME`` or ``NAME=value``.
         digest: Stands for the flags in names of folders.
         renamed: ``FOLDER=NAME``: folders outside the tree as debug information names them.
+        rename: The option that does so.
     """
 
     env: Any
@@ -43,6 +44,7 @@ class Recipe:
     defines: tuple[str, ...]
     digest: str
     renamed: tuple[str, ...] = ()
+    rename: str = "-ffile-prefix-map"
 
 
 def toolchain_env(registry: Registry, found: Toolchain) -> Any:
@@ -76,13 +78,14 @@ def toolchain_env(registry: Registry, found: Toolchain) -> Any:
     return registry.once("toolchain", f"{found.folder}|{found.prefix}", make)
 
 
-def _prefix_maps(env: Any, renamed: Sequence[str]) -> list[str]:
+def _prefix_maps(recipe: Recipe) -> list[Any]:
     """Debug information names files relative to the tree, wherever the tree is. The most specific map comes last."""
-    maps = [*(f"-ffile-prefix-map={each}" for each in renamed), f"-ffile-prefix-map={top(env)}=."]
+    env = recipe.env
+    maps = [*recipe.renamed, f"{top(env)}=."]
     firmware = named(env, firmware_dir())
     if Path(firmware).is_absolute():
-        maps.append(f"-ffile-prefix-map={firmware}=firmware")
-    return ["$(", *(Literal(text) for text in maps), "$)"]
+        maps.append(f"{firmware}=firmware")
+    return ["$(", *(Literal(f"{recipe.rename}={each}") for each in maps), "$)"]
 
 
 def cache_file(env: Any) -> Path:
@@ -133,7 +136,7 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
         f"#{target}",
         source,
         # Word: neither SCons nor the shell changes what stands in a definition.
-        CCFLAGS=[*recipe.flags, *(Word(f"-D{text}") for text in recipe.defines), *_prefix_maps(env, recipe.renamed)],
+        CCFLAGS=[*recipe.flags, *(Word(f"-D{text}") for text in recipe.defines), *_prefix_maps(recipe)],
         CPPPATH=list(include),
     )
     # The driver is hashed by SCons; the compiler proper and the C library are not.

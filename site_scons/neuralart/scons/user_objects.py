@@ -46,8 +46,11 @@ def _recipe(recipe: Recipe, registry: Registry, suffix: str, found: Toolchain) -
     if suffix not in (*_CXX, *_ASSEMBLER):
         return recipe
     flags = tuple(flag for flag in recipe.flags if not flag.startswith("-std="))
-    more = _CXX_FLAGS if suffix in _CXX else ()
-    return replace(recipe, env=_more_languages(registry, recipe.env, found), flags=(*flags, *more))
+    env = _more_languages(registry, recipe.env, found)
+    if suffix in _CXX:
+        return replace(recipe, env=env, flags=(*flags, *_CXX_FLAGS))
+    # gcc tells the assembler this option only.
+    return replace(recipe, env=env, flags=flags, rename="-fdebug-prefix-map")
 
 
 def object_names(sources: Sequence[Path]) -> list[str]:

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuralart.boards.types import Board
 from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import app_config, effects, h747
 from neuralart.scons.app_config import AppConfigNodes
-from neuralart.scons.application import core_machine, make_application
+from neuralart.scons.application import core_machine, make_application, refuse_settings
 from neuralart.scons.budgets import make_budgets
 from neuralart.scons.compiled import Compiled
 from neuralart.scons.cpu_network import is_cpu
@@ -83,12 +84,14 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
             f"NeuralArtVariant takes a VariantConfig, not {variant!r}",
             hint="NeuralArtProject(...).build(...) makes them",
         )
+    refuse_settings(variant)
     model: ModelNodes | None = None
     patched: PatchedNodes | None = None
     registry: Registry = env["NEURALART_REGISTRY"]
     board = registry.board(variant.board, variant.said("board"))
     networks: Sequence[Compiled]
     if is_cpu(board):
+        _refuse_application(variant, board)
         made = h747.make_variant(env, variant, board)
         networks, programs = made.program.networks, [made.program]
         headers, patched, others = made.headers, made.patched, made.files
@@ -119,6 +122,15 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         headers,
         patched,
     )
+
+
+def _refuse_application(variant: VariantConfig, board: Board) -> None:
+    if variant.application.kind != REFERENCE:
+        raise NeuralArtError(
+            f"'application' is for boards with an NPU, {board.name} has none",
+            where=variant.application.said(),
+            hint="'patch: {application: FOLDER}' fits the sources of your application to the network",
+        )
 
 
 def _refuse_other_runtime(network: NetworkNodes) -> None:

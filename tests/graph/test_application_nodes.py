@@ -1,0 +1,346 @@
+"""``application:`` of a variant as nodes: arguments, dependencies, signatures, flags; nothing is built."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import SCons.Errors
+
+from neuralart.boards.types import Board
+from neuralart.config.application import KEYS
+from neuralart.config.application_types import (
+    CMAKE,
+    CUBEIDE,
+    ELF,
+    MAKE,
+    SOURCES,
+    ApplicationConfig,
+    ExternalConfig,
+    SourcesConfig,
+    StageConfig,
+    StageRule,
+)
+from neuralart.config.types import Location, NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
+from neuralart.scons.registry import Registry
+from neuralart.scons.user_objects import object_names
+from neuralart.toolchain import Toolchain
+from support import graphs
+from support.fake_apps import HERE, application
+from support.fake_stedgeai import install
+from support.stedgeai_case import make
+
+pytestmark = [pytest.mark.usefixtures("gcc"), pytest.mark.skipif(sys.platform == "win32", reason="a shell script")]
+NET = NetworkConfig("net", "net.tflite", compiler="stedgeai", profile="blobs@na.json")
+DIGITS = NetworkConfig("digits", "models/digits.tflite")
+
+
+@pytest.fixture
+def users(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An application in the tree, one beside it, and a tool that compiles for them."""
+    monkeypatch.setenv("NEURALART_STEDGEAI_ROOTS", str(tmp_path / "nowhere"))
+    monkeypatch.setenv("STEDGEAI_CORE_DIR", str(install(tmp_path / "st")))
+    case = make(tmp_path / "case")
+    shutil.copytree(case, tree, dirs_exist_ok=True)
+    application(tree / "app", "make")
+    application(tmp_path / "beside", "cmake")
+    shutil.copytree(HERE / "own", tree / "own")
+    return tree
+
+
+def external(kind: str = MAKE, folder: str = "app", **changes: Any) -> ApplicationConfig:
+    given: dict[str, Any] = {"artefact": "build/firmware.elf", "directory": "gcc", **changes}
+    return ApplicationConfig(kind, external=ExternalConfig(folder, **given), places={"folder": "variants.yaml:9"})
+
+
+def sources(files: tuple[str, ...] = ("own/*.c",), script: str = "own/app.ld", **changes: Any) -> ApplicationConfig:
+    return ApplicationConfig(SOURCES, sources=SourcesConfig(files, linker_script=script, **changes))
+
+
+def variant(app: ApplicationConfig, *networks: NetworkConfig, **changes: Any) -> VariantConfig:
+    fields: dict[str, Any] = {
+        "name": "v",
+        "title": "V",
+        "board": "stm32n6570-dk",
+        "machine": "",
+        "networks": networks or (NET,),
+        "where": Location("variants.yaml", 9),
+        "application": app,
+        **changes,
+    }
+    return VariantConfig(**fields)
+
+
+def program(env: Any, app: ApplicationConfig, *networks: NetworkConfig, **changes: Any) -> Any:
+    return env.NeuralArtVariant(variant(app, *networks, **changes)).firmware.elf
+
+
+def names(nodes: Any) -> set[str]:
+    return {Path(str(node)).as_posix() for node in nodes}
+
+
+# ---- builds of the user's own
+
+
+def test_arguments_of_make(env: Any, users: Path, gcc: Toolchain) -> None:
+    app = external(
+        target="all",
+        variables=(("EXTRA", "-DX=$(TOP) 'y'"),),
+        exclude=("docs",),
+        stage=StageConfig("gen", (StageRule("*.raw", "Model/", "variants.yaml:12"),)),
+    )
+    argv = graphs.command(program(env, app))
+    assert argv[1:6] == ["-m", "neuralart", "application", "build", "--quiet"]
+    words = argv[6:]
+    assert words[:4] == ["--with=make", "--folder=app", "--directory=gcc", "--artefact=build/firmware.elf"]
+    assert {"--target=all", "--variable=EXTRA=-DX=$(TOP) 'y'", "--exclude=docs", "--stage-folder=gen"} <= {*words}
+    assert {"--stage=*.raw=Model/", "--place=folder=variants.yaml:9", "--place=stage:*.raw=variants.yaml:12"} <= {
+        *words
+    }
+    made = [word for word in words if word.startswith("--generated=net:build/networks/net-stm32n6570-dk-")]
+    suffixes = {Path(word).name for word in made}
+    assert {"net.c", "net_ecblobs.h", "net_atonbuf.xSPI2.raw"} <= suffixes
+    assert not {name for name in suffixes if name.endswith((".json", ".txt", ".onnx"))}
+    assert "--generated=:build/v/npu_memory_init.c" in words and "--generated=:build/v/network_io.h" in words
+    assert words[words.index("--core") :][:2] == ["--core", "CM55"]
+    at = words.index("--root")
+    assert words[at : at + 4] == ["--root", ".", "--toolchain", gcc.folder]
+    assert words[words.index("--output") + 1] == "build/v/firmware.elf"
+    assert "--libc" not in words
+
+
+def test_the_c_library_of_the_variant_is_told(env: Any, users: Path) -> None:
+    words = graphs.command(program(env, external(), toolchain=ToolchainConfig(libc="newlib")))
+    assert words[words.index("--libc") + 1] == "newlib"
+    assert "--place=libc=variants.yaml:9" in words
+
+
+def test_it_depends_on_every_file_of_the_user(env: Any, users: Path) -> None:
+    (users / "app/.git").mkdir()
+    (users / "app/.git/HEAD").write_text("x")
+    (users / "app/gcc/build").mkdir()
+    (users / "app/gcc/build/main.o").write_text("x")
+    (users / "app/Src/odd $HOME $(x).txt").write_text("x")
+    elf = program(env, external())
+    found = names(elf.sources)
+    assert {"app/gcc/Makefile", "app/app.ld", "app/Src/settings.h", "app/Src/odd $HOME $(x).txt"} <= found
+    assert "app/Middlewares/ST/AI/Lib/GCC/ARMCortexM55/NetworkRuntime1200_CM55_GCC.a" in found
+    assert not {name for name in found if ".git" in name or name.startswith("app/gcc/build")}
+    assert {"build/v/npu_memory_init.c", "build/v/network_io.h"} <= found
+    # What they include is theirs as well: nothing looks into thousands of files for it.
+    assert elf.get_found_includes(env, None, ()) == []
+    elf.scan()
+    assert not elf.implicit
+
+
+@pytest.mark.parametrize("kind", [MAKE, CMAKE, CUBEIDE])
+def test_the_signature_is_that_of_every_other_place(
+    env: Any, make_env: Any, users: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    found = []
+    for place in (users, tmp_path / "another" / "deep"):
+        if place != users:
+            shutil.copytree(users, place)
+            shutil.copytree(tmp_path / "beside", place.parent / "beside")
+            monkeypatch.chdir(place)
+            env = make_env()
+        elf = program(env, external(kind, "../beside", directory=".", toolchain_file="arm.cmake"))
+        found.append(graphs.signature(elf))
+    assert found[0] == found[1]
+    assert str(tmp_path).encode() not in found[0]
+    assert b"--folder=../beside" in found[0]
+    for secret in (b"--root", b"--toolchain ", b"--jobs", b"--place", sys.executable.encode()):
+        assert secret not in found[0]
+
+
+CHANGES: list[dict[str, Any]] = [
+    {"artefact": "x.elf"},
+    {"target": "x"},
+    {"directory": "Src"},
+    {"variables": (("A", "$(X) 1"),)},
+    {"variables": (("A", "$(X) 2"),)},
+    {"options": ("-DX=$",)},
+    {"generator": "Ninja"},
+    {"exclude": ("docs",)},
+    {"stage": StageConfig("x")},
+    {"stage": StageConfig("neuralart", (StageRule("a", "b"),))},
+    {"configuration": "Release"},
+    {"executable": "gmake"},
+]
+
+
+def test_every_setting_counts(make_env: Any, users: Path) -> None:
+    seen = {graphs.signature(program(make_env(), external(**change))) for change in [{}, *CHANGES]}
+    assert len(seen) == len(CHANGES) + 1
+    known = {key for kind in (MAKE, CMAKE, CUBEIDE) for key in KEYS[kind]} - {"folder", "toolchain_file"}
+    assert known == {key for change in CHANGES for key in change}
+
+
+def test_how_many_compiles_at_once_is_no_reason_to_build(
+    make_env: Any, users: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    env = make_env()
+    one = graphs.signature(program(env, external()))
+    env = make_env()
+    monkeypatch.setattr(type(env), "GetOption", lambda _, name: {"num_jobs": 7}[name])
+    elf = program(env, external())
+    assert graphs.signature(elf) == one
+    words = graphs.command(elf)
+    assert words[words.index("--jobs") + 1] == "7"
+
+
+def test_a_program_that_is_linked(env: Any, users: Path) -> None:
+    (users / "linked.elf").write_bytes(b"x")
+    elf = program(env, ApplicationConfig(ELF, elf="linked.elf"))
+    assert names(elf.sources) == {"linked.elf"}
+    argv = graphs.command(elf)
+    assert {"--with=elf", "--elf=linked.elf"} <= {*argv}
+    assert not [word for word in argv if word.startswith("--generated")]
+
+
+def test_a_folder_that_is_not_there(env: Any, users: Path) -> None:
+    with pytest.raises(SCons.Errors.UserError, match=r"^variants\.yaml:9: .*none: no such folder"):
+        program(env, external(folder="none"))
+
+
+# ---- the user's sources
+
+
+def objects(elf: Any) -> dict[str, Any]:
+    return {Path(str(node)).name: node for node in elf.sources if str(node).endswith(".o")}
+
+
+def test_flags_of_the_core_for_a_vendor_s_runtime(env: Any, users: Path) -> None:
+    (users / "app/Middlewares/ST/AI/Npu/ll_aton/ll_aton_runtime.c").write_text("\n")
+    app = sources(("app/Src/*.c",), "app/app.ld", runtime="app", include_dirs=("app/Src",))
+    elf = program(env, app)
+    made = objects(elf)
+    assert {"main.o", "startup.o", "net.o", "ll_aton_runtime.o", "npu_memory_init.o", "banks.o"} <= made.keys()
+    assert "conv2d.o" not in made, "kernels are the vendor's"
+    argv = graphs.command(made["main.o"])
+    assert {"-mcpu=cortex-m55", "-mfpu=fpv5-d16", "-DLL_ATON_PLATFORM=LL_ATON_PLAT_STM32N6"} <= {*argv}
+    folders = [word.removeprefix("-I") for word in argv if word.startswith("-I")]
+    assert folders[:2] == ["app/Src", "app/Middlewares/ST/AI/Npu/ll_aton"]
+    link = graphs.command(elf)
+    assert link[link.index("-T") + 1] == "app/app.ld"
+    assert "app/Middlewares/ST/AI/Lib/GCC/ARMCortexM55/NetworkRuntime1200_CM55_GCC.a" in link
+    # Before the first object: what does not fit is said first.
+    (before,) = made["main.o"].prerequisites
+    assert str(before) == "build/v/versions.txt"
+
+
+def test_flags_of_the_machine_for_ours(env: Any, users: Path) -> None:
+    board: Board = env["NEURALART_REGISTRY"].board("stm32n6570-dk")
+    machine = next(iter(board.machines.values()))
+    elf = program(env, sources(), DIGITS)
+    argv = graphs.command(objects(elf)["main.o"])
+    assert {*machine.cpu_flags} <= {*argv}
+    assert "conv2d.o" in objects(elf)
+    assert "own/app.ld" in names(elf.depends)
+
+
+def test_what_is_compiled_does_not_depend_on_the_place(
+    env: Any, make_env: Any, users: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(users / "own", users.parent / "own")
+    application(users.parent / "vendor", "make")
+    app = sources(("../own/*.c", "../own/*.S", "../own/*.cpp"), "../own/app.ld", include_dirs=("../own",))
+    found = []
+    for parent in (users.parent, tmp_path / "another"):
+        if parent != users.parent:
+            for name in (users.name, "own", "vendor"):
+                shutil.copytree(users.parent / name, parent / name)
+            monkeypatch.chdir(parent / users.name)
+            env = make_env()
+        made = objects(program(env, app, DIGITS))
+        found.append([graphs.signature(made[name]) for name in ("main.o", "low.o", "more.o", "digits.o")])
+        assert f"-ffile-prefix-map={parent}=.." in graphs.command(made["main.o"])
+        assert f"-fdebug-prefix-map={parent}=.." in graphs.command(made["low.o"])
+    assert found[0] == found[1]
+
+
+def test_languages(env: Any, users: Path) -> None:
+    made = objects(program(env, sources(("own/*",), defines=("A=$(B) c",)), DIGITS))
+    c, cxx, assembler = (graphs.command(made[name]) for name in ("main.o", "more.o", "low.o"))
+    assert (c[0], cxx[0], assembler[0]) == ("arm-none-eabi-gcc", "arm-none-eabi-g++", "arm-none-eabi-gcc")
+    assert "-std=gnu11" in c and "-std=gnu11" not in (*cxx, *assembler)
+    assert "-fno-exceptions" in cxx and "-fno-exceptions" not in (*c, *assembler)
+    for argv in (c, cxx, assembler):
+        assert "-DA=$(B) c" in argv and "-O2" in argv
+
+
+def test_names_of_objects() -> None:
+    paths = ["a/x.c", "b/x.c", "b/x.2.c", "c/X.s", "d/x.3.c", "e/y.c"]
+    made = object_names([Path(path) for path in paths])
+    assert made == ["x", "x.2", "x.2.2", "X.3", "x.3.2", "y"]
+    assert len({name.casefold() for name in made}) == len(made)
+
+
+def test_shared_objects_know_nothing_of_the_user(env: Any, users: Path) -> None:
+    """Of two variants with equal flags the one without a linker script may be declared first."""
+    program(env, sources(script="", include_dirs=("own",)), DIGITS)
+    env.NeuralArtVariant(VariantConfig("ref", "R", "stm32n6570-dk", "", (DIGITS,), where=Location("v.yaml", 1)))
+    registry: Registry = env["NEURALART_REGISTRY"]
+    nodes = graphs.built_nodes([registry.base.Alias("ref")[0]])
+    shared = [node for node in nodes if str(node).startswith("build/firmware/") and str(node).endswith(".o")]
+    assert shared
+    assert not [node for node in shared if "-Iown" in graphs.command(node)]
+
+
+def test_in_a_folder_below(env: Any, users: Path) -> None:
+    """A SConscript of a folder: SCons stands there while it is read."""
+    below = users / "fw"
+    shutil.copytree(users / "own", below / "own")
+    config = variant(sources(("own/*.c",), "own/app.ld"), DIGITS, folder="fw")
+    here = Path.cwd()
+    os.chdir(below)
+    try:
+        elf = env.NeuralArtVariant(config).firmware.elf
+    finally:
+        os.chdir(here)
+    link = graphs.command(elf)
+    assert link[link.index("-T") + 1] == "fw/own/app.ld"
+    assert "fw/own/main.c" in graphs.command(objects(elf)["main.o"])
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"relocatable": RelocatableConfig()},
+            r"^variants\.yaml:9: relocatable: the firmware that loads a model is this",
+        ),
+        ({"kernels": "mve"}, r"^variants\.yaml:9: kernels: mve, but the application is your own"),
+    ],
+)
+def test_settings_of_the_reference_application(env: Any, users: Path, settings: Any, said: str) -> None:
+    for app in (external(), sources()):
+        with pytest.raises(SCons.Errors.UserError, match=said):
+            program(env, app, DIGITS, **settings)
+
+
+@pytest.mark.parametrize(
+    ("app", "networks", "said"),
+    [
+        (
+            sources(("app/Src/*.c",), "app/app.ld"),
+            (NET,),
+            "network net needs runtime ll_aton, and the application names",
+        ),
+        (
+            sources(("app/Src/*.c",), "", runtime="app"),
+            (NET,),
+            "a program with the vendor's runtime needs a linker script",
+        ),
+        (sources(("app/Src/none.c",)), (DIGITS,), r"no file .*none\.c \(did you mean|no file .*none\.c"),
+        (sources(script="own/none.ld"), (DIGITS,), r"no file .*own/none\.ld"),
+    ],
+)
+def test_what_is_refused_while_reading(env: Any, users: Path, app: Any, networks: Any, said: str) -> None:
+    with pytest.raises(SCons.Errors.UserError, match=said) as caught:
+        program(env, app, *networks)
+    assert "\n" not in str(caught.value)
