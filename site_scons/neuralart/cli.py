@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -74,10 +75,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         if unknown:
             parser.prog += f" {args.command}"
             parser.error(f"unknown argument '{unknown[0]}'")
-        return int(importlib.import_module(COMMANDS[args.command][0]).run(args))
+        status = int(importlib.import_module(COMMANDS[args.command][0]).run(args))
+        sys.stdout.flush()
+        return status
     except NeuralArtError as error:
         print(f"neuralart {asked}: error: {error}", file=sys.stderr)
         return USER_ERROR
+    except BrokenPipeError:
+        # Whoever reads has seen enough (``| head``); the interpreter must not try to write the rest when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except KeyboardInterrupt:
         print(f"neuralart {asked or ''}: interrupted".replace(" :", ":"), file=sys.stderr)
         return 130

@@ -121,7 +121,7 @@ def test_everything_at_once_and_several_jobs(built: Project) -> None:
 
 
 def test_a_deleted_file_of_the_network(built: Project) -> None:
-    (built.network_folder("network-mps2-an500") / "network_c_info.json").unlink()
+    (built.network_folder("digits-an500") / "network_c_info.json").unlink()
     assert built.run("digits-an500").tags == {"NETWORK"}
     built.up_to_date("digits-an500")
 

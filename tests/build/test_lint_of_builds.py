@@ -16,11 +16,6 @@ from support.sconsproject import Project
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
 
-@dataclass(frozen=True)
-class Limited(NetworkConfig):
-    budgets: Budgets = field(default_factory=Budgets)
-
-
 def look(project: Project, variant: str, limits: Budgets | None = None, **changes) -> tuple[gather.Bag, list]:
     """Facts and findings of a variant; paths are the project's own."""
     path = project.path("variants.yaml")
@@ -28,7 +23,7 @@ def look(project: Project, variant: str, limits: Budgets | None = None, **change
     chosen = file.variant(variant)
     if limits is not None:
         (network,) = chosen.networks
-        changes["networks"] = (Limited(**vars(network), budgets=limits),)
+        changes["networks"] = (replace(network, budgets=limits),)
     bag = gather.Bag()
     board, note = projects.add(bag, file, replace(chosen, **changes), path, project.path("build"))
     assert note == ""

@@ -146,7 +146,6 @@ def test_one_of_several_fails_with_k(built: VendorProject) -> None:
     ("changes", "words"),
     [
         ({"options": ["--ihex"]}, "--ihex"),
-        ({"options": ["--memory-pool", "na.json"]}, "--memory-pool"),
         ({"options": ["--quantize", "x"]}, "--quantize"),
         ({"extra_options": ["--no-such-thing"]}, "an argument is refused: unrecognized arguments: --no-such-thing"),
         ({"profile": "odd@na.json"}, "the tool does not know --frobnicate"),

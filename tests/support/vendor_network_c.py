@@ -254,7 +254,7 @@ def _item(want: Want, number: int, last: int, kind: str, flags: list[str]) -> st
     expression = " | ".join(f"EpochBlock_Flags_{flag}" for flag in flags)
     lines = [f".start_epoch_block = {start},", f".end_epoch_block = {end},"]
     if kind == "EC":
-        address = "" if want.version in ("2.0", "2.1") else "_address"
+        address = "" if want.version in ("2.0", "2.1", "2.2") else "_address"
         lines.append(f".blob_address = (uintptr_t)({_symbol(want, 0)}{address}),")
         if want.version == "2.2":
             macro = f"LL_ATON_EC_MustDecryptBlob_{want.c_name}_{_symbol(want, 0)}"

@@ -421,6 +421,22 @@ def test_a_buffer_of_a_virtual_pool_ends_within_a_part():
 
     assert c_info_checks.check(changed(several)) == ()
 
+    def shorter(data):
+        """The second part is in use on its own, and does not count in the virtual pool."""
+        several(data)
+        data["buffers"] = [buffer for buffer in data["buffers"] if buffer["id"] != 51]
+        data["memory_pools"][1]["used_size_bytes"] = vendor.USED_RAM5
+        data["memory_pools"][4]["used_size_bytes"] = 20000
+        data["memory_footprint"]["activations"] = 20000 + vendor.USED_RAM5
+
+    assert c_info_checks.check(changed(shorter)) == ()
+
+    def shortest(data):
+        shorter(data)
+        data["memory_pools"][4]["used_size_bytes"] = 19999
+
+    assert len(c_info_checks.check(changed(shortest))) == 1
+
     def less(data):
         several(data)
         data["memory_pools"][0]["used_size_bytes"] -= 1

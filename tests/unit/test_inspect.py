@@ -345,3 +345,18 @@ def test_copies_of_a_folder_say_the_same(folder, tmp_path):
     for name in FILES:
         one, two = (inspector.to_json(inspector.inspect(root / name)[1]) for root in (folder, copy))
         assert one.replace(str(folder), "X") == two.replace(str(copy), "X")
+
+
+def test_a_reader_that_has_seen_enough(tmp_path):
+    """``neuralart inspect --json ... | head -1``: no traceback, and no complaint when the interpreter ends."""
+    for number in range(40):
+        vendor.make(Want(version="4.0.1", all_buffers=True, internals=50)).write(tmp_path / str(number))
+    files = sorted(str(path) for path in tmp_path.glob("*/network.c"))
+    words = [sys.executable, "-m", "neuralart", "inspect", "--json", *files]
+    paths = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])}
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=paths) as process:
+        assert process.stdout is not None and process.stderr is not None
+        assert process.stdout.readline().startswith(b"{")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141

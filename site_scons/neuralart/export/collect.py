@@ -18,8 +18,8 @@ from neuralart.resources import firmware_dir
 
 _AGAIN = "build the variant again"
 _KERNELS, _VECTOR = "kernels/", "kernels_mve/"
-# Code that becomes a part of relocatable models.
-_OF_OTHER_PROGRAMS = ("relocatable/",)
+# Code of relocatable models, and of networks for a core without an NPU.
+_OF_OTHER_PROGRAMS = ("relocatable/", "legacy/")
 # What other runtimes have themselves; the start-up code of the memories is ours with any of them.
 _MEMORY = ("memory/", "include/npu_memory.h")
 _CODE = (".c", ".h")

@@ -12,15 +12,15 @@ from neuralart.network.c_info_types import NPU, CInfo, InfoBuffer, InfoPool
 CPU_PADDING = 16
 
 
-def _reach(pool: InfoPool, info: CInfo) -> int:
-    """Highest offset of a pool in use, counting the buffers of pools that lie in it or around it."""
+def _reach(pool: InfoPool, info: CInfo, alone: bool = False) -> int:
+    """Highest offset of a pool in use, counting the buffers of pools that lie in it or around it unless ``alone``."""
     related = {other.id: other for other in info.pools if pool.id in other.parts or other.id in pool.parts}
     reach = 0
     for buffer in info.buffers:
         start, end = buffer.offset, buffer.offset + buffer.size
         if buffer.pool != pool.id:
             other = related.get(buffer.pool)
-            if other is None or other.address is None or pool.address is None:
+            if alone or other is None or other.address is None or pool.address is None:
                 continue
             start, end = start + other.address - pool.address, end + other.address - pool.address
             if pool.size is not None and start < pool.size:
@@ -42,9 +42,11 @@ def check_pools(info: CInfo) -> tuple[str, ...]:
             findings.append(f"pool {pool.name} uses {pool.used} of {pool.size} bytes")
         # What the application provides is no memory of the network: nothing of it counts as used.
         if (pool.used or pool.id in filled) and not pool.user_allocated:
-            reach = _reach(pool, info)
+            own, reach = _reach(pool, info, alone=True), _reach(pool, info)
+            # What ends a virtual pool are its own buffers, or those of a part; not every part that is in use counts.
+            least = own if pool.virtual else reach
             # On a CPU the end of the arrays is padded; on the NPU not one byte is added.
-            if not reach <= pool.used < reach + (1 if info.flow == NPU else CPU_PADDING):
+            if not least <= pool.used < reach + (1 if info.flow == NPU else CPU_PADDING):
                 findings.append(f"pool {pool.name}: its buffers end at {reach}, used are {pool.used} bytes")
         missing = [part for part in pool.parts if part not in by_id]
         if missing:

@@ -188,12 +188,12 @@ def make_network(env: Any, config: NetworkConfig, board_name: str, pair: str = "
             IMPLICIT_COMMAND_DEPENDENCIES=0,
         )
         base.Depends(nodes, base.Value(fingerprint(*_COMPILE_ROOMS), name="reference-compiler"))
-        # They stay until new ones replace them: to whoever looks meanwhile (-j) what is made of them is right, and
-        # SCons reads its includes.
-        base.Precious(nodes)
         runtime: list[Any] = []
         include = [base.Dir(out)]
         if compiler.kind == REFERENCE:
+            # They stay until new ones replace them: to whoever looks meanwhile (-j) what is made of them is right, and
+            # SCons reads its includes. What a vendor's tool made must not outlive a failure.
+            base.Precious(nodes)
             runtime, headers = _runtime_nodes(base, folder)
             include += headers
             plain["c"].includes = [('"', name, '"') for name in RUNTIME_INCLUDES]
