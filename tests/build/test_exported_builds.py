@@ -16,7 +16,10 @@ from neuralart.config.types import ToolchainConfig
 from support.sconsproject import REPO, Project, Result
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
-needs_cmake = pytest.mark.skipif(shutil.which("cmake") is None, reason="cmake is not installed (pip install cmake)")
+# Programs that pip has installed for this Python come last.
+PATH = os.pathsep.join([os.environ.get("PATH", os.defpath), str(Path(sys.executable).parent)])
+CMAKE = shutil.which("cmake", path=PATH)
+needs_cmake = pytest.mark.skipif(CMAKE is None, reason="cmake is not installed (pip install cmake)")
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 PRODUCT = REPO / "examples" / "consumer-wheel"
 FLAGS = {
@@ -88,11 +91,11 @@ def cmake_build(folder: Path, variant: str, export: str, targets: str, code: int
         'file(WRITE "${CMAKE_BINARY_DIR}/hex.txt" "${NEURALART_HEX_FILES}")\n'
     )
     generator = "Unix Makefiles" if shutil.which("make") else "Ninja"
-    words = ["cmake", "-G", generator, "-S", ".", "-B", "build", "-DCMAKE_TOOLCHAIN_FILE=arm.cmake"]
+    words = [str(CMAKE), "-G", generator, "-S", ".", "-B", "build", "-DCMAKE_TOOLCHAIN_FILE=arm.cmake"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
     text = done.stdout + done.stderr
     if done.returncode == 0:
-        words = ["cmake", "--build", "build", "--", "-j2", *(["VERBOSE=1"] if generator != "Ninja" else ["-v"])]
+        words = [str(CMAKE), "--build", "build", "--", "-j2", *(["VERBOSE=1"] if generator != "Ninja" else ["-v"])]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300)
         text += done.stdout + done.stderr
     assert (done.returncode != 0) == bool(code), text
@@ -234,7 +237,7 @@ def test_what_cmake_says_about_wrong_use(template: Project, tmp_path: Path) -> N
     def configure(language: str, second: str) -> str:
         shutil.rmtree(folder / "build", ignore_errors=True)
         (folder / "CMakeLists.txt").write_text(text.format(language=language, second=second))
-        words = ["cmake", "-S", ".", "-B", "build", "-DCMAKE_TOOLCHAIN_FILE=arm.cmake"]
+        words = [str(CMAKE), "-S", ".", "-B", "build", "-DCMAKE_TOOLCHAIN_FILE=arm.cmake"]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True)
         return " ".join(done.stderr.split()) if done.returncode else ""
 
