@@ -494,3 +494,10 @@ def test_nor_does_its_loader_load_models_for_it(env: Any, tool: Any, gcc: Toolch
 def test_a_variant_of_auto_is_built_without_a_tool(env: Any, nets: Path, gcc: Toolchain) -> None:
     made = env.NeuralArtVariant(_variant("auto"))
     assert made.networks[0].compiler == "reference"
+
+
+@pytest.mark.parametrize("compiler", ["reference", {"stedgeai": "4.0.*"}])
+def test_a_pool_file_among_the_options(env: Any, nets: Path, compiler: Any) -> None:
+    """The build says which pools there are; the option would say it a second time. No compiler is asked for that."""
+    said = refusal(_net, env, compiler=compiler, options=["--memory-pool", "na.json"])
+    assert said == "network net: options: '--memory-pool' is not for here (use the key 'mpool')"
