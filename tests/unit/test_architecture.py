@@ -20,9 +20,10 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # config lies below boards: both are YAML, and a board is read with the reader that config has.
 FLOORS = (
     {"errors", "resources"},
-    {"files"},
+    {"files", "fingerprint"},
+    {"plugins"},
     {"model", "network", "config"},
-    {"boards", "fingerprint", "toolchain"},
+    {"boards", "toolchain"},
     {"memory", "flashing"},
     {"sources", "compilers", "relocatable"},
     {"emulator", "report"},

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Rule
 from neuralart.network.generated_c.versions import of_runtime
+from neuralart.plugins import register
 
 _EXPORTED = re.compile(r".*_OE_\d+(?:_\d+)*\.onnx", re.I)
 _SHOWN = 4
@@ -168,3 +169,6 @@ RULES = (
         _old_key,
     ),
 )
+
+for _rule in RULES:
+    register("lint", _rule.id, _rule, protocol=1)

@@ -9,6 +9,20 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
+from neuralart.compilers.protocol import (
+    AUTO,
+    FileSet,
+    roles,
+)
+from neuralart.compilers.protocol import (
+    RECORDED as RECORDED,
+)
+from neuralart.compilers.protocol import (
+    REFERENCE as REFERENCE,
+)
+from neuralart.compilers.protocol import (
+    STEDGEAI as STEDGEAI,
+)
 from neuralart.compilers.reference.fileset import initializer_name
 from neuralart.config.types import COMPILERS, NetworkConfig
 from neuralart.errors import NeuralArtError, nearest
@@ -16,7 +30,6 @@ from neuralart.scons.paths import build_dir, stable, word
 from neuralart.scons.pools import Pools, source_file
 from neuralart.scons.registry import Registry
 
-REFERENCE, STEDGEAI, AUTO, RECORDED = COMPILERS
 # Headers that the C of our own compiler includes. Declared, so that SCons needs not read megabytes of generated C in
 # each build in which nothing changed. What a vendor's C includes depends on the application it is compiled in.
 RUNTIME_INCLUDES = ("ll_aton.h", "ll_aton_NN_interface.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
@@ -54,35 +67,6 @@ class Compiler:
     def slow(self) -> bool:
         """So many of them at the same time are enough (:data:`SLOTS`)."""
         return self.kind == STEDGEAI
-
-
-@dataclass(frozen=True)
-class FileSet:
-    """Files of a compile.
-
-    Attributes:
-        plain: By role: ``c``, ``header``, ``facts``, ``manifest``, ``c_info``, ``report``, ``provenance``; the rest by
-            their own names.
-        initializers: File of each declared pool (fname).
-        sources: Further files that the compile reads.
-    """
-
-    plain: dict[str, str]
-    initializers: dict[str, str]
-    sources: tuple[Path, ...] = ()
-
-
-def roles(name: str) -> dict[str, str]:
-    """Files that every compile has, by role."""
-    return {
-        "c": f"{name}.c",
-        "header": f"{name}.h",
-        "facts": "network.json",
-        "manifest": "manifest.json",
-        "c_info": f"{name}_c_info.json",
-        "report": f"{name}_generate_report.txt",
-        "provenance": "provenance.txt",
-    }
 
 
 def _tool_cache(env: Any) -> Path:

@@ -9,6 +9,16 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
+from neuralart.compilers.protocol import (
+    LL_ATON as LL_ATON,
+)
+from neuralart.compilers.protocol import (
+    NEURALART as NEURALART,
+)
+from neuralart.compilers.protocol import (
+    REFERENCE,
+    roles,
+)
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
@@ -17,12 +27,10 @@ from neuralart.network.pools import PoolFile
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.compilers import (
-    REFERENCE,
     RUNTIME_INCLUDES,
     SLOTS,
     compiler_of,
     files_of,
-    roles,
 )
 from neuralart.scons.cpu_network import CpuNetworkNodes, is_cpu, make_cpu_network
 from neuralart.scons.failures import at_read_time
@@ -32,7 +40,6 @@ from neuralart.scons.paths import build_dir, named, stable, word
 from neuralart.scons.pools import declared_initializers, find_pools, source_file
 from neuralart.scons.registry import Registry
 
-NEURALART, LL_ATON = "neuralart", "ll_aton"
 # A room's code decides the bytes: compile again when it changes.
 _COMPILE_ROOMS = ("compilers",)
 

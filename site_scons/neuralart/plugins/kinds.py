@@ -1,0 +1,87 @@
+"""The kinds of plugins: their protocols, as data. Nothing of them is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+GROUP = "neuralart."
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of plugin.
+
+    Attributes:
+        name: Word of :func:`~neuralart.plugins.register` and end of the entry-point group.
+        one: One of the kind, in messages.
+        version: Version of its protocol. A change that breaks a plugin adds one.
+        protocol: ``module:class`` that says what a plugin offers.
+        what: What a plugin of the kind adds, and where it is then named.
+        own: Name -> module of what this package brings.
+        modules: Modules of this package that register several; their names are known when they are imported.
+    """
+
+    name: str
+    one: str
+    version: int
+    protocol: str
+    what: str
+    own: Mapping[str, str] = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """The entry-point group."""
+        return GROUP + self.name
+
+
+_COMPILERS = "neuralart.compilers."
+_LINT = "neuralart.lint.rules_"
+_INSPECT = "neuralart.inspect."
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "compilers",
+            "compiler",
+            1,
+            "neuralart.compilers.protocol:Compiler",
+            "who compiles a network: `compiler:` of variants.yaml, `env.Network(compiler=)`, `compile --compiler`",
+            own={name: f"{_COMPILERS}own" for name in ("reference", "stedgeai", "auto", "recorded")},
+        ),
+        Kind(
+            "boards",
+            "board",
+            1,
+            "neuralart.boards.find:BoardFile",
+            "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`",
+            modules=("neuralart.boards.builtin",),
+        ),
+        Kind(
+            "operators",
+            "operator",
+            1,
+            "neuralart.compilers.reference.operators:Registration",
+            "an operator of the reference compiler, by its TensorFlow Lite name",
+            modules=("neuralart.compilers.reference.operators.builtin",),
+        ),
+        Kind(
+            "lint",
+            "lint rule",
+            1,
+            "neuralart.lint.types:Rule",
+            "a rule of `neuralart lint`",
+            modules=tuple(_LINT + room for room in ("memory", "network", "files", "sources", "linker")),
+        ),
+        Kind(
+            "inspect",
+            "kind of file",
+            1,
+            "neuralart.inspect.kinds:Kind",
+            "a kind of file that `neuralart inspect` reads",
+            modules=tuple(_INSPECT + room for room in ("code_kinds", "report_kinds", "file_kinds")),
+        ),
+    )
+}
