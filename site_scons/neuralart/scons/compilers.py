@@ -12,7 +12,7 @@ from neuralart.boards.types import Board
 from neuralart.compilers.reference.fileset import initializer_name
 from neuralart.config.types import COMPILERS, NetworkConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.scons.paths import build_dir, stable, word
+from neuralart.scons.paths import Word, build_dir, stable, word
 from neuralart.scons.pools import Pools, source_file
 from neuralart.scons.registry import Registry
 
@@ -48,7 +48,7 @@ class Compiler:
     @property
     def words(self) -> list[Any]:
         """All words of the command that are the compiler's matter; SCons expands nothing in them."""
-        return [*(text.replace("$", "$$") for text in self.said), *self.places]
+        return [*map(Word, self.said), *self.places]
 
     @property
     def slow(self) -> bool:
