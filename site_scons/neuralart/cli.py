@@ -22,8 +22,8 @@ COMMANDS = {
     "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
-    "flash": ("neuralart.flashing.flash_cli", "write a virtual flash by a flash plan"),
-    "verify": ("neuralart.flashing.verify_cli", "compare a virtual flash with a flash plan"),
+    "flash": ("neuralart.flashing.flash_cli", "write the flash of a device by a flash plan (the virtual flash)"),
+    "verify": ("neuralart.flashing.verify_cli", "compare the flash of a device with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
     "plan": ("neuralart.memory.plan_cli", "show who has which addresses: slots, pools, firmware, staging, free banks"),
     "check-image": ("neuralart.memory.check_cli", "check a firmware image before it reaches a board"),
@@ -35,6 +35,7 @@ COMMANDS = {
     "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
     "appconfig": ("neuralart.sources.appconfig_cli", "write app_config.h or ai_model_config.h for an application"),
+    "plugins": ("neuralart.plugins.cli", "list compilers, boards, rules and so on, and who brings them"),
     "import": ("neuralart.sources.import_cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
 }
 

@@ -11,15 +11,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
     from neuralart.compilers.reference.compile import CompileRequest
     from neuralart.network.pools import PoolFile
+    from neuralart.plugins import Plugin
 
 REFERENCE, STEDGEAI, AUTO, RECORDED = "reference", "stedgeai", "auto", "recorded"
+# What every network has.
+NEEDED = ("c", "facts", "manifest")
 # The runtime that generated C needs: the one of this package, or the vendor's.
 NEURALART, LL_ATON = "neuralart", "ll_aton"
 
@@ -30,7 +33,8 @@ class FileSet:
 
     Attributes:
         plain: By role: ``c``, ``header``, ``facts``, ``manifest``, ``c_info``, ``report``, ``provenance``; the rest by
-            their own names. ``c``, ``facts`` and ``manifest`` are always there.
+            their own names. ``c``, ``facts`` and ``manifest`` are always there; names of roles are those of
+            :func:`roles`.
         initializers: File of each declared pool (fname).
         sources: Further files that the compile reads.
     """
@@ -182,19 +186,32 @@ class Compiler(Protocol):
         """
 
 
-def compiler_named(name: str, where: str = "") -> Compiler:
-    """The compiler of a name.
+def checked_files(plugin: Plugin, job: Job) -> FileSet:
+    """What a plugin's compiler says that it will make.
 
     Args:
-        name: The package's own, or of a plugin.
-        where: Who asks, for the message.
+        plugin: The compiler.
+        job: What is asked for.
 
     Raises:
-        NeuralArtError: There is none, or its plugin cannot be loaded.
+        NeuralArtError: It refuses the job; or what it says is no set of files of a network.
     """
-    from neuralart import plugins
-
-    return cast(Compiler, plugins.find("compilers", name, where).made)
+    found = plugin.call("files", job)
+    if not isinstance(found, FileSet):
+        raise plugin.error(f"files() returned {type(found).__name__}, not a FileSet")
+    known = roles(job.name)
+    for role in NEEDED:
+        if role not in found.plain:
+            raise plugin.error(f"files() has no '{role}'", f"a network has {known[role]}")
+    for role, name in found.plain.items():
+        if role in known and name != known[role]:
+            raise plugin.error(f"files() calls '{role}' {name}", f"its name is {known[role]}")
+    if missing := [pool for pool in job.initializers if pool not in found.initializers]:
+        raise plugin.error(f"files() has no initializer of pool {missing[0]}", "job.initializers names all of them")
+    for name in found.names:
+        if Path(name).name != name or found.names.count(name) > 1:
+            raise plugin.error(f"files() has '{name}'", "names of different files, without folders")
+    return found
 
 
 def compile_job(name: str, job: Job, output: Path) -> str:
@@ -211,12 +228,12 @@ def compile_job(name: str, job: Job, output: Path) -> str:
     from neuralart.plugins import OWN, find
 
     plugin = find("compilers", name, "--compiler")
-    compiler: Compiler = plugin.made
     if plugin.source is OWN:
         # Ours look at their results themselves.
+        compiler: Compiler = plugin.made
         return compiler.compile(job, output)
-    declared = compiler.files(job)
-    said = compiler.compile(job, output)
+    declared = checked_files(plugin, job)
+    said = str(plugin.call("compile", job, output) or "")
     missing = [file for file in declared.names if not (output / file).is_file()]
     if missing:
         raise NeuralArtError(

@@ -61,10 +61,11 @@ def lint(facts: Facts, ignore: Collection[str] = ()) -> list[Finding]:
     """
     texts = {source.file: source.text.split("\n") for source in facts.sources}
     found: dict[Finding, None] = {}
-    for rule in rules():
+    for plugin in plugins.every("lint"):
+        rule: Rule = plugin.made
         if rule.id in ignore:
             continue
-        for hit in rule.check(facts):
+        for hit in plugin.run("check", lambda check: list(check(facts)), rule.check):
             finding = Finding(rule.id, hit.level or rule.level, hit.where, hit.message, hit.hint or rule.hint)
             if not _allowed(finding, texts):
                 found[finding] = None

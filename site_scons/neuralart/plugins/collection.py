@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.plugins.kinds import KINDS, Kind
-from neuralart.plugins.sources import OWN, Source, loaded, of_project, of_python, origin
+from neuralart.plugins.sources import OWN, Source, loaded, of_project, of_python, origin, place, said
 from neuralart.resources import PACKAGE
 
 PAGE = "docs/reference/plugins.md"
@@ -43,6 +43,35 @@ class Plugin:
         from neuralart.fingerprint import fingerprint_of
 
         return "" if self.source is OWN else fingerprint_of(self.source.files(self.file))
+
+    def error(self, what: str, hint: str = "") -> NeuralArtError:
+        """A mistake of the plugin, in one line."""
+        return NeuralArtError(f"{KINDS[self.kind].one} '{self.name}': {what}", where=self.source.text, hint=hint)
+
+    def call(self, method: str, *args: Any) -> Any:
+        """Call a method of the plugin; errors as of :meth:`run`."""
+        return self.run(method, getattr(self.made, method), *args)
+
+    def run(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Run code of the plugin.
+
+        Args:
+            what: What it does, for the message.
+            function: The code.
+            *args: What it is given.
+
+        Raises:
+            NeuralArtError: The plugin says so; or it fails otherwise, and its line is named.
+        """
+        if self.source is OWN:
+            return function(*args)
+        try:
+            return function(*args)
+        except NeuralArtError:
+            raise
+        except Exception as error:
+            text = f"{KINDS[self.kind].one} '{self.name}' failed in {what}: {said(error)}"
+            raise NeuralArtError(text, where=place(self.source, error), hint=self.source.remedy("repair it")) from error
 
 
 class _Collection:
@@ -174,7 +203,7 @@ def own(kind: str) -> tuple[Plugin, ...]:
     """What the package brings, in its order. Nothing else is looked for."""
     about = _kind(kind)
     _load_own(about)
-    return tuple(entry for entry in _known.entries[kind].values() if entry.source is OWN)
+    return tuple(entry for entry in known(kind) if entry.source is OWN)
 
 
 def find(kind: str, name: str, where: str = "") -> Plugin:
@@ -198,7 +227,7 @@ def find(kind: str, name: str, where: str = "") -> Plugin:
         if source.name in ("", name):
             _load(about, source)
     if name not in entries:
-        raise NeuralArtError(f"{about.one} '{name}' is not available", where=where, hint=nearest(name, names(kind)))
+        raise NeuralArtError(f"no {about.one} '{name}'", where=where, hint=nearest(name, names(kind)))
     return entries[name]
 
 
@@ -211,8 +240,7 @@ def added(kind: str) -> tuple[Plugin, ...]:
     about = _kind(kind)
     for source in _sources(about):
         _load(about, source)
-    entries = _known.entries[kind]
-    return tuple(entries[name] for name in sorted(entries) if entries[name].source is not OWN)
+    return tuple(entry for entry in known(kind) if entry.source is not OWN)
 
 
 def every(kind: str) -> tuple[Plugin, ...]:
@@ -240,6 +268,13 @@ def names(kind: str) -> tuple[str, ...]:
         else:
             _load(about, source)
     return tuple(sorted({*known, *_known.entries[kind]}))
+
+
+def known(kind: str) -> tuple[Plugin, ...]:
+    """What is loaded of a kind: the package's own in its order, then the others by name."""
+    entries = _known.entries[kind].values()
+    added = sorted((entry for entry in entries if entry.source is not OWN), key=lambda entry: entry.name)
+    return (*(entry for entry in entries if entry.source is OWN), *added)
 
 
 def problems(kind: str) -> list[NeuralArtError]:

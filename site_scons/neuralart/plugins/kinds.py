@@ -52,6 +52,14 @@ KINDS: Mapping[str, Kind] = {
             own={name: f"{_COMPILERS}own" for name in ("reference", "stedgeai", "auto", "recorded")},
         ),
         Kind(
+            "runners",
+            "flash runner",
+            1,
+            "neuralart.flashing.runners:Runner",
+            "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
+            own={"virtual": "neuralart.flashing.runners.virtual"},
+        ),
+        Kind(
             "boards",
             "board",
             1,

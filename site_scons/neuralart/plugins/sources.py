@@ -39,6 +39,11 @@ class Source:
     name: str = ""
     folder: Path | None = None
 
+    @property
+    def package(self) -> str:
+        """The package without its version, or the file."""
+        return self.text.removesuffix(f" {self.version}") if self.version else self.text
+
     def remedy(self, text: str) -> str:
         """What to do, for whoever installed or wrote it."""
         return f"{text}, or uninstall {self.text}" if self.version else text
@@ -65,7 +70,7 @@ class Source:
         return found or [(file.name, file)]
 
 
-OWN = Source("scons-neuralart", __version__)
+OWN = Source(f"scons-neuralart {__version__}", __version__)
 
 
 def origin(file: Path) -> Source:
@@ -139,16 +144,20 @@ def loaded(kind: Kind, source: Source) -> None:
     except NeuralArtError:
         raise
     except (Exception, SystemExit) as error:
-        said = f"{type(error).__name__}: {error}".rstrip(": ")
         name = f" '{source.name}'" if source.name else ""
         raise NeuralArtError(
-            f"{kind.one}{name} cannot be loaded: {said}",
-            where=_place(source, error),
+            f"{kind.one}{name} cannot be loaded: {said(error)}",
+            where=place(source, error),
             hint=source.remedy("repair it"),
         ) from error
 
 
-def _place(source: Source, error: BaseException) -> str:
+def said(error: BaseException) -> str:
+    """An exception of somebody else's code, in words."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def place(source: Source, error: BaseException) -> str:
     """The source, with the line of its own code that failed."""
     stem = source.module.replace(".", os.sep)
     top = source.module.partition(".")[0]

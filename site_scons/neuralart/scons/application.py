@@ -17,9 +17,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.application_sources import NOTHING_MORE, compiled, core_name, root_of
+from neuralart.scons.compiled import LL_ATON, NetworkNodes
 from neuralart.scons.firmware import FirmwareNodes, finish_image
 from neuralart.scons.initializers import InitializerNodes
-from neuralart.scons.network import LL_ATON, NetworkNodes
 from neuralart.scons.paths import Word, build_dir, word
 from neuralart.scons.recipes import find_toolchain, toolchain_env
 from neuralart.scons.registry import Registry

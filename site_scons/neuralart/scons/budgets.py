@@ -9,8 +9,8 @@ from typing import Any
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
+from neuralart.scons.compiled import NetworkNodes
 from neuralart.scons.failures import in_action
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.registry import Registry
 
 

@@ -15,13 +15,12 @@ from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import messages
-from neuralart.scons.compiled import Compiled
+from neuralart.scons.compiled import NEURALART, Compiled
 from neuralart.scons.export import make_export
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.images import FlashNodes, ModelNodes
 from neuralart.scons.initializers import Image, InitializerNodes
-from neuralart.scons.network import NEURALART
 from neuralart.scons.paths import anchored, build_dir, word
 from neuralart.scons.registry import Registry
 

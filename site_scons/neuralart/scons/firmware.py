@@ -14,11 +14,11 @@ from neuralart.fingerprint import fingerprint
 from neuralart.memory.placements import Layout
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
+from neuralart.scons.compiled import NetworkNodes
 from neuralart.scons.failures import in_action
 from neuralart.scons.image_check import make_check
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.linking import link_image
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.recipes import (
     Recipe,

@@ -14,11 +14,9 @@ from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
-from neuralart.scons.compiled import Compiled
-from neuralart.scons.cpu_network import CpuNetworkNodes
+from neuralart.scons.compiled import Compiled, CpuNetworkNodes, NetworkNodes
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.layout import board_of
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.registry import Registry, identity
 
 

@@ -14,11 +14,11 @@ from neuralart.fingerprint import fingerprint
 from neuralart.memory.loaded import placed_in
 from neuralart.memory.placements import Layout, LoadPlaces
 from neuralart.scons import messages
+from neuralart.scons.compiled import NetworkNodes
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.layout import layout_value
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
 

@@ -17,11 +17,10 @@ from neuralart.memory.placements import Layout
 from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import initializer_actions as actions
 from neuralart.scons import messages
-from neuralart.scons.compiled import refuse_cpu
+from neuralart.scons.compiled import NetworkNodes, refuse_cpu
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.layout import board_of, layout_of, layout_value
 from neuralart.scons.memory_runtime import memory_runtime
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
 

@@ -13,8 +13,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout import LayoutNetwork, make_layout
 from neuralart.memory.loaded import RELATIVE
 from neuralart.memory.placements import Layout
-from neuralart.scons.compiled import Compiled
-from neuralart.scons.network import NetworkNodes
+from neuralart.scons.compiled import Compiled, NetworkNodes
 
 
 def board_of(networks: Sequence[Compiled]) -> Board:

@@ -8,7 +8,7 @@ from typing import Any
 from neuralart.resources import firmware_dir
 from neuralart.scons import initializer_actions as actions
 from neuralart.scons import messages
-from neuralart.scons.network import NEURALART, NetworkNodes
+from neuralart.scons.compiled import NEURALART, NetworkNodes
 
 _FOLDER = "memory"
 _HEADER = "npu_memory.h"

@@ -16,9 +16,8 @@ from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.app_config import AppConfigNodes
-from neuralart.scons.cpu_network import CpuNetworkNodes
+from neuralart.scons.compiled import CpuNetworkNodes, NetworkNodes
 from neuralart.scons.failures import at_read_time, caller, in_action
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir, literal, named, readable
 from neuralart.scons.pools import source_file
 from neuralart.scons.registry import Registry

@@ -15,9 +15,9 @@ from neuralart.memory import derive
 from neuralart.relocatable.request import LAYOUTS
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
-from neuralart.scons.compiled import refuse_cpu
+from neuralart.scons.compiled import NEURALART, NetworkNodes, refuse_cpu
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.network import NEURALART, NetworkNodes, make_network
+from neuralart.scons.network import make_network
 from neuralart.scons.paths import build_dir
 from neuralart.scons.recipes import find_toolchain, toolchain_env
 from neuralart.scons.registry import Registry

@@ -1,0 +1,10 @@
+"""The builders that ``env.Tool("neuralart")`` adds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neuralart.scons.builders import network
+
+BUILDERS: tuple[Any, ...] = (network,)
+"""Modules with ``NAME``, ``VARIABLES`` and ``add_to(env)``, in the order of the reference."""
