@@ -183,13 +183,17 @@ def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
     return settings
 
 
+def _strategy(value: Value) -> str:
+    return _named(value, STRATEGIES, "strategies") if value.text(empty=True) else ""
+
+
 def _strategies(value: Value) -> Settings:
     """Keyed like ``strategies.AXISRAM5``, so that an override may change one pool and keep the rest."""
     read: dict[str, tuple[Any, Location]] = {}
     for pool, entry in value.mapping().items():
         if not POOL.fullmatch(pool):
             raise entry.error("the key must be the fname of a pool, like xSPI2")
-        read[f"strategies.{pool}"] = (entry.choice(STRATEGIES, empty=True), entry.where)
+        read[f"strategies.{pool}"] = (_strategy(entry), entry.where)
     return read
 
 

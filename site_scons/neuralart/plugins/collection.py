@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.plugins import sources
 from neuralart.plugins.kinds import KINDS, Kind
 from neuralart.plugins.sources import OWN, Source, loaded, of_project, of_python, origin, place, said
 from neuralart.resources import PACKAGE
@@ -295,24 +296,29 @@ def code_of(kind: str) -> str:
     return " ".join(f"{plugin.name}={plugin.code}" for plugin in added(kind))
 
 
-def use_project(top: Path | None) -> None:
+def use_project(top: Path) -> None:
     """Say where the project is: the folder that ``site_scons/neuralart_plugins`` is in.
 
     Args:
-        top: Its top folder; None: the current folder at the time of each look-up.
+        top: Its top folder. Before it is said, the current folder at the time of each look-up.
     """
     if _known.project != top:
-        forget()
+        _drop(lambda source: source.folder is not None)
         _known.project = top
 
 
 def forget() -> None:
-    """Forget what others brought, so that it is looked for again."""
-    for entries in _known.entries.values():
-        for name in [name for name, entry in entries.items() if entry.source is not OWN]:
-            del entries[name]
-    _known.done.clear()
+    """Forget what others brought, so that it is looked for and imported again."""
+    _drop(lambda source: bool(source.module))
     _known.project = None
-    from neuralart.plugins import sources
-
     sources.forget()
+
+
+def _drop(which: Callable[[Source], bool]) -> None:
+    """Forget the plugins of some sources, and their modules."""
+    for entries in _known.entries.values():
+        for name in [name for name, entry in entries.items() if which(entry.source)]:
+            sources.unload(entries.pop(name).source)
+    for done in [done for done in _known.done if which(done[1])]:
+        sources.unload(done[1])
+        _known.done.discard(done)

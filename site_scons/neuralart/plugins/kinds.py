@@ -91,5 +91,24 @@ KINDS: Mapping[str, Kind] = {
             "a kind of file that `neuralart inspect` reads",
             modules=tuple(_INSPECT + room for room in ("code_kinds", "report_kinds", "file_kinds")),
         ),
+        Kind(
+            "use_cases",
+            "use case",
+            1,
+            "neuralart.sources.app_config.kinds:Kind",
+            "a header of an application: `use_case/model_type`, the two keys of `app_config:`",
+            modules=("neuralart.sources.app_config.kinds",),
+        ),
+        Kind(
+            "strategies",
+            "strategy",
+            1,
+            "neuralart.memory.strategies:Strategy",
+            "how the constants of a pool leave the build: `strategies:` of variants.yaml, `env.Network(strategies=)`",
+            own={
+                name: "neuralart.memory.strategies"
+                for name in ("flash", "boot-copy", "link", "external-loader", "relocatable")
+            },
+        ),
     )
 }

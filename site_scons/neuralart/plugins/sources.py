@@ -174,9 +174,14 @@ def place(source: Source, error: BaseException) -> str:
     return f"{source.text}: {inside}:{line}"
 
 
+def unload(source: Source) -> None:
+    """Let the module of a source be imported again; of a project's folder, all modules."""
+    top = _PACKAGE if source.folder is not None else source.module
+    for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
+        del sys.modules[name]
+
+
 def forget() -> None:
-    """Forget what is installed, and the modules of a project."""
+    """Forget what is installed."""
     _somebody_installed.cache_clear()
     _points.cache_clear()
-    for name in [name for name in sys.modules if name == _PACKAGE or name.startswith(f"{_PACKAGE}.")]:
-        del sys.modules[name]

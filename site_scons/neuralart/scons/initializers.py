@@ -17,6 +17,7 @@ from neuralart.memory.placements import Layout
 from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.scons import initializer_actions as actions
 from neuralart.scons import messages
+from neuralart.scons.added_files import added_files
 from neuralart.scons.compiled import NetworkNodes, refuse_cpu
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.layout import board_of, layout_of, layout_value
@@ -55,6 +56,7 @@ class InitializerNodes:
         include_dirs: For CPPPATH.
         header: ``npu_memory_init.h``.
         headers: Those that it includes, where the networks' runtime is not ours.
+        more: Files that strategies of plugins add.
         images: What must be loaded into flash beside the program; the identity descriptor comes last.
         external: What somebody else loads into RAM while the program waits for it.
         layout: Addresses of everything.
@@ -72,11 +74,13 @@ class InitializerNodes:
     io_json: Any
     descriptor: Image | None = field(default=None)
     headers: list[Any] = field(default_factory=list)
+    more: list[Any] = field(default_factory=list)
 
     @property
     def files(self) -> list[Any]:
-        """All images as nodes, Intel HEX and binary."""
-        return [node for image in (*self.images, *self.external) for node in (image.binary, image.hex)]
+        """All images as nodes, Intel HEX and binary, and what strategies of plugins add."""
+        images = [node for image in (*self.images, *self.external) for node in (image.binary, image.hex)]
+        return [*images, *self.more]
 
 
 def _image(base: Any, stem: str, raw: Any, network: str, pool: str, address: int) -> Image:
@@ -201,10 +205,15 @@ def make_initializers(
         images.append(descriptor)
     # What is loaded has been checked, also where nobody compiles the start-up code.
     base.Requires([node for image in (*images, *external) for node in (image.binary, image.hex)], sources)
+    more = added_files(base, folder, networks, layout)
+    base.Requires(more, sources)
     code, headers = memory_runtime(base, networks, folder)
     places = [*(str(node.dir) for node in headers), *(each.folder for each in networks if each.name in linked)]
     return InitializerNodes(
-        sources=[sources[0], *code, *_link_sources(base, folder, networks, layout)],
+        sources=[
+            *(sources[0], *code, *_link_sources(base, folder, networks, layout)),
+            *(node for node in more if node.name.endswith(".c")),
+        ],
         # What is linked is read from the folder of its network.
         include_dirs=[base.Dir(f"#{name}") for name in dict.fromkeys([folder, *places])],
         header=sources[1],
@@ -215,6 +224,7 @@ def make_initializers(
         io_json=contract[1],
         descriptor=descriptor,
         headers=headers,
+        more=more,
     )
 
 

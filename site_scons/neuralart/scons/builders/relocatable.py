@@ -13,6 +13,7 @@ from typing import Any
 import SCons.Builder
 import SCons.Errors
 
+from neuralart.compilers.protocol import REFERENCE
 from neuralart.config.types import RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
@@ -24,7 +25,6 @@ from neuralart.scons.builders.actions import process
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.compile_plan import CompilePlan
 from neuralart.scons.compiled import NEURALART
-from neuralart.scons.compilers import REFERENCE
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.paths import Word, build_dir
 from neuralart.scons.recipes import find_toolchain
