@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -13,6 +14,7 @@ import SCons.Errors
 from neuralart import plugins
 from support.graphs import built_nodes, command, names
 from support.plugin_places import EXAMPLE
+from support.sconsproject import REPO, Project
 
 COMPILER = """\
 from neuralart.compilers.protocol import FileSet, roles
@@ -143,9 +145,7 @@ def test_a_compiler_that_is_wrong(make_env: Any, mine: Any, files: str, said: st
 
 def test_a_compiler_that_cannot_be_loaded(make_env: Any, mine: Any) -> None:
     mine("compiler.py", "# compilers\nimport nowhere\n")
-    with pytest.raises(
-        SCons.Errors.UserError, match=r"^site_scons/neuralart_plugins/compiler.py:2: compiler cannot be "
-    ):
+    with pytest.raises(SCons.Errors.UserError, match=r"^site_scons/neuralart_plugins/compiler.py:2: compiler cannot"):
         _net(make_env(), compiler="mine")
 
 
@@ -167,6 +167,30 @@ def test_a_board_of_the_example(make_env: Any, mine: Any, tree: Path) -> None:
     shutil.copy2(EXAMPLE / "door-camera.yaml", tree / "site_scons" / "neuralart_plugins")
     net = make_env().Network("digits", model="models/digits.tflite", board="door-camera")
     assert net.board.slots["application"] == 0x70180000
+
+
+def test_a_null_build_imports_nothing_for_plugins(tmp_path: Path) -> None:
+    """A SConstruct that names none: no machinery of entry points, no folder of plugins, no module of another kind."""
+    folder = tmp_path / "consumer"
+    folder.mkdir()
+    shutil.copy2(REPO / "models" / "digits" / "digits.tflite", folder)
+    (folder / "SConstruct").write_text(
+        "import atexit, json, pathlib, sys\n"
+        "atexit.register(lambda: pathlib.Path('modules.json').write_text(json.dumps(sorted(sys.modules))))\n"
+        f"env = Environment(tools=[])\nenv.Tool('neuralart', toolpath=[{(REPO / 'site_scons').as_posix()!r}])\n"
+        "net = env.Network('digits', model='digits.tflite', board='mps3-an547')\n"
+        "memory = env.MemoryInitializers(net)\n",
+        "utf-8",
+    )
+    project = Project(folder)
+    project.run()
+    project.up_to_date()
+    loaded = set(json.loads((folder / "modules.json").read_text("utf-8")))
+    assert {"neuralart.plugins", "neuralart.compilers.own"} <= loaded
+    assert not {name for name in loaded if name.startswith(("importlib.metadata", "neuralart_plugins"))}
+    assert not {name for name in loaded if name.startswith(("neuralart.lint.rules", "neuralart.inspect"))}
+    # The operators are for those that compile.
+    assert "neuralart.compilers.reference.operators.gelu" not in loaded
 
 
 # --- strategies ----------------------------------------------------------------------------------------------------
