@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 from neuralart import __version__, cli, config, plugins
+from neuralart.app_config import generate
 from neuralart.config import app_config
 from neuralart.errors import NeuralArtError
 from neuralart.plugins import collection
 from neuralart.plugins.kinds import KINDS
-from neuralart.sources.app_config import generate
 from support import app_configs
 from support.lowering import Graph, lowered
 from support.plugin_places import Places, fresh, rule
@@ -261,7 +261,7 @@ def test_one_name_in_two_places(places: Places) -> None:
     assert refusal("lint") == refusal("lint", "house-rule") == said
 
 
-def test_a_misspelt_name_is_told_those_of_plugins_too(places: Places) -> None:
+def test_a_misspelled_name_is_told_those_of_plugins_too(places: Places) -> None:
     places.install("theirs", {"neuralart.compilers": {"hashed": "theirs.m"}}, m="raise RuntimeError\n")
     said = refusal("compilers", "hashd")
     assert said.startswith("no compiler 'hashd' (did you mean 'hashed'? known: auto, hashed, recorded, reference")
@@ -389,7 +389,7 @@ def test_a_use_case(places: Places) -> None:
     path = places.project(
         "gaze.py",
         "from pathlib import Path\nfrom neuralart.plugins import register\n"
-        "from neuralart.sources.app_config.kinds import Kind\nfrom neuralart.sources.app_config.request import Values\n"
+        "from neuralart.app_config.kinds import Kind\nfrom neuralart.app_config.request import Values\n"
         "register('use_cases', 'gaze/two_angles', Kind(Path(__file__).with_name('gaze.h.j2'), "
         "lambda request: Values('float32', {'angles': len(request.tensors.outputs)})), protocol=1)\n",
     )
@@ -412,7 +412,7 @@ def test_a_use_case(places: Places) -> None:
 def test_a_use_case_of_the_package_with_another_model_type(places: Places) -> None:
     places.project(
         "more.py",
-        "from neuralart.plugins import register\nfrom neuralart.sources.app_config.kinds import KINDS\n"
+        "from neuralart.plugins import register\nfrom neuralart.app_config.kinds import KINDS\n"
         "register('use_cases', 'pose_estimation/mine', KINDS['pose_estimation', 'movenet'], protocol=1)\n",
     )
     assert app_config.model_types("pose_estimation") == ("movenet", "yolo_v8_pose", "mine")

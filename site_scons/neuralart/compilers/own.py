@@ -11,7 +11,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.plugins import register
 
 if TYPE_CHECKING:
-    from neuralart.network.core_version import CoreVersion
+    from neuralart.vendor.core_version import CoreVersion
 
 
 class Reference:

@@ -119,7 +119,7 @@ class Job:
         Raises:
             NeuralArtError: The pool file cannot be read.
         """
-        from neuralart.network import mpool
+        from neuralart.vendor import mpool
 
         return mpool.read(self.request.mpool, self.request.mpool_display)
 

@@ -95,18 +95,18 @@ KINDS: Mapping[str, Kind] = {
             "use_cases",
             "use case",
             1,
-            "neuralart.sources.app_config.kinds:Kind",
+            "neuralart.app_config.kinds:Kind",
             "a header of an application: `use_case/model_type`, the two keys of `app_config:`",
-            modules=("neuralart.sources.app_config.kinds",),
+            modules=("neuralart.app_config.kinds",),
         ),
         Kind(
             "strategies",
             "strategy",
             1,
-            "neuralart.memory.strategies:Strategy",
+            "neuralart.memory.layout.strategies:Strategy",
             "how the constants of a pool leave the build: `strategies:` of variants.yaml, `env.Network(strategies=)`",
             own={
-                name: "neuralart.memory.strategies"
+                name: "neuralart.memory.layout.strategies"
                 for name in ("flash", "boot-copy", "link", "external-loader", "relocatable")
             },
         ),

@@ -8,8 +8,8 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.config.types import STRATEGIES
-from neuralart.memory.placements import Initializer, Layout
-from neuralart.memory.strategies import Constants
+from neuralart.memory.layout.placements import Initializer, Layout
+from neuralart.memory.layout.strategies import Constants
 from neuralart.plugins import Plugin
 from neuralart.scons import messages
 from neuralart.scons.compiled import NetworkNodes

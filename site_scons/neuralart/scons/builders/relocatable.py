@@ -17,8 +17,8 @@ from neuralart.compilers.protocol import REFERENCE
 from neuralart.config.types import RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
-from neuralart.memory import derive
-from neuralart.relocatable.request import LAYOUTS
+from neuralart.memory.layout import derive
+from neuralart.relocatable.build.request import LAYOUTS
 from neuralart.resources import firmware_dir
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.actions import process
