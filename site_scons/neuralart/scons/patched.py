@@ -19,7 +19,7 @@ from neuralart.scons.paths import build_dir, literal, named
 from neuralart.scons.registry import Registry
 
 if TYPE_CHECKING:
-    from neuralart.sources.patching.includes import IncludeDir
+    from neuralart.patching.includes import IncludeDir
 
 FOLDER = "patched"
 
@@ -97,7 +97,7 @@ def make_patched(
     Raises:
         NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
-    from neuralart.sources.patching import includes, mirror
+    from neuralart.patching import includes, mirror
 
     registry: Registry = env["NEURALART_REGISTRY"]
     generated = [node for each in headers for node in each.files]
@@ -144,7 +144,7 @@ def make_patched(
 
 
 def _include_dir(base: Any, each: IncludeDir, root: Path, folder: str) -> Any:
-    from neuralart.sources.patching import includes
+    from neuralart.patching import includes
 
     if each.base == includes.OUTPUT:
         return base.Dir(f"#{folder}/{each.path}")

@@ -18,7 +18,7 @@ import SCons.Util
 from neuralart.config.types import split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.memory import derive
+from neuralart.memory.layout import derive
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.actions import process
 from neuralart.scons.builders.variables import Variable, words

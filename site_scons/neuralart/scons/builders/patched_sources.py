@@ -30,9 +30,9 @@ from neuralart.scons.scanning import NO_INCLUDES
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
-    from neuralart.sources.patching.network_files import NetworkFiles
-    from neuralart.sources.patching.patchlist import PatchList
-    from neuralart.sources.patching.plan import Request
+    from neuralart.patching.network_files import NetworkFiles
+    from neuralart.patching.patchlist import PatchList
+    from neuralart.patching.plan import Request
 
 NAME = "NeuralArtPatchedSources"
 _PATHS = ("linker_script", "memory_pools")
@@ -78,7 +78,7 @@ def refuse_npu(board: Board, where: str) -> NoReturn:
     Raises:
         NeuralArtError: Always.
     """
-    from neuralart.sources.patching import family
+    from neuralart.patching import family
 
     family.check_target(board.target, where)
     raise NeuralArtError(
@@ -99,7 +99,7 @@ def network_in(env: Any, folder: Any, name: str) -> tuple[NetworkFiles, list[Any
     Raises:
         NeuralArtError: There is no network in it.
     """
-    from neuralart.sources.patching.network_files import NetworkFiles
+    from neuralart.patching.network_files import NetworkFiles
 
     found = NetworkFiles.in_folder(readable(folder), name)
     if not found.c_info.is_file():
@@ -120,7 +120,7 @@ def network_of(made: Sequence[Any], compiled: CompilePlan, name: str, where: str
     Raises:
         NeuralArtError: It is called otherwise, or is for an NPU.
     """
-    from neuralart.sources.patching.network_files import NetworkFiles
+    from neuralart.patching.network_files import NetworkFiles
 
     if compiled.pools is not None:
         refuse_npu(compiled.board, where)
@@ -147,7 +147,7 @@ def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, Patch
     Raises:
         NeuralArtError: There is no such folder, or no list fits.
     """
-    from neuralart.sources.patching import plan
+    from neuralart.patching import plan
 
     said = config.said("application") or where
     try:
@@ -178,7 +178,7 @@ def _reads(env: Any, request: Request, application: Path, config: PatchConfig) -
     Raises:
         NeuralArtError: A file does not exist.
     """
-    from neuralart.sources.patching import plan
+    from neuralart.patching import plan
 
     script, pools = (_optional(env, config, key) for key in _PATHS)
     name = request.patches.network
@@ -218,7 +218,7 @@ def make_plan(
     Raises:
         NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
-    from neuralart.sources.patching import mirror, plan
+    from neuralart.patching import mirror, plan
 
     application, patches, own = _application(env, config, where)
     root = plan.find_root(application, patches)
@@ -287,7 +287,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     Raises:
         SCons.Errors.UserError: A setting is wrong, a file is missing, or it is no such application.
     """
-    from neuralart.sources.patching import mirror
+    from neuralart.patching import mirror
 
     plan = plans.given(env, PatchPlan) or _plan(target, source, env)
     first = target[0]
@@ -299,15 +299,15 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     # Whoever compiles a copy finds the headers.
     env.Requires(nodes, plan.headers)
     env.Depends(nodes, env.Value(plan.identity, name="patch"))
-    env.Depends(nodes, env.Value(fingerprint("sources/patching"), name="patching"))
+    env.Depends(nodes, env.Value(fingerprint("patching"), name="patching"))
     # Only what differs is written, so what is there must stay to be compared.
     env.Precious(nodes)
     return nodes, plan.sources
 
 
 def _patch(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.sources.patching import mirror
-    from neuralart.sources.patching import plan as patches
+    from neuralart.patching import mirror
+    from neuralart.patching import plan as patches
 
     folder = PurePosixPath(str(target[0])).parent.as_posix()
 
