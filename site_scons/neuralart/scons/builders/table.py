@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from neuralart.scons.builders import network
+from neuralart.scons.builders import flash, flash_plan, image, initializers, network
 
-BUILDERS: tuple[Any, ...] = (network,)
+BUILDERS: tuple[Any, ...] = (network, initializers, image, flash_plan, flash)
 """Modules with ``NAME``, ``VARIABLES`` and ``add_to(env)``, in the order of the reference."""
