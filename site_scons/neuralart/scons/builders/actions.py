@@ -18,18 +18,25 @@ from neuralart.scons.registry import child_environment
 class Process(SCons.Action.LazyAction):
     """``$NAMECOM``, shown as ``$NAMECOMSTR``: run with the process environment that our commands need."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, tools: Callable[[Any], str] | None = None) -> None:
         """Take the command from an environment's variables.
 
         Args:
             name: ``NEURALART`` for ``$NEURALARTCOM`` and ``$NEURALARTCOMSTR``.
+            tools: Gives the folder whose programs the command starts, from its targets: first in its PATH.
         """
         super().__init__(f"{name}COM", {"cmdstr": f"${name}COMSTR"})
         self._message = f"{name}COMSTR"
+        self._tools = tools
 
     def __call__(self, target: Any, source: Any, env: Any, *args: Any, **kw: Any) -> Any:
         """Run it, in the environment of its target."""
-        changed: dict[str, Any] = {"ENV": child_environment(dict(env["ENV"]))}
+        own = dict(env["ENV"])
+        if self._tools is not None:
+            executor = kw.get("executor")
+            folder = self._tools(executor.get_all_targets() if executor is not None else target)
+            own["PATH"] = os.pathsep.join(part for part in (folder, own.get("PATH", "")) if part)
+        changed: dict[str, Any] = {"ENV": child_environment(own)}
         if os.name == "posix":
             # SCons's own leaves ` to the shell.
             changed["ESCAPE"] = shlex.quote
@@ -46,13 +53,23 @@ class Process(SCons.Action.LazyAction):
         return []
 
 
-def process(name: str) -> Any:
+def process(name: str, tools: Callable[[Any], str] | None = None) -> Any:
     """The action of a builder that starts a program.
 
     Args:
         name: What its variables begin with.
+        tools: Gives the folder whose programs the command starts, from its targets.
     """
-    return Process(name)
+    return Process(name, tools)
+
+
+def lazily(name: str) -> Any:
+    """The action of a builder whose default ``...COM`` is a function of ours (:func:`function`).
+
+    Args:
+        name: What its variables begin with.
+    """
+    return SCons.Action.Action(f"${name}COM", f"${name}COMSTR")
 
 
 def function(name: str, work: Callable[..., None], *variables: str) -> Any:

@@ -18,7 +18,7 @@ from typing import Any
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.scons.builders import parts, plans
-from neuralart.scons.builders.actions import function, process
+from neuralart.scons.builders.actions import function, lazily
 from neuralart.scons.builders.parts import Part
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.failures import at_read_time
@@ -208,5 +208,5 @@ VARIABLES = (
 def add_to(env: Any) -> None:
     """Add the builder."""
     if NAME not in env["BUILDERS"]:
-        action = process("NEURALART_FLASH_PLAN")
+        action = lazily("NEURALART_FLASH_PLAN")
         env["BUILDERS"][NAME] = parts.PartsBuilder(NAME, "NEURALART_FLASH_PLANEMITTER", {"": action}, suffix=".json")

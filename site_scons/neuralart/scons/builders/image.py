@@ -18,7 +18,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.scons.builders import parts, plans
-from neuralart.scons.builders.actions import function, process
+from neuralart.scons.builders.actions import function, lazily, process
 from neuralart.scons.builders.initializers import moved_slots
 from neuralart.scons.builders.parts import Part
 from neuralart.scons.builders.variables import Variable, words
@@ -220,8 +220,8 @@ def add_to(env: Any) -> None:
     """Add the builder."""
     if NAME not in env["BUILDERS"]:
         pieces = {
-            "": process("NEURALART_IMAGE"),
+            "": lazily("NEURALART_IMAGE"),
             OBJCOPY: process("NEURALART_OBJCOPY"),
-            APPLICATION: process("NEURALART_APPLICATION"),
+            APPLICATION: lazily("NEURALART_APPLICATION"),
         }
         env["BUILDERS"][NAME] = parts.PartsBuilder(NAME, "NEURALART_IMAGEEMITTER", pieces, suffix=".json")

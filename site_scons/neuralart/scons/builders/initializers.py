@@ -23,7 +23,7 @@ from neuralart.memory.static_pools import refuse_relative_pools
 from neuralart.network.pools import PoolFile
 from neuralart.scons import initializer_actions as actions
 from neuralart.scons.builders import parts, plans
-from neuralart.scons.builders.actions import function, process
+from neuralart.scons.builders.actions import function, lazily
 from neuralart.scons.builders.parts import Part
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.compile_plan import CompilePlan
@@ -375,5 +375,5 @@ VARIABLES = (
 def add_to(env: Any) -> None:
     """Add the builder."""
     if NAME not in env["BUILDERS"]:
-        action = process("NEURALART_INITIALIZERS")
+        action = lazily("NEURALART_INITIALIZERS")
         env["BUILDERS"][NAME] = parts.PartsBuilder(NAME, "NEURALART_INITIALIZERSEMITTER", {"": action}, suffix=".c")

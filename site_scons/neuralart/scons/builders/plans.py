@@ -28,6 +28,23 @@ def known(node: Any, kind: type[P]) -> P | None:
     return found if isinstance(found, kind) else None
 
 
+def behind(nodes: Any, kind: type[P]) -> P | None:
+    """The plan of the command that makes one of some nodes.
+
+    Args:
+        nodes: Sources of a builder: for example all that another builder returned, or one of that.
+        kind: Class of the plan.
+    """
+    for node in nodes:
+        if node.has_builder():
+            # The executor, so that any target leads to the plan that is kept with the first.
+            for target in node.get_executor().get_all_targets():
+                found = known(target, kind)
+                if found is not None:
+                    return found
+    return None
+
+
 def of(target: Any, kind: type[P], builder: str) -> P:
     """The plan of a command's targets.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from neuralart.scons.builders import flash, flash_plan, image, initializers, network
+from neuralart.scons.builders import app_config, flash, flash_plan, image, initializers, network, relocatable
 
-BUILDERS: tuple[Any, ...] = (network, initializers, image, flash_plan, flash)
+BUILDERS: tuple[Any, ...] = (network, initializers, relocatable, image, flash_plan, flash, app_config)
 """Modules with ``NAME``, ``VARIABLES`` and ``add_to(env)``, in the order of the reference."""
