@@ -21,7 +21,7 @@ def keep_order(env: Any, named: Sequence[str]) -> None:
     registry: Registry = env["NEURALART_REGISTRY"]
     effects = [name for name in dict.fromkeys(named) if name in registry.effects]
     groups = [effects]
-    if env.GetOption("keep_going"):
+    if len(effects) > 1 and env.GetOption("keep_going"):
         owners = dict.fromkeys(registry.effects[name] for name in effects)
         groups = [[name for name in effects if registry.effects[name] == owner] for owner in owners]
     for group in groups:

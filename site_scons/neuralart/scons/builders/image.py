@@ -93,7 +93,7 @@ def _plan(source: list[Any], env: Any) -> ImagePlan:
     """
     from neuralart.memory.check_image import machine_of
 
-    found = [(node, plan) for node in source if (plan := plans.known(node, CompilePlan)) is not None]
+    found = plans.each_behind(source[1:], CompilePlan)
     name = str(env.subst(env["NEURALART_BOARD"])) or (found[0][1].board.name if found else "")
     if not name:
         raise NeuralArtError(f"{NAME}: no board", where=str(source[0]) if source else NAME, hint="set NEURALART_BOARD")
@@ -150,7 +150,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     Raises:
         SCons.Errors.UserError: A variable has a wrong value, or there is no program.
     """
-    if not source or plans.known(source[0], CompilePlan) is not None:
+    if not source or plans.behind(source[:1], CompilePlan) is not None:
         raise NeuralArtError(f"{NAME} takes a linked program, then the networks in it", where=str(target[0]))
     plan = plans.given(env, ImagePlan) or _plan(source, env)
     first, elf = target[0], source[0]

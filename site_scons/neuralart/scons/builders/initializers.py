@@ -167,8 +167,7 @@ def _plan(source: list[Any], env: Any) -> InitializersPlan:
     strategies = env["NEURALART_STRATEGIES"]
     if not isinstance(strategies, dict):
         raise NeuralArtError(f"NEURALART_STRATEGIES: pools and strategies, not {strategies!r}", where=NAME)
-    found = [(node, plan) for node in source if (plan := plans.known(node, CompilePlan)) is not None]
-    networks = [_member(node, plan, strategies) for node, plan in found]
+    networks = [_member(node, plan, strategies) for node, plan in plans.each_behind(source, CompilePlan)]
     if not networks:
         raise NeuralArtError(f"{NAME} takes what NeuralArtNetwork returned, one or more", where=NAME)
     for name in (network.name for network in networks):
