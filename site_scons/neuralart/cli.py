@@ -22,8 +22,8 @@ COMMANDS = {
     "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
-    "flash": ("neuralart.flashing.flash_cli", "write a virtual flash by a flash plan"),
-    "verify": ("neuralart.flashing.verify_cli", "compare a virtual flash with a flash plan"),
+    "flash": ("neuralart.flashing.flash_cli", "write the flash of a device by a flash plan (the virtual flash)"),
+    "verify": ("neuralart.flashing.verify_cli", "compare the flash of a device with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
     "plan": (
         "neuralart.memory.plan.plan_cli",
