@@ -143,4 +143,5 @@ def make_application(
         elf, link_map = compiled(env, config, variant, board, machine, networks, initializers, found)
     else:
         elf = _external(env, config, variant, board, networks, initializers, found)
-    return finish_image(env, variant, board, machine, networks, elf, link_map, found)
+    address = initializers.layout.application
+    return finish_image(env, variant, board, machine, networks, elf, link_map, found, address)

@@ -45,6 +45,23 @@ def behind(nodes: Any, kind: type[P]) -> P | None:
     return None
 
 
+def each_behind(nodes: Any, kind: type[P]) -> list[tuple[Any, P]]:
+    """The plans of all commands that make one of some nodes, each once, with the node that it is kept with.
+
+    Args:
+        nodes: Sources of a builder.
+        kind: Class of the plans.
+    """
+    found: dict[Any, P] = {}
+    for node in nodes:
+        if node.has_builder():
+            for target in node.get_executor().get_all_targets():
+                plan = known(target, kind)
+                if plan is not None:
+                    found.setdefault(target, plan)
+    return list(found.items())
+
+
 def of(target: Any, kind: type[P], builder: str) -> P:
     """The plan of a command's targets.
 
