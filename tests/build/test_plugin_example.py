@@ -64,6 +64,10 @@ def test_a_product_uses_them(product: Path, python: Path) -> None:
 
 
 def test_its_runner_writes_what_the_plan_says(product: Path, python: Path) -> None:
+    assert "70180000" in run(python, product, "SCons", "-Q", "flash-door").stdout
+    assert "nothing was written" in run(python, product, "SCons", "-Q", "flash-door").stdout
+    assert len(list(product.glob("build/door/flash-folder/*.bin"))) == 3
+    run(python, product, "SCons", "-Q", "verify-door")
     words = ("--runner", "folder", "--record", "build/out.json", "--plan", "build/door/flash_plan.json")
     first = run(python, product, "neuralart", "flash", *words).stdout
     assert "application: " in first and "70180000" in first

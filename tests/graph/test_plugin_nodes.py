@@ -205,11 +205,42 @@ def test_a_strategy_adds_files(make_env: Any, mine: Any) -> None:
     memory = _memory(make_env(), "srec")
     assert names(memory.more) == ["build/m/digits.xSPI2.s"]
     assert memory.more[0] in memory.files
-    assert {"plugin-of-strategy srec", "placed"} <= _values(memory.more[0])
+    assert "plugin-of-strategy srec" in _values(memory.more[0])
     plain = _memory(make_env(), "flash")
     assert plain.more == []
     assert names(plain.files) == [name for name in names(memory.files) if not name.endswith(".s")]
     assert memory.layout.initializers[0].strategy == "flash"
+
+
+def test_files_of_a_strategy_are_built(tmp_path: Path) -> None:
+    """With the constants and their address; made again when its code changes, and for nothing else."""
+    folder = tmp_path / "consumer"
+    plugin = folder / "site_scons" / "neuralart_plugins" / "srec.py"
+    plugin.parent.mkdir(parents=True)
+    shutil.copy2(REPO / "models" / "digits" / "digits.tflite", folder)
+    text = STRATEGY.format(way="flash", names="(f'{network}.{pool}.s',)")
+    plugin.write_text(text.replace('b"S0"', 'b"S3 %08x %d" % (constants.load_address, len(constants.data))'), "utf-8")
+    (folder / "SConstruct").write_text(
+        f"env = Environment(tools=[])\nenv.Tool('neuralart', toolpath=[{(REPO / 'site_scons').as_posix()!r}])\n"
+        "net = env.Network('digits', model='digits.tflite', board='stm32n6570-dk', strategies={'xSPI2': 'srec'})\n"
+        "env.MemoryInitializers(net, folder='build/m')\n",
+        "utf-8",
+    )
+    project = Project(folder)
+    project.run()
+    raw = next(folder.glob("build/networks/*/*.raw")).read_bytes()
+    assert (folder / "build/m/digits.xSPI2.bin").read_bytes() == raw
+    assert (folder / "build/m/digits.xSPI2.s").read_bytes() == b"S3 70380000 %d" % len(raw)
+    project.up_to_date()
+    project.edit("site_scons/neuralart_plugins/srec.py", "S3", "S7")
+    assert project.run().commands == {("IMAGE", "build/m/digits.xSPI2.s")}
+    assert (folder / "build/m/digits.xSPI2.s").read_bytes().startswith(b"S7")
+    project.edit("site_scons/neuralart_plugins/srec.py", '.s": b', '.t": b')
+    (line,) = project.run(code=2).errors
+    assert line == (
+        "scons: *** [build/m/digits.xSPI2.s] site_scons/neuralart_plugins/srec.py: strategy 'srec': "
+        "make() did not return digits.xSPI2.s (bytes for each name of files())"
+    )
 
 
 def test_c_of_a_strategy_becomes_part_of_the_program(make_env: Any, mine: Any) -> None:

@@ -9,13 +9,18 @@ import sys
 import venv
 from pathlib import Path
 
-_NOT_COPIED = (".git", ".venv", "build", ".*_cache", "__pycache__", ".sconsign*")
+_NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", ".sconsign*")
 
 
 def wheel(source: Path, folder: Path) -> Path:
     """Build the wheel of a copy of a source tree; nothing is fetched."""
     copy = folder / f"source of {source.name}"
-    shutil.copytree(source, copy, ignore=shutil.ignore_patterns(*_NOT_COPIED))
+
+    def ignored(at: str, names: list[str]) -> set[str]:
+        # What was built lies at the top; a room of the package may have that name.
+        return {*_NOT_COPIED(at, names), *(["build"] if Path(at) == source else [])}
+
+    shutil.copytree(source, copy, ignore=ignored)
     before = set(folder.glob("*.whl"))
     command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(copy)]
     subprocess.run(command, check=True, capture_output=True)

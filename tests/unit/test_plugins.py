@@ -323,6 +323,46 @@ def test_the_code_of_a_package_is_all_of_it_and_the_same_everywhere(places: Plac
 # --- each kind at work (compilers, boards, runners and rules: also in tests/graph and tests/build) ------------------
 
 
+COMPILER = """\
+from neuralart.compilers.protocol import FileSet, roles
+from neuralart.plugins import register
+class Mine:
+    runtime = "neuralart"
+    def identity(self, job):
+        return "1"
+    def files(self, job):
+        return FileSet({{**roles(job.name), "made.txt": "made.txt"}}, job.initializers)
+    def compile(self, job, output):
+        output.mkdir(exist_ok=True)
+        for name in self.files(job).names:
+            (output / name).write_text("".join(job.extra))
+        {last}
+register("compilers", "mine", Mine(), protocol=1)
+"""
+
+
+def test_a_compiler_by_hand(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    """``neuralart compile --compiler NAME``, also where it does not do what it says."""
+    words = ["compile", "-m", "m.tflite", "--target", "stm32n6", "-n", "net", "-o", "out", "--extra-options=a b"]
+    assert cli.main([*words, "--compiler", "reference"]) == 1
+    capsys.readouterr()
+    places.project("mine.py", COMPILER.format(last="return 'all made'"))
+    assert cli.main([*words, "--compiler", "mine"]) == 0
+    assert capsys.readouterr().out == "all made\n"
+    assert (places.top / "out" / "made.txt").read_text() == "ab"
+    assert (places.top / "out" / "net_atonbuf.xSPI2.raw").is_file()
+    places.project("mine.py", COMPILER.format(last="(output / 'made.txt').unlink()"))
+    assert cli.main([*words, "--compiler", "mine"]) == 1
+    assert capsys.readouterr().err == (
+        "neuralart compile: error: out: compiler 'mine' declared made.txt and made none "
+        "(this is a mistake in the compiler's plugin: files() and compile() do not agree)\n"
+    )
+    with pytest.raises(SystemExit) as end:
+        cli.main([*words, "--compiler", "mein"])
+    assert end.value.code == cli.USAGE_ERROR
+    assert "'mein' is not available, known: auto, mine, recorded, reference, stedgeai" in capsys.readouterr().err
+
+
 def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     """One that the package does not have, computed by a kernel that it has."""
     graph = Graph()

@@ -13,7 +13,6 @@ from typing import Any
 import SCons.Builder
 import SCons.Errors
 
-from neuralart.compilers.protocol import REFERENCE
 from neuralart.config.types import RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
@@ -95,7 +94,7 @@ def make_plan(
         NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable model, or there
             is no cross compiler.
     """
-    if compiled.compiler.kind != REFERENCE or compiled.pools is None:
+    if compiled.compiler.runtime != NEURALART or compiled.pools is None:
         runtime = "ll_aton" if compiled.pools is not None else "of networks on the core"
         raise NeuralArtError(
             f"network {compiled.config.name} is compiled for runtime {runtime}, this builder makes models of "
