@@ -18,24 +18,27 @@ from neuralart.errors import NeuralArtError
 
 # name -> (module, one line of help)
 COMMANDS = {
-    "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initialisers and reports"),
+    "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
     "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
     "flash": ("neuralart.flashing.flash_cli", "write the flash of a device by a flash plan (the virtual flash)"),
     "verify": ("neuralart.flashing.verify_cli", "compare the flash of a device with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
-    "plan": ("neuralart.memory.plan_cli", "show who has which addresses: slots, pools, firmware, staging, free banks"),
-    "check-image": ("neuralart.memory.check_cli", "check a firmware image before it reaches a board"),
-    "patch": ("neuralart.sources.patch_cli", "fit an application's own C sources to a network"),
+    "plan": (
+        "neuralart.memory.plan.plan_cli",
+        "show who has which addresses: slots, pools, firmware, staging, free banks",
+    ),
+    "check-image": ("neuralart.memory.image.check_cli", "check a firmware image before it reaches a board"),
+    "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
     "lint": ("neuralart.lint.cli", "look for the known traps in networks, pool files, sources and linker scripts"),
     "doctor": ("neuralart.doctor.cli", "show the tools on this machine, and what each missing one means"),
     "application": ("neuralart.applications.cli", "build the user's own application around networks, or check it"),
     "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
-    "appconfig": ("neuralart.sources.appconfig_cli", "write app_config.h or ai_model_config.h for an application"),
-    "import": ("neuralart.sources.import_cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
+    "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
+    "import": ("neuralart.model_zoo.cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
 }
 
 USER_ERROR = 1
@@ -50,7 +53,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(only: str | None) -> argparse.ArgumentParser:
-    parser = _Parser(prog="neuralart", description="From a quantised network to a running STM32 board.")
+    parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():

@@ -73,6 +73,25 @@ def _scons(python: Path, folder: Path, *args: str) -> subprocess.CompletedProces
     return done
 
 
+def _first_line(program: Path, images: list[Path]) -> str:
+    """What a program says first in QEMU."""
+    process = subprocess.Popen(
+        ["qemu-system-arm", "-M", "mps3-an547", "-nographic", "-monitor", "none", "-serial", "stdio"]
+        + ["-kernel", str(program)]
+        + [word for image in images for word in ("-device", f"loader,file={image}")],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        return process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.communicate()
+
+
 @pytest.fixture(scope="module")
 def doorbell(wheel_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = _copy("consumer-wheel", tmp_path_factory.mktemp("product") / "a product")
@@ -100,21 +119,7 @@ def test_wheel_consumer_builds_its_own_product(doorbell: Path, wheel_python: Pat
 def test_wheel_consumer_runs(doorbell: Path) -> None:
     images = sorted(doorbell.glob("build/initializers/*/*.hex"))
     assert [image.name for image in images] == ["descriptor.hex", "digits.DDRFLASH.hex"]
-    process = subprocess.Popen(
-        ["qemu-system-arm", "-M", "mps3-an547", "-nographic", "-monitor", "none", "-serial", "stdio"]
-        + ["-kernel", str(doorbell / "build/doorbell.elf")]
-        + [word for image in images for word in ("-device", f"loader,file={image}")],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() == "doorbell: digit 7"
-    finally:
-        process.kill()
-        process.communicate()
+    assert _first_line(doorbell / "build/doorbell.elf", images) == "doorbell: digit 7"
 
 
 @pytest.fixture
@@ -158,3 +163,35 @@ def test_examples_build_in_their_own_folder(tmp_path: Path) -> None:
     out = project.run().out
     assert re.search(r"build/camera\.elf", out)
     project.up_to_date()
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Project:
+    """The example of builders alone, with this repository as its tool."""
+    return Project(_copy("plain-scons", tmp_path / "a reader"))
+
+
+TOOL = f"tool={REPO}"
+
+
+def test_plain_scons_builds_with_builders_alone(reader: Project) -> None:
+    text = reader.path("SConstruct").read_text("utf-8")
+    used = set(re.findall(r"\benv\.(\w+)\(", text))
+    assert not used & {"Network", "MemoryInitializers", "NeuralArtProject", "NeuralArtVariant", "Command"}
+    out = reader.run(TOOL).out
+    assert "Compiling network build/digits.c" in out, "its own message"
+    assert reader.path("build/reader.elf").is_file() and reader.path("build/digits.DDRFLASH.hex").is_file()
+    reader.up_to_date(TOOL)
+    assert "--all-buffers-info" in reader.path("build/provenance.txt").read_text("utf-8"), "its own flag"
+    reader.path("build/digits_generate_report.txt").unlink()
+    assert "Compiling network" in reader.run(TOOL, "reports").out, "its own emitter"
+    reader.run(TOOL, "-c", ".")
+    assert not [path for path in reader.path("build").rglob("*") if path.is_file()]
+
+
+@pytest.mark.qemu
+def test_plain_scons_runs(reader: Project) -> None:
+    reader.run(TOOL)
+    images = sorted(reader.path("build").glob("*.hex"))
+    assert [image.name for image in images] == ["descriptor.hex", "digits.DDRFLASH.hex"]
+    assert _first_line(reader.path("build/reader.elf"), images) == "reader: digit 7"

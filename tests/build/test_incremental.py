@@ -21,7 +21,7 @@ MODEL = "models/digits/digits.tflite"
 C_TAGS = {"CC", "LINK", "OBJCOPY", "MEMORY", "SOURCES", "BOARD", "CHECK"}
 
 
-def test_default_variants_are_built_and_summarised(template: Project) -> None:
+def test_default_variants_are_built_and_summarized(template: Project) -> None:
     for variant in ("digits-n6", "digits-an547"):
         index = json.loads(template.path(f"build/{variant}/index.json").read_text("utf-8"))
         assert index["variant"] == variant
@@ -61,7 +61,7 @@ def test_metadata_of_the_model(built: Project) -> None:
     built.up_to_date("digits-n6")
 
 
-def test_weights_with_equal_quantisation(built: Project) -> None:
+def test_weights_with_equal_quantization(built: Project) -> None:
     before = built.files("build/digits-n6")
     tflite_edit.change_weight(built.path(MODEL))
     result = built.run("digits-n6")
@@ -110,18 +110,18 @@ def test_deleted_image_comes_back(built: Project) -> None:
 @pytest.mark.parametrize(
     ("room", "tags"),
     [
-        ("compilers/reference/planner.py", {"NETWORK"}),
+        ("compilers/reference/planning/planner.py", {"NETWORK"}),
         ("model/tflite.py", {"NETWORK"}),
-        ("memory/startup.py", {"MEMORY"}),
-        ("memory/linker.py", {"BOARD"}),
+        ("memory/startup/startup.py", {"MEMORY"}),
+        ("memory/startup/linker.py", {"BOARD"}),
         ("memory/ihex.py", {"IMAGE"}),
-        ("memory/identity.py", {"IMAGE", "MEMORY", "PLAN"}),
-        ("memory/check_image.py", {"CHECK"}),
-        ("memory/plan_report.py", {"PLAN"}),
+        ("memory/layout/identity.py", {"IMAGE", "MEMORY", "PLAN"}),
+        ("memory/image/check_image.py", {"CHECK"}),
+        ("memory/plan/plan_report.py", {"PLAN"}),
         ("flashing/plan.py", {"PLAN"}),
         ("flashing/nor.py", set()),
-        ("sources/app_networks.py", {"SOURCES"}),
-        ("sources/network_io.py", {"SOURCES"}),
+        ("memory/startup/app_networks.py", {"SOURCES"}),
+        ("memory/startup/network_io.py", {"SOURCES"}),
         ("report/summary.py", {"SUMMARY", "PLAN"}),
         ("emulator/runner.py", set()),
     ],

@@ -17,14 +17,14 @@ from neuralart import toolchain
 from neuralart.cli import main
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import build as builder
-from neuralart.relocatable import flags
-from neuralart.relocatable.container import parse
-from neuralart.relocatable.link_script import script
-from neuralart.relocatable.objects import Compiler
-from neuralart.relocatable.request import BuildRequest
-from neuralart.relocatable.types import OFFSET, Image
-from neuralart.relocatable.verify import verify
+from neuralart.relocatable.build import builder
+from neuralart.relocatable.format import flags
+from neuralart.relocatable.format.container import parse
+from neuralart.relocatable.build.link_script import script
+from neuralart.relocatable.build.objects import Compiler
+from neuralart.relocatable.build.request import BuildRequest
+from neuralart.relocatable.format.types import OFFSET, Image
+from neuralart.relocatable.verify.verifier import verify
 from support import fake_pack
 from support.rel_networks import compile_digits
 
@@ -385,7 +385,7 @@ def test_an_option_without_effect_is_noted(packs, make, tmp_path):
     assert image.params[:200] == bytes(range(200))
 
 
-def test_a_cut_initialiser_of_a_mixed_pool(packs, make, tmp_path):
+def test_a_cut_initializer_of_a_mixed_pool(packs, make, tmp_path):
     code = fake_pack.network(tmp_path / "net", mixed=True)
     code.with_name("network_atonbuf.xSPI1.raw").write_bytes(b"short")
     with pytest.raises(NeuralArtError, match="5 bytes, network.c keeps 64 bytes of constants in pool xSPI1"):

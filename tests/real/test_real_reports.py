@@ -12,21 +12,13 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import kinds, report_kinds
-from neuralart.network import (
-    atonn_options,
-    c_info,
-    c_info_checks,
-    generate_report,
-    h7_conf,
-    h7_pools,
-    mpool_notes,
-    network_csv,
-    profile_file,
-    q_json,
-    report_checks,
-)
-from neuralart.network.core_version import parse_compiler
 from neuralart.report import offload
+from neuralart.vendor import atonn_options, h7_conf, h7_pools, mpool_notes, network_csv, profile_file, q_json
+from neuralart.vendor.c_info import checks as c_info_checks
+from neuralart.vendor.c_info import read as c_info
+from neuralart.vendor.core_version import parse_compiler
+from neuralart.vendor.report import checks as report_checks
+from neuralart.vendor.report import read as generate_report
 
 pytestmark = pytest.mark.real
 
@@ -123,13 +115,13 @@ def test_the_report_beside_it(path):
 
 
 @each("*c_info.json")
-def test_the_initialisers_beside_it(path):
+def test_the_initializers_beside_it(path):
     info = c_info.read(path)
     name = path.name.removesuffix("c_info.json")
     raws = {pool.fname: path.with_name(name + pool.file) for pool in info.real_pools if pool.file}
     sizes = {fname: raw.stat().st_size for fname, raw in raws.items() if raw.is_file()}
     if not sizes:
-        pytest.skip("no initialiser beside it")
+        pytest.skip("no initializer beside it")
     assert c_info_checks.check_raw_sizes(info, sizes) == ()
 
 

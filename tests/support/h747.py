@@ -15,12 +15,12 @@ from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, com
 from neuralart.emulator.link import RemoteNetwork, Session
 from neuralart.emulator.runner import NetworkRun, RunResult, machine_of, run
 from neuralart.emulator.starting import Surroundings, started_machine
-from neuralart.memory.linker import board_config_h
+from neuralart.memory.startup.linker import board_config_h
 from neuralart.network import facts
+from neuralart.patching import linker_script, mirror, patchlist
+from neuralart.patching.network_files import NetworkFiles
+from neuralart.patching.plan import Plan, Request, make
 from neuralart.resources import firmware_dir
-from neuralart.sources.patching import linker_script, mirror, patchlist
-from neuralart.sources.patching.network_files import NetworkFiles
-from neuralart.sources.patching.plan import Plan, Request, make
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
 
 REPO = Path(__file__).resolve().parents[2]
@@ -203,8 +203,8 @@ def sensor(width: int, height: int, left: int = 0, number: int = 0) -> list[list
     return [[(x * 73 + y * 1499 + number * 977) & 0xFFFF for x in range(left, left + width)] for y in range(height)]
 
 
-def grey_input(picture: Sequence[Sequence[int]], width: int, height: int) -> bytes:
-    """An RGB565 picture as int8 grey levels of a size: what the preprocessing gives the digits network."""
+def gray_input(picture: Sequence[Sequence[int]], width: int, height: int) -> bytes:
+    """An RGB565 picture as int8 gray levels of a size: what the preprocessing gives the digits network."""
     rows, columns = len(picture), len(picture[0])
     levels = []
     for y in range(height):

@@ -14,7 +14,7 @@ from neuralart.compilers.reference.ir import BorderOptions
 from neuralart.compilers.reference.lower import lower
 from neuralart.model import tflite
 from neuralart.model.graph import Model
-from neuralart.network import mpool
+from neuralart.vendor import mpool
 from support import native
 
 SEED = 4
@@ -29,7 +29,7 @@ ROOM = """{"memory": {"mem_file_prefix": "atonbuf", "mempools": [
 
 
 def inputs_of(model: Model, rng: np.random.Generator) -> list[np.ndarray]:
-    """A value per input: anything for integers, what the first layer was quantised for otherwise."""
+    """A value per input: anything for integers, what the first layer was quantized for otherwise."""
     made = []
     for index in model.inputs:
         tensor = model.tensors[index]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from neuralart.app_config import anchors, application, generate, mel
+from neuralart.app_config.generations import GENERATIONS
+from neuralart.app_config.kinds import KINDS
 from neuralart.config.app_config import MODEL_TYPES, AudioConfig
 from neuralart.errors import NeuralArtError
-from neuralart.sources.app_config import anchors, application, generate, mel
-from neuralart.sources.app_config.generations import GENERATIONS
-from neuralart.sources.app_config.kinds import KINDS
 from support import app_configs as made
 from support.app_configs import Case, network, picture, tensor, wrapper_header, wrapper_source, write_application
 
@@ -293,12 +293,12 @@ def test_formats_of_h7(given: str, got: str) -> None:
     assert (found["UINT8_FORMAT"], found["INT8_FORMAT"], found["FLOAT32_FORMAT"]) == ("1", "2", "3")
 
 
-def test_grey_images_of_h7() -> None:
-    grey = said(fed(made.CLASSIFIER, picture(28, channels=1)), color_mode="grayscale")
-    found = values(grey, "h7")
+def test_gray_images_of_h7() -> None:
+    gray = said(fed(made.CLASSIFIER, picture(28, channels=1)), color_mode="grayscale")
+    found = values(gray, "h7")
     assert (found["INPUT_CHANNELS"], found["PP_COLOR_MODE"]) == ("1", "GRAYSCALE_FORMAT")
     assert "channels of input 'image' (uint8[1,28,28,1]): 1, but 3 with color_mode: rgb" in refusal(
-        said(grey, color_mode="rgb"), "h7"
+        said(gray, color_mode="rgb"), "h7"
     )
 
 

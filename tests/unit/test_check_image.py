@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from neuralart import boards
 from neuralart.boards.types import FlashWindow, Machine, MemoryRegion, Section
 from neuralart.errors import NeuralArtError
-from neuralart.memory import arm_attributes, check_cli, check_image, elf_facts
-from neuralart.memory.image_facts import Attributes, Part
+from neuralart.memory.image import arm_attributes, check_cli, check_image, elf_facts
+from neuralart.memory.image.image_facts import Attributes, Part
 from neuralart.network.facts import to_json
 from support import images, smallboard
 from support.images import BASE, COPY, HEADER, STACK, TABLE, Sect, Symbol, facts, vectors
@@ -309,7 +309,7 @@ def test_memory_of_a_part(part, lines):
     assert [line for line in said(facts(part), no_boot()) if " memory: " in line] == lines
 
 
-def test_parts_that_run_through_neighbours():
+def test_parts_that_run_through_neighbors():
     """BANK1 and BANK2 have no gap between them; the first is on, the second is not."""
     part = Part(".rodata", 0x3400_0FF0, 0x3400_0FF0, 32, bytes(32))
     (line,) = [line for line in said(facts(part), no_boot()) if " memory: " in line]

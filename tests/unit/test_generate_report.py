@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.network import report_checks
-from neuralart.network.c_info import parse_c_info
-from neuralart.network.generate_report import parse_report
 from neuralart.report import offload
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.report import checks as report_checks
+from neuralart.vendor.report.read import parse_report
 from support import vendor_reports as vendor
 
 
@@ -103,7 +103,7 @@ def test_numbers_that_are_left_out():
     assert (report.empty_blobs, report.notes, report_checks.check(report)) == (1, (), ())
     found = offload.from_report(report)
     assert (found.hardware, found.hybrid, found.software, found.percent) == (4, 1, 1, 66.7)
-    assert [row.reason for row in found.rows] == ["unknown", "not quantised"]
+    assert [row.reason for row in found.rows] == ["unknown", "not quantized"]
     fewer = report_checks.check(read(vendor.report("4.0").replace(vendor.NEW_EPOCHS, GAPS.replace("1 -> 6", "1 -> 2"))))
     assert fewer == ("6 epochs are counted, 5 listed", "4 hardware epochs are counted, 3 listed")
     blobs = report_checks.check(read(vendor.report("4.0").replace(vendor.NEW_EPOCHS, GAPS.replace("in 3", "in 2"))))

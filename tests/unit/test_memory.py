@@ -15,7 +15,6 @@ from neuralart import toolchain
 from neuralart.boards.types import Console, Section
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory import linker
 from neuralart.memory.ihex import ihex
 from neuralart.memory.regions import (
     Span,
@@ -25,6 +24,7 @@ from neuralart.memory.regions import (
     network_spans,
     touched_regions,
 )
+from neuralart.memory.startup import linker
 from support import smallboard as small
 
 BOARD = small.board()
@@ -118,7 +118,7 @@ def test_overlap_of_a_range_within_another() -> None:
         check_disjoint([Span("outer", "1", 0, 100), Span("other", "3", 200, 300), Span("inner", "2", 50, 54)], "x")
 
 
-def test_overlap_behind_a_short_neighbour() -> None:
+def test_overlap_behind_a_short_neighbor() -> None:
     """The range before the last one ends early, the one before that does not."""
     with pytest.raises(NeuralArtError, match=r"late .* overlaps long"):
         check_disjoint([Span("long", "1", 0, 100), Span("short", "1", 10, 20), Span("late", "2", 90, 95)], "x")

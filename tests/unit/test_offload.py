@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import pytest
 
-from neuralart.network.c_info import parse_c_info
-from neuralart.network.generate_report import parse_report
-from neuralart.network.q_json import parse_q_json
 from neuralart.report import offload
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.q_json import parse_q_json
+from neuralart.vendor.report.read import parse_report
 from support import vendor_reports as vendor
 
 
@@ -79,7 +79,7 @@ def test_reasons():
     def floating(data):
         data["buffers"][1] |= {"format": "STAI_FORMAT_FLOAT", "nbits": 32}
 
-    assert reason(floating) == ("not quantised", "FLOAT -> S8")
+    assert reason(floating) == ("not quantized", "FLOAT -> S8")
 
     def wide(data):
         data["buffers"][2] |= {"format": "STAI_FORMAT_S32", "nbits": 32}
@@ -96,7 +96,7 @@ def test_reasons():
         softmax(data)["inputs"] = softmax(data)["outputs"] = []
 
     assert reason(blind) == ("unknown", "")
-    assert reason(blind, ["WARNING: Softmax_9 is not quantized"]) == ("not quantised", "")
+    assert reason(blind, ["WARNING: Softmax_9 is not quantized"]) == ("not quantized", "")
     assert reason(blind, ["WARNING: Other_9 is not quantized"]) == ("unknown", "")
 
 

@@ -29,7 +29,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--runner", default=DEFAULT, metavar="NAME", help="what writes (default: %(default)s)")
     parser.add_argument("--probe", default="", metavar="SERIAL", help="which device, of a runner that has several")
-    parser.add_argument("--only", choices=PARTS, help="a part; model: the initialisers and their descriptor")
+    parser.add_argument("--only", choices=PARTS, help="a part; model: the initializers and their descriptor")
     parser.add_argument(
         "--top", type=Path, default=Path(), metavar="DIR", help="folder that the plan's paths start from (default: .)"
     )

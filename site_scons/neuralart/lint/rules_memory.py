@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from neuralart.boards.types import Board
 from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Network, Pool, Rule
+from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
-from neuralart.memory.strategies import BOOT_COPY, LINK
 
 # Where the external RAM of an STM32N6 is mapped (xSPI1).
 PSRAM = (0x90000000, 0xA0000000)
@@ -41,7 +41,7 @@ def _psram(facts: Facts) -> Iterator[Hit]:
                 pool.where,
                 f"{said}, in the external RAM",
                 WARNING,
-                "it is slow, and the application must initialise it before the first inference; forbidden_pools in "
+                "it is slow, and the application must initialize it before the first inference; forbidden_pools in "
                 "budgets: makes this an error",
             )
 
@@ -185,7 +185,7 @@ RULES = (
         "a network that uses external RAM, above all on a board that has none",
         "The compiler fills slower memories without a word once the faster ones are full. Without external RAM the "
         "first "
-        "access is a fault; with it inference is slow, and the RAM must have been initialised.",
+        "access is a fault; with it inference is slow, and the RAM must have been initialized.",
         "forbid the pool (size 0 in the pool file), or take a smaller model",
         ("board", "network"),
         _psram,

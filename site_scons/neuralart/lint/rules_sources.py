@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
-from neuralart.network.generated_c.ctext import Lines
+from neuralart.vendor.network_c.ctext import Lines
 
 _RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
 _HEX = re.compile(r"\b0[xX]([0-9a-fA-F]{8})[uUlL]*\b")
@@ -79,7 +79,7 @@ def _runtime_init(facts: Facts) -> Iterator[Hit]:
         match = _MAIN.search(source.code)
         if match is not None:
             yield Hit(
-                _place(source, Lines(source.code), match.start()), "a network runs, and nothing initialises the runtime"
+                _place(source, Lines(source.code), match.start()), "a network runs, and nothing initializes the runtime"
             )
             return
 

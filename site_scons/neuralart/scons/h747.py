@@ -15,12 +15,13 @@ from neuralart.errors import NeuralArtError
 from neuralart.resources import firmware_dir
 from neuralart.scons import app_config, firmware, linking
 from neuralart.scons.app_config import AppConfigNodes
+from neuralart.scons.builders.patched_sources import list_of
 from neuralart.scons.compiled import CpuNetworkNodes
 from neuralart.scons.effects import Program
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.machines import machine_of
 from neuralart.scons.network import make_cpu_network
-from neuralart.scons.patched import PatchedNodes, list_of, make_patched
+from neuralart.scons.patched import PatchedNodes, make_patched
 from neuralart.scons.paths import build_dir
 from neuralart.scons.recipes import Recipe, compile_object, find_toolchain, make_recipe
 from neuralart.scons.registry import Registry

@@ -73,7 +73,7 @@ def check_method(
     Raises:
         SCons.Errors.UserError: No network, networks for different boards, or the board has no such machine.
     """
-    from neuralart.memory.check_image import machine_of
+    from neuralart.memory.image.check_image import machine_of
 
     if not networks or not all(isinstance(network, (NetworkNodes, CpuNetworkNodes)) for network in networks):
         raise SCons.Errors.UserError("CheckImage takes an image and what Network returned, one or more")

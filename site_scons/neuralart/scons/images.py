@@ -11,8 +11,8 @@ from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.loaded import placed_in
-from neuralart.memory.placements import Layout
+from neuralart.memory.layout.loader_places import placed_in
+from neuralart.memory.layout.placements import Layout
 from neuralart.scons import messages
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.flash_plan import WritesPlan, Written
@@ -78,7 +78,7 @@ class FlashNodes:
 def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
     """The firmware keeps enough memory for the code and data of its model."""
     from neuralart.files import read_bytes
-    from neuralart.relocatable import container
+    from neuralart.relocatable.format import container
 
     # A split model's constants are elsewhere; the sizes are in the header.
     image = container.parse(read_bytes(path), str(path))
@@ -94,8 +94,8 @@ def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
 
 def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
-    from neuralart.memory import plan, plan_report
-    from neuralart.memory.firmware_use import firmware_sizes
+    from neuralart.memory.plan import plan, plan_report
+    from neuralart.memory.plan.firmware_use import firmware_sizes
     from neuralart.network import facts
     from neuralart.report import summary
 
@@ -181,7 +181,8 @@ def make_images(
         NEURALART_LAYOUT=layout,
     )
     rooms = base.Value(
-        fingerprint("memory/plan_report.py", "memory/firmware_use.py", "report/summary.py"), name="address-plan"
+        fingerprint("memory/plan/plan_report.py", "memory/plan/firmware_use.py", "report/summary.py"),
+        name="address-plan",
     )
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, base.Value(identity(board), name=f"board {board.name}"))

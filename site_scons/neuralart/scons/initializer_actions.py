@@ -6,8 +6,8 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuralart.memory.loaded import placed_in
-from neuralart.memory.placements import Initializer
+from neuralart.memory.layout.loader_places import placed_in
+from neuralart.memory.layout.placements import Initializer
 from neuralart.scons.failures import in_action
 
 if TYPE_CHECKING:
@@ -23,7 +23,8 @@ def _facts(part: Part) -> list[Any]:
 def write_sources(part: Part) -> None:
     """``npu_memory_init.c`` and ``.h``, once all that the networks use has its place."""
     from neuralart.files import write_text
-    from neuralart.memory import plan, startup
+    from neuralart.memory.plan import plan
+    from neuralart.memory.startup import startup
 
     board, layout, board_layout = part.data
     networks = placed_in(layout, _facts(part))
@@ -37,7 +38,7 @@ def write_sources(part: Part) -> None:
 def write_io(part: Part) -> None:
     """``network_io.h`` and its JSON twin."""
     from neuralart.files import write_text
-    from neuralart.sources import network_io
+    from neuralart.memory.startup import network_io
 
     board, layout = part.data
     networks = placed_in(layout, _facts(part))
@@ -71,7 +72,7 @@ def write_hex(part: Part) -> None:
 def write_descriptor(part: Part) -> None:
     """The identity descriptor."""
     from neuralart.files import read_bytes, write_bytes
-    from neuralart.memory import descriptor_of
+    from neuralart.memory.layout import descriptor_of
 
     networks = _facts(part)
     raws = {}
@@ -86,7 +87,7 @@ def write_descriptor(part: Part) -> None:
 def write_link_object(part: Part) -> None:
     """A C file with the bytes of a raw file in it."""
     from neuralart.files import read_bytes, write_text
-    from neuralart.memory import link_object
+    from neuralart.memory.startup import link_object
 
     item: Initializer = part.data
     raw = Path(str(part.sources[0]))

@@ -12,8 +12,8 @@ import SCons.Errors
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.memory.placements import Layout
-from neuralart.memory.static_pools import refuse_relative_pools
+from neuralart.memory.layout.placements import Layout
+from neuralart.memory.startup.static_pools import refuse_relative_pools
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.initializers import Image, InitializersPlan, kept_ranges, moved_slots
 from neuralart.scons.builders.parts import Part

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout import LayoutNetwork, make_layout
-from neuralart.memory.loaded import RELATIVE
-from neuralart.memory.placements import Layout
+from neuralart.memory.layout.layout import LayoutNetwork, make_layout
+from neuralart.memory.layout.loader_places import RELATIVE
+from neuralart.memory.layout.placements import Layout
 from neuralart.network.pools import PoolFile
 from neuralart.scons.compiled import Compiled
 
@@ -92,7 +92,7 @@ def layout_of(
 
 
 def _declared(network: Member, board: Board, *, elsewhere: bool) -> tuple[str, ...]:
-    """Pools with an initialiser. A model of another board may list memories that this one does not have."""
+    """Pools with an initializer. A model of another board may list memories that this one does not have."""
     for name, node in network.initializers.items():
         if str(node).endswith(".c"):
             raise NeuralArtError(

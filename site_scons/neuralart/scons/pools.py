@@ -14,7 +14,7 @@ from neuralart.scons.paths import named, stable, word
 from neuralart.scons.registry import Registry
 
 if TYPE_CHECKING:
-    from neuralart.network.profile import Profile
+    from neuralart.vendor.profile import Profile
 
 _WITH_POOLS = "profile with pools"
 
@@ -80,7 +80,7 @@ def read_profile(env: Any, registry: Registry, path: Path, selector: str, *, nee
     Raises:
         NeuralArtError: The file is wrong, or has no such profile.
     """
-    from neuralart.network import profile
+    from neuralart.vendor import profile
 
     kind = _WITH_POOLS if need_pools else "profile"
     return registry.once(
@@ -101,7 +101,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
     Raises:
         NeuralArtError: A file is missing, built, or wrong.
     """
-    from neuralart.network import mpool
+    from neuralart.vendor import mpool
 
     words: list[Any] = []
     absolute: list[str] = []
@@ -145,7 +145,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
 
 
 def declared_initializers(config: NetworkConfig, pools: PoolFile) -> tuple[str, ...]:
-    """Pools whose initialiser the build declares.
+    """Pools whose initializer the build declares.
 
     Raises:
         NeuralArtError: A pool that the user names is not there.

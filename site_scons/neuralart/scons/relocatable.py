@@ -10,8 +10,8 @@ from typing import Any
 
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.memory import derive
-from neuralart.relocatable.request import LAYOUTS
+from neuralart.memory.layout import derive
+from neuralart.relocatable.build.request import LAYOUTS
 from neuralart.scons.builders import plans
 from neuralart.scons.builders import relocatable as builder
 from neuralart.scons.builders.variables import carried

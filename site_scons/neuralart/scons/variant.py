@@ -1,4 +1,4 @@
-"""``env.NeuralArtVariant(...)``: composes networks, initialisers, firmware, images, effects and summary."""
+"""``env.NeuralArtVariant(...)``: composes networks, initializers, firmware, images, effects and summary."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from neuralart.boards.types import Board
 from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.static_pools import refuse_relative_pools
+from neuralart.memory.startup.static_pools import refuse_relative_pools
 from neuralart.scons import app_config, effects, h747
 from neuralart.scons.app_config import AppConfigNodes
 from neuralart.scons.application import core_machine, make_application, refuse_settings
 from neuralart.scons.budgets import make_budgets
+from neuralart.scons.builders.patched_sources import refuse_npu
 from neuralart.scons.compile_plan import is_cpu
 from neuralart.scons.compiled import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.failures import at_read_time
@@ -24,7 +25,7 @@ from neuralart.scons.initializers import InitializerNodes, make_initializers
 from neuralart.scons.loaded_variant import make_programs
 from neuralart.scons.machines import machine_of
 from neuralart.scons.network import make_network
-from neuralart.scons.patched import PatchedNodes, refuse_npu
+from neuralart.scons.patched import PatchedNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
 from neuralart.scons.report import make_summary

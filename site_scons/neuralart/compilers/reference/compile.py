@@ -18,18 +18,18 @@ from neuralart.compilers.reference.emit.network_json import network as make_fact
 from neuralart.compilers.reference.emit.report import report as make_report
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, initializer_name, write_set
 from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.lifetimes import user_allocated
-from neuralart.compilers.reference.planner import Plan, plan
+from neuralart.compilers.reference.planning.lifetimes import user_allocated
+from neuralart.compilers.reference.planning.planner import Plan, plan
+from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.profile_options import Choices, choices
-from neuralart.compilers.reference.sharing import share
 from neuralart.compilers.reference.targets import usable
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
-from neuralart.network import mpool
 from neuralart.network.facts import Network, to_json
 from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.vendor import mpool
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class CompileRequest:
         border: Types and channel positions of inputs and outputs.
         allocate_inputs: False: the application provides the input buffers.
         allocate_outputs: Likewise for the outputs.
-        initializers: fnames of the declared initialisers; None: by rule.
+        initializers: fnames of the declared initializers; None: by rule.
         report: Write the text report.
         arguments: The command line for reports; no folders in it.
         notes: Options without effect that were found before.
@@ -80,7 +80,7 @@ class CompileResult:
         network: The facts.
         plan: Where everything is.
         notes: Options without effect.
-        initializers: fnames of the declared initialisers.
+        initializers: fnames of the declared initializers.
     """
 
     files: Mapping[str, bytes] = field(repr=False)
@@ -103,7 +103,7 @@ def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
 
 
 def _raws(name: str, pools: PoolFile, placed: Plan, declared: Sequence[str]) -> dict[str, bytes]:
-    """Content of every declared initialiser, empty ones too.
+    """Content of every declared initializer, empty ones too.
 
     Raises:
         NeuralArtError: One that is not declared has content: it would never be loaded.
@@ -113,7 +113,7 @@ def _raws(name: str, pools: PoolFile, placed: Plan, declared: Sequence[str]) -> 
         wanted = [*declared, *missing]
         sizes = ", ".join(f"{fname} ({len(placed.images[fname])} bytes)" for fname in missing)
         raise NeuralArtError(
-            f"network {name} has constants in {sizes}, whose initialiser is not declared and would not be loaded",
+            f"network {name} has constants in {sizes}, whose initializer is not declared and would not be loaded",
             where=pools.path,
             hint=f"add the line   initializers: [{', '.join(wanted)}]   or --initializers {','.join(wanted)}",
         )

@@ -16,8 +16,8 @@ from neuralart.compilers.stedgeai.collect import Collected, collect, sizes
 from neuralart.compilers.stedgeai.facts_of import cpu_facts, macc_of, npu_facts
 from neuralart.compilers.stedgeai.fileset import Conditions, c_info_name, file_names, initializers, report_name
 from neuralart.compilers.stedgeai.install import Install
-from neuralart.compilers.stedgeai.normalise import folders as places_of
-from neuralart.compilers.stedgeai.normalise import normalise
+from neuralart.compilers.stedgeai.normalize import folders as places_of
+from neuralart.compilers.stedgeai.normalize import normalize
 from neuralart.compilers.stedgeai.profiles import csv_name, reference
 from neuralart.compilers.stedgeai.request import Request, check_model, check_target
 from neuralart.compilers.stedgeai.run import COMMAND, LOG, VENDOR, command_text, execute, put, working_folder
@@ -25,13 +25,13 @@ from neuralart.compilers.stedgeai.staging import Staged, conditions_of, stage
 from neuralart.compilers.stedgeai.version import family_of, is_known
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.network.c_info import parse_c_info
-from neuralart.network.c_info_types import CInfo
-from neuralart.network.core_version import CoreVersion
 from neuralart.network.facts import Network, to_json
 from neuralart.network.names import check_name
 from neuralart.network.pools import default_initializers
 from neuralart.resources import stable_name
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.c_info.types import CInfo
+from neuralart.vendor.core_version import CoreVersion
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Plan:
     Attributes:
         staged: What the tool is given besides the model.
         given: What decides which files there are.
-        declared: fname -> file of the declared initialisers; None: whichever there are.
-        files: Every file of the result; without the initialisers where those are not known.
+        declared: fname -> file of the declared initializers; None: whichever there are.
+        files: Every file of the result; without the initializers where those are not known.
     """
 
     staged: Staged
@@ -107,8 +107,8 @@ def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | No
 
 
 def _facts(planned: Plan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
-    from neuralart.network.generated_c.ctext import decode
-    from neuralart.network.generated_c.read import parse
+    from neuralart.vendor.network_c.ctext import decode
+    from neuralart.vendor.network_c.read import parse
 
     given = planned.given
     name = given.name
@@ -199,7 +199,7 @@ def compile_network(
         known = {place: ".", request.model.parent: "."}
         if install.root is not None:
             known[install.root] = "STEDGEAI_CORE_DIR"
-        files = normalise({**found.files, **raw_files}, places_of(known, {model: request.model.name}))
+        files = normalize({**found.files, **raw_files}, places_of(known, {model: request.model.name}))
     notes = list(found.notes)
     if not is_known(install.version):
         notes.append(f"{tool} is newer than the versions this program knows: taken as the nearest earlier one")

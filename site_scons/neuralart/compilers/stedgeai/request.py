@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.profile import ProfileArgument
+from neuralart.vendor.profile import ProfileArgument
 
 NPU_TARGET = "stm32n6"
 _TARGET = re.compile(r"(?:stm32|stellar|ispu|mlc)[a-z0-9-]*")
@@ -57,7 +57,7 @@ class Request:
         values: Every option as parsed, by its canonical name.
         extra: Further words for the tool.
         controller: ``--enable-epoch-controller`` was given.
-        initializers: fnames of the declared initialisers; None: by rule.
+        initializers: fnames of the declared initializers; None: by rule.
         report: A text report is written.
     """
 

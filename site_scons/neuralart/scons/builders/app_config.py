@@ -29,11 +29,11 @@ from neuralart.scons.pools import source_file
 from neuralart.scons.registry import Registry
 
 if TYPE_CHECKING:
-    from neuralart.sources.app_config.application import Application
+    from neuralart.app_config.application import Application
 
 NAME = "NeuralArtAppConfig"
 FACTS = "network.json"
-_ROOMS = ("sources/app_config", "config/app_config.py")
+_ROOMS = ("app_config", "config/app_config.py")
 _PATHS = ("application", "template", "class_names_file")
 
 
@@ -91,7 +91,7 @@ def settings_of(env: Any, where: str, given: dict[str, Any]) -> AppConfig:
 
 def _application(env: Any, config: AppConfig, without: str) -> Application | None:
     """The application's folder, looked through once however many headers are for it."""
-    from neuralart.sources.app_config import application as applications
+    from neuralart.app_config import application as applications
 
     if not config.application:
         return None
@@ -136,8 +136,8 @@ def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name:
     Raises:
         NeuralArtError: A file or the application is missing, or nothing says which kind of header is wanted.
     """
-    from neuralart.sources.app_config import generate
-    from neuralart.sources.app_config.kinds import KINDS
+    from neuralart.app_config import generate
+    from neuralart.app_config.kinds import KINDS
 
     config, reads = _placed(env, config)
     without = build_dir(env)
@@ -196,9 +196,9 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
 
 
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.app_config import application as applications
+    from neuralart.app_config import generate, tensors
     from neuralart.files import write_text
-    from neuralart.sources.app_config import application as applications
-    from neuralart.sources.app_config import generate, tensors
 
     def work() -> None:
         plan = plans.of(target, AppConfigPlan, NAME)

@@ -121,7 +121,7 @@ def _plan(target: list[Any], env: Any) -> FlashingPlan:
     Raises:
         NeuralArtError: They describe none, or the runner refuses.
     """
-    from neuralart.memory.check_image import machine_of
+    from neuralart.memory.image.check_image import machine_of
 
     verb, part = _choice(env, "NEURALART_FLASH_VERB", list(VERBS)), _choice(env, "NEURALART_FLASH_PART", PARTS)
     runner, probe = runner_of(env)

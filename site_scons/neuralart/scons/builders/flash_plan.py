@@ -73,7 +73,7 @@ def _write_plan(part: Part) -> None:
 
 def _write_table(part: Part) -> None:
     from neuralart.files import write_bytes
-    from neuralart.relocatable import load_table
+    from neuralart.relocatable.format import load_table
 
     mode, models = part.data
     write_bytes(Path(part.names[0]), load_table.make(mode.split(), [models]))
@@ -158,7 +158,7 @@ def _table(env: Any, node: Any, plan: WritesPlan, words_of_mode: str) -> Part:
         _write_table,
         (words_of_mode, plan.models),
         json.dumps([words_of_mode, plan.models]),
-        (env.Value(fingerprint("relocatable/load_table.py", "files.py"), name="load-table"),),
+        (env.Value(fingerprint("relocatable/format/load_table.py", "files.py"), name="load-table"),),
         write=("load_table", "model", plan.table),
     )
 

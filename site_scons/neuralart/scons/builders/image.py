@@ -53,7 +53,7 @@ class ImagePlan:
 
 def _check(part: Part) -> None:
     from neuralart.files import read_bytes, write_text
-    from neuralart.memory import check_cli, check_image
+    from neuralart.memory.image import check_cli, check_image
     from neuralart.network import facts
 
     plan: ImagePlan = part.data
@@ -91,7 +91,7 @@ def _plan(source: list[Any], env: Any) -> ImagePlan:
     Raises:
         NeuralArtError: They describe none.
     """
-    from neuralart.memory.check_image import machine_of
+    from neuralart.memory.image.check_image import machine_of
 
     found = plans.each_behind(source[1:], CompilePlan)
     name = str(env.subst(env["NEURALART_BOARD"])) or (found[0][1].board.name if found else "")
@@ -164,7 +164,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         plan,
         json.dumps([board.name, plan.machine.kind, plan.allow_reference]),
         (
-            env.Value(fingerprint("memory/check_cli.py"), name="image-check"),
+            env.Value(fingerprint("memory/image/check_cli.py"), name="image-check"),
             env.Value(identity(board), name=f"board {board.name}"),
         ),
     )

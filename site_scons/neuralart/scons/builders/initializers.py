@@ -18,8 +18,8 @@ from neuralart.boards.types import Board
 from neuralart.config.types import Location, NetworkConfig, Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.placements import Initializer, Layout
-from neuralart.memory.static_pools import refuse_relative_pools
+from neuralart.memory.layout.placements import Initializer, Layout
+from neuralart.memory.startup.static_pools import refuse_relative_pools
 from neuralart.network.pools import PoolFile
 from neuralart.scons import initializer_actions as actions
 from neuralart.scons.builders import parts, plans
@@ -231,12 +231,12 @@ class _Files:
             actions.write_sources,
             (plan.board, plan.layout, plan.board_layout),
             json.dumps([plan.board.name, plan.board_layout]),
-            (self.code("memory-start-up", "memory/startup.py", "memory/plan.py"), self.board, self.layout),
+            (self.code("memory-start-up", "memory/startup/startup.py", "memory/plan/plan.py"), self.board, self.layout),
         )
 
     def contract(self) -> Part:
         plan = self.plan
-        values = [self.code("io-contract", "sources/network_io.py"), self.board]
+        values = [self.code("io-contract", "memory/startup/network_io.py"), self.board]
         if plan.layout.loaded is not None:
             values.append(self.layout)
         return Part(
@@ -259,7 +259,7 @@ class _Files:
             actions.write_link_object,
             item,
             f"{item.network} {item.pool}",
-            (self.code("link-object", "memory/link_object.py"),),
+            (self.code("link-object", "memory/startup/link_object.py"),),
         )
 
     def image(self, item: Initializer, after: tuple[Any, ...]) -> list[Part]:
@@ -304,7 +304,10 @@ class _Files:
             (*self.facts, *(self.raw(item) for item in described)),
             actions.write_descriptor,
             described,
-            values=(self.code("identity-descriptor", "memory/identity.py", "memory/descriptor_of.py"), self.layout),
+            values=(
+                self.code("identity-descriptor", "memory/layout/identity.py", "memory/layout/descriptor_of.py"),
+                self.layout,
+            ),
             after=after,
             write=("descriptor", "descriptor", address),
         )

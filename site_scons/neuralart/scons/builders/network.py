@@ -18,7 +18,8 @@ import SCons.Util
 from neuralart.config.types import split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.memory import derive
+from neuralart.memory.layout import derive
+from neuralart.resources import firmware_dir
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.actions import process
 from neuralart.scons.builders.variables import Variable, words
@@ -164,6 +165,14 @@ VARIABLES = (
         None,
         "Words for ST Edge AI Core that nothing here looks at.",
         make=lambda: SCons.Util.CLVar(""),
+    ),
+    Variable(
+        "NEURALART_RUNTIME",
+        "path",
+        None,
+        "Folder of the runtime: `ll_aton_runtime.c`, `kernels/*.c` and `memory/*.c`, with their headers in `include`.",
+        "`[the package's own]`",
+        lambda: str(firmware_dir() / "runtime"),
     ),
     Variable("NEURALART_FAILURES", "path", "", "Your own table of failures of ST Edge AI Core, asked before ours."),
 )

@@ -16,8 +16,8 @@ import SCons.Errors
 from neuralart.config.types import RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
-from neuralart.memory import derive
-from neuralart.relocatable.request import LAYOUTS
+from neuralart.memory.layout import derive
+from neuralart.relocatable.build.request import LAYOUTS
 from neuralart.resources import firmware_dir
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.actions import process

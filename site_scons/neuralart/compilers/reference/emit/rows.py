@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from neuralart.compilers.reference.emit.ctext import dtype_of_ctype
 from neuralart.compilers.reference.emit.emission import Emission
-from neuralart.compilers.reference.lifetimes import Constant
+from neuralart.compilers.reference.planning.lifetimes import Constant
 from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import DTYPE_BYTES, Quantization, Tensor
 
@@ -31,7 +31,7 @@ class Row:
         memory: Shape in memory order.
         letter: ``L``, ``F`` or ``U``: channels last, first, undefined.
         dtype: Tensor dtype; ``uint8`` for opaque bytes.
-        quantization: None if not quantised.
+        quantization: None if not quantized.
     """
 
     name: str

@@ -1,0 +1,206 @@
+"""What must be in memory, and when: tensors and working memories of a program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from neuralart.compilers.reference.ir import ConstArg, Program, TensorArg
+from neuralart.errors import NeuralArtError
+
+IO_ALIGN = 32
+"""Inputs and outputs: a cache line, so that cache maintenance by the application touches nothing else."""
+ALIGN = 16
+
+
+@dataclass(frozen=True)
+class Block:
+    """Memory that is needed from one epoch to another.
+
+    Attributes:
+        key: ``("tensor", number)`` (the tensor that owns the memory) or ``("scratch", epoch)``.
+        name: For messages.
+        size: Bytes, rounded up to the alignment for inputs and outputs.
+        align: Alignment in bytes.
+        first: First epoch that needs it; -1: from before the first.
+        last: Last epoch that needs it; the number of epochs: until after the last.
+    """
+
+    key: tuple[str, int]
+    name: str
+    size: int
+    align: int
+    first: int
+    last: int
+
+    def meets(self, other: Block) -> bool:
+        """Both are needed at the same time."""
+        return self.first <= other.last and other.first <= self.last
+
+
+@dataclass(frozen=True)
+class Constant:
+    """Bytes of an initializer.
+
+    Attributes:
+        key: ``("tensor", number)`` when it is a tensor of the model, else ``("const", running number)``.
+        label: For listings.
+        data: The bytes.
+        ctype: C element type.
+        align: Alignment in bytes.
+        tensor: Number of the model's tensor; None if the compiler made it.
+        epoch: Last epoch that reads it.
+        operator: Operator of the model whose call uses it first.
+    """
+
+    key: tuple[str, int]
+    label: str
+    data: bytes
+    ctype: str
+    align: int
+    tensor: int | None
+    epoch: int
+    operator: int
+
+
+def user_allocated(program: Program, *, inputs: bool, outputs: bool) -> dict[int, tuple[str, int]]:
+    """Tensors whose memory the application provides: owner -> (``input`` | ``output``, index).
+
+    Args:
+        program: The program.
+        inputs: The compiler allocates the inputs.
+        outputs: The compiler allocates the outputs.
+
+    Raises:
+        NeuralArtError: Two ports share one memory, so that the application cannot provide it twice.
+    """
+    owners: dict[int, tuple[str, int]] = {}
+    ports = [("input", index, tensor, inputs) for index, tensor in enumerate(program.inputs)]
+    ports += [("output", index, tensor, outputs) for index, tensor in enumerate(program.outputs)]
+    roots: dict[int, str] = {}
+    for kind, index, tensor, allocated in ports:
+        root = program.root(tensor)
+        name = f"{kind} {index} '{program.tensors[tensor].name}'"
+        if root in roots and (not allocated or root in owners):
+            raise NeuralArtError(
+                f"{name} is the same memory as {roots[root]}: no kernel lies between them",
+                where=f"--no-{kind}s-allocation",
+                hint="let the compiler allocate inputs and outputs of this model",
+            )
+        roots[root] = name
+        if not allocated:
+            owners[root] = (kind, index)
+    return owners
+
+
+def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: bool = False) -> list[Block]:
+    """Everything that must be placed, in the order of the program.
+
+    An input is intact until its last reader (until the end with ``keep_inputs``), an output from its writer until
+    after the last epoch.
+
+    Args:
+        program: The program.
+        owned_by_user: Owners that the application provides.
+        keep_inputs: No input is ever overwritten.
+    """
+    end = len(program.calls)
+    spans: dict[int, list[int]] = {}
+
+    def touch(tensor: int, epoch: int) -> None:
+        root = program.root(tensor)
+        if program.tensors[root].data is None:
+            span = spans.setdefault(root, [epoch, epoch])
+            span[0], span[1] = min(span[0], epoch), max(span[1], epoch)
+
+    for tensor in program.inputs:
+        touch(tensor, -1)
+        if keep_inputs:
+            touch(tensor, end)
+    for epoch, call in enumerate(program.calls):
+        for tensor in (*call.reads, *call.writes):
+            touch(tensor, epoch)
+        for arg in call.args:
+            if isinstance(arg, TensorArg):
+                touch(arg.tensor, epoch)
+    for tensor in program.outputs:
+        touch(tensor, end)
+    border = {program.root(tensor) for tensor in (*program.inputs, *program.outputs)}
+    taken = set(owned_by_user)
+    extents: dict[int, int] = {}
+    for alias in program.aliases:
+        root = program.root(alias)
+        extents[root] = max(extents.get(root, 0), program.offset(alias) + program.tensors[alias].bytes)
+    result = []
+    for root, (first, last) in spans.items():
+        if root in taken:
+            continue
+        tensor_ = program.tensors[root]
+        # An alias reaches over its owner's end only by an error of the lowering; take what is needed.
+        size = max(tensor_.bytes, extents.get(root, 0))
+        align = IO_ALIGN if root in border else ALIGN
+        size = -(-size // align) * align if root in border else size
+        result.append(Block(("tensor", root), tensor_.name, size, align, first, last))
+    for epoch, call in enumerate(program.calls):
+        if call.scratch:
+            name = f"working memory of epoch {epoch} ({call.kind})"
+            result.append(Block(("scratch", epoch), name, call.scratch, ALIGN, epoch, epoch))
+    return result
+
+
+def constants(program: Program) -> tuple[list[Constant], dict[tuple[int, int], tuple[str, int]]]:
+    """Constants in the order of their first use.
+
+    A tensor that several calls use is one constant. Equal bytes of different tensors stay two: whether they are equal
+    may change with the weights, and then addresses would change with them.
+
+    Returns:
+        The constants, and (epoch, argument number) -> key for every argument that is a constant.
+    """
+    found: dict[tuple[str, int], Constant] = {}
+    places: dict[tuple[int, int], tuple[str, int]] = {}
+    for epoch, call in enumerate(program.calls):
+        for number, arg in enumerate(call.args):
+            made = _constant(program, arg, epoch, call.operator, len(found))
+            if made is None:
+                continue
+            earlier = found.get(made.key)
+            if earlier is not None:
+                made = Constant(
+                    made.key,
+                    earlier.label,
+                    earlier.data,
+                    earlier.ctype,
+                    max(earlier.align, made.align),
+                    earlier.tensor,
+                    epoch,
+                    earlier.operator,
+                )
+            found[made.key] = made
+            places[epoch, number] = made.key
+    return list(found.values()), places
+
+
+def _constant(program: Program, arg: object, epoch: int, operator: int, count: int) -> Constant | None:
+    if isinstance(arg, ConstArg):
+        key = ("tensor", arg.tensor) if arg.tensor is not None else ("const", count)
+        return Constant(key, arg.label, arg.data, arg.ctype, arg.align, arg.tensor, epoch, operator)
+    if isinstance(arg, TensorArg):
+        root = program.root(arg.tensor)
+        tensor = program.tensors[root]
+        if tensor.data is not None:
+            return Constant(("tensor", root), tensor.name, tensor.data, arg.ctype, ALIGN, root, epoch, operator)
+    return None
+
+
+def live_bytes(items: Iterable[Block], epochs: int) -> list[int]:
+    """Sum of the sizes that are needed at each point of time: before the first epoch, in each epoch, after the last."""
+    change = [0] * (epochs + 3)
+    for block in items:
+        change[block.first + 1] += block.size
+        change[block.last + 2] -= block.size
+    total, result = 0, []
+    for delta in change[: epochs + 2]:
+        total += delta
+        result.append(total)
+    return result

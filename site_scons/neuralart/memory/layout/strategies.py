@@ -1,0 +1,186 @@
+"""Which way the constants of a pool take into it: what the user says, checked, or the rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from neuralart.boards.types import Board, MemoryRegion
+from neuralart.config.types import STRATEGIES
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.network.pools import MemoryPool, PoolFile
+
+FLASH, BOOT_COPY, LINK, EXTERNAL, RELOCATABLE = STRATEGIES
+# Ways into a RAM pool.
+_INTO_RAM = (BOOT_COPY, LINK, EXTERNAL)
+
+
+@dataclass(frozen=True)
+class LayoutNetwork:
+    """A network as it is known before it is compiled.
+
+    Attributes:
+        name: C name.
+        pools: Its pool file.
+        declared: fnames of the pools whose initializer is declared, in order.
+        strategies: How initializers reach their pools, by fname; the rest follow the rule.
+        where: ``file:line`` of the network, for messages.
+        loaded: It becomes a relocatable model: a loader brings the constants of all pools.
+    """
+
+    name: str
+    pools: PoolFile
+    declared: tuple[str, ...]
+    strategies: Mapping[str, str]
+    where: str
+    loaded: bool = False
+
+
+def by_rule(region: MemoryRegion) -> str:
+    """The strategy of a pool of which nobody says anything."""
+    return FLASH if region.kind == "flash" else BOOT_COPY
+
+
+def joined_parts(name: str, pools: PoolFile) -> tuple[str, ...]:
+    """fnames of the pools whose names, joined with ``_``, make up a name; empty if it is no such name.
+
+    That is how a compiler names the virtual pool that it makes of adjoining pools.
+    """
+    for names in ({pool.fname: pool.fname for pool in pools.pools}, {pool.name: pool.fname for pool in pools.pools}):
+        found = _split(name, names)
+        if len(found) > 1:
+            return found
+    return ()
+
+
+def _split(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
+    if text in names:
+        return (names[text],)
+    for name, fname in names.items():
+        if text.startswith(f"{name}_"):
+            rest = _split(text[len(name) + 1 :], names)
+            if rest:
+                return (fname, *rest)
+    return ()
+
+
+def pool_named(network: LayoutNetwork, name: str, key: str, where: str) -> MemoryPool:
+    """An enabled pool of a network by fname.
+
+    Args:
+        network: The network.
+        name: As the user wrote it.
+        key: Where in the configuration: ``initializers`` or ``strategies``.
+        where: ``file:line``.
+
+    Raises:
+        NeuralArtError: There is none: misspelled, disabled, or the name of a virtual pool.
+    """
+    enabled = {pool.fname: pool for pool in network.pools.enabled}
+    if name in enabled:
+        return enabled[name]
+    what = f"{key} of network {network.name}"
+    parts = joined_parts(name, network.pools)
+    if parts:
+        raise NeuralArtError(
+            f"{what}: '{name}' is the virtual pool that the compiler makes of {', '.join(parts)}; "
+            "it has no file of its own, each part has one",
+            where=where,
+            hint=f"name the parts: {', '.join(parts)}",
+        )
+    disabled = next((pool for pool in network.pools.pools if pool.fname == name), None)
+    if disabled is not None:
+        raise NeuralArtError(
+            f"{what}: pool {name} is disabled, its size is 0", where=where, hint=f"give it a size at {disabled.where}"
+        )
+    raise NeuralArtError(
+        f"{what}: no pool '{name}' in {network.pools.path}", where=where, hint=nearest(name, tuple(enabled))
+    )
+
+
+def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -> tuple[str, MemoryRegion]:
+    """The strategy of a declared pool, and the memory that the pool begins in.
+
+    Args:
+        board: The board.
+        network: Whose pool it is.
+        pool: The pool.
+        where: ``file:line`` of the strategy, or of the network.
+
+    Raises:
+        NeuralArtError: The pool is in no memory, or the strategy cannot work there.
+    """
+    what = f"pool {pool.fname} of network {network.name}"
+    asked = network.strategies.get(pool.fname, "")
+    if asked and asked not in STRATEGIES:
+        raise NeuralArtError(f"{what}: '{asked}' is no strategy", where=where, hint=nearest(asked, STRATEGIES))
+    if asked == RELOCATABLE and not network.loaded:
+        raise NeuralArtError(
+            f"{what}: strategy relocatable is for variants whose firmware loads its model",
+            where=where,
+            hint="'relocatable: true' in the variant, or one of "
+            + ", ".join(name for name in STRATEGIES if name != RELOCATABLE),
+        )
+    if network.loaded and asked not in ("", RELOCATABLE):
+        raise NeuralArtError(
+            f"{what}: strategy {asked}, but the loader of a relocatable variant's firmware brings all constants",
+            where=where,
+            hint="leave the strategy out",
+        )
+    if pool.mode != "USEMODE_ABSOLUTE":
+        raise NeuralArtError(
+            f"{what} is relative ({pool.mode}): only a loader gives it an address",
+            where=pool.where,
+            hint="'relocatable: true' in the variant, or set its mode to USEMODE_ABSOLUTE",
+        )
+    region = board.region_at(pool.address)
+    if region is None:
+        raise NeuralArtError(
+            f"{what} at 0x{pool.address:08x} has an initializer, but board {board.name} has no memory there",
+            where=pool.where,
+            hint=f"disable it with size 0, or move it: `neuralart boards {board.name}` lists the memories",
+        )
+    if network.loaded:
+        return RELOCATABLE, region
+    strategy = asked or by_rule(region)
+    if region.kind == "rom":
+        raise NeuralArtError(
+            f"{what} is in {region.name}, a ROM: nothing can be brought there", where=where if asked else pool.where
+        )
+    if strategy == FLASH and region.kind != "flash":
+        raise NeuralArtError(
+            f"{what} is in {region.name}, which forgets at power-off: strategy flash needs a pool in flash",
+            where=where,
+            hint=f"possible: {', '.join(_INTO_RAM)}",
+        )
+    if strategy in _INTO_RAM and region.kind == "flash":
+        raise NeuralArtError(
+            f"{what} is in {region.name}, which is flash and cannot be written like RAM: strategy {strategy} does not "
+            "work there",
+            where=where,
+            hint="flash is the strategy for it, or move the pool into RAM",
+        )
+    return strategy, region
+
+
+def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
+    """Every declared initializer and every strategy is about a pool that there is.
+
+    Args:
+        network: The network.
+        places: ``file:line`` of ``initializers`` and of each ``strategies.POOL``.
+
+    Raises:
+        NeuralArtError: One is not; or a strategy for a pool without an initializer.
+    """
+    for name in network.declared:
+        pool_named(network, name, "initializers", places.get("initializers", network.where))
+    for name in network.strategies:
+        where = places.get(f"strategies.{name}", network.where)
+        pool_named(network, name, "strategies", where)
+        if name not in network.declared:
+            raise NeuralArtError(
+                f"strategies of network {network.name}: pool {name} has no initializer",
+                where=where,
+                hint=f"initializers: [{', '.join([*network.declared, name])}] declares it",
+            )
