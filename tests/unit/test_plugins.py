@@ -124,12 +124,11 @@ def _blocks(language: str) -> list[str]:
 def test_the_how_to_works(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     """Its rule and its compiler are found, with the listing that it shows; its strategy needs one function."""
     lint, compiler, strategy = _blocks("python")
+    page = (REPO / "docs" / "how-to" / "write-a-plugin.md").read_text("utf-8")
     places.project("house_rules.py", lint)
     assert cli.main(["plugins", "--added"]) == 0
-    shown = (
-        (REPO / "docs" / "how-to" / "write-a-plugin.md").read_text("utf-8").partition("$ neuralart plugins --added\n")
-    )
-    assert capsys.readouterr().out.splitlines() == [line.strip() for line in shown[2].splitlines()[:2]]
+    shown = page.partition("$ neuralart plugins --added\n")[2].splitlines()[:2]
+    assert capsys.readouterr().out.splitlines() == [line.strip() for line in shown]
     places.project("mine.py", compiler)
     assert plugins.find("compilers", "mine").made.identity(None) == "mine 3.1"
     places.project("srec.py", "from neuralart.plugins import register\n" + strategy)
@@ -215,9 +214,13 @@ REGISTER = "from neuralart.plugins import register\nregister('{}', 'x', object()
             REGISTER.format("lint"),
             f": lint rule 'x' has no check, finds, hint, id, level, looks_at, why ({PAGE} says what a plugin offers)",
         ),
+        (
+            rule("a rule"),
+            ": lint rule 'a rule': no name for a plugin (letters, digits and . _ / + -, a letter or digit first)",
+        ),
         (REGISTER.format("lints"), "there is no kind of plugin 'lints' (did you mean 'lint'?"),
     ],
-    ids=["module", "syntax", "exception", "exit", "version", "taken", "members", "kind"],
+    ids=["module", "syntax", "exception", "exit", "version", "taken", "members", "name", "kind"],
 )
 def test_a_file_of_a_project_that_is_wrong(places: Places, text: str, said: str) -> None:
     places.project("bad.py", text)
@@ -268,6 +271,28 @@ def test_an_entry_point_to_no_module(places: Places) -> None:
         "theirs 1.0: lint rule 'house-rule' cannot be loaded: ModuleNotFoundError: No module named 'theirs.gone' "
         "(repair it, or uninstall theirs 1.0)"
     )
+
+
+def test_an_entry_point_that_is_none(places: Places) -> None:
+    places.install("theirs", {"neuralart.lint": {"house-rule": "what is this?"}})
+    (places.site / "theirs-1.0.dist-info" / "METADATA").unlink()
+    assert refusal("lint").startswith("what is this?: lint rule 'house-rule' cannot be loaded: ModuleNotFoundError")
+
+
+def test_a_folder_among_the_files_of_a_project(places: Places) -> None:
+    places.project("mine.py", rule())
+    (places.top / "site_scons" / "neuralart_plugins" / "lint.py").mkdir()
+    assert [plugin.name for plugin in plugins.added("lint")] == ["house-rule"]
+
+
+def test_an_sconstruct_registers_nothing(places: Places) -> None:
+    """What it registers would be unknown to the commands."""
+    text = rule().replace("register(", "plugins.register(").replace("from neuralart.plugins import plugins.", "#")
+    code = compile("from neuralart import plugins\n" + text.replace("from neuralart.plugins import register\n", ""),
+                   str(places.top / "SConstruct"), "exec")  # fmt: skip
+    with pytest.raises(NeuralArtError) as error:
+        exec(code, {})
+    assert "lint rule 'house-rule' is registered by SConstruct, which commands do not read" in str(error.value)
 
 
 def test_a_name_of_the_package_in_another_package(places: Places) -> None:

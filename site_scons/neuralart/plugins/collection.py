@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,10 +16,11 @@ from typing import Any
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.plugins import sources
 from neuralart.plugins.kinds import KINDS, Kind
-from neuralart.plugins.sources import OWN, Source, loaded, of_project, of_python, origin, place, said
+from neuralart.plugins.sources import FOLDER, OWN, Source, loaded, of_project, of_python, origin, place, said
 from neuralart.resources import PACKAGE
 
 PAGE = "docs/reference/plugins.md"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -132,6 +134,18 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
         return
     source = _known.loading if _known.loading is not OWN else origin(file)
     what = f"{about.one} '{name}'"
+    if file.suffix != ".py":
+        raise NeuralArtError(
+            f"{what} is registered by {file.name}, which commands do not read",
+            where=source.text,
+            hint=f"put it into {FOLDER}/NAME.py",
+        )
+    if not _NAME.fullmatch(name):
+        raise NeuralArtError(
+            f"{what}: no name for a plugin",
+            where=source.text,
+            hint="letters, digits and . _ / + -, a letter or digit first",
+        )
     if protocol != about.version:
         raise NeuralArtError(
             f"{what} is written for protocol {protocol} of {kind}, this version of scons-neuralart has {about.version}",
