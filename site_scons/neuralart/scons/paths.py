@@ -82,6 +82,15 @@ def readable(node: Any) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
+def used_path(node: Any) -> Path:
+    """Where a command finds a file: of a variant_dir without copies, in the source tree.
+
+    The text of a node says that, too, but relative to the SConscript that is being read.
+    """
+    seen = node if node.duplicate or node.is_derived() else node.srcnode()
+    return Path(seen.get_abspath())
+
+
 def word(env: Any, path: Path, prefix: str = "") -> list[Any]:
     """A path as words of a command of :mod:`neuralart.scons.messages`.
 
