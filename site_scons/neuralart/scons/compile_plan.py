@@ -17,7 +17,7 @@ from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile
 from neuralart.scons.compilers import REFERENCE, RUNTIME_INCLUDES, Compiler, FileSet, compiler_of, files_of
 from neuralart.scons.options import option_words
-from neuralart.scons.paths import Word, stable, top, word
+from neuralart.scons.paths import Word, place, stable, word
 from neuralart.scons.pools import declared_initializers, find_pools, source_file
 from neuralart.scons.registry import Registry
 
@@ -94,8 +94,7 @@ def make_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: s
         NeuralArtError: A file is missing or wrong, or an option is unknown.
     """
     check_name(config.name, config.said())
-    # The name by which SCons itself knows it: the file of the source tree behind one of a variant_dir without copies.
-    path = top(env) / str(model)
+    path = place(model)
     return _cpu_plan(env, config, board, path) if is_cpu(board) else _npu_plan(env, config, board, path, pair)
 
 
@@ -164,7 +163,7 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
     if pool_file:
         node = source_file(env, pool_file, "memory-pool file", config.said("mpool"))
         sources.append(node)
-        file = Path(node.get_abspath() if node.has_builder() else node.srcnode().get_abspath())
+        file = place(node)
         words += ["--memory-pool", *word(env, file)]
         key["mpool"] = stable(env, file)
     options = option_words(config)
