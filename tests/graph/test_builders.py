@@ -259,7 +259,7 @@ def test_applications_that_are_none(env: Any, tree: Path) -> None:
     npu = network(env)
     core = network(env, "core/mine.c", NEURALART_BOARD="stm32h747i-disco")
     good = {"NEURALART_PATCH": {"aspect_ratio": "fit"}}
-    assert "has an NPU" in refused(call, "a/patched.json", ["app", npu], **good)
+    assert "an STM32N6 application is not patched" in refused(call, "a/patched.json", ["app", npu], **good)
     assert "called 'network', this one is 'mine'" in refused(call, "a/patched.json", ["app", core], **good)
     assert "an application's folder and a network" in refused(call, "a/patched.json", "app", **good)
 
