@@ -376,7 +376,7 @@ def test_a_path_of_a_recording_is_the_sconscripts(env: Any, recording: Path, tre
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"compiler": "stedgai"}, ["compiler 'stedgai' is not available", "did you mean 'stedgeai'?"]),
+        ({"compiler": "stedgai"}, ["no compiler 'stedgai'", "did you mean 'stedgeai'?"]),
         ({"compiler": "recorded"}, ["names no recording"]),
         ({"compiler": {"recorded": ""}}, ["names no recording"]),
         ({"compiler": {"recorded": None}}, ["names no recording"]),

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
+from neuralart.compilers.protocol import REFERENCE, FileSet
 from neuralart.compilers.reference.options import CPU
 from neuralart.compilers.reference.targets import flow_of
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile
-from neuralart.scons.compilers import REFERENCE, RUNTIME_INCLUDES, Compiler, FileSet, compiler_of, files_of
+from neuralart.scons.compilers import RUNTIME_INCLUDES, Compiler, compiler_of, files_of
 from neuralart.scons.options import option_words
 from neuralart.scons.paths import Word, place, stable, word
 from neuralart.scons.pools import declared_initializers, find_pools, source_file
@@ -108,7 +109,7 @@ def _npu_plan(env: Any, config: NetworkConfig, board: Board, path: Path, pair: s
     declared = declared_initializers(config, pools.file)
     options = option_words(config)
     compiler = compiler_of(env, config, pair)
-    files = files_of(config, board, compiler, pools, declared, options, path)
+    compiler, files = files_of(config, board, compiler, pools, declared, options, path)
     key = {
         "name": config.name,
         "model": stable(env, path),

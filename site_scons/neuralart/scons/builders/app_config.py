@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import SCons.Builder
 
+from neuralart import plugins
 from neuralart.config import app_config as settings
 from neuralart.config.app_config import AppConfig
 from neuralart.config.keywords import said_by, value_of
@@ -137,7 +138,7 @@ def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name:
         NeuralArtError: A file or the application is missing, or nothing says which kind of header is wanted.
     """
     from neuralart.app_config import generate
-    from neuralart.app_config.kinds import KINDS
+    from neuralart.app_config.kinds import kind_of
 
     config, reads = _placed(env, config)
     without = build_dir(env)
@@ -145,7 +146,7 @@ def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name:
     generation = generate.generation_of(config, application)
     if application is not None:
         reads += [env.fs.File(str(top(env) / application.root / name)) for name in application.inputs()]
-    names = (generation.header, *KINDS[config.use_case, config.model_type].companions)
+    names = (generation.header, *kind_of(config.use_case, config.model_type).companions)
     return AppConfigPlan(config, generation.name, names, model_name, board, network, without, reads)
 
 
@@ -190,6 +191,9 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     env.Depends(nodes, plan.reads)
     env.Depends(nodes, env.Value(plan.identity, name=f"app_config of {plan.network}"))
     env.Depends(nodes, env.Value(fingerprint(*_ROOMS), name="app_config"))
+    use_case = plugins.find("use_cases", f"{plan.config.use_case}/{plan.config.model_type}")
+    if use_case.code:
+        env.Depends(nodes, env.Value(use_case.code, name="plugin-of-use-case"))
     # A file that stays the same is left alone, so it must be there to look at.
     env.Precious(nodes)
     return nodes, facts

@@ -151,6 +151,8 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     plan = plans.given(env, FlashingPlan) or _plan(target, env)
     record = record_of(source[0].dir, plan.runner, plan.probe)
     plans.remember(first, Flashing(plan, source[0], record))
+    # SCons's aliases do nothing by themselves but for an action that they were given as aliases.
+    first.build = first.really_build
     env.AlwaysBuild(target)
     env.NoCache(target)
     hold(env, plan.runner, plan.probe, record, target)

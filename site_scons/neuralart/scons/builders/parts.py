@@ -69,7 +69,7 @@ def _code(work: Callable[..., None]) -> str:
 
 def _tag(target: Any, source: Any, env: Any, for_signature: bool) -> str:
     """``$_NEURALART_TAG``: what kind of file is made."""
-    return f"{plans.of(target, Part, 'the builder').tag:<8}"
+    return f"{plans.of(target, Part, 'the builder').tag:<9}"
 
 
 def _counts(target: Any, source: Any, env: Any, for_signature: bool) -> str:
