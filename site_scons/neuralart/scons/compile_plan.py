@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import plugins
 from neuralart.boards.types import Board
-from neuralart.compilers.protocol import REFERENCE, FileSet
+from neuralart.compilers.protocol import NEURALART, REFERENCE, FileSet
 from neuralart.compilers.reference.options import CPU
 from neuralart.compilers.reference.targets import flow_of
 from neuralart.config.types import NetworkConfig
@@ -175,7 +176,7 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
     return CompilePlan(
         config=config,
         board=board,
-        compiler=Compiler(REFERENCE, REFERENCE),
+        compiler=Compiler(REFERENCE, REFERENCE, runtime=NEURALART, code=plugins.code_of("operators")),
         words=words,
         key=json.dumps(key, sort_keys=True),
         files=FileSet({each: each for each in names}, {}),
