@@ -302,6 +302,20 @@ def test_the_reference_is_made_from_the_code() -> None:
     assert page == variables.page(), "python -m neuralart.scons.builders.variables > docs/reference/scons-variables.md"
 
 
+def test_every_builder_is_in_the_reference() -> None:
+    page = (REPO / "docs" / "reference" / "scons-builders.md").read_text("utf-8")
+    assert [line for line in page.splitlines() if line.startswith("## `")] == [f"## `{each.NAME}`" for each in BUILDERS]
+
+
+def test_the_how_to_is_the_example() -> None:
+    page = (REPO / "docs" / "how-to" / "builders-without-variants.md").read_text("utf-8")
+    example = (REPO / "examples" / "plain-scons" / "SConstruct").read_text("utf-8").splitlines()
+    blocks = page.split("```python\n")[1:]
+    lines = [line for block in blocks for line in block.split("```")[0].splitlines()]
+    assert len(blocks) == 4
+    assert [line for line in lines if line not in example] == []
+
+
 def test_no_command_of_ours_where_a_builder_is() -> None:
     """What design says is a builder's is not made by ``Command``."""
     folder = REPO / "site_scons" / "neuralart" / "scons"
