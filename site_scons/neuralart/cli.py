@@ -38,6 +38,7 @@ COMMANDS = {
     "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
     "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
+    "plugins": ("neuralart.plugins.cli", "list compilers, boards, rules and so on, and who brings them"),
     "import": ("neuralart.model_zoo.cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
 }
 

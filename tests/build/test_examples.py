@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
-import venv
 from pathlib import Path
 
 import pytest
 
 from support.sconsproject import REPO, Project, copy_sources
+from support.wheels import python_with, run, wheel
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -37,40 +35,19 @@ def _first_address(hex_file: Path) -> int:
 
 def test_the_copied_model_is_the_real_one() -> None:
     ours = (REPO / "models/digits/digits.tflite").read_bytes()
-    assert (REPO / "examples/consumer-wheel/models/digits.tflite").read_bytes() == ours
+    for folder in ("consumer-wheel", "plugin/product"):
+        assert (REPO / "examples" / folder / "models/digits.tflite").read_bytes() == ours
 
 
 @pytest.fixture(scope="module")
 def wheel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Python of a venv that holds the built wheel and what it requires, and nothing else of ours."""
     folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    shutil.copytree(
-        REPO, source, ignore=shutil.ignore_patterns(".git", ".venv", "build", ".*_cache", "__pycache__", ".sconsign*")
-    )
-    subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(source)],
-        check=True,
-        capture_output=True,
-    )
-    (wheel,) = folder.glob("*.whl")
-    venv.create(folder / "venv", with_pip=True)
-    python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    subprocess.run(
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)],
-        check=True,
-        capture_output=True,
-    )
-    return python
+    return python_with(folder / "venv", wheel(REPO, folder))
 
 
 def _scons(python: Path, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    done = subprocess.run(
-        [str(python), "-m", "SCons", "-Q", *args], cwd=folder, capture_output=True, text=True, env=env, timeout=300
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
+    return run(python, folder, "SCons", "-Q", *args)
 
 
 def _first_line(program: Path, images: list[Path]) -> str:

@@ -402,7 +402,7 @@ def _refused(env: Any, *words: str, **options: Any) -> str:
         ({"model": []}, ["one model, not 0"]),
         ({"model": ["a", "b"]}, ["one model, not 2"]),
         ({"board": "stm32n6750-dk"}, ["no board 'stm32n6750-dk'", "did you mean 'stm32n6570-dk'"]),
-        ({"compiler": "refrence"}, ["compiler 'refrence' is not available", "did you mean 'reference'"]),
+        ({"compiler": "refrence"}, ["no compiler 'refrence'", "did you mean 'reference'"]),
         ({"name": "my-net"}, ["'my-net' is not a C identifier"]),
         ({"name": "2nd"}, ["not a C identifier"]),
         ({"mpool": "none.mpool"}, ["memory-pool file 'none.mpool' does not exist"]),

@@ -20,9 +20,10 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # config lies below boards: both are YAML, and a board is read with the reader that config has.
 FLOORS = (
     {"errors", "resources"},
-    {"files"},
+    {"files", "fingerprint"},
+    {"plugins"},
     {"model", "network", "config"},
-    {"vendor", "boards", "fingerprint", "toolchain"},
+    {"vendor", "boards", "toolchain"},
     {"memory", "flashing"},
     {"patching", "app_config", "model_zoo", "compilers", "relocatable"},
     {"emulator", "report"},

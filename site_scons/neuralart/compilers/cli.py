@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.compilers.protocol import AUTO, RECORDED, REFERENCE, STEDGEAI
 from neuralart.compilers.reference.options import CPU, FLAG, GENERATE, HONORED, MAYBE, NO_EFFECT, REFUSED, Option
 from neuralart.errors import NeuralArtError
 
@@ -19,13 +19,23 @@ if TYPE_CHECKING:
 _LONG_MODEL = 500_000
 ALL_BUFFERS = "--all-buffers-info"
 _DOC = "docs/reference/generate-options.md"
-REFERENCE, STEDGEAI, RECORDED, AUTO = "reference", "stedgeai", "recorded", "auto"
 COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO)
 _VENDOR_DOC = "docs/reference/stedgeai.md"
 
 
 def _key(option: Option) -> str:
     return option.name.lstrip("-").replace("-", "_")
+
+
+def _compiler(name: str) -> str:
+    """The name of a compiler, for argparse; plugins are looked for only where it is none of ours."""
+    if name not in COMPILERS:
+        from neuralart import plugins
+
+        known = plugins.names("compilers")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"'{name}' is not available, known: {', '.join(known)}")
+    return name
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -49,9 +59,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     more = parser.add_argument_group("which compiler, and what differs from the profile's file", _VENDOR_DOC)
     more.add_argument(
         "--compiler",
-        choices=COMPILERS,
+        type=_compiler,
         default=REFERENCE,
-        help="who compiles (default reference; auto: stedgeai if found)",
+        metavar="NAME",
+        help=f"who compiles: {', '.join(COMPILERS)} or a plugin's (default reference; auto: stedgeai if found)",
     )
     more.add_argument("--compiler-version", metavar="PIN", help='of ST Edge AI Core: "4.0.*", "4.0.1"')
     more.add_argument("--recording", metavar="DIR", help="folder that 'neuralart record' made, for --compiler recorded")
@@ -269,28 +280,27 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NeuralArtError: The input is wrong, or the compiler is missing or failed.
     """
-    compiler = args.compiler
-    if compiler == AUTO:
-        from neuralart.compilers.stedgeai.install import choose
+    from neuralart.compilers.protocol import Job, compile_job
 
-        cache = Path(args.tool_cache) if args.tool_cache else None
-        compiler = choose(args.compiler_version or "", os.environ, cache=cache)
-    if compiler == STEDGEAI:
-        from neuralart.compilers.stedgeai.cli import run as run_stedgeai
-
-        if args.recording is not None:
-            raise NeuralArtError(
-                "is for --compiler recorded", where="--recording", hint="to make one: neuralart record"
-            )
-        return run_stedgeai(args)
-    if compiler == RECORDED:
-        from neuralart.compilers.record_cli import replay
-
-        return replay(args)
-    return _run_reference(args)
+    text = compile_job(args.compiler, Job(args), Path(args.output or "st_ai_output"))
+    if text and not args.quiet and args.verbosity != "0":
+        print(text)
+    return 0
 
 
-def _run_reference(args: argparse.Namespace) -> int:
+def run_reference(args: argparse.Namespace, output: Path) -> str:
+    """Compile by the compiler of this package.
+
+    Args:
+        args: The words, parsed.
+        output: Where to.
+
+    Returns:
+        What a person wants to know.
+
+    Raises:
+        NeuralArtError: The input is wrong.
+    """
     from neuralart.compilers.reference.compile import compile_network, write
     from neuralart.compilers.reference.cpu import cli as cpu
     from neuralart.compilers.reference.targets import flow_of
@@ -310,14 +320,10 @@ def _run_reference(args: argparse.Namespace) -> int:
     folder = args.output or "st_ai_output"
     try:
         if request is None:
-            text = cpu.summary(cpu.run(args, _border(args), notes, progress), folder, verbosity)
-        else:
-            result = compile_network(request, progress)
-            write(result, Path(folder))
-            text = summary(result, folder, verbosity)
+            return cpu.summary(cpu.run(args, _border(args), notes, progress), folder, verbosity)
+        result = compile_network(request, progress)
+        write(result, output)
+        return summary(result, folder, verbosity)
     finally:
         if live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    if verbosity:
-        print(text)
-    return 0

@@ -8,6 +8,7 @@ from neuralart.boards.types import Board
 from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Network, Pool, Rule
 from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
+from neuralart.plugins import register
 
 # Where the external RAM of an STM32N6 is mapped (xSPI1).
 PSRAM = (0x90000000, 0xA0000000)
@@ -251,3 +252,6 @@ RULES = (
         _cacheable,
     ),
 )
+
+for _rule in RULES:
+    register("lint", _rule.id, _rule, protocol=1)

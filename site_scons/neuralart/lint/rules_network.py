@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Rule
+from neuralart.plugins import register
 from neuralart.vendor.network_c.versions import of_runtime
 
 _EXPORTED = re.compile(r".*_OE_\d+(?:_\d+)*\.onnx", re.I)
@@ -168,3 +169,6 @@ RULES = (
         _old_key,
     ),
 )
+
+for _rule in RULES:
+    register("lint", _rule.id, _rule, protocol=1)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
+from neuralart.plugins import register
 from neuralart.vendor.network_c.ctext import Lines
 
 _RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
@@ -249,3 +250,6 @@ RULES = (
         _vendor_flag,
     ),
 )
+
+for _rule in RULES:
+    register("lint", _rule.id, _rule, protocol=1)

@@ -35,6 +35,7 @@ class InitializerNodes:
         include_dirs: For CPPPATH.
         header: ``npu_memory_init.h``.
         headers: Those that it includes, where the networks' runtime is not ours.
+        more: Files that strategies of plugins add.
         images: What must be loaded into flash beside the program; the identity descriptor comes last.
         external: What somebody else loads into RAM while the program waits for it.
         layout: Addresses of everything.
@@ -52,11 +53,13 @@ class InitializerNodes:
     io_json: Any
     descriptor: Image | None = field(default=None)
     headers: list[Any] = field(default_factory=list)
+    more: list[Any] = field(default_factory=list)
 
     @property
     def files(self) -> list[Any]:
-        """All images as nodes, Intel HEX and binary."""
-        return [node for image in (*self.images, *self.external) for node in (image.binary, image.hex)]
+        """All images as nodes, Intel HEX and binary, and what strategies of plugins add."""
+        images = [node for image in (*self.images, *self.external) for node in (image.binary, image.hex)]
+        return [*images, *self.more]
 
 
 def make_initializers(
@@ -101,7 +104,7 @@ def make_initializers(
     linked = [by_name[part.data.network].folder for part in found.get("linked", ())]
     start_up, contract = nodes("start-up code"), nodes("contract")
     return InitializerNodes(
-        sources=[start_up[0], *nodes("runtime", ".c"), *nodes("linked")],
+        sources=[start_up[0], *nodes("runtime", ".c"), *nodes("linked"), *nodes("strategy", ".c")],
         # What is linked is read from the folder of its network.
         include_dirs=[
             base.Dir(f"#{name}") for name in dict.fromkeys([folder, *(str(h.dir) for h in headers), *linked])
@@ -114,6 +117,7 @@ def make_initializers(
         io_json=contract[1],
         descriptor=images[-1] if "descriptor" in found else None,
         headers=headers,
+        more=nodes("strategy"),
     )
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import SCons.Util
 
+from neuralart.compilers.protocol import RECORDED, REFERENCE, STEDGEAI
 from neuralart.config.networks import LARGEST, METRICS, PAIRS, PIN, PIN_FORM
 from neuralart.config.types import Location, NetworkConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.scons.compilers import RECORDED, REFERENCE, STEDGEAI
 from neuralart.scons.paths import literal
 
 # Limits ("budgets") are kept by what links a network.

@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
+from neuralart.compilers.protocol import NEURALART, roles
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons.builders import network as builder
 from neuralart.scons.builders.plans import GIVEN
 from neuralart.scons.builders.variables import carried
 from neuralart.scons.compile_plan import CompilePlan, cpu_file_names, is_cpu, make_plan
-from neuralart.scons.compiled import LL_ATON, NEURALART, Compiled, CpuNetworkNodes, NetworkNodes
-from neuralart.scons.compilers import REFERENCE, roles
+from neuralart.scons.compiled import Compiled, CpuNetworkNodes, NetworkNodes
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.keywords import config_of
 from neuralart.scons.paths import build_dir, named
@@ -30,19 +30,17 @@ def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any]) -> Compil
     name, config = plan.config.name, plan.config
     by_name = {node.name: node for node in made}
     plain = {role: by_name.get(file) for role, file in roles(name).items()}
-    runtime, include = NEURALART, [base.Dir(f"#{folder}")]
+    include = [base.Dir(f"#{folder}")]
     sources: list[Any] = []
-    if plan.compiler.kind == REFERENCE:
+    if plan.compiler.runtime == NEURALART:
         sources, headers = runtime_nodes(base, folder, cpu=plan.pools is None)
         include += headers
-    else:
-        runtime = LL_ATON
     common: dict[str, Any] = {
         "name": name,
         "board": plan.board,
         "folder": folder,
         **{role: plain[role] for role in _OF_ALL},
-        "runtime": runtime,
+        "runtime": plan.compiler.runtime,
         "runtime_sources": sources,
         "include_dirs": include,
         "config": config,

@@ -82,13 +82,14 @@ def readable(node: Any) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
-def used_path(node: Any) -> Path:
-    """Where a command finds a file: of a variant_dir without copies, in the source tree.
+def place(node: Any) -> Path:
+    """Where commands find a file: SCons's own choice between a copy in a variant_dir and its original.
 
-    The text of a node says that, too, but relative to the SConscript that is being read.
+    ``str(node)`` says the same, but relative to the SConscript that is being read.
     """
-    seen = node if node.duplicate or node.is_derived() else node.srcnode()
-    return Path(seen.get_abspath())
+    if node.has_builder() or node.duplicate or not node.srcnode().exists():
+        return Path(node.get_abspath())
+    return Path(node.srcnode().get_abspath())
 
 
 def word(env: Any, path: Path, prefix: str = "") -> list[Any]:

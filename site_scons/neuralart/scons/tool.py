@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from neuralart import plugins
 from neuralart.scons import app_config, image_check, initializers, network, patched, project, relocatable, variant
 from neuralart.scons.builders.table import BUILDERS
 from neuralart.scons.builders.variables import COMMON, declare
@@ -18,6 +20,7 @@ def add_to(env: Any, **kw: Any) -> None:
         **kw: ``NEURALART_...`` variables to set.
     """
     env.Replace(**kw)
+    plugins.use_project(Path(env.Dir("#").abspath))
     declare(env, COMMON)
     if "NEURALART_REGISTRY" not in env:
         env["NEURALART_REGISTRY"] = Registry(env)

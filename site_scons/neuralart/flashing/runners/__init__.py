@@ -6,7 +6,8 @@ In order to define your own runner, you need to:
    as well: ``refusals`` are looked at before anything is started.
 2. Implement ``write``: it compares with the device, leaves alone what holds its bytes already, and says for each write
    how many sectors it erased and kept. Implement ``verify`` as well if the device can be read.
-3. Register the class under its name; ``NEURALART_RUNNER`` and ``neuralart flash --runner`` then know it.
+3. Register the class as a plugin (:func:`neuralart.plugins.register`, kind ``runners``) under its name;
+   ``NEURALART_RUNNER`` and ``neuralart flash --runner`` then know it.
 
 The build asks a runner for names and refusals only. It is ``neuralart flash``, a process of its own, that writes.
 """
@@ -20,15 +21,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from neuralart.errors import NeuralArtError, nearest
+from neuralart import plugins
+from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board, Machine
     from neuralart.flashing.plan import FlashPlan
     from neuralart.flashing.program import Mismatch, Written
-
-PROTOCOL = 1
-"""Version of the class :class:`Runner`: it changes when a runner of before no longer fits."""
 
 DEFAULT = "virtual"
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -98,13 +97,11 @@ class Runner(ABC):
 
     Attributes:
         name: What users call it.
-        protocol: The version of this class that it was written for.
         capabilities: What it can do.
         refusals: What it refuses, of a ``board`` and a ``machine``; :attr:`capabilities` are looked at after them.
     """
 
     name: ClassVar[str]
-    protocol: ClassVar[int] = PROTOCOL
     capabilities: ClassVar[Capabilities]
     refusals: ClassVar[tuple[Refusal, ...]] = ()
 
@@ -221,9 +218,5 @@ def find(name: str, where: str = "") -> Runner:
     Raises:
         NeuralArtError: There is none.
     """
-    from neuralart.flashing.runners.virtual import Virtual
-
-    known: dict[str, type[Runner]] = {Virtual.name: Virtual}
-    if name not in known:
-        raise NeuralArtError(f"no flash runner '{name}'", where=where, hint=nearest(name, sorted(known)))
-    return known[name]()
+    runner: Runner = plugins.find("runners", name, where).made()
+    return runner

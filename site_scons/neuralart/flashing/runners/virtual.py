@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from neuralart.flashing.runners import Capabilities, Job, Refusal, Runner
+from neuralart.plugins import register
 
 if TYPE_CHECKING:
     from neuralart.flashing.program import Mismatch, Written
@@ -58,3 +59,6 @@ class Virtual(Runner):
         from neuralart.flashing.program import verify
 
         return verify(job.plan, load_for(job.record, job.board), job.only, job.top)
+
+
+register("runners", Virtual.name, Virtual, protocol=1)

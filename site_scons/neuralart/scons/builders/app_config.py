@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import SCons.Builder
 
+from neuralart import plugins
 from neuralart.config import app_config as settings
 from neuralart.config.app_config import AppConfig
 from neuralart.config.keywords import said_by, value_of
@@ -24,7 +25,7 @@ from neuralart.scons.builders.actions import function, lazily
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.compile_plan import CompilePlan
 from neuralart.scons.failures import at_read_time, caller, in_action
-from neuralart.scons.paths import build_dir, literal, named, top
+from neuralart.scons.paths import build_dir, literal, named, place, top
 from neuralart.scons.pools import source_file
 from neuralart.scons.registry import Registry
 
@@ -117,7 +118,7 @@ def _placed(env: Any, config: AppConfig) -> tuple[AppConfig, list[Any]]:
         if text:
             node = source_file(env, text, f"app_config: {key}", config.said(key))
             files.append(node)
-            found[key] = str(node) if node.has_builder() else named(env, Path(node.srcnode().get_abspath()))
+            found[key] = named(env, place(node))
     if config.application:
         found["application"] = named(env, Path(env.fs.Dir(config.application).srcnode().get_abspath()))
     return replace(config, **found), files
@@ -137,7 +138,7 @@ def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name:
         NeuralArtError: A file or the application is missing, or nothing says which kind of header is wanted.
     """
     from neuralart.app_config import generate
-    from neuralart.app_config.kinds import KINDS
+    from neuralart.app_config.kinds import kind_of
 
     config, reads = _placed(env, config)
     without = build_dir(env)
@@ -145,7 +146,7 @@ def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name:
     generation = generate.generation_of(config, application)
     if application is not None:
         reads += [env.fs.File(str(top(env) / application.root / name)) for name in application.inputs()]
-    names = (generation.header, *KINDS[config.use_case, config.model_type].companions)
+    names = (generation.header, *kind_of(config.use_case, config.model_type).companions)
     return AppConfigPlan(config, generation.name, names, model_name, board, network, without, reads)
 
 
@@ -190,6 +191,9 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     env.Depends(nodes, plan.reads)
     env.Depends(nodes, env.Value(plan.identity, name=f"app_config of {plan.network}"))
     env.Depends(nodes, env.Value(fingerprint(*_ROOMS), name="app_config"))
+    use_case = plugins.find("use_cases", f"{plan.config.use_case}/{plan.config.model_type}")
+    if use_case.code:
+        env.Depends(nodes, env.Value(use_case.code, name="plugin-of-use-case"))
     # A file that stays the same is left alone, so it must be there to look at.
     env.Precious(nodes)
     return nodes, facts

@@ -28,7 +28,7 @@ from neuralart.scons.builders.parts import Part
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.order import declare_effect
-from neuralart.scons.paths import Word, used_path, word
+from neuralart.scons.paths import Word, place, word
 
 NAME = "NeuralArtFlash"
 VERBS = {"write": "flash", "verify": "verify"}
@@ -192,7 +192,7 @@ def _words(target: Any, source: Any, env: Any, for_signature: bool) -> list[Any]
         raise SCons.Errors.UserError(str(error)) from None
 
     def path(node: Any) -> list[Any]:
-        return word(env, used_path(node))
+        return word(env, place(node))
 
     plan = found.plan
     said: list[Any] = [VERBS[plan.verb], "--plan", *path(found.writes)]

@@ -27,12 +27,11 @@ from neuralart.scons.builders.actions import function, lazily
 from neuralart.scons.builders.parts import Part
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.compile_plan import CompilePlan
-from neuralart.scons.compiled import LL_ATON, NEURALART
-from neuralart.scons.compilers import REFERENCE
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.layout import Member, layout_of, layout_value
 from neuralart.scons.memory_runtime import memory_runtime_files
 from neuralart.scons.registry import identity
+from neuralart.scons.strategy_files import strategy_files
 
 NAME = "NeuralArtInitializers"
 HEADER = "npu_memory_init.h"
@@ -108,7 +107,7 @@ def _member(node: Any, plan: CompilePlan, strategies: dict[str, str]) -> _Compil
         plan.pools,
         raws,
         node.dir.File("network.json"),
-        NEURALART if plan.compiler.kind == REFERENCE else LL_ATON,
+        plan.compiler.runtime,
     )
 
 
@@ -330,6 +329,7 @@ class _Files:
                 found.append(self.linked(item))
             elif item.strategy != "relocatable":
                 found += self.image(item, after)
+            found += strategy_files(self.env, self.first, self.by_name[item.network], item, after)
         return [*found, *self.descriptor(after), *self.runtime()]
 
 
@@ -358,7 +358,7 @@ VARIABLES = (
         "NEURALART_STRATEGIES",
         "dict",
         None,
-        "How the constants of a pool reach it: `flash`, `boot-copy`, `link` or `external-loader`, by the pool's name.",
+        "How the constants of a pool reach it: `flash`, `boot-copy`, `link`, `external-loader` or a plugin's, by pool.",
         "`{}`",
         dict,
     ),

@@ -15,6 +15,7 @@ import SCons.Scanner
 import SCons.Tool
 import SCons.Util
 
+from neuralart.compilers.protocol import REFERENCE
 from neuralart.config.types import split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
@@ -24,7 +25,7 @@ from neuralart.scons.builders import plans
 from neuralart.scons.builders.actions import process
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.compile_plan import CompilePlan, make_plan
-from neuralart.scons.compilers import REFERENCE, SLOTS
+from neuralart.scons.compilers import SLOTS
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.keywords import config_of
 from neuralart.scons.pools import known_profile
@@ -81,6 +82,8 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     nodes = [first if name == first.name else first.dir.File(name) for name in plan.names]
     plans.remember(first, plan)
     env.Depends(nodes, env.Value(fingerprint(*_ROOMS), name="reference-compiler"))
+    if plan.compiler.code:
+        env.Depends(nodes, env.Value(plan.compiler.code, name="plugins-of-compilers"))
     if plan.compiler.kind == REFERENCE:
         # They stay until new ones replace them: to whoever looks meanwhile (-j) what is made of them is right, and
         # SCons reads its includes. What a vendor's tool made must not outlive a failure.

@@ -24,7 +24,6 @@ from neuralart.scons.builders.actions import process
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.compile_plan import CompilePlan
 from neuralart.scons.compiled import NEURALART
-from neuralart.scons.compilers import REFERENCE
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.paths import Word, build_dir
 from neuralart.scons.recipes import find_toolchain
@@ -95,7 +94,7 @@ def make_plan(
         NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable model, or there
             is no cross compiler.
     """
-    if compiled.compiler.kind != REFERENCE or compiled.pools is None:
+    if compiled.compiler.runtime != NEURALART or compiled.pools is None:
         runtime = "ll_aton" if compiled.pools is not None else "of networks on the core"
         raise NeuralArtError(
             f"network {compiled.config.name} is compiled for runtime {runtime}, this builder makes models of "
