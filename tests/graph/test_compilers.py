@@ -17,31 +17,10 @@ from neuralart.scons.registry import child_environment
 from neuralart.toolchain import Toolchain
 from support import graphs
 from support.fake_stedgeai import VERSIONS, calls, install
-from support.stedgeai_case import make
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")
 BOARD = "stm32n6570-dk"
 CONTROLLER = "--enable-epoch-controller"
-
-
-@pytest.fixture
-def nets(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A model, profiles and pools in the tree; no installation anywhere."""
-    monkeypatch.delenv("STEDGEAI_CORE_DIR", raising=False)
-    monkeypatch.setenv("NEURALART_STEDGEAI_ROOTS", str(tmp_path / "nowhere"))
-    return make(tree / "nets")
-
-
-@pytest.fixture
-def tool(nets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Install a version and name it in the environment."""
-
-    def named(version: str = "4.0.1", folder: str = "st") -> Path:
-        root = install(tmp_path / folder / version, version)
-        monkeypatch.setenv("STEDGEAI_CORE_DIR", str(root))
-        return root
-
-    return named
 
 
 def _net(env: Any, name: str = "net", compiler: Any = "stedgeai", profile: Any = "default@nets/na.json", **more: Any):

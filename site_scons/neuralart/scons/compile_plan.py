@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import plugins
 from neuralart.boards.types import Board
-from neuralart.compilers.protocol import REFERENCE, FileSet
+from neuralart.compilers.protocol import NEURALART, REFERENCE, FileSet
 from neuralart.compilers.reference.options import CPU
 from neuralart.compilers.reference.targets import flow_of
 from neuralart.config.types import NetworkConfig
@@ -18,7 +19,7 @@ from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile
 from neuralart.scons.compilers import RUNTIME_INCLUDES, Compiler, compiler_of, files_of
 from neuralart.scons.options import option_words
-from neuralart.scons.paths import Word, stable, top, word
+from neuralart.scons.paths import Word, place, stable, word
 from neuralart.scons.pools import declared_initializers, find_pools, source_file
 from neuralart.scons.registry import Registry
 
@@ -95,8 +96,7 @@ def make_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: s
         NeuralArtError: A file is missing or wrong, or an option is unknown.
     """
     check_name(config.name, config.said())
-    # The name by which SCons itself knows it: the file of the source tree behind one of a variant_dir without copies.
-    path = top(env) / str(model)
+    path = place(model)
     return _cpu_plan(env, config, board, path) if is_cpu(board) else _npu_plan(env, config, board, path, pair)
 
 
@@ -165,7 +165,7 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
     if pool_file:
         node = source_file(env, pool_file, "memory-pool file", config.said("mpool"))
         sources.append(node)
-        file = Path(node.get_abspath() if node.has_builder() else node.srcnode().get_abspath())
+        file = place(node)
         words += ["--memory-pool", *word(env, file)]
         key["mpool"] = stable(env, file)
     options = option_words(config)
@@ -176,7 +176,7 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
     return CompilePlan(
         config=config,
         board=board,
-        compiler=Compiler(REFERENCE, REFERENCE),
+        compiler=Compiler(REFERENCE, REFERENCE, runtime=NEURALART, code=plugins.code_of("operators")),
         words=words,
         key=json.dumps(key, sort_keys=True),
         files=FileSet({each: each for each in names}, {}),

@@ -25,7 +25,7 @@ from neuralart.scons.builders.actions import function, lazily
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.compile_plan import CompilePlan
 from neuralart.scons.failures import at_read_time, caller, in_action
-from neuralart.scons.paths import build_dir, literal, named, top
+from neuralart.scons.paths import build_dir, literal, named, place, top
 from neuralart.scons.pools import source_file
 from neuralart.scons.registry import Registry
 
@@ -118,7 +118,7 @@ def _placed(env: Any, config: AppConfig) -> tuple[AppConfig, list[Any]]:
         if text:
             node = source_file(env, text, f"app_config: {key}", config.said(key))
             files.append(node)
-            found[key] = str(node) if node.has_builder() else named(env, Path(node.srcnode().get_abspath()))
+            found[key] = named(env, place(node))
     if config.application:
         found["application"] = named(env, Path(env.fs.Dir(config.application).srcnode().get_abspath()))
     return replace(config, **found), files

@@ -24,7 +24,7 @@ from neuralart.scons.builders.actions import function, lazily
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.compile_plan import CompilePlan
 from neuralart.scons.failures import at_read_time, caller, in_action
-from neuralart.scons.paths import literal, named, readable
+from neuralart.scons.paths import literal, named, place, readable
 from neuralart.scons.pools import source_file
 from neuralart.scons.scanning import NO_INCLUDES
 
@@ -108,10 +108,13 @@ def network_in(env: Any, folder: Any, name: str) -> tuple[NetworkFiles, list[Any
     return files, [env.fs.File(str(path.absolute())) for path in found.all(name) if path.is_file()]
 
 
-def network_of(made: Sequence[Any], compiled: CompilePlan, name: str, where: str) -> tuple[NetworkFiles, list[Any]]:
+def network_of(
+    env: Any, made: Sequence[Any], compiled: CompilePlan, name: str, where: str
+) -> tuple[NetworkFiles, list[Any]]:
     """The same of a network that the build compiles.
 
     Args:
+        env: Any environment.
         made: All files of its compile, the C first.
         compiled: The compile.
         name: The C name that the application expects.
@@ -130,7 +133,7 @@ def network_of(made: Sequence[Any], compiled: CompilePlan, name: str, where: str
             where=where,
             hint=f"env.Network('{name}', ...)",
         )
-    folder = Path(str(made[0].dir))
+    folder = Path(named(env, Path(made[0].dir.get_abspath())))
     files = NetworkFiles(folder / f"{name}_c_info.json", folder, folder)
     wanted = {path.name for path in files.all(name)}
     return files, [node for node in made if node.name in wanted]
@@ -200,7 +203,7 @@ def _reads(env: Any, request: Request, application: Path, config: PatchConfig) -
 
 
 def _named(env: Any, node: Any) -> Path:
-    return Path(str(node) if node.has_builder() else named(env, Path(node.srcnode().get_abspath())))
+    return Path(named(env, place(node)))
 
 
 def make_plan(
@@ -226,14 +229,14 @@ def make_plan(
     compiled = plans.behind(network, CompilePlan)
     if compiled is not None:
         made = network[0].get_executor().get_all_targets()
-        files, sources = network_of(made, compiled, patches.network, where)
+        files, sources = network_of(env, made, compiled, patches.network, where)
     else:
         files, sources = network_in(env, network[0].disambiguate(), patches.network)
     shown = Path(named(env, application.absolute()))
     request, read = _reads(
         env, plan.Request(shown, files, config.aspect_ratio, patches, dict(config.reserve)), application, config
     )
-    without = sorted({PurePosixPath(str(node)).name for node in headers})
+    without = sorted({node.name for node in headers})
     listing = mirror.listing(root, patches, without)
     read += [env.fs.File(str((root / path).absolute())) for path in listing]
     read += [own] if own is not None else []
