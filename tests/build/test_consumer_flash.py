@@ -325,3 +325,25 @@ env.Ignore("n6", ["n6/check.json", "n6/reader.bin", "n6/reader.hex", "n6/applica
     failed = project.run(tool, "n6/application.bin", code=2)
     assert re.search(r"scons: \*\*\* \[n6/check.json\] build/reader.elf: ", failed.err), failed.err
     assert not project.path("n6").exists() or not list(project.path("n6").iterdir())
+
+
+@pytest.mark.arm
+@pytest.mark.long
+def test_aliases_for_a_model_that_is_loaded(sources: Project) -> None:
+    """A variant's firmware and plans under names of the consumer's own."""
+    text = """
+env = Environment(tools=[])
+env.Tool("neuralart", toolpath=["#site_scons"])
+project = env.NeuralArtProject("variants.yaml")
+project.build(["digits-n6-rel"])
+made = project.variants["digits-n6-rel"]
+rel = env.NetworkRel(env.Network("digits", model="models/digits/digits.tflite", board="stm32n6570-dk"))
+env.LoadAlias("mine", made.firmware.elf, rel, dict(made.flash.plans), vectors="models/digits/vectors")
+env.FlashAlias("device", made.flash.plan, probe="mine")
+"""
+    sources.path("SConstruct").write_text(text, "utf-8")
+    done = sources.run("-j2", "mine", "device")
+    assert done.out.count("20 vectors bit-exact on unicorn") == 2, done.out
+    assert done.out.index("bit-exact") < done.out.index("FLASH "), "in the order of the command line"
+    assert sources.path("build/digits-n6-rel/flash-mine.nor").is_file()
+    assert not sources.path("build/digits-n6-rel/flash.nor").exists()
