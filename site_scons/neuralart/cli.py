@@ -89,6 +89,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever reads has seen enough (``| head``); the interpreter must not try to write the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except Exception as error:
+        known = sys.modules.get("neuralart.plugins")
+        found = known.blamed(error) if known is not None else None
+        if found is None:
+            raise
+        print(f"neuralart {asked}: error: {found}", file=sys.stderr)
+        return USER_ERROR
     except KeyboardInterrupt:
         print(f"neuralart {asked or ''}: interrupted".replace(" :", ":"), file=sys.stderr)
         return 130

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,12 +16,15 @@ from neuralart import __version__, cli, config, plugins
 from neuralart.app_config import generate
 from neuralart.config import app_config
 from neuralart.errors import NeuralArtError
+from neuralart.flashing import plan as flash_plan
 from neuralart.plugins import collection
 from neuralart.plugins.kinds import KINDS
 from support import app_configs
 from support.lowering import Graph, lowered
 from support.plugin_places import Places, fresh, rule
 from support.sconsproject import REPO
+
+PAGE = "docs/reference/plugins.md"
 
 
 @pytest.fixture
@@ -46,7 +50,7 @@ def test_the_package_registers_its_own_by_the_same_call(kind: str, places: Place
     """What a protocol asks of others, the package's own offer."""
     found = plugins.own(kind)
     assert found
-    wanted = collection._members(KINDS[kind])
+    wanted = collection.members(KINDS[kind])
     assert wanted
     for plugin in found:
         assert [member for member in wanted if not hasattr(plugin.made, member)] == [], plugin.name
@@ -101,6 +105,38 @@ def test_only_the_kind_that_is_asked_for_is_imported(places: Places) -> None:
     assert not loaded & {"two.compiler", "neuralart_plugins.boards_only"}
 
 
+def test_the_page_is_made_from_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """``neuralart plugins --markdown`` writes the part of the page behind its mark."""
+    assert cli.main(["plugins", "--markdown"]) == 0
+    made = capsys.readouterr().out
+    page = (REPO / PAGE).read_text("utf-8")
+    assert page.partition("<!-- neuralart plugins --markdown -->\n\n")[2] == made
+    for kind in KINDS.values():
+        for member in collection.members(kind):
+            assert re.search(rf"^\| `{member}(\(.*\))?` \| \S", made, re.M), (kind.name, member)
+
+
+def _blocks(language: str) -> list[str]:
+    text = (REPO / "docs" / "how-to" / "write-a-plugin.md").read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+def test_the_how_to_works(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its rule and its compiler are found, with the listing that it shows; its strategy needs one function."""
+    lint, compiler, strategy = _blocks("python")
+    page = (REPO / "docs" / "how-to" / "write-a-plugin.md").read_text("utf-8")
+    places.project("house_rules.py", lint)
+    assert cli.main(["plugins", "--added"]) == 0
+    shown = page.partition("$ neuralart plugins --added\n")[2].splitlines()[:2]
+    assert capsys.readouterr().out.splitlines() == [line.strip() for line in shown]
+    places.project("mine.py", compiler)
+    assert plugins.find("compilers", "mine").made.identity(None) == "mine 3.1"
+    places.project("srec.py", "from neuralart.plugins import register\n" + strategy)
+    assert plugins.find("strategies", "srec").call("files", "net", "xSPI2") == ("net.xSPI2.srec",)
+    (points,) = _blocks("toml")
+    assert '[project.entry-points."neuralart.compilers"]' in points
+
+
 # --- what others bring -------------------------------------------------------------------------------------------
 
 
@@ -150,7 +186,6 @@ def test_files_of_a_project_import_each_other(places: Places) -> None:
 # --- refusals ------------------------------------------------------------------------------------------------------
 
 
-PAGE = "docs/reference/plugins.md"
 LOADED = "lint rule cannot be loaded:"
 REGISTER = "from neuralart.plugins import register\nregister('{}', 'x', object(), protocol=1)\n"
 
@@ -179,9 +214,13 @@ REGISTER = "from neuralart.plugins import register\nregister('{}', 'x', object()
             REGISTER.format("lint"),
             f": lint rule 'x' has no check, finds, hint, id, level, looks_at, why ({PAGE} says what a plugin offers)",
         ),
+        (
+            rule("a rule"),
+            ": lint rule 'a rule': no name for a plugin (letters, digits and . _ / + -, a letter or digit first)",
+        ),
         (REGISTER.format("lints"), "there is no kind of plugin 'lints' (did you mean 'lint'?"),
     ],
-    ids=["module", "syntax", "exception", "exit", "version", "taken", "members", "kind"],
+    ids=["module", "syntax", "exception", "exit", "version", "taken", "members", "name", "kind"],
 )
 def test_a_file_of_a_project_that_is_wrong(places: Places, text: str, said: str) -> None:
     places.project("bad.py", text)
@@ -232,6 +271,28 @@ def test_an_entry_point_to_no_module(places: Places) -> None:
         "theirs 1.0: lint rule 'house-rule' cannot be loaded: ModuleNotFoundError: No module named 'theirs.gone' "
         "(repair it, or uninstall theirs 1.0)"
     )
+
+
+def test_an_entry_point_that_is_none(places: Places) -> None:
+    places.install("theirs", {"neuralart.lint": {"house-rule": "what is this?"}})
+    (places.site / "theirs-1.0.dist-info" / "METADATA").unlink()
+    assert refusal("lint").startswith("what is this?: lint rule 'house-rule' cannot be loaded: ModuleNotFoundError")
+
+
+def test_a_folder_among_the_files_of_a_project(places: Places) -> None:
+    places.project("mine.py", rule())
+    (places.top / "site_scons" / "neuralart_plugins" / "lint.py").mkdir()
+    assert [plugin.name for plugin in plugins.added("lint")] == ["house-rule"]
+
+
+def test_an_sconstruct_registers_nothing(places: Places) -> None:
+    """What it registers would be unknown to the commands."""
+    text = rule().replace("register(", "plugins.register(").replace("from neuralart.plugins import plugins.", "#")
+    code = compile("from neuralart import plugins\n" + text.replace("from neuralart.plugins import register\n", ""),
+                   str(places.top / "SConstruct"), "exec")  # fmt: skip
+    with pytest.raises(NeuralArtError) as error:
+        exec(code, {})
+    assert "lint rule 'house-rule' is registered by SConstruct, which commands do not read" in str(error.value)
 
 
 def test_a_name_of_the_package_in_another_package(places: Places) -> None:
@@ -404,6 +465,36 @@ def test_a_kind_of_file(places: Places, capsys: pytest.CaptureFixture[str]) -> N
     (places.top / "a.door").write_bytes(b"DOOR1")
     assert cli.main(["inspect", "a.door"]) == 0
     assert capsys.readouterr().out == "open: True\n"
+    places.project("_door.py", "def record(path):\n    return {}[path]\n")
+    assert cli.main(["inspect", "a.door"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("neuralart inspect: error: site_scons/neuralart_plugins/_door.py:2: kind of file 'door' ")
+    assert said.endswith("failed in record: KeyError: PosixPath('a.door') (repair it)\n")
+
+
+def test_a_runner_that_fails(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    places.project(
+        "runner.py",
+        "from neuralart.flashing.runners import Capabilities, Runner\nfrom neuralart.plugins import register\n"
+        "class Mine(Runner):\n    name = 'mine'\n    capabilities = Capabilities(frozenset({'unicorn'}))\n"
+        "    def write(self, job):\n        return 1 / 0\n"
+        "register('runners', 'mine', Mine, protocol=1)\n",
+    )
+    (places.top / "plan.json").write_text(flash_plan.make("stm32n6570-dk", ()), "utf-8")
+    assert cli.main(["flash", "--runner", "mine", "--record", "r.json", "--plan", "plan.json"]) == 1
+    assert capsys.readouterr().err == (
+        "neuralart flash: error: site_scons/neuralart_plugins/runner.py:7: flash runner 'mine' failed in write: "
+        "ZeroDivisionError: division by zero (repair it)\n"
+    )
+
+
+def test_a_mistake_of_our_own_is_not_blamed_on_plugins(places: Places) -> None:
+    places.project("mine.py", rule())
+    plugins.added("lint")
+    try:
+        raise RuntimeError("ours")
+    except RuntimeError as error:
+        assert plugins.blamed(error) is None
 
 
 def test_a_board(places: Places, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from neuralart.plugins.collection import (
     Plugin,
     added,
+    blamed,
     code_of,
     every,
     find,
@@ -28,6 +29,7 @@ __all__ = [
     "OWN",
     "Plugin",
     "added",
+    "blamed",
     "code_of",
     "every",
     "find",

@@ -20,7 +20,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("kinds", nargs="*", metavar="KIND", help=f"only these: {', '.join(KINDS)}")
     parser.add_argument("--added", action="store_true", help="only what others than scons-neuralart bring")
-    parser.add_argument("--json", action="store_true", help="for programs")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="for programs")
+    form.add_argument("--markdown", action="store_true", help="the protocols, as in docs/reference/plugins.md")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -36,6 +38,11 @@ def run(args: argparse.Namespace) -> int:
 
     from neuralart import plugins
 
+    if args.markdown:
+        from neuralart.plugins.catalog import markdown
+
+        print(markdown(), end="")
+        return 0
     found: list[Plugin] = []
     errors: list[NeuralArtError] = []
     for kind in args.kinds or KINDS:

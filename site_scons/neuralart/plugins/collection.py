@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 import sys
+import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,10 +16,11 @@ from typing import Any
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.plugins import sources
 from neuralart.plugins.kinds import KINDS, Kind
-from neuralart.plugins.sources import OWN, Source, loaded, of_project, of_python, origin, place, said
+from neuralart.plugins.sources import FOLDER, OWN, Source, loaded, of_project, of_python, origin, place, said
 from neuralart.resources import PACKAGE
 
 PAGE = "docs/reference/plugins.md"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,12 @@ class Plugin:
         except NeuralArtError:
             raise
         except Exception as error:
-            text = f"{KINDS[self.kind].one} '{self.name}' failed in {what}: {said(error)}"
-            raise NeuralArtError(text, where=place(self.source, error), hint=self.source.remedy("repair it")) from error
+            raise self.failed(what, error) from error
+
+    def failed(self, what: str, error: BaseException) -> NeuralArtError:
+        """A failure of its code, in one line that names the line."""
+        text = f"{KINDS[self.kind].one} '{self.name}' failed in {what}: {said(error)}"
+        return NeuralArtError(text, where=place(self.source, error), hint=self.source.remedy("repair it"))
 
 
 class _Collection:
@@ -127,13 +134,25 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
         return
     source = _known.loading if _known.loading is not OWN else origin(file)
     what = f"{about.one} '{name}'"
+    if file.suffix != ".py":
+        raise NeuralArtError(
+            f"{what} is registered by {file.name}, which commands do not read",
+            where=source.text,
+            hint=f"put it into {FOLDER}/NAME.py",
+        )
+    if not _NAME.fullmatch(name):
+        raise NeuralArtError(
+            f"{what}: no name for a plugin",
+            where=source.text,
+            hint="letters, digits and . _ / + -, a letter or digit first",
+        )
     if protocol != about.version:
         raise NeuralArtError(
             f"{what} is written for protocol {protocol} of {kind}, this version of scons-neuralart has {about.version}",
             where=source.text,
             hint=f"{source.remedy('install a version that fits')}; {PAGE} says what a protocol asks for",
         )
-    missing = [member for member in _members(about) if not hasattr(plugin, member)]
+    missing = [member for member in members(about) if not hasattr(plugin, member)]
     if missing:
         raise NeuralArtError(
             f"{what} has no {', '.join(missing)}", where=source.text, hint=f"{PAGE} says what a plugin offers"
@@ -149,8 +168,8 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     _known.entries[kind][name] = Plugin(kind, name, plugin, source, file)
 
 
-def _members(kind: Kind) -> list[str]:
-    """What a plugin has: attributes and methods of the protocol's class that have no default."""
+def members(kind: Kind) -> list[str]:
+    """What a plugin has: public attributes and methods of the protocol's class."""
     module, _, name = kind.protocol.partition(":")
     found: dict[str, None] = {}
     for each in reversed(getattr(importlib.import_module(module), name).__mro__[:-1]):
@@ -294,6 +313,22 @@ def problems(kind: str) -> list[NeuralArtError]:
 def code_of(kind: str) -> str:
     """The code of all that others add to a kind, for commands that may run any of it; empty if nobody adds."""
     return " ".join(f"{plugin.name}={plugin.code}" for plugin in added(kind))
+
+
+def blamed(error: BaseException) -> NeuralArtError | None:
+    """An error of a plugin's code, in one line; None if none of its lines is part of it.
+
+    Args:
+        error: With its traceback.
+    """
+    others = [entry for entries in _known.entries.values() for entry in entries.values() if entry.source is not OWN]
+    # A helper belongs to whoever comes first; a module to the plugin that it registered.
+    files = {str(path): entry for entry in reversed(others) for _, path in entry.source.files(entry.file)}
+    files |= {str(entry.file): entry for entry in others}
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename in files:
+            return files[frame.filename].failed(frame.name, error)
+    return None
 
 
 def use_project(top: Path) -> None:

@@ -11,10 +11,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
 from neuralart.plugins.kinds import GROUP, Kind
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 FOLDER = "site_scons/neuralart_plugins"
 # The name that files of a project have as modules, so that they can import each other.
@@ -107,9 +112,21 @@ def _points(group: str) -> tuple[Source, ...]:
 
     found = set()
     for point in entry_points(group=group):
-        name, version = (point.dist.name, point.dist.version) if point.dist else (point.value, "?")
-        found.add(Source(f"{name} {version}", version, point.module, point.name))
+        found.add(_of_point(point))
     return tuple(sorted(found, key=lambda each: (each.name, each.text)))
+
+
+def _of_point(point: EntryPoint) -> Source:
+    """An entry point, also of a damaged installation."""
+    try:
+        module = point.module
+    except AttributeError:
+        module = point.value
+    try:
+        name, version = (point.dist.name, point.dist.version) if point.dist is not None else ("", "")
+    except (KeyError, TypeError, AttributeError):
+        name = version = ""
+    return Source(f"{name} {version}" if name and version else point.value, version or "", module, point.name)
 
 
 def of_python(kind: Kind) -> tuple[Source, ...]:
@@ -126,7 +143,7 @@ def of_project(kind: Kind, top: Path | None) -> Iterator[Source]:
     """
     folder = (top or Path.cwd()) / FOLDER
     for path in sorted(folder.glob("[!_]*.py")):
-        if kind.name.encode() in path.read_bytes():
+        if path.is_file() and kind.name.encode() in read_bytes(path):
             yield Source(f"{FOLDER}/{path.name}", module=f"{_PACKAGE}.{path.stem}", folder=folder)
 
 

@@ -12,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import SCons.Errors
 
+from neuralart import plugins
 from neuralart.config.types import Location
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
@@ -33,10 +34,14 @@ def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
-        except (NeuralArtError, SCons.Errors.UserError) as error:
+        except Exception as error:
+            expected = isinstance(error, (NeuralArtError, SCons.Errors.UserError))
+            known = error if expected else plugins.blamed(error)
+            if known is None:
+                raise
             frame = _users_frame()
             place = TracebackType(None, frame, frame.f_lasti, frame.f_lineno) if frame is not None else None
-            raise SCons.Errors.UserError(str(error)).with_traceback(place) from None
+            raise SCons.Errors.UserError(str(known)).with_traceback(place) from None
 
     return wrapped
 
@@ -49,8 +54,11 @@ def in_action(function: Callable[..., None], target: list[Any], env: Any, *args:
     """
     try:
         function(*args)
-    except NeuralArtError as error:
-        raise SCons.Errors.BuildError(node=target, errstr=str(error), status=2, exitstatus=2) from None
+    except Exception as error:
+        known = error if isinstance(error, NeuralArtError) else plugins.blamed(error)
+        if known is None:
+            raise
+        raise SCons.Errors.BuildError(node=target, errstr=str(known), status=2, exitstatus=2) from None
 
 
 def _users_frame() -> FrameType | None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import SCons.Builder
@@ -27,7 +28,7 @@ from neuralart.scons.builders.parts import Part
 from neuralart.scons.builders.variables import Variable, words
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.order import declare_effect
-from neuralart.scons.paths import Word, top, word
+from neuralart.scons.paths import Word, place, word
 
 NAME = "NeuralArtFlash"
 VERBS = {"write": "flash", "verify": "verify"}
@@ -100,7 +101,7 @@ def record_of(folder: Any, runner: Runner, probe: str) -> Any:
 
 def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
     """One at a time has the device, whoever asks for them and however many jobs there are."""
-    env.SideEffect(env.Value(runner.device(str(record), probe), name="device"), nodes)
+    env.SideEffect(env.Value(runner.device(record.get_internal_path(), probe), name="device"), nodes)
 
 
 def clean(env: Any, nodes: Any, record: Any) -> None:
@@ -157,7 +158,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     env.NoCache(target)
     hold(env, plan.runner, plan.probe, record, target)
     clean(env, target, record)
-    declare_effect(env, str(first), plan.runner.device(str(record), plan.probe))
+    declare_effect(env, str(first), plan.runner.device(record.get_internal_path(), plan.probe))
     made = plans.known(source[0], Part)
     images = list(made.sources) if made is not None else []
     return target, list(dict.fromkeys([*source, *images]))
@@ -191,13 +192,13 @@ def _words(target: Any, source: Any, env: Any, for_signature: bool) -> list[Any]
         raise SCons.Errors.UserError(str(error)) from None
 
     def path(node: Any) -> list[Any]:
-        # By its text: of a file in a variant_dir without copies that is the one in the source tree.
-        return word(env, top(env) / str(node))
+        return word(env, place(node))
 
     plan = found.plan
     said: list[Any] = [VERBS[plan.verb], "--plan", *path(found.writes)]
     *before, option = plan.runner.words(plan.probe)
-    said += [*(Word(text) for text in before), option, *path(found.record)]
+    # The record is no target, and all the same it never is in the source tree.
+    said += [*(Word(text) for text in before), option, *word(env, Path(found.record.get_abspath()))]
     said += ["--only", plan.part] if plan.part else []
     for file in plan.board_files:
         said += ["--board-file", *path(file)]

@@ -150,7 +150,7 @@ VARIABLES = (
         "NEURALART_COMPILER",
         "text or dict",
         REFERENCE,
-        '`reference`, `stedgeai`, `auto`, `{"stedgeai": "4.0.*"}` or `{"recorded": FOLDER}`.',
+        '`reference`, `stedgeai`, `auto`, `{"stedgeai": "4.0.*"}`, `{"recorded": FOLDER}` or a plugin.',
     ),
     Variable(
         "NEURALART_PROFILE",
