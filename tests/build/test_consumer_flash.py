@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import sys
@@ -289,3 +290,60 @@ def test_an_image_that_a_plan_names_is_missing(tmp_path: Path) -> None:
     project.path("mine.json").write_text(plan.make("stm32n6570-dk", [row]), "utf-8")
     failed = project.run("flash", code=2)
     assert "`gone.bin' not found, needed by target `flash'" in failed.err
+
+
+# ---- a program
+
+
+@pytest.mark.arm
+def test_images_of_a_program(tmp_path: Path) -> None:
+    """The example of builders alone, and what its board boots from."""
+    root = tmp_path / "a reader"
+    shutil.copytree(
+        REPO / "examples" / "plain-scons", root, ignore=shutil.ignore_patterns("build", ".sconsign*", "__pycache__")
+    )
+    project = Project(root)
+    text = """
+image = env.NeuralArtImage("build/check.json", [reader, "build/digits.c"], NEURALART_MACHINE="qemu")
+plan = env.NeuralArtFlashPlan("build/flash_plan.json", [image, memory])
+env.NeuralArtFlash("flash", plan)
+env.NeuralArtImage("n6/check.json", reader, NEURALART_BOARD="stm32n6570-dk", NEURALART_MACHINE="unicorn")
+env.Ignore(".", ["n6/check.json", "n6/reader.bin", "n6/reader.hex", "n6/application.bin"])
+env.Ignore("n6", ["n6/check.json", "n6/reader.bin", "n6/reader.hex", "n6/application.bin"])
+"""
+    with project.path("SConstruct").open("a", encoding="utf-8") as file:
+        file.write(text)
+    tool = f"tool={REPO}"
+    done = project.run(tool, "flash", ".")
+    assert {("CHECK", "build/reader.elf"), ("OBJCOPY", "build/reader.bin")} <= done.commands
+    checked = json.loads(project.path("build/check.json").read_text("utf-8"))
+    assert [network["name"] for network in checked["networks"]] == ["digits"], checked
+    assert not project.path("build/application.bin").exists(), "this board has no boot chain"
+    assert "digits.DDRFLASH: " in done.out and project.path(NOR).is_file()
+    project.up_to_date(tool, ".")
+    # Another board: nothing is made of a program that cannot start there.
+    failed = project.run(tool, "n6/application.bin", code=2)
+    assert re.search(r"scons: \*\*\* \[n6/check.json\] build/reader.elf: ", failed.err), failed.err
+    assert not project.path("n6").exists() or not list(project.path("n6").iterdir())
+
+
+@pytest.mark.arm
+@pytest.mark.long
+def test_aliases_for_a_model_that_is_loaded(sources: Project) -> None:
+    """A variant's firmware and plans under names of the consumer's own."""
+    text = """
+env = Environment(tools=[])
+env.Tool("neuralart", toolpath=["#site_scons"])
+project = env.NeuralArtProject("variants.yaml")
+project.build(["digits-n6-rel"])
+made = project.variants["digits-n6-rel"]
+rel = env.NetworkRel(env.Network("digits", model="models/digits/digits.tflite", board="stm32n6570-dk"))
+env.LoadAlias("mine", made.firmware.elf, rel, dict(made.flash.plans), vectors="models/digits/vectors")
+env.FlashAlias("device", made.flash.plan, probe="mine")
+"""
+    sources.path("SConstruct").write_text(text, "utf-8")
+    done = sources.run("-j2", "mine", "device")
+    assert done.out.count("20 vectors bit-exact on unicorn") == 2, done.out
+    assert done.out.index("bit-exact") < done.out.index("FLASH "), "in the order of the command line"
+    assert sources.path("build/digits-n6-rel/flash-mine.nor").is_file()
+    assert not sources.path("build/digits-n6-rel/flash.nor").exists()

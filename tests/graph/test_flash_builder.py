@@ -192,3 +192,68 @@ def test_what_is_known_of_an_alias(board: Any, plan: str) -> None:
     (alias,) = board.NeuralArtFlash("flash-kws", plan)
     found = plans.known(alias, flash.Flashing)
     assert found is not None and (found.plan.verb, found.plan.runner.name) == ("write", "virtual")
+
+
+# ---- the methods
+
+
+def test_flash_alias(board: Any, plan: str) -> None:
+    alias = board.FlashAlias("flash-app", plan, part="application", probe="two")
+    words = ["flash", "--plan", "flash_plan.json", "--nor", "flash-two.nor", "--only", "application"]
+    assert (str(alias), _argv(alias)) == ("flash-app", words)
+    assert _argv(board.FlashAlias("verify-app", plan, verify=True))[0] == "verify"
+    with pytest.raises(SCons.Errors.UserError, match=r"FlashAlias: unknown option 'prob' \(did you mean 'probe'\?"):
+        board.FlashAlias("x", plan, prob="two")
+
+
+def _rel(env: Any) -> tuple[Any, str]:
+    net = env.NetworkRel(env.Network("digits", model="models/digits.tflite", board=BOARD))
+    return net, "load_plan.json"
+
+
+def test_load_alias(board: Any, gcc: Any) -> None:
+    rel, plan = _rel(board)
+    alias = board.LoadAlias("load-app", "app.elf", rel, plan, vectors="models")
+    assert alias.always_build and str(alias) == "load-app"
+    words = graphs.command(alias)[3:]
+    assert words[:7] == ["run", "--board", BOARD, "--machine", "unicorn", "--elf", "app.elf"]
+    for option, node in (("--model", rel.image), ("--network", rel.network.facts)):
+        assert words[words.index(option) + 1] == str(node)
+    assert words[words.index("--vectors") + 1] == "models" and words[words.index("--plan") + 1] == plan
+    assert {"app.elf", "app.elf.check.json", plan, str(rel.image)} <= set(graphs.names(alias.sources))
+    several = board.LoadAlias("load-all", "app.elf", rel, {"xip": "xip.json", "copy": "copy.json"}, vectors="models")
+    plans_of = [words[words.index("--plan") + 1] for words in graphs.commands(several)]
+    assert plans_of == ["xip.json", "copy.json"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"vectros": "models"}, "LoadAlias: unknown option 'vectros' (did you mean 'vectors'?"),
+        ({}, "load-app: network digits has no 'vectors:' to compare with"),
+        ({"vectors": "models", "machine": "silicon"}, "load-app: nothing here can run on silicon yet"),
+        ({"vectors": "models", "machine": "quemu"}, "no machine 'quemu'"),
+    ],
+)
+def test_load_alias_that_cannot_be(board: Any, gcc: Any, options: dict[str, Any], said: str) -> None:
+    rel, plan = _rel(board)
+    with pytest.raises(SCons.Errors.UserError) as caught:
+        board.LoadAlias("load-app", "app.elf", rel, plan, **options)
+    assert said in str(caught.value)
+    with pytest.raises(SCons.Errors.UserError, match="LoadAlias: takes what NetworkRel returned"):
+        board.LoadAlias("load-app", "app.elf", rel.image, plan)
+
+
+def test_a_probe_is_booted_as_it_was_flashed(make_env: Any, gcc: Any) -> None:
+    """A virtual flash of another name; messages and commands of the environment that asks for the variant."""
+    from neuralart.config.types import NetworkConfig, VariantConfig
+
+    env = make_env(NEURALART_PROBE="two")
+    network = NetworkConfig("digits", "models/digits.tflite", vectors="models")
+    clone = env.Clone(NEURALART_FLASHCOM="mine $SOURCE")
+    made = clone.NeuralArtVariant(VariantConfig("v", "V", BOARD, "", (network,)))
+    (boot,), (write,) = made.effects["boot"], made.effects["flash"]
+    words = graphs.command(boot)
+    assert words[words.index("--nor") + 1] == "build/v/flash-two.nor"
+    assert graphs.command(write) == ["mine", "build/v/flash_plan.json"]
+    assert set(boot.side_effects) == set(write.side_effects)

@@ -1,7 +1,8 @@
 """The record of what a device holds, for runners whose device is no file. Schema 1::
 
     {"schema": 1, "runner": "acme", "probe": "0042", "board": "stm32n6570-dk", "holds": [
-      {"name": "application", "kind": "application", "address": 1880096768, "bytes": 81920, "sha256": "..."}, ...]}
+      {"name": "application", "kind": "application", "file": "build/x/application.bin", "address": 1880096768,
+       "bytes": 81920, "sha256": "..."}, ...]}
 
 It tells a reader what was written last. Nothing is skipped because of it: a runner compares with the device.
 """

@@ -17,6 +17,7 @@ from neuralart.flashing.runners.virtual import Virtual
 from neuralart.scons import messages
 from neuralart.scons.builders import flash, plans
 from neuralart.scons.builders.flash import FlashingPlan
+from neuralart.scons.builders.variables import carried
 from neuralart.scons.compiled import Compiled
 from neuralart.scons.export import make_export
 from neuralart.scons.failures import in_action
@@ -28,7 +29,7 @@ from neuralart.scons.paths import anchored, build_dir, word
 from neuralart.scons.refusals import RUNS, reason
 from neuralart.scons.registry import Registry
 
-__all__ = ["VERBS", "Program", "keep_order", "make_effects"]
+__all__ = ["VERBS", "Program", "keep_order", "make_effects", "run_alias"]
 
 # Verb and what it does, for ``scons -h``.
 VERBS = {
@@ -158,8 +159,16 @@ def _shown(verb: str, variant: str, program: Program, mode: str) -> str:
     return text + (f", {mode}" if mode else "") + (f", {_PART[verb]} only" if _PART.get(verb) else "")
 
 
-def _run(base: Any, verb: str, programs: Sequence[Program], nor: Any) -> Any:
-    """The alias of what runs a program: what it needs, then its steps."""
+def run_alias(base: Any, name: str, verb: str, programs: Sequence[Program], nor: Any = None) -> Any:
+    """The alias of what runs a program: what it needs, then its steps.
+
+    Args:
+        base: The base environment.
+        name: Of the alias.
+        verb: Of :data:`RUNS`.
+        programs: The program; of a model that is loaded on several boards, each of them.
+        nor: The virtual flash that ``boot`` boots.
+    """
     variant = programs[0].variant.name
     actions, sources = [], []
     variables: dict[str, Any] = {}
@@ -170,15 +179,15 @@ def _run(base: Any, verb: str, programs: Sequence[Program], nor: Any) -> Any:
         actions.append(action)
         variables |= literals
         sources += [node for node in needed if node not in sources]
-    (alias,) = base.Alias(f"{verb}-{variant}", sources, actions, **variables)
+    (alias,) = base.Alias(name, sources, actions, **variables)
     return alias
 
 
-def _flash(base: Any, verb: str, program: Program, runner: Runner, probe: str) -> Any:
+def _flash(env: Any, verb: str, program: Program, runner: Runner, probe: str) -> Any:
     """The alias of what writes a device, or compares it."""
     assert program.flash is not None  # else there is a reason not to come here
     variant = program.variant.name
-    registry: Registry = base["NEURALART_REGISTRY"]
+    registry: Registry = env["NEURALART_REGISTRY"]
     plan = FlashingPlan(
         "verify" if verb == "verify" else "write",
         runner,
@@ -187,7 +196,8 @@ def _flash(base: Any, verb: str, program: Program, runner: Runner, probe: str) -
         _shown(verb, variant, program, ""),
         tuple(registry.board_files),
     )
-    (alias,) = base.NeuralArtFlash(f"{verb}-{variant}", program.flash.plan, **{plans.GIVEN: plan})
+    own = carried(env, registry.base, flash.VARIABLES)
+    (alias,) = registry.base.NeuralArtFlash(f"{verb}-{variant}", program.flash.plan, **own, **{plans.GIVEN: plan})
     return alias
 
 
@@ -206,9 +216,10 @@ def make_effects(env: Any, programs: Sequence[Program]) -> dict[str, Any]:
     variant = programs[0].variant.name
     runner, probe = flash.runner_of(env)
     folder = base.fs.Dir(f"#{build_dir(env)}/{variant}")
-    # What virtual boards boot, whoever writes the device.
-    nor = flash.record_of(folder, Virtual(), "")
     record = flash.record_of(folder, runner, probe)
+    # What virtual boards boot, whoever writes the device.
+    virtual, serial = (runner, probe) if isinstance(runner, Virtual) else (Virtual(), "")
+    nor = flash.record_of(folder, virtual, serial)
     aliases = {}
     for verb in VERBS:
         name = f"{verb}-{variant}"
@@ -219,12 +230,12 @@ def make_effects(env: Any, programs: Sequence[Program]) -> dict[str, Any]:
         elif verb == "export":
             alias = make_export(env, programs[0])
         elif verb in RUNS:
-            alias = _run(base, verb, programs, nor)
+            alias = run_alias(base, name, verb, programs, nor)
             if verb == "boot":
-                flash.hold(base, Virtual(), "", nor, alias)
+                flash.hold(base, virtual, serial, nor, alias)
                 flash.clean(base, alias, nor)
         else:
-            alias = _flash(base, verb, programs[0], runner, probe)
+            alias = _flash(env, verb, programs[0], runner, probe)
         registry.effects[name] = variant
         aliases[verb] = base.AlwaysBuild(alias)
     flash.clean(base, base.Alias(variant), record)

@@ -14,8 +14,9 @@ from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.placements import Layout
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
-from neuralart.scons.builders import plans
+from neuralart.scons.builders import image, plans
 from neuralart.scons.builders.image import ImagePlan
+from neuralart.scons.builders.variables import carried
 from neuralart.scons.compiled import Compiled, NetworkNodes
 from neuralart.scons.failures import in_action
 from neuralart.scons.initializers import InitializerNodes
@@ -42,7 +43,7 @@ class FirmwareNodes:
         hex: Intel HEX.
         map: The linker's map.
         check: What ``check-image`` found; the binary and what is made of it wait for it.
-        toolchain: What built it.
+        toolchain: What built it; None: the user's own SConstruct did.
         application: ``application.bin``: the image as its slot holds it; None where images are loaded in place.
     """
 
@@ -51,7 +52,7 @@ class FirmwareNodes:
     hex: Any
     map: Any
     check: Any
-    toolchain: Toolchain
+    toolchain: Toolchain | None
     application: Any = None
 
     @property
@@ -332,6 +333,7 @@ def finish_image(
     folder = f"{build_dir(env)}/{variant.name}"
     facts = tuple(network.facts for network in networks)
     plan = ImagePlan(board, machine, facts, variant.allow_reference_on_hardware, outputs=True, application=application)
-    made = tools.NeuralArtImage(f"#{folder}/check.json", [elf], **{plans.GIVEN: plan})
+    own = carried(env, tools, image.VARIABLES)
+    made = tools.NeuralArtImage(f"#{folder}/check.json", [elf], **own, **{plans.GIVEN: plan})
     check, binary, ihex, *more = made
     return FirmwareNodes(elf, binary, ihex, link_map, check, found, more[0] if more else None)

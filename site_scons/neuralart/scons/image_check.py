@@ -10,8 +10,10 @@ import SCons.Node.FS
 
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.scons.builders import image as builder
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.image import ImagePlan
+from neuralart.scons.builders.variables import carried
 from neuralart.scons.compiled import Compiled, CpuNetworkNodes, NetworkNodes
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.layout import board_of
@@ -44,7 +46,8 @@ def make_check(
     base = env["NEURALART_REGISTRY"].base
     facts = tuple(network.facts for network in networks)
     plan = ImagePlan(board, machine, facts, allow_reference, outputs=False, application=None)
-    return base.NeuralArtImage(f"#{target}", [image], **{plans.GIVEN: plan})[0]
+    own = carried(env, base, builder.VARIABLES)
+    return base.NeuralArtImage(f"#{target}", [image], **own, **{plans.GIVEN: plan})[0]
 
 
 _KEYWORDS = ("machine", "target", "allow_reference_on_hardware")

@@ -14,8 +14,9 @@ from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.loader_places import placed_in
 from neuralart.memory.layout.placements import Layout
 from neuralart.scons import messages
-from neuralart.scons.builders import plans
+from neuralart.scons.builders import flash_plan, plans
 from neuralart.scons.builders.flash_plan import WritesPlan, Written
+from neuralart.scons.builders.variables import carried
 from neuralart.scons.compiled import NetworkNodes
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
@@ -153,7 +154,8 @@ def make_images(
     slots = _model_slots(model)
     writes += [Written(slot, "model", _slot_address(layout, slot), node) for slot, node in slots.items()]
     plan = _writes_plan(board, layout, variant, model, writes)
-    made = base.NeuralArtFlashPlan(f"#{folder}/flash_plan.json", [], **{plans.GIVEN: plan})
+    own = carried(env, base, flash_plan.VARIABLES)
+    made = base.NeuralArtFlashPlan(f"#{folder}/flash_plan.json", [], **own, **{plans.GIVEN: plan})
     # A plan for each mode, then a load table for each.
     of_modes = dict(zip(plan.modes, made, strict=False))
     tables = dict(zip(plan.modes, made[len(plan.modes) :], strict=False))

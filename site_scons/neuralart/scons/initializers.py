@@ -14,9 +14,11 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.placements import Layout
 from neuralart.memory.startup.static_pools import refuse_relative_pools
+from neuralart.scons.builders import initializers as builder
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.initializers import Image, InitializersPlan, kept_ranges, moved_slots
 from neuralart.scons.builders.parts import Part
+from neuralart.scons.builders.variables import carried
 from neuralart.scons.compiled import NetworkNodes, refuse_cpu
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.layout import board_of, layout_of
@@ -89,7 +91,8 @@ def make_initializers(
     board = board or board_of(networks)
     layout = layout_of(networks, variant, board_layout=board_layout, board=board)
     plan = InitializersPlan(networks, board, layout, board_layout)
-    made = base.NeuralArtInitializers(f"#{folder}/npu_memory_init.c", [], **{plans.GIVEN: plan})
+    own = carried(env, base, builder.VARIABLES)
+    made = base.NeuralArtInitializers(f"#{folder}/npu_memory_init.c", [], **own, **{plans.GIVEN: plan})
     found: dict[str, list[Part]] = {}
     for part in dict.fromkeys(plans.known(node, Part) for node in made):
         if part is not None:

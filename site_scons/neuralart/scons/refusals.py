@@ -72,7 +72,8 @@ _MACHINE = (
 
 
 def _in_flash(of: Mapping[str, Any]) -> bool:
-    return of["program"].flash is not None and of["program"].initializers is not None
+    program = of["program"]
+    return program.flash is not None and (program.initializers is not None or program.model is not None)
 
 
 def _application(of: Mapping[str, Any]) -> bool:
@@ -81,7 +82,7 @@ def _application(of: Mapping[str, Any]) -> bool:
 
 def _no_constants(of: Mapping[str, Any]) -> bool:
     program = of["program"]
-    return _in_flash(of) and not program.initializers.images and program.model is None
+    return _in_flash(of) and program.model is None and not program.initializers.images
 
 
 _NOTHING = (

@@ -6,7 +6,17 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
-from neuralart.scons import app_config, image_check, initializers, network, patched, project, relocatable, variant
+from neuralart.scons import (
+    aliases,
+    app_config,
+    image_check,
+    initializers,
+    network,
+    patched,
+    project,
+    relocatable,
+    variant,
+)
 from neuralart.scons.builders.table import BUILDERS
 from neuralart.scons.builders.variables import COMMON, declare
 from neuralart.scons.registry import Registry
@@ -30,6 +40,8 @@ def add_to(env: Any, **kw: Any) -> None:
     env.AddMethod(network.network_method, "Network")
     env.AddMethod(initializers.initializers_method, "MemoryInitializers")
     env.AddMethod(image_check.check_method, "CheckImage")
+    env.AddMethod(aliases.flash_method, "FlashAlias")
+    env.AddMethod(aliases.load_method, "LoadAlias")
     env.AddMethod(relocatable.relocatable_method, "NetworkRel")
     env.AddMethod(app_config.app_config_method, "AppConfig")
     env.AddMethod(patched.patched_method, "PatchedSources")

@@ -116,7 +116,7 @@ def _choice(env: Any, key: str, known: Sequence[str]) -> str:
     return value
 
 
-def _plan(target: list[Any], env: Any) -> FlashingPlan:
+def _plan(target: list[Any], source: list[Any], env: Any) -> FlashingPlan:
     """What the construction variables describe.
 
     Raises:
@@ -126,7 +126,8 @@ def _plan(target: list[Any], env: Any) -> FlashingPlan:
 
     verb, part = _choice(env, "NEURALART_FLASH_VERB", list(VERBS)), _choice(env, "NEURALART_FLASH_PART", PARTS)
     runner, probe = runner_of(env)
-    name = str(env.subst(env["NEURALART_BOARD"]))
+    made = plans.known(source[0], Part)
+    name = made.data[0] if made is not None else str(env.subst(env["NEURALART_BOARD"]))
     if not name:
         raise NeuralArtError(f"{NAME}: no board", where=str(target[0]), hint="set NEURALART_BOARD")
     registry = env["NEURALART_REGISTRY"]
@@ -149,7 +150,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     first = target[0]
     if not source or not source[0].name.endswith(".json"):
         raise NeuralArtError(f"{NAME} takes a flash plan", where=str(first), hint="NeuralArtFlashPlan makes it")
-    plan = plans.given(env, FlashingPlan) or _plan(target, env)
+    plan = plans.given(env, FlashingPlan) or _plan(target, source, env)
     record = record_of(source[0].dir, plan.runner, plan.probe)
     plans.remember(first, Flashing(plan, source[0], record))
     # SCons's aliases do nothing by themselves but for an action that they were given as aliases.
