@@ -22,6 +22,7 @@ COMMANDS = {
     "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
+    "sign": ("neuralart.flashing.sign_cli", "put the boot chain's header in front of an image, without a signature"),
     "flash": ("neuralart.flashing.flash_cli", "write a virtual flash by a flash plan"),
     "verify": ("neuralart.flashing.verify_cli", "compare a virtual flash with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
