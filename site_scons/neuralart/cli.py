@@ -32,6 +32,7 @@ COMMANDS = {
     ),
     "check-image": ("neuralart.memory.image.check_cli", "check a firmware image before it reaches a board"),
     "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
+    "profile": ("neuralart.profiling.cli", "show what the compiler expects of a network, epoch by epoch"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
     "lint": ("neuralart.lint.cli", "look for the known traps in networks, pool files, sources and linker scripts"),
     "doctor": ("neuralart.doctor.cli", "show the tools on this machine, and what each missing one means"),
