@@ -1,8 +1,8 @@
 """How far predicted outputs are from reference outputs, by the definitions of the vendor's ``validate``.
 
 Outputs are real numbers: an int8 output is dequantized by its scale and zero point first. The divisors are those of
-the vendor, found out from eight published runs: the standard deviation has n - 1 below the line, L2r divides by the norm of the
-prediction, and NSE compares with the variance of the reference (n - 1).
+the vendor, found out from eight published runs: the standard deviation has n - 1 below the line, L2r divides by the
+norm of the prediction, and NSE compares with the variance of the reference (n - 1).
 """
 
 from __future__ import annotations
