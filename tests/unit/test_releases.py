@@ -79,9 +79,10 @@ def test_a_new_release_is_the_nearest_known_one_without_its_row() -> None:
     assert "m_OE_3_3_1.onnx" not in expected(Conditions("n", "m"), found).needed
 
 
-def test_a_renamed_key_of_c_info_is_read_with_the_row_and_missing_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renamed_key_of_c_info_is_read_with_the_row_and_refused_without(monkeypatch: pytest.MonkeyPatch) -> None:
     old = parse_c_info(vendor_reports.dump(vendor_reports.c_info("4.0")), "c.json")
-    assert {pool.used for pool in parse_c_info(info_of_new(), "c.json").pools} == {0}
+    with pytest.raises(NeuralArtError, match=r"memory_pools\[0\] has no 'used_size_bytes'"):
+        parse_c_info(info_of_new(), "c.json")
     monkeypatch.setattr(releases, "RELEASES", (*RELEASES, NEW))
     new = parse_c_info(info_of_new(), "c.json")
     assert new.pools == old.pools and max(pool.used for pool in new.pools) == 467824

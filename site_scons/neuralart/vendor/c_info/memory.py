@@ -42,7 +42,8 @@ def read_pool(item: Item) -> InfoPool:
     attributes = item.get("attributes")
     score = attributes.get("score") if attributes else None
     initialized = attributes.get("use_for_initrs") if attributes else None
-    item.need("id")
+    for key in ("id", "used_size_bytes"):
+        item.need(key)
     return InfoPool(
         id=item.integer("id", minimum=0),
         name=item.text("name"),
@@ -65,6 +66,12 @@ def read_pool(item: Item) -> InfoPool:
     )
 
 
+def _shape(item: Item) -> tuple[int | None, ...]:
+    """A size that is not fixed is a name, null, 0 or -1."""
+    sizes = item.list_of("shape", int, str, type(None), wanted="a whole number")
+    return tuple(size if type(size) is int and size > 0 else None for size in sizes)
+
+
 def read_buffer(item: Item) -> InfoBuffer:
     """One entry of ``buffers``."""
     epochs = item.get("epochs")
@@ -80,14 +87,15 @@ def read_buffer(item: Item) -> InfoBuffer:
         constant=item.flag("is_param"),
         format=item.text("format"),
         bits=item.integer("nbits", minimum=0),
-        shape=item.integers("shape"),
+        shape=_shape(item),
+        batch=item.integer("batch", default=1),
         axes=item.texts("shape_map"),
         first=epochs.integer("start") if epochs else 0,
         last=epochs.integer("end") if epochs else 0,
         channel_first=item.flag("channel_first"),
         channel_last=item.flag("channel_last"),
-        scales=quantized.reals("scales") if quantized else (),
-        zero_points=quantized.integers("offsets") if quantized else (),
+        scales=(quantized.reals("scales") or quantized.reals("scale")) if quantized else (),
+        zero_points=(quantized.integers("offsets") or quantized.integers("zero")) if quantized else (),
         flags=tuple(flags.split("|")) if flags else (),
     )
 
