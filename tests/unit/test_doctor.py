@@ -155,6 +155,13 @@ def test_the_environment_of_a_program(fake: FakeMachine) -> None:
         ("", "*", False),
         ("v1", "*", False),
         ("1", "*", True),
+        # As pip reads them.
+        ("4.0.1", "==4.0", False),
+        ("4.0.0", "==4.0", True),
+        ("4.0.1", "==4.0.*", True),
+        ("4.0.1", "~=4.0", True),
+        ("5.0", "~=4.0", False),
+        ("4.0.1", "!=4.0.*", False),
     ],
 )
 def test_ranges(version: str, wanted: str, good: bool) -> None:

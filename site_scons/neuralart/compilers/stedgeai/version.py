@@ -83,7 +83,9 @@ def fits(version: CoreVersion, pin: str) -> bool:
     """
     if not pin:
         return True
+    # Imported late: networks without a pin need none of it.
+    from packaging.specifiers import SpecifierSet
+
     numbers, _, build = pin.partition("-")
-    wanted = [part for part in numbers.split(".") if part != "*"]
-    same = [str(number) for number in version.numbers][: len(wanted)] == [str(int(part)) for part in wanted]
+    same = SpecifierSet(f"=={numbers.removesuffix('.*')}.*").contains(short(version))
     return same and build in ("", "*", version.build)
