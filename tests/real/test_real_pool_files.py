@@ -12,8 +12,8 @@ import pytest
 from neuralart.compilers.reference.profile_options import choices
 from neuralart.errors import NeuralArtError
 from neuralart.network import mpool, profile
-from neuralart.network.jsonpos import parse
 from neuralart.network.pools import default_initializers
+from neuralart.text.json_values import parse
 
 pytestmark = pytest.mark.real
 

@@ -5,21 +5,21 @@ from __future__ import annotations
 import re
 
 from neuralart.network.c_info_types import Footprint, InfoBuffer, InfoPool
-from neuralart.network.located import Item
+from neuralart.text.json_values import JsonValue
 
 _SYMBOL = re.compile(r"[A-Za-z_]\w{0,254}", re.ASCII)
 _ADDRESS = re.compile(r"[0-9]{1,20}")
 _HEX = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 
 
-def _address(item: Item) -> tuple[int | None, str]:
+def _address(item: JsonValue) -> tuple[int | None, str]:
     """``"1895825408"``, a C symbol, ``"NULL"`` or nothing."""
     found = item.get("address")
     if found is None:
         return None, ""
     if type(found.value) is int and found.value >= 0:
         return found.value, ""
-    text = item.text("address").strip() if type(found.value) is str else ""
+    text = item.string_at("address").strip() if type(found.value) is str else ""
     if _ADDRESS.fullmatch(text):
         return int(text), ""
     if _HEX.fullmatch(text):
@@ -34,73 +34,73 @@ def _address(item: Item) -> tuple[int | None, str]:
     )
 
 
-def read_pool(item: Item) -> InfoPool:
+def read_pool(item: JsonValue) -> InfoPool:
     """One entry of ``memory_pools``."""
     address, symbol = _address(item)
-    size = item.integer("size_bytes", default=-1, minimum=-1)
-    parts = item.integers("subpools")
+    size = item.integer_at("size_bytes", default=-1, minimum=-1)
+    parts = item.integers_at("subpools")
     attributes = item.get("attributes")
     score = attributes.get("score") if attributes else None
     initialised = attributes.get("use_for_initrs") if attributes else None
     item.need("id")
     return InfoPool(
-        id=item.integer("id", minimum=0),
-        name=item.text("name"),
-        file=item.text("fname"),
+        id=item.integer_at("id", minimum=0),
+        name=item.string_at("name"),
+        file=item.string_at("fname"),
         address=address,
         symbol=symbol,
         size=None if size < 0 else size,
-        used=item.integer("used_size_bytes", minimum=0),
-        rights=item.text("rights"),
-        virtual=bool(parts) or item.flag("virtual"),
+        used=item.integer_at("used_size_bytes", minimum=0),
+        rights=item.string_at("rights"),
+        virtual=bool(parts) or item.boolean_at("virtual"),
         parts=parts,
-        buffers=item.integers("buffers"),
-        cacheable=item.text("cacheable"),
-        initialised=None if initialised is None or attributes is None else attributes.flag("use_for_initrs"),
-        score=None if score is None or attributes is None else attributes.real("score"),
-        byte_width=attributes.integer("byte_width", minimum=0) if attributes else 0,
-        freq_ratio=(attributes.real("freq_ratio") or 0.0) if attributes else 0.0,
-        user_allocated=item.flag("user_allocated"),
-        alignment=item.integer("alignment", minimum=0),
+        buffers=item.integers_at("buffers"),
+        cacheable=item.string_at("cacheable"),
+        initialised=None if initialised is None or attributes is None else attributes.boolean_at("use_for_initrs"),
+        score=None if score is None or attributes is None else attributes.real_at("score"),
+        byte_width=attributes.integer_at("byte_width", minimum=0) if attributes else 0,
+        freq_ratio=(attributes.real_at("freq_ratio") or 0.0) if attributes else 0.0,
+        user_allocated=item.boolean_at("user_allocated"),
+        alignment=item.integer_at("alignment", minimum=0),
     )
 
 
-def read_buffer(item: Item) -> InfoBuffer:
+def read_buffer(item: JsonValue) -> InfoBuffer:
     """One entry of ``buffers``."""
     epochs = item.get("epochs")
     quantised = item.get("intq")
-    flags = item.text("flags")
+    flags = item.string_at("flags")
     item.need("id")
     return InfoBuffer(
-        id=item.integer("id", minimum=0),
-        name=item.text("name"),
-        pool=item.integer("mpool_id", default=-1),
-        offset=item.integer("offset_start", minimum=0),
-        size=item.integer("size_bytes", minimum=0),
-        constant=item.flag("is_param"),
-        format=item.text("format"),
-        bits=item.integer("nbits", minimum=0),
-        shape=item.integers("shape"),
-        axes=item.texts("shape_map"),
-        first=epochs.integer("start") if epochs else 0,
-        last=epochs.integer("end") if epochs else 0,
-        channel_first=item.flag("channel_first"),
-        channel_last=item.flag("channel_last"),
-        scales=quantised.reals("scales") if quantised else (),
-        zero_points=quantised.integers("offsets") if quantised else (),
+        id=item.integer_at("id", minimum=0),
+        name=item.string_at("name"),
+        pool=item.integer_at("mpool_id", default=-1),
+        offset=item.integer_at("offset_start", minimum=0),
+        size=item.integer_at("size_bytes", minimum=0),
+        constant=item.boolean_at("is_param"),
+        format=item.string_at("format"),
+        bits=item.integer_at("nbits", minimum=0),
+        shape=item.integers_at("shape"),
+        axes=item.strings_at("shape_map"),
+        first=epochs.integer_at("start") if epochs else 0,
+        last=epochs.integer_at("end") if epochs else 0,
+        channel_first=item.boolean_at("channel_first"),
+        channel_last=item.boolean_at("channel_last"),
+        scales=quantised.reals_at("scales") if quantised else (),
+        zero_points=quantised.integers_at("offsets") if quantised else (),
         flags=tuple(flags.split("|")) if flags else (),
     )
 
 
-def read_footprint(item: Item | None) -> Footprint | None:
+def read_footprint(item: JsonValue | None) -> Footprint | None:
     """``memory_footprint``."""
     if item is None:
         return None
 
     def size(key: str) -> int | None:
-        return None if item.get(key) is None else item.integer(key)
+        return None if item.get(key) is None else item.integer_at(key)
 
-    io = item.integers("io")
+    io = item.integers_at("io")
     return Footprint(
         activations=size("activations"),
         weights=size("weights"),
@@ -110,6 +110,6 @@ def read_footprint(item: Item | None) -> Footprint | None:
         kernel_ram=size("kernel_ram"),
         toolchain_flash=size("toolchain_flash"),
         toolchain_ram=size("toolchain_ram"),
-        toolchain=item.text("toolchain"),
-        series=item.text("series"),
+        toolchain=item.string_at("toolchain"),
+        series=item.string_at("series"),
     )

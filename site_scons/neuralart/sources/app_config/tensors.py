@@ -5,12 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network import facts, jsonpos
-from neuralart.network.jsonpos import Node
+from neuralart.network import facts
+from neuralart.text.json_values import JsonValue, parse_tool
 
 _FORMATS = {
     "STAI_FORMAT_FLOAT": "float32",
@@ -108,7 +107,7 @@ def read(path: Path, display: str = "") -> Tensors:
     """
     shown = display or str(path)
     data = read_bytes(path)
-    top = jsonpos.parse(data, shown)
+    top = parse_tool(data, shown)
     if isinstance(top.value, dict) and "graphs" in top.value:
         return _from_c_info(top, shown)
     if isinstance(top.value, dict) and "json_schema_version" in top.value:
@@ -121,71 +120,60 @@ def read(path: Path, display: str = "") -> Tensors:
 # c_info.json, json_schema_version 2.0: graphs[0].inputs and .outputs are ids of buffers[]. ------------
 
 
-def _get(node: Node, key: str, kind: type | tuple[type, ...], words: str) -> Any:
-    found = node.value.get(key) if isinstance(node.value, dict) else None
-    if found is None:
-        raise NeuralArtError(f"'{key}' is missing", where=node.where, hint="is it a c_info.json?")
-    if not isinstance(found.value, kind) or isinstance(found.value, bool):
-        raise NeuralArtError(f"'{key}' is {found.kind}, it must be {words}", where=found.where)
-    return found.value
-
-
-def _from_c_info(top: Node, shown: str) -> Tensors:
-    graphs = _get(top, "graphs", list, "a list")
+def _from_c_info(top: JsonValue, shown: str) -> Tensors:
+    graphs = top.items_at("graphs")
     if not graphs:
         raise NeuralArtError("this c_info.json holds no graph", where=shown)
-    buffers = {_get(node, "id", int, "a number"): node for node in _get(top, "buffers", list, "a list")}
+    buffers = {_needed(buffer, "id").integer(): buffer for buffer in _needed(top, "buffers").items()}
 
     def tensors(key: str) -> tuple[TensorInfo, ...]:
         made = []
-        for item in _get(graphs[0], key, list, "a list"):
+        for item in _needed(graphs[0], key).items():
             if item.value not in buffers:
-                raise NeuralArtError(f"{key}: there is no buffer {item.value}", where=item.where)
+                item.fail(f"{key}: there is no buffer {item.value}")
             made.append(_from_buffer(buffers[item.value]))
         return tuple(made)
 
     return Tensors(_network_name(top, graphs[0]), tensors("inputs"), tensors("outputs"), shown)
 
 
-def _network_name(top: Node, graph: Node) -> str:
+def _needed(value: JsonValue, key: str) -> JsonValue:
+    return value.need(key, "is it a c_info.json?")
+
+
+def _network_name(top: JsonValue, graph: JsonValue) -> str:
     """The C name; ``graphs[0].name`` is the model's."""
-    node: Any = top
-    for key in ("environment", "generated_model", "name"):
-        node = node.value.get(key) if isinstance(node, Node) and isinstance(node.value, dict) else None
-    if isinstance(node, Node) and isinstance(node.value, str):
-        return node.value
-    return str(_get(graph, "name", str, "a text"))
+    environment = top.get("environment")
+    generated = environment.get("generated_model") if environment else None
+    named = generated.get("name") if generated else None
+    return (named or _needed(graph, "name")).string()
 
 
-def _from_buffer(node: Node) -> TensorInfo:
-    shape = tuple(
-        item.value if type(item.value) is int and item.value > 0 else 0 for item in _get(node, "shape", list, "a list")
-    )
-    if not shape or 0 in shape:
-        raise NeuralArtError("'shape' must be whole numbers from 1 on", where=node.where, hint="no dynamic sizes")
-    written = node.value.get("shape_map")
-    names = written.value if written is not None and isinstance(written.value, list) else []
-    letters = [_AXES.get(str(item.value), "?") for item in names]
+def _from_buffer(buffer: JsonValue) -> TensorInfo:
+    sizes = [size.value for size in _needed(buffer, "shape").items()]
+    if not sizes or any(type(size) is not int or size <= 0 for size in sizes):
+        buffer.fail("'shape' must be whole numbers from 1 on", "no dynamic sizes")
+    shape = tuple(sizes)
+    letters = [_AXES.get(str(axis.value), "?") for axis in buffer.items_at("shape_map")]
     layout = "".join(letters) if len(letters) == len(shape) and "?" not in letters else ""
     if letters and "N" not in letters:  # CPU targets leave the batch out
         shape, layout = (1, *shape), f"N{layout}" if layout else ""
-    spelling = _get(node, "format", str, "a text")
+    spelling = _needed(buffer, "format").string()
     if spelling not in _FORMATS:
-        raise NeuralArtError(f"unknown format '{spelling}'", where=node.where, hint=f"known: {', '.join(_FORMATS)}")
-    scale, zero = _quantization(node)
-    return TensorInfo(_get(node, "name", str, "a text"), shape, layout, _FORMATS[spelling], scale, zero)
+        buffer.fail(f"unknown format '{spelling}'", f"known: {', '.join(_FORMATS)}")
+    scale, zero = _quantization(buffer)
+    return TensorInfo(_needed(buffer, "name").string(), shape, layout, _FORMATS[spelling], scale, zero)
 
 
-def _quantization(node: Node) -> tuple[float, int]:
+def _quantization(buffer: JsonValue) -> tuple[float, int]:
     """Scale and zero point; of the first channel where each has its own."""
-    found = node.value.get("intq")
-    values = found.value if found is not None and isinstance(found.value, dict) else {}
+    values = buffer.get("intq")
     read: list[float] = []
     for one, other in (("scales", "scale"), ("offsets", "zero")):
-        row = values.get(one, values.get(other))
-        numbers = row.value if row is not None and isinstance(row.value, list) else []
-        number = numbers[0].value if numbers else 0
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
-            raise NeuralArtError(f"'{one}' must be numbers", where=row.where if row is not None else node.where)
+        row = (values.get(one) or values.get(other)) if values else None
+        numbers = [number.value for number in row.items()] if row is not None else []
+        number = numbers[0] if numbers else 0
+        if type(number) not in (int, float) or not math.isfinite(number):
+            raise (row or buffer).fault(f"'{one}' must be numbers")
         read.append(number)
     return float(read[0]), int(read[1])
