@@ -13,8 +13,8 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.network.h7_pools import CpuPool, parse_cpu_pools
-from neuralart.network.mpool import LEVELS
+from neuralart.vendor.h7_pools import CpuPool, parse_cpu_pools
+from neuralart.vendor.mpool import LEVELS
 
 WEIGHTS = "weights_array"
 """Name of the pool of the weights: no pool of a file may have it."""
