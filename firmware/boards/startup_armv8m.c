@@ -94,7 +94,7 @@ static void put_hex(const char *name, uint32_t value) {
 
 static uint32_t system_register(uint32_t address) { return *(volatile uint32_t *)(uintptr_t)address; }
 
-/* One line; the host recognises its beginning. */
+/* One line; the host recognizes its beginning. */
 _Noreturn void fault_report(const uint32_t *frame, uint32_t exc_return) {
   uint32_t number;
   uintptr_t at = (uintptr_t)frame;

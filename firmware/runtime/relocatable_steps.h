@@ -55,8 +55,8 @@ typedef struct {
   uint32_t file;   /* address */
   uint32_t words;  /* of the header: 24 or 26 */
   uint32_t flags;
-  uint32_t ro;     /* header, code and constants; initialised data follows in the file */
-  uint32_t stored; /* initialised data, GOT included */
+  uint32_t ro;     /* header, code and constants; initialized data follows in the file */
+  uint32_t stored; /* initialized data, GOT included */
   uint32_t bss;    /* offset */
   uint32_t rw;     /* all data */
   uint32_t got, got_end;

@@ -1,4 +1,4 @@
-"""scons-neuralart: a quantised neural network becomes firmware that runs on an STM32 board.
+"""scons-neuralart: a quantized neural network becomes firmware that runs on an STM32 board.
 
 This package is also the SCons tool: ``env.Tool("neuralart", toolpath=[...])``. So nothing heavy is imported here.
 """

@@ -18,7 +18,7 @@ from neuralart.errors import NeuralArtError
 
 # name -> (module, one line of help)
 COMMANDS = {
-    "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initialisers and reports"),
+    "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
     "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
@@ -53,7 +53,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(only: str | None) -> argparse.ArgumentParser:
-    parser = _Parser(prog="neuralart", description="From a quantised network to a running STM32 board.")
+    parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():

@@ -385,7 +385,7 @@ def test_an_option_without_effect_is_noted(packs, make, tmp_path):
     assert image.params[:200] == bytes(range(200))
 
 
-def test_a_cut_initialiser_of_a_mixed_pool(packs, make, tmp_path):
+def test_a_cut_initializer_of_a_mixed_pool(packs, make, tmp_path):
     code = fake_pack.network(tmp_path / "net", mixed=True)
     code.with_name("network_atonbuf.xSPI1.raw").write_bytes(b"short")
     with pytest.raises(NeuralArtError, match="5 bytes, network.c keeps 64 bytes of constants in pool xSPI1"):

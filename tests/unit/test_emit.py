@@ -184,7 +184,7 @@ def test_internal_buffers_only_when_asked_for():
 
 
 def test_addresses_agree_everywhere():
-    """The same address in the code, in the tables, in network.json and in the header's neighbourhood."""
+    """The same address in the code, in the tables, in network.json and in the header's neighborhood."""
     result = compiled()
     facts = from_json(text(result, "network.json"), "network.json")
     code = text(result, "small.c")
@@ -327,13 +327,13 @@ def test_manifest_lists_every_file_but_itself():
         assert len(row["crc32"]) == 8
 
 
-def test_declared_and_empty_initialisers_are_empty_files():
+def test_declared_and_empty_initializers_are_empty_files():
     result = compiled(initializers=("AXISRAM4", "xSPI2"))
     assert result.files["small_atonbuf.AXISRAM4.raw"] == b""
     assert len(result.files["small_atonbuf.xSPI2.raw"]) == 120
 
 
-def test_an_undeclared_initialiser_prints_the_line_to_add():
+def test_an_undeclared_initializer_prints_the_line_to_add():
     pools = pool_file(("RAM", 0x1000, 4096, RAM), ("NOR", 0x70000, 64, FLASH))
     with pytest.raises(NeuralArtError) as caught:
         compiled(pools)
@@ -344,12 +344,12 @@ def test_an_undeclared_initialiser_prints_the_line_to_add():
         compiled(pools, initializers=("NOR",))
 
 
-def test_an_initialiser_of_no_pool():
+def test_an_initializer_of_no_pool():
     with pytest.raises(NeuralArtError, match=r"no enabled pool 'xSPI1'.*did you mean 'xSPI2'"):
         compiled(initializers=("xSPI1",))
 
 
-def test_the_prefix_of_the_pool_file_names_the_initialisers():
+def test_the_prefix_of_the_pool_file_names_the_initializers():
     result = compiled(replace(ROOMY, prefix="weights"))
     assert "small_weights.xSPI2.raw" in result.files
 

@@ -258,7 +258,7 @@ def test_the_commands(words, tmp_path, capsys):
     assert load(nor).read(0x1011180, 4) == b"tail"
 
 
-def test_a_lost_neighbour_is_said_by_the_command(words, capsys):
+def test_a_lost_neighbor_is_said_by_the_command(words, capsys):
     given, nor = words
     cli.main(["flash", *given])
     chip = load(nor)

@@ -328,18 +328,18 @@ def test_places_in_the_params(tmp_path, alignment, second):
     assert [d.foff for d in moved.descriptors] == [params_blob.align(24, alignment), 0]
 
 
-def test_other_names_of_initialisers(digits):
+def test_other_names_of_initializers(digits):
     raw = digits.parent / "network_atonbuf.xSPI2.raw"
     data = raw.read_bytes()
     raw.rename(digits.parent / "other.xSPI2.raw")
     assert prepare(digits).params.data == data
     (digits.parent / "stale.xSPI2.raw").write_bytes(b"")
-    assert "2 files could be the initialiser of pool xSPI2: other.xSPI2.raw, stale.xSPI2.raw" in refused(digits)
+    assert "2 files could be the initializer of pool xSPI2: other.xSPI2.raw, stale.xSPI2.raw" in refused(digits)
     raw.write_bytes(data)
     assert prepare(digits).params.data == data
 
 
-def test_initialisers_that_are_refused(digits):
+def test_initializers_that_are_refused(digits):
     raw = digits.parent / "network_atonbuf.xSPI2.raw"
     data = raw.read_bytes()
     raw.write_bytes(data[:100])

@@ -143,7 +143,7 @@ def test_a_staged_profile(folder):
     ("series", "key"),
     [("2.0", "memory_desc"), ("2.1", "memory_desc"), ("2.2", "machine_desc"), ("4.0", "machine_desc")],
 )
-def test_the_machine_description_is_spelt_as_the_version_likes(series, key):
+def test_the_machine_description_is_spelled_as_the_version_likes(series, key):
     found, document, _ = staged(series=series, profile="described@na.json")
     members = document["Profiles"]["described"]
     assert members[key] == "./machine/my_n6.mdesc"

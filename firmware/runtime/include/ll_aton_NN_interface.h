@@ -82,7 +82,7 @@ typedef struct {
   uint16_t ndims;
   const uint32_t *shape;
   uint8_t per_channel;
-  const float *scale;    /* NULL when not quantised */
+  const float *scale;    /* NULL when not quantized */
   const int16_t *offset; /* zero points */
 } LL_Buffer_InfoTypeDef;
 

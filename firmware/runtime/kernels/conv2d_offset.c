@@ -15,7 +15,7 @@ static taps_t taps_at(const na_conv2d_t *w, int32_t y, int32_t x) {
   return t;
 }
 
-/* The accumulator of one output value over `depth` neighbouring input channels. It wraps as a 32-bit number, hence
+/* The accumulator of one output value over `depth` neighboring input channels. It wraps as a 32-bit number, hence
  * unsigned; a single product always fits. */
 static uint32_t sum(uint32_t accumulator, const int8_t *input, const int8_t *filter, int32_t filter_step,
                     int32_t depth, const taps_t *t, const na_conv2d_offset_t *p) {

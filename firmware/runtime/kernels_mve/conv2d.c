@@ -23,7 +23,7 @@ typedef struct {
   int32_t channels;
   int32_t filter_row, filter_size;
   int32_t input_row;
-  int32_t joined; /* taps of a row are neighbours in the input */
+  int32_t joined; /* taps of a row are neighbors in the input */
 } slice_t;
 
 /* The taps inside the input, and where the first of them is. */
@@ -104,7 +104,7 @@ static void sum_runs(uint32_t sum[NA_LANES], const window_t *w, const slice_t *s
   }
 }
 
-/* Stores the outputs of up to four neighbouring channels. */
+/* Stores the outputs of up to four neighboring channels. */
 static inline void store(int8_t *output, const uint32_t sum[NA_LANES], const slice_t *s, const na_conv2d_t *p,
                          int32_t channel, int32_t outputs) {
   const mve_pred16_t lanes = vctp32q((uint32_t)outputs);

@@ -1,9 +1,9 @@
-/* FULLY_CONNECTED with MVE. The requantisation in float64 is that of the plain C kernel. */
+/* FULLY_CONNECTED with MVE. The requantization in float64 is that of the plain C kernel. */
 #include "../kernels/fully_connected_output.h"
 #include "mve.h"
 #include "neuralart_kernels.h"
 
-enum { UNITS = 2 }; /* neighbouring units that share the loads of an input value */
+enum { UNITS = 2 }; /* neighboring units that share the loads of an input value */
 
 /* Sums of products and sums of filter values, of two units. */
 typedef struct {

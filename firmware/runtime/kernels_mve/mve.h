@@ -1,5 +1,5 @@
 /* What the MVE kernels share. They compute the numbers of the plain C kernels, bit by bit, in another order: sums wrap
- * as 32-bit numbers, so their order does not matter, and a requantisation of four lanes is that of
+ * as 32-bit numbers, so their order does not matter, and a requantization of four lanes is that of
  * neuralart_fixedpoint.h four times.
  *
  * A load of inactive lanes is no access: nothing behind the end of a tensor is touched.

@@ -130,7 +130,7 @@ def collect(
         name: Of the variant.
         title: For people.
         board: Its board.
-        layout: Its layout: says how each initialiser reaches its pool, hence which files there are.
+        layout: Its layout: says how each initializer reaches its pool, hence which files there are.
         networks: Its networks, in order.
         program: Folder of the files for all networks together: ``build/<variant>``.
         defines: Preprocessor definitions of the generated C.

@@ -87,7 +87,7 @@ def _beside(path: Path) -> list[Path]:
 
 
 def raw_files(paths: Iterable[Path], pools: Iterable[str]) -> tuple[RawFile, ...]:
-    """Initialisers among some files.
+    """Initializers among some files.
 
     Args:
         paths: Files.

@@ -41,7 +41,7 @@ def _psram(facts: Facts) -> Iterator[Hit]:
                 pool.where,
                 f"{said}, in the external RAM",
                 WARNING,
-                "it is slow, and the application must initialise it before the first inference; forbidden_pools in "
+                "it is slow, and the application must initialize it before the first inference; forbidden_pools in "
                 "budgets: makes this an error",
             )
 
@@ -185,7 +185,7 @@ RULES = (
         "a network that uses external RAM, above all on a board that has none",
         "The compiler fills slower memories without a word once the faster ones are full. Without external RAM the "
         "first "
-        "access is a fault; with it inference is slow, and the RAM must have been initialised.",
+        "access is a fault; with it inference is slow, and the RAM must have been initialized.",
         "forbid the pool (size 0 in the pool file), or take a smaller model",
         ("board", "network"),
         _psram,

@@ -105,7 +105,7 @@ RULES = (
         NOTE,
         "epochs of a vendor network that the CPU computes",
         "They take most of the time of many networks, and nothing says so but a table in a report.",
-        "quantise their layers, or replace them; max_sw_epochs and min_offload in budgets: make it an error",
+        "quantize their layers, or replace them; max_sw_epochs and min_offload in budgets: make it an error",
         ("network",),
         _software,
     ),
@@ -113,9 +113,9 @@ RULES = (
         "float-layers",
         WARNING,
         "buffers of floats inside of a vendor network",
-        "A layer that is not quantised runs on the CPU in floating point, slowly, and with other results than "
+        "A layer that is not quantized runs on the CPU in floating point, slowly, and with other results than "
         "expected.",
-        "quantise the whole model, or cut it before the float layers",
+        "quantize the whole model, or cut it before the float layers",
         ("network",),
         _floats,
     ),
@@ -123,7 +123,7 @@ RULES = (
         "exported-model",
         ERROR,
         "a file *_OE_*.onnx as a model",
-        "It has been through the tool's optimiser already: compiled again it is pre-processed twice, silently.",
+        "It has been through the tool's optimizer already: compiled again it is pre-processed twice, silently.",
         "compile the model's own file",
         ("model",),
         _exported,
@@ -131,10 +131,10 @@ RULES = (
     Rule(
         "bool-tensor",
         WARNING,
-        "truth values in a quantisation file (*_Q.json)",
-        "One of them makes the Neural-ART compiler drop the quantisation of the whole network, and end well.",
+        "truth values in a quantization file (*_Q.json)",
+        "One of them makes the Neural-ART compiler drop the quantization of the whole network, and end well.",
         "remove the operator that makes it",
-        ("quantisation file",),
+        ("quantization file",),
         _booleans,
     ),
     Rule(

@@ -79,7 +79,7 @@ def _runtime_init(facts: Facts) -> Iterator[Hit]:
         match = _MAIN.search(source.code)
         if match is not None:
             yield Hit(
-                _place(source, Lines(source.code), match.start()), "a network runs, and nothing initialises the runtime"
+                _place(source, Lines(source.code), match.start()), "a network runs, and nothing initializes the runtime"
             )
             return
 

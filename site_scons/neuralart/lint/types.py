@@ -103,7 +103,7 @@ class Step:
 
 @dataclass(frozen=True)
 class RawFile:
-    """An initialiser beside a network: pool, file name, bytes, their SHA-256."""
+    """An initializer beside a network: pool, file name, bytes, their SHA-256."""
 
     pool: str
     name: str
@@ -127,9 +127,9 @@ class Network:
         floats: Buffers inside of it that hold floats: name and place.
         blob_header: Name of the header with blobs that it includes; empty: none.
         files: Names of the files beside it that begin with its own file's name; None: not known.
-        raws: Initialisers beside it.
+        raws: Initializers beside it.
         mixed: Contradictions between it and the files beside it.
-        declared: Pools whose initialiser is declared; None: not known.
+        declared: Pools whose initializer is declared; None: not known.
         strategies: How constants reach their pools, by fname.
         model: File name of the model, and the place that names it; empty if not known.
         model_where: The place.
@@ -206,7 +206,7 @@ class Facts:
         scripts: Its linker scripts.
         runtimes: Headers of the runtime that it brings.
         profiles: Profile files.
-        exports: Quantisation files of the vendor's front end.
+        exports: Quantization files of the vendor's front end.
         models: Model files and the places that name them.
         hexes: Intel HEX files.
     """

@@ -76,8 +76,8 @@ class Port:
         bytes: Size.
         shape: In memory order.
         dtype: ``int8``, ``uint8``, ``float32``...
-        scale: 0.0 when not quantised.
-        zero_point: 0 when not quantised.
+        scale: 0.0 when not quantized.
+        zero_point: 0 when not quantized.
         channel_position: ``last``, ``first`` or ``undefined``.
         user_allocated: The application provides the buffer.
     """
@@ -117,7 +117,7 @@ class Network:
         name: C name; prefix of files and suffix of symbols.
         runtime: ``neuralart`` or ``ll_aton``.
         runtime_version: Four numbers, as in the guard of network.c.
-        abi_stamp: 16 hex digits: hash of the normalised generated C and the layout of the pools.
+        abi_stamp: 16 hex digits: hash of the normalized generated C and the layout of the pools.
         numerics: Named rounding profile, for example ``litert-2.20``.
         pools: In the compiler's order.
         inputs: In the model's order.

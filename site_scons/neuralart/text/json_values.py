@@ -118,13 +118,13 @@ class JsonValue(Value):
         above = self._above.key
         if isinstance(self._step, int):
             return f"{above}[{self._step}]"
-        if self._above._labelled:
+        if self._above._labeled:
             return f"{self._step} of {above}"
         return f"{above}.{self._step}" if above else self._step
 
     @property
-    def _labelled(self) -> bool:
-        return bool(self._label) or (self._above is not None and self._above._labelled)
+    def _labeled(self) -> bool:
+        return bool(self._label) or (self._above is not None and self._above._labeled)
 
     @property
     def where(self) -> Location:

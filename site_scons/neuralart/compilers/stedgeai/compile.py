@@ -16,8 +16,8 @@ from neuralart.compilers.stedgeai.collect import Collected, collect, sizes
 from neuralart.compilers.stedgeai.facts_of import cpu_facts, macc_of, npu_facts
 from neuralart.compilers.stedgeai.fileset import Conditions, c_info_name, file_names, initializers, report_name
 from neuralart.compilers.stedgeai.install import Install
-from neuralart.compilers.stedgeai.normalise import folders as places_of
-from neuralart.compilers.stedgeai.normalise import normalise
+from neuralart.compilers.stedgeai.normalize import folders as places_of
+from neuralart.compilers.stedgeai.normalize import normalize
 from neuralart.compilers.stedgeai.profiles import csv_name, reference
 from neuralart.compilers.stedgeai.request import Request, check_model, check_target
 from neuralart.compilers.stedgeai.run import COMMAND, LOG, VENDOR, command_text, execute, put, working_folder
@@ -41,8 +41,8 @@ class Plan:
     Attributes:
         staged: What the tool is given besides the model.
         given: What decides which files there are.
-        declared: fname -> file of the declared initialisers; None: whichever there are.
-        files: Every file of the result; without the initialisers where those are not known.
+        declared: fname -> file of the declared initializers; None: whichever there are.
+        files: Every file of the result; without the initializers where those are not known.
     """
 
     staged: Staged
@@ -199,7 +199,7 @@ def compile_network(
         known = {place: ".", request.model.parent: "."}
         if install.root is not None:
             known[install.root] = "STEDGEAI_CORE_DIR"
-        files = normalise({**found.files, **raw_files}, places_of(known, {model: request.model.name}))
+        files = normalize({**found.files, **raw_files}, places_of(known, {model: request.model.name}))
     notes = list(found.notes)
     if not is_known(install.version):
         notes.append(f"{tool} is newer than the versions this program knows: taken as the nearest earlier one")

@@ -29,10 +29,10 @@ def macc_of(report: str) -> int:
 
 
 def stamp(text: str, more: Iterable[str], pools: Sequence[PoolUse]) -> str:
-    """16 hex digits that change when code and initialisers no longer belong together.
+    """16 hex digits that change when code and initializers no longer belong together.
 
     Args:
-        text: Normalised C; its first comment does not count.
+        text: Normalized C; its first comment does not count.
         more: Further C that belongs to it.
         pools: As the network uses them.
     """
@@ -62,10 +62,10 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
     Args:
         network: The generated C.
         info: The compiler's description, which has exact numbers; None if it wrote none.
-        raws: Bytes of each initialiser file, by the fname of its pool.
+        raws: Bytes of each initializer file, by the fname of its pool.
 
     Raises:
-        NeuralArtError: Constants lie in a pool that has no initialiser.
+        NeuralArtError: Constants lie in a pool that has no initializer.
     """
     listed = [pool for pool in network.pools if pool.size and not pool.of_user]
     placed = rows_by_pool(network)
@@ -84,7 +84,7 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
         weights = raws.get(pool.fname, 0)
         if constants and not weights and not pool.virtual:
             raise NeuralArtError(
-                f"{covered(constants)} bytes of constants are in pool {pool.fname}, but no initialiser was written",
+                f"{covered(constants)} bytes of constants are in pool {pool.fname}, but no initializer was written",
                 where=network.where,
                 hint="the run was not complete: look at its log",
             )
@@ -153,14 +153,14 @@ def npu_facts(
 
     Args:
         name: The C name that was asked for.
-        network: The generated C, normalised.
+        network: The generated C, normalized.
         info: The compiler's description; None if it wrote none.
-        raws: Bytes of each initialiser file, by the fname of its pool.
+        raws: Bytes of each initializer file, by the fname of its pool.
         more: Further C that belongs to it (blobs).
         macc: Multiply-accumulate operations.
 
     Raises:
-        NeuralArtError: The C is cut off, has another name or no guard, or constants have no initialiser.
+        NeuralArtError: The C is cut off, has another name or no guard, or constants have no initializer.
     """
     cut = next((problem for problem in network.problems if problem.code == "cut-off"), None)
     if cut is not None:
@@ -200,7 +200,7 @@ def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
     Args:
         name: The C name.
         info: The description.
-        codes: The generated C without weights, normalised, for the stamp.
+        codes: The generated C without weights, normalized, for the stamp.
 
     Raises:
         NeuralArtError: The description has no graph.

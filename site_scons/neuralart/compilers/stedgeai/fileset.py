@@ -78,7 +78,7 @@ def _cpu(given: Conditions, family: Family) -> list[str]:
 
 
 def front_end_files(given: Conditions, family: Family) -> tuple[str, str]:
-    """The exported model and its quantisation."""
+    """The exported model and its quantization."""
     exported = f"{given.stem}_OE_{family.front_end}"
     return f"{exported}.onnx", f"{exported}_Q.json"
 
@@ -99,7 +99,7 @@ def csv_output(name: str) -> str:
 
 
 def expected(given: Conditions, version: CoreVersion) -> Expected:
-    """What ``stedgeai generate`` writes into its output folder, initialisers excepted."""
+    """What ``stedgeai generate`` writes into its output folder, initializers excepted."""
     family = family_of(version)
     needed = _npu(given, family) if given.npu else _cpu(given, family)
     # Another version may call the export otherwise: nothing is built on its name then.
@@ -111,7 +111,7 @@ def expected(given: Conditions, version: CoreVersion) -> Expected:
 
 
 def initializers(given: Conditions, pools: PoolFile, declared: Sequence[str]) -> dict[str, str]:
-    """File of each declared initialiser, by the fname of its pool.
+    """File of each declared initializer, by the fname of its pool.
 
     Raises:
         NeuralArtError: A pool has a file format whose file nobody knows.
@@ -146,5 +146,5 @@ def file_names(given: Conditions, version: CoreVersion, raws: Mapping[str, str])
 
 
 def is_initializer(name: str, network: str) -> bool:
-    """Whether a file may be an initialiser of a network, declared or not."""
+    """Whether a file may be an initializer of a network, declared or not."""
     return name.startswith(f"{network}_") and _RAW.fullmatch(name.removeprefix(f"{network}_")) is not None

@@ -41,7 +41,7 @@ def read_pool(item: JsonValue) -> InfoPool:
     parts = item.integers_at("subpools")
     attributes = item.get("attributes")
     score = attributes.get("score") if attributes else None
-    initialised = attributes.get("use_for_initrs") if attributes else None
+    initialized = attributes.get("use_for_initrs") if attributes else None
     item.need("id")
     return InfoPool(
         id=item.integer_at("id", minimum=0),
@@ -56,7 +56,7 @@ def read_pool(item: JsonValue) -> InfoPool:
         parts=parts,
         buffers=item.integers_at("buffers"),
         cacheable=item.string_at("cacheable"),
-        initialised=None if initialised is None or attributes is None else attributes.boolean_at("use_for_initrs"),
+        initialized=None if initialized is None or attributes is None else attributes.boolean_at("use_for_initrs"),
         score=None if score is None or attributes is None else attributes.real_at("score"),
         byte_width=attributes.integer_at("byte_width", minimum=0) if attributes else 0,
         freq_ratio=(attributes.real_at("freq_ratio") or 0.0) if attributes else 0.0,
@@ -68,7 +68,7 @@ def read_pool(item: JsonValue) -> InfoPool:
 def read_buffer(item: JsonValue) -> InfoBuffer:
     """One entry of ``buffers``."""
     epochs = item.get("epochs")
-    quantised = item.get("intq")
+    quantized = item.get("intq")
     flags = item.string_at("flags")
     item.need("id")
     return InfoBuffer(
@@ -86,8 +86,8 @@ def read_buffer(item: JsonValue) -> InfoBuffer:
         last=epochs.integer_at("end") if epochs else 0,
         channel_first=item.boolean_at("channel_first"),
         channel_last=item.boolean_at("channel_last"),
-        scales=quantised.reals_at("scales") if quantised else (),
-        zero_points=quantised.integers_at("offsets") if quantised else (),
+        scales=quantized.reals_at("scales") if quantized else (),
+        zero_points=quantized.integers_at("offsets") if quantized else (),
         flags=tuple(flags.split("|")) if flags else (),
     )
 

@@ -63,7 +63,7 @@ def _joined(pool: Pool, pools: tuple[Pool, ...]) -> bool:
 
 
 def raw_files(network: GeneratedNetwork, path: Path, pool: Pool) -> list[Path]:
-    """Initialisers of a pool beside a network.c: ``<file>_<prefix>.<fname>.raw``."""
+    """Initializers of a pool beside a network.c: ``<file>_<prefix>.<fname>.raw``."""
     # A folder may hold sets of several networks; only this one's begin with its name.
     try:
         beside = sorted(path.parent.iterdir())

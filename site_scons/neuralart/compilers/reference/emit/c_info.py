@@ -24,7 +24,7 @@ def _shape_map(row: Row) -> list[str]:
 
 
 def intq(quantization: Quantization | None) -> dict[str, Any]:
-    """Scales and zero points; empty if it is not quantised."""
+    """Scales and zero points; empty if it is not quantized."""
     if quantization is None:
         return {}
     return {
