@@ -174,20 +174,20 @@ def test_two_inputs_are_no_camera_application(tmp_path: Path) -> None:
         ({"memory_pools": [{"id": 0, "name": "x", "rights": "ACC_WRITE"}]}, "memory_pools[0] has no 'used_size_bytes'"),
         (
             {"memory_pools": [{"id": 0, "name": 3, "used_size_bytes": 0, "rights": ""}]},
-            "memory_pools[0].name must be a text",
+            "memory_pools[0].name must be a text, not a number",
         ),
         (
             {"memory_pools": [{"id": True, "name": "", "used_size_bytes": 0, "rights": ""}]},
-            "memory_pools[0].id must be a whole number",
+            "memory_pools[0].id must be a whole number, not true or false",
         ),
         (
             {"memory_pools": [{"id": 0, "name": "", "used_size_bytes": -1, "rights": ""}]},
-            "memory_pools[0].used_size_bytes is -1",
+            "memory_pools[0].used_size_bytes is -1, the least is 0",
         ),
-        ({"memory_pools": {}}, "memory_pools must be a list"),
-        ({"buffers": [7]}, "buffers[0] must be an object"),
-        ({"graphs": [{"inputs": ["x"]}]}, "graphs[0].inputs[0] must be a whole number"),
-        ({"environment": []}, "environment must be an object"),
+        ({"memory_pools": {}}, "memory_pools must be a list [ ], not an object"),
+        ({"buffers": [7]}, "buffers[0] must be an object { }, not a number"),
+        ({"graphs": [{"inputs": ["x"]}]}, "graphs[0].inputs[0] must be a whole number, not a text"),
+        ({"environment": []}, "environment must be an object { }, not a list"),
     ],
 )
 def test_a_c_info_that_is_wrong(change: dict[str, Any], said: str) -> None:

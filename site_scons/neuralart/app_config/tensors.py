@@ -9,7 +9,7 @@ from pathlib import Path
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network import facts
-from neuralart.network.located import Document
+from neuralart.text.json_values import parse_tool
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
@@ -98,7 +98,7 @@ def read(path: Path, display: str = "") -> Tensors:
     """
     shown = display or str(path)
     data = read_bytes(path)
-    top = Document(data, shown).value
+    top = parse_tool(data, shown).value
     if isinstance(top, dict) and ("graphs" in top or "json_schema_version" in top):
         return from_c_info(parse_c_info(data, shown))
     return from_network(facts.from_json(data.decode("utf-8", "replace"), shown), shown)

@@ -9,19 +9,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.jsonpos import Node, parse
+from neuralart.text.json_values import parse
 
 _DESCRIPTION_KEYS = ("machine_desc", "memory_desc")
-
-
-def _plain(node: Node) -> Any:
-    if isinstance(node.value, dict):
-        return {key: _plain(value) for key, value in node.value.items()}
-    if isinstance(node.value, list):
-        return [_plain(value) for value in node.value]
-    return node.value
 
 
 def description(base: Path, name: str, display: str = "") -> Path | None:
@@ -31,16 +22,15 @@ def description(base: Path, name: str, display: str = "") -> Path | None:
         NeuralArtError: It is not there.
     """
     document = parse(read_bytes(base), display or str(base), relaxed=True)
-    members = document.value["Profiles"].value[name].value
-    node = next((members[key] for key in _DESCRIPTION_KEYS if key in members), None)
-    if node is None:
+    members = document.need("Profiles").need(name).mapping()
+    written = next((members[key] for key in _DESCRIPTION_KEYS if key in members), None)
+    if written is None:
         return None
-    path = base.parent / str(node.value)
+    path = base.parent / written.string()
     if not path.is_file():
-        raise NeuralArtError(
-            f"profile '{name}' names the machine description '{node.value}': no such file, looked for at {path}",
-            where=node.where,
-            hint="the path is relative to the profile file",
+        written.fail(
+            f"profile '{name}' names the machine description '{written.value}': no such file, looked for at {path}",
+            "the path is relative to the profile file",
         )
     return path
 
@@ -78,8 +68,8 @@ def derive(
     profile: dict[str, Any] = {}
     if base is not None:
         document = parse(read_bytes(base), display or str(base), relaxed=True)
-        globals_ = _plain(document.value["Globals"]) if "Globals" in document.value else {}
-        profile = dict(_plain(document.value["Profiles"].value[name]))
+        globals_ = document.value.get("Globals", {})
+        profile = dict(document.value["Profiles"][name])
     for key in _DESCRIPTION_KEYS:
         profile.pop(key, None)
     profile["memory_pool"] = memory_pool
