@@ -17,10 +17,10 @@ from neuralart.resources import PACKAGE
 
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the ground up. A room imports itself and rooms of floors below; on one floor, rooms do not know each other.
-# config lies below boards: both are YAML, and a board is read with the reader that config has.
 FLOORS = (
     {"errors", "resources"},
     {"files"},
+    {"text"},
     {"model", "network", "config"},
     {"vendor", "boards", "fingerprint", "toolchain"},
     {"memory", "flashing"},

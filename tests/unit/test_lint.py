@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuralart import boards, cli
-from neuralart.config import yamlmarks
 from neuralart.config.budgets import Budgets, read_settings, resolve
 from neuralart.errors import NeuralArtError
 from neuralart.lint import budgets, engine, gather, hexfile, runtime_header, scripts
 from neuralart.memory.ihex import ihex
 from neuralart.network.facts import Epoch, Network, PoolUse
+from neuralart.text import yaml_values
 from neuralart.vendor.c_info.graph import Estimate
 from neuralart.vendor.c_info.types import NPU, CInfo
 from support.vendor_network_c import RAM5, RAM6, RELEASES, Want, make
@@ -336,7 +336,7 @@ def test_limits_that_cannot_be_checked_are_not_kept() -> None:
 def limits_of(tmp_path: Path, text: str):
     path = tmp_path / "b.yaml"
     path.write_text(f"budgets: {text}\n")
-    return read_settings(yamlmarks.read(path, "b.yaml").mapping()["budgets"])
+    return read_settings(yaml_values.read(path, "b.yaml").mapping()["budgets"])
 
 
 def test_reading_limits(tmp_path: Path) -> None:

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import linker_script, mempools, units
+from neuralart.patching import linker_script, mempools
 from neuralart.patching.budget import Budget, Use
 from neuralart.patching.linker_tokens import evaluate
+from neuralart.text import sizes
 from support.h747_app import LINKER_TEXT
 
 
@@ -287,13 +288,13 @@ def test_the_stack_at_the_end_of_a_memory_is_told() -> None:
     ],
 )
 def test_sizes(text: str, size: int) -> None:
-    assert units.parse(text, "here") == size
+    assert sizes.parse(text, "here") == size
 
 
 @pytest.mark.parametrize("text", ["", "K", "-1", "1.5K", "1T", "5G", "1 K B", "0x", "1KiB", "99999999999", "１"])
 def test_no_sizes(text: str) -> None:
     with pytest.raises(NeuralArtError, match="here: "):
-        units.parse(text, "here")
+        sizes.parse(text, "here")
 
 
 @pytest.mark.parametrize(
@@ -317,20 +318,23 @@ def test_pool_sizes(size: str, bytes_: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}", "not a memory-pool file"),
-        ("[]", "not a memory-pool file"),
-        ('{"memory": {"mempools": 1}}', "not a memory-pool file"),
-        ('{"memory": {"mempools": [1]}}', "not a memory-pool file"),
-        ('{"memory": {"mempools": [{"name": "A"}]}}', "not a memory-pool file"),
-        ('{"memory": {"mempools": [{"name": "A", "size": {}}]}}', "a size without 'value'"),
-        ('{"memory": {"mempools": [{"name": "A", "size": {"value": "4", "magnitude": "KB"}}]}}', "magnitude is 'KB'"),
+        ("{}", "the document has no 'memory'"),
+        ("[]", "the document must be an object { }, not a list"),
+        ('{"memory": {"mempools": 1}}', "mempools must be a list [ ], not a number"),
+        ('{"memory": {"mempools": [1]}}', "pool 0 must be an object { }, not a number"),
+        ('{"memory": {"mempools": [{"name": "A"}]}}', "pool A has no 'size'"),
+        ('{"memory": {"mempools": [{"name": "A", "size": {}}]}}', "size of pool A has no 'value'"),
+        (
+            '{"memory": {"mempools": [{"name": "A", "size": {"value": "4", "magnitude": "KiB"}}]}}',
+            "size of pool A is 'KiB'",
+        ),
         (
             '{"memory": {"mempools": [{"name": "A", "size": {"value": "4K", "magnitude": "BYTES"}}]}}',
-            "no number of BYTES",
+            "size of pool A is '4K'",
         ),
         (
             '{"memory": {"mempools": [{"name": "A", "size": {"value": true, "magnitude": "BYTES"}}]}}',
-            "no number of BYTES",
+            "size of pool A must be a number or a text, not true or false",
         ),
         ('{"memory": {"mempools": [{"name": "A", "size": "1"}, {"name": "A", "size": "1"}]}}', "stands there twice"),
         ('{"memory":', "p.json:1"),
