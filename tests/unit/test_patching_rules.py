@@ -17,8 +17,8 @@ from neuralart.patching.c_info_input import Buffer, CompileInfo, read_c_info
 from neuralart.patching.ctext import Source
 from neuralart.patching.decide import array_bytes, decide
 from neuralart.patching.inputs import activation_pools, image_shape
-from neuralart.patching.linker_script import parse
 from neuralart.patching.render import renderer
+from neuralart.text.linker_script.read import parse
 from support.h747_app import LINKER_TEXT, FakeNetwork, FakePool
 
 LIST = patchlist.load("stm32h747i-disco")
