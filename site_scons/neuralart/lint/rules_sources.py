@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
+from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.vendor.network_c.ctext import Lines
 
 _RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
@@ -149,7 +150,7 @@ def _pool_sections(facts: Facts) -> Iterator[Hit]:
     ):
         return
     for network in facts.networks:
-        for pool in network.pools if network.runtime == "cpu" else ():
+        for pool in network.pools if network.runtime == NETWORK_RUNTIME else ():
             section = ".NN_Activation_Buffer_" + ("AXIRAM" if pool.name == "heap_overlay_pool" else pool.name)
             if pool.writable and pool.used and not any(script.takes(section) for script in scripts):
                 yield Hit(

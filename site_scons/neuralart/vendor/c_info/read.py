@@ -14,6 +14,7 @@ from pathlib import Path
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text.json_values import JsonValue, parse_tool
+from neuralart.vendor import releases
 from neuralart.vendor.c_info.graph import Execution, Metric
 from neuralart.vendor.c_info.memory import read_buffer, read_footprint, read_pool
 from neuralart.vendor.c_info.nodes import read_access, read_blob, read_estimate, read_graph
@@ -41,7 +42,7 @@ _ENVIRONMENT = ("device", "generated_model", "network_signature", "target", "tes
 
 
 def _schema(root: JsonValue) -> str:
-    if type(root.value) is not dict or "json_schema_version" not in root.value:
+    if type(root.value) is not dict or root.get("json_schema_version") is None:
         root.fail("not a c_info.json: there is no 'json_schema_version'")
     text = root.string_at("json_schema_version")
     found = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", text)
@@ -102,9 +103,9 @@ def _execution(item: JsonValue) -> Execution:
 
 
 def _notes(root: JsonValue, environment: JsonValue | None, schema: str) -> tuple[str, ...]:
-    notes = [f"unknown key '{key}'" for key in sorted(set(root.value) - set(TOP_KEYS))]
+    notes = [f"unknown key '{key}'" for key in root.strange(TOP_KEYS)]
     if environment is not None:
-        notes += [f"unknown key 'environment.{key}'" for key in sorted(set(environment.value) - set(_ENVIRONMENT))]
+        notes += [f"unknown key 'environment.{key}'" for key in environment.strange(_ENVIRONMENT)]
     if schema != f"{SCHEMA_MAJOR}.0":
         notes.append(f"schema {schema} read as {SCHEMA_MAJOR}.0")
     graphs = root.items_at("graphs")
@@ -123,7 +124,7 @@ def parse_c_info(data: bytes, file: str) -> CInfo:
     Raises:
         NeuralArtError: It is none, or a known key has a value of the wrong type; ``where`` is ``file:line:column``.
     """
-    root = parse_tool(data, file)
+    root = parse_tool(data, file, releases.synonyms())
     schema = _schema(root)
     environment = root.get("environment")
     listed = environment.items_at("tools") if environment else []
@@ -134,7 +135,7 @@ def parse_c_info(data: bytes, file: str) -> CInfo:
     graphs = root.items_at("graphs")
     graph = read_graph(graphs[0]) if graphs else None
     validation = root.get("validation")
-    npu = bool(compiler) or any(key in root.value for key in _NPU_KEYS)
+    npu = bool(compiler) or any(root.get(key) is not None for key in _NPU_KEYS)
     return CInfo(
         file=file,
         schema=schema,
