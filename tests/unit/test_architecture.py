@@ -28,7 +28,7 @@ FLOORS = (
     {"emulator", "report"},
     {"lint", "export"},
     {"doctor", "inspect"},
-    {"applications"},
+    {"applications", "profiling"},
     {"cli"},
     {"__main__", "scons"},
 )
