@@ -34,8 +34,8 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert"}
-CORE = {"SCons", "yaml", "jinja2", "elftools"}
-SLOW = {"yaml", "jinja2", "elftools", "SCons", *EXTRAS}
+CORE = {"SCons", "yaml", "jinja2", "elftools", "filelock"}
+SLOW = {"filelock", "yaml", "jinja2", "elftools", "SCons", *EXTRAS}
 LARGEST = 400
 
 

@@ -258,6 +258,16 @@ def test_the_commands(words, tmp_path, capsys):
     assert load(nor).read(0x1011180, 4) == b"tail"
 
 
+def test_what_a_killed_flash_left_is_in_nobodys_way(words, tmp_path):
+    """Its lock and half a file of its own; both are gone afterwards."""
+    given, nor = words
+    nor.parent.mkdir()
+    for name in (f"{nor.name}.lock", f".{nor.name}.99999999-1.part"):
+        nor.with_name(name).write_bytes(b"half")
+    assert cli.main(["flash", *given]) == 0
+    assert [path.name for path in nor.parent.iterdir()] == [nor.name]
+
+
 def test_a_lost_neighbour_is_said_by_the_command(words, capsys):
     given, nor = words
     cli.main(["flash", *given])

@@ -13,7 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import alone_with, read_bytes
 from neuralart.sources.patching import includes, journal
 from neuralart.sources.patching.apply import edited_by_hand
 from neuralart.sources.patching.blocks import content, find
@@ -204,8 +204,9 @@ def write(
         NeuralArtError: It cannot be done; the copy is as it was.
     """
     check_output(plan.root, plan.patches, output)
-    try:
-        journal.recover(output, force=force)
-    except OSError as error:
-        raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(output)) from error
-    return journal.commit(output, changes(plan, output, include, without=without, force=force))
+    with alone_with(output.resolve(), patience=60):
+        try:
+            journal.recover(output, force=force)
+        except OSError as error:
+            raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(output)) from error
+        return journal.commit(output, changes(plan, output, include, without=without, force=force))
