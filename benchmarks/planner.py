@@ -20,13 +20,13 @@ REPO = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(REPO / "site_scons"))
 
 from neuralart.compilers.reference.ir import BorderOptions, Program  # noqa: E402
-from neuralart.compilers.reference.lifetimes import blocks, live_bytes  # noqa: E402
 from neuralart.compilers.reference.lower import lower  # noqa: E402
-from neuralart.compilers.reference.planner import Plan, plan  # noqa: E402
-from neuralart.compilers.reference.sharing import share  # noqa: E402
+from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes  # noqa: E402
+from neuralart.compilers.reference.planning.planner import Plan, plan  # noqa: E402
+from neuralart.compilers.reference.planning.sharing import share  # noqa: E402
 from neuralart.errors import NeuralArtError  # noqa: E402
 from neuralart.model.tflite import read  # noqa: E402
-from neuralart.network import mpool  # noqa: E402
+from neuralart.vendor import mpool
 
 BOARDS = ("stm32n6570-dk", "mps3-an547")
 POOLS = REPO / "site_scons" / "neuralart" / "boards" / "data" / "pools"

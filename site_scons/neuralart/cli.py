@@ -25,17 +25,20 @@ COMMANDS = {
     "flash": ("neuralart.flashing.flash_cli", "write a virtual flash by a flash plan"),
     "verify": ("neuralart.flashing.verify_cli", "compare a virtual flash with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
-    "plan": ("neuralart.memory.plan_cli", "show who has which addresses: slots, pools, firmware, staging, free banks"),
-    "check-image": ("neuralart.memory.check_cli", "check a firmware image before it reaches a board"),
-    "patch": ("neuralart.sources.patch_cli", "fit an application's own C sources to a network"),
+    "plan": (
+        "neuralart.memory.plan.plan_cli",
+        "show who has which addresses: slots, pools, firmware, staging, free banks",
+    ),
+    "check-image": ("neuralart.memory.image.check_cli", "check a firmware image before it reaches a board"),
+    "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
     "lint": ("neuralart.lint.cli", "look for the known traps in networks, pool files, sources and linker scripts"),
     "doctor": ("neuralart.doctor.cli", "show the tools on this machine, and what each missing one means"),
     "application": ("neuralart.applications.cli", "build the user's own application around networks, or check it"),
     "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
-    "appconfig": ("neuralart.sources.appconfig_cli", "write app_config.h or ai_model_config.h for an application"),
-    "import": ("neuralart.sources.import_cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
+    "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
+    "import": ("neuralart.model_zoo.cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
 }
 
 USER_ERROR = 1

@@ -16,7 +16,7 @@ import pytest
 
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
-from neuralart.memory import elf_facts
+from neuralart.memory.image import elf_facts
 from support import stedgeai_case
 from support.fake_apps import HERE, application
 from support.fake_stedgeai import install, middlewares

@@ -15,7 +15,7 @@ import pytest
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
 from neuralart.files import alone_with
-from neuralart.memory import elf_facts
+from neuralart.memory.image import elf_facts
 from neuralart.resources import package_parent
 from support.fake_apps import application, compile_again, generated, network
 from support.fake_stedgeai import middlewares

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.sources.patching import includes
+from neuralart.patching import includes
 from support import tflite_edit
 from support.h747_app import App
 from support.sconsproject import Project, copy_built, copy_sources

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.sources.patching import includes
+from neuralart.patching import includes
 from support.h747_app import START, STOP, tree
 from support.patched_project import APP, KEYWORDS, write_project
 from support.sconsproject import Project, copy_built

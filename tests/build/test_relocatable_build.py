@@ -17,14 +17,14 @@ from neuralart import toolchain
 from neuralart.cli import main
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import build as builder
-from neuralart.relocatable import flags
-from neuralart.relocatable.container import parse
-from neuralart.relocatable.link_script import script
-from neuralart.relocatable.objects import Compiler
-from neuralart.relocatable.request import BuildRequest
-from neuralart.relocatable.types import OFFSET, Image
-from neuralart.relocatable.verify import verify
+from neuralart.relocatable.build import builder
+from neuralart.relocatable.format import flags
+from neuralart.relocatable.format.container import parse
+from neuralart.relocatable.build.link_script import script
+from neuralart.relocatable.build.objects import Compiler
+from neuralart.relocatable.build.request import BuildRequest
+from neuralart.relocatable.format.types import OFFSET, Image
+from neuralart.relocatable.verify.verifier import verify
 from support import fake_pack
 from support.rel_networks import compile_digits
 

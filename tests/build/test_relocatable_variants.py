@@ -13,8 +13,8 @@ import pytest
 
 from neuralart import cli
 from neuralart.flashing import nor
-from neuralart.relocatable.container import parse
-from neuralart.relocatable.verify import verify
+from neuralart.relocatable.format.container import parse
+from neuralart.relocatable.verify.verifier import verify
 from support import tflite_edit
 from support.new_weights import new_weights
 from support.sconsproject import REPO, Project, Result

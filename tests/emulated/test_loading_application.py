@@ -14,8 +14,8 @@ from neuralart import boards, cli
 from neuralart.emulator.runner import NetworkRun
 from neuralart.emulator.stops import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import load_table
-from neuralart.relocatable.stamp import image_stamp
+from neuralart.relocatable.format import load_table
+from neuralart.relocatable.format.stamp import image_stamp
 from support.firmware import N6_STEPS, Builder, have_gcc, have_qemu
 from support.firmware import memory_init as toy_memory_init
 from support.loading import (

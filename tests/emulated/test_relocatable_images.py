@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.relocatable import build as builder
-from neuralart.relocatable.container import parse
-from neuralart.relocatable.request import BuildRequest
-from neuralart.relocatable.types import Image
-from neuralart.relocatable.verify import verify
+from neuralart.relocatable.build import builder
+from neuralart.relocatable.build.request import BuildRequest
+from neuralart.relocatable.format.container import parse
+from neuralart.relocatable.format.types import Image
+from neuralart.relocatable.verify.verifier import verify
 from neuralart.resources import board_data_dir
 from support.rel_networks import MODELS, compile_digits, compile_model
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from elftools.elf.elffile import ELFFile
 
-from neuralart.relocatable import build as builder
-from neuralart.relocatable.request import BuildRequest
+from neuralart.relocatable.build import builder
+from neuralart.relocatable.build.request import BuildRequest
 from neuralart.resources import firmware_dir
 from support.firmware import LIBC, PREFIX, WARNINGS, have_gcc, run_tool
 from support.loader_host import COPY, DEFAULT_FLAGS, SECURE, XIP, Model

@@ -14,9 +14,9 @@ import SCons.Subst
 
 import neuralart
 from neuralart.compilers.reference.emit import banner
-from neuralart.network import mpool
 from neuralart.network.pools import default_initializers
 from neuralart.resources import board_data_dir, package_parent
+from neuralart.vendor import mpool
 from support import graphs
 
 BOARD = "stm32n6570-dk"

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.sources.patching import linker_script, mempools
+from neuralart.patching import linker_script, mempools
 from support.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, ROOT, START, STOP, FakeNetwork, FakePool, tree
 
 DATA = Path(os.environ.get("NEURALART_REAL_DATA") or "/nonexistent")

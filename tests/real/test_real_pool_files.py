@@ -11,9 +11,9 @@ import pytest
 
 from neuralart.compilers.reference.profile_options import choices
 from neuralart.errors import NeuralArtError
-from neuralart.network import mpool, profile
 from neuralart.network.jsonpos import parse
 from neuralart.network.pools import default_initializers
+from neuralart.vendor import mpool, profile
 
 pytestmark = pytest.mark.real
 

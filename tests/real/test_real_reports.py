@@ -12,21 +12,13 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import kinds, report_kinds
-from neuralart.network import (
-    atonn_options,
-    c_info,
-    c_info_checks,
-    generate_report,
-    h7_conf,
-    h7_pools,
-    mpool_notes,
-    network_csv,
-    profile_file,
-    q_json,
-    report_checks,
-)
-from neuralart.network.core_version import parse_compiler
 from neuralart.report import offload
+from neuralart.vendor import atonn_options, h7_conf, h7_pools, mpool_notes, network_csv, profile_file, q_json
+from neuralart.vendor.c_info import checks as c_info_checks
+from neuralart.vendor.c_info import read as c_info
+from neuralart.vendor.core_version import parse_compiler
+from neuralart.vendor.report import checks as report_checks
+from neuralart.vendor.report import read as generate_report
 
 pytestmark = pytest.mark.real
 

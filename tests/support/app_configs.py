@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from neuralart.app_config.generations import GENERATIONS
+from neuralart.app_config.tensors import TensorInfo, Tensors
 from neuralart.config.app_config import AppConfig, AudioConfig
-from neuralart.sources.app_config.generations import GENERATIONS
-from neuralart.sources.app_config.tensors import TensorInfo, Tensors
 
 
 def tensor(*shape: int, dtype: str = "float32", layout: str = "", name: str = "out", scale=None, zero=0) -> TensorInfo:

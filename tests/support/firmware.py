@@ -124,7 +124,7 @@ class Builder:
         self.weights_at = weights
         self.activations_at = activations
         self._objects: dict[tuple[str, tuple[str, ...]], Path] = {}
-        from neuralart.memory.linker import board_config_h, memory_ld
+        from neuralart.memory.startup.linker import board_config_h, memory_ld
 
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "board_config.h").write_text(board_config_h(board), encoding="utf-8")
@@ -172,7 +172,7 @@ class Builder:
         pool: str = "xSPI2",
     ) -> Image:
         """The application, its network, its facts (weights in a pool) and its golden vectors, in a folder."""
-        from neuralart.sources.app_networks import source as app_networks
+        from neuralart.memory.startup.app_networks import source as app_networks
 
         root = firmware_dir()
         network = facts(address=self.activations_at, stamp=stamp, weights=(pool, self.weights_at))

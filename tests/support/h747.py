@@ -15,12 +15,12 @@ from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, com
 from neuralart.emulator.link import RemoteNetwork, Session
 from neuralart.emulator.runner import NetworkRun, RunResult, machine_of, run
 from neuralart.emulator.starting import Surroundings, started_machine
-from neuralart.memory.linker import board_config_h
+from neuralart.memory.startup.linker import board_config_h
 from neuralart.network import facts
+from neuralart.patching import linker_script, mirror, patchlist
+from neuralart.patching.network_files import NetworkFiles
+from neuralart.patching.plan import Plan, Request, make
 from neuralart.resources import firmware_dir
-from neuralart.sources.patching import linker_script, mirror, patchlist
-from neuralart.sources.patching.network_files import NetworkFiles
-from neuralart.sources.patching.plan import Plan, Request, make
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
 
 REPO = Path(__file__).resolve().parents[2]

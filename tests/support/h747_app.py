@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from neuralart.sources.patching import patchlist
-from neuralart.sources.patching.network_files import NetworkFiles
-from neuralart.sources.patching.plan import Request
+from neuralart.patching import patchlist
+from neuralart.patching.network_files import NetworkFiles
+from neuralart.patching.plan import Request
 
 ROOT = "Application/STM32H747I-DISCO"
 MAIN_H, MAIN_C, INTERFACE = "Inc/CM7/main.h", "Src/CM7/main.c", "Inc/CM7/ai_interface.h"

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralart.boards.types import Board, Boot, Section
-from neuralart.memory.image_facts import Attributes, ImageFacts, Part
+from neuralart.memory.image.image_facts import Attributes, ImageFacts, Part
 from support import smallboard
 
 BASE, HEADER, COPY = 0x3400_0000, 0x100, 0x1000

@@ -14,7 +14,7 @@ from neuralart.compilers.reference.ir import BorderOptions
 from neuralart.compilers.reference.lower import lower
 from neuralart.model import tflite
 from neuralart.model.graph import Model
-from neuralart.network import mpool
+from neuralart.vendor import mpool
 from support import native
 
 SEED = 4

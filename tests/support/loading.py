@@ -10,13 +10,13 @@ from neuralart.boards.types import Board
 from neuralart.emulator import runner
 from neuralart.emulator.starting import Surroundings
 from neuralart.flashing.nor import Nor, chip_of
-from neuralart.memory import tables
-from neuralart.memory.linker import board_config_h, memory_ld
 from neuralart.memory.regions import Span
-from neuralart.memory.startup import HEADER
-from neuralart.relocatable import build as builder
-from neuralart.relocatable import load_table
-from neuralart.relocatable.request import BuildRequest
+from neuralart.memory.startup import tables
+from neuralart.memory.startup.linker import board_config_h, memory_ld
+from neuralart.memory.startup.startup import HEADER
+from neuralart.relocatable.build import builder
+from neuralart.relocatable.build.request import BuildRequest
+from neuralart.relocatable.format import load_table
 from neuralart.resources import firmware_dir
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
 from support.rel_networks import MODELS, compile_digits

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from neuralart.compilers.reference.ir import Call, ConstArg, Null, Program, StructArg, TensorArg
 from neuralart.model.graph import Model, Operator, Quantization, Tensor
-from neuralart.network.mpool import parse_pools
 from neuralart.network.pools import PoolFile
+from neuralart.vendor.mpool import parse_pools
 
 RAM = {"rights": "ACC_WRITE", "throughput": "HIGH", "latency": "LOW", "freqRatio": 1.25}
 SLOW = {"rights": "ACC_WRITE", "throughput": "MID", "latency": "MID"}

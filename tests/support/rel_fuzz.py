@@ -10,10 +10,11 @@ import struct
 from collections.abc import Iterator
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import container, report
-from neuralart.relocatable.predict import predict
-from neuralart.relocatable.prediction import Call, Room
-from neuralart.relocatable.verify import verify
+from neuralart.relocatable.format import container
+from neuralart.relocatable.predict.prediction import Call, Room
+from neuralart.relocatable.predict.predictor import predict
+from neuralart.relocatable.verify import report
+from neuralart.relocatable.verify.verifier import verify
 from support import rel_images
 from support.fuzz import damage
 from support.rel_images import P0, P1, RAM, ROM, Built

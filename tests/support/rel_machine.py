@@ -7,7 +7,7 @@ import struct
 import unicorn
 from unicorn import arm_const as arm
 
-from neuralart.relocatable.types import OFFSET, Image
+from neuralart.relocatable.format.types import OFFSET, Image
 
 STOP = 0x08000000
 STACK, STACK_SIZE = 0x20000000, 0x10000

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neuralart.app_config import application, csource, wrapper
+from neuralart.app_config.generations import GENERATIONS
 from neuralart.errors import NeuralArtError
-from neuralart.sources.app_config import application, csource, wrapper
-from neuralart.sources.app_config.generations import GENERATIONS
 from support.app_configs import wrapper_header, wrapper_source, write_application
 
 YOLO = "POSTPROCESS_OD_YOLO_V8_UI"

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neuralart.app_config import ctext
 from neuralart.errors import NeuralArtError
-from neuralart.sources.app_config import ctext
 
 SMALLEST, LARGEST = 2.0**-126, struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
 

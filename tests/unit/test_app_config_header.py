@@ -14,9 +14,9 @@ from pathlib import Path
 
 import pytest
 
+from neuralart.app_config import generate, render
+from neuralart.app_config.generations import GENERATIONS
 from neuralart.errors import NeuralArtError
-from neuralart.sources.app_config import generate, render
-from neuralart.sources.app_config.generations import GENERATIONS
 from support import app_configs as made
 from support.app_configs import Case, wrapper_header
 
@@ -95,7 +95,7 @@ def test_form(case: Case, generation: str) -> None:
 
 def test_the_same_bytes_from_another_process_and_folder(tmp_path: Path) -> None:
     script = (
-        "import hashlib\nfrom support import app_configs as made\nfrom neuralart.sources.app_config import generate\n"
+        "import hashlib\nfrom support import app_configs as made\nfrom neuralart.app_config import generate\n"
         "d = hashlib.sha256()\nfor case, generation in made.possible():\n"
         "    h = generate.header(case.config, case.tensors, generation=generation)\n"
         "    d.update(repr((h.text, sorted(h.companions.items()), h.notes)).encode())\nprint(d.hexdigest())\n"

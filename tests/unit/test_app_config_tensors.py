@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from neuralart.app_config import tensors
+from neuralart.app_config.tensors import TensorInfo
 from neuralart.errors import NeuralArtError
 from neuralart.network import facts
-from neuralart.sources.app_config import tensors
-from neuralart.sources.app_config.tensors import TensorInfo
 from support import smallboard as small
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from neuralart.app_config import anchors, application, generate, mel
+from neuralart.app_config.generations import GENERATIONS
+from neuralart.app_config.kinds import KINDS
 from neuralart.config.app_config import MODEL_TYPES, AudioConfig
 from neuralart.errors import NeuralArtError
-from neuralart.sources.app_config import anchors, application, generate, mel
-from neuralart.sources.app_config.generations import GENERATIONS
-from neuralart.sources.app_config.kinds import KINDS
 from support import app_configs as made
 from support.app_configs import Case, network, picture, tensor, wrapper_header, wrapper_source, write_application
 

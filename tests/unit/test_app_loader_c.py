@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import load_table
-from neuralart.relocatable.stamp import image_stamp
+from neuralart.relocatable.format import load_table
+from neuralart.relocatable.format.stamp import image_stamp
 from neuralart.resources import firmware_dir
 from support.loader_host import FLAGS, HERE, SANITIZER, Host, Model, unavailable
 

@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.network import c_info, c_info_checks
-from neuralart.network.c_info import parse_c_info
 from neuralart.network.located import Document
+from neuralart.vendor.c_info import checks as c_info_checks
+from neuralart.vendor.c_info import read as c_info
+from neuralart.vendor.c_info.read import parse_c_info
 from support import vendor_reports as vendor
 
 

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from neuralart import boards
 from neuralart.boards.types import FlashWindow, Machine, MemoryRegion, Section
 from neuralart.errors import NeuralArtError
-from neuralart.memory import arm_attributes, check_cli, check_image, elf_facts
-from neuralart.memory.image_facts import Attributes, Part
+from neuralart.memory.image import arm_attributes, check_cli, check_image, elf_facts
+from neuralart.memory.image.image_facts import Attributes, Part
 from neuralart.network.facts import to_json
 from support import images, smallboard
 from support.images import BASE, COPY, HEADER, STACK, TABLE, Sect, Symbol, facts, vectors

@@ -21,10 +21,10 @@ from neuralart.compilers.reference.cpu.pool_file import ActivationMemory
 from neuralart.errors import NeuralArtError
 from neuralart.memory import regions
 from neuralart.network import facts
-from neuralart.sources.patching import numbering
-from neuralart.sources.patching.c_info_input import read_c_info
-from neuralart.sources.patching.ctext import Source
-from neuralart.sources.patching.network_files import NetworkFiles, read
+from neuralart.patching import numbering
+from neuralart.patching.c_info_input import read_c_info
+from neuralart.patching.ctext import Source
+from neuralart.patching.network_files import NetworkFiles, read
 from support import cpu_native
 from support.h747 import DIGITS, pools
 from support.programs import chain, small_network

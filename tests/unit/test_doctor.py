@@ -553,7 +553,7 @@ def test_known_combinations(versions_: dict, missing: tuple, words: dict, expect
 
 def test_every_release_has_its_runtime_in_the_list() -> None:
     """The list says the same as the table of releases."""
-    from neuralart.network.generated_c.versions import RELEASES
+    from neuralart.vendor.network_c.versions import RELEASES
 
     for release in RELEASES:
         right = ".".join(map(str, release.runtime))

@@ -9,11 +9,11 @@ import time
 import pytest
 
 from neuralart.compilers.stedgeai.fileset import Conditions, expected
-from neuralart.network.c_info import parse_c_info
-from neuralart.network.c_info_checks import check
-from neuralart.network.core_version import parse_core
-from neuralart.network.generate_report import parse_report
-from neuralart.network.generated_c.read import parse
+from neuralart.vendor.c_info.checks import check
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.core_version import parse_core
+from neuralart.vendor.network_c.read import parse
+from neuralart.vendor.report.read import parse_report
 from support.fake_stedgeai import VERSIONS, calls, install, middlewares
 from support.stedgeai_case import make
 

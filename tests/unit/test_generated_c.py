@@ -10,12 +10,12 @@ from dataclasses import replace
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.inspect.network_c import as_record
-from neuralart.network.generated_c import checks, ctext, ecblobs, initializer_c, versions
-from neuralart.network.generated_c.banner import guard, model_name
-from neuralart.network.generated_c.pool_comments import in_use
-from neuralart.network.generated_c.read import parse, read
-from neuralart.network.generated_c.usage import covered, rows_by_pool
+from neuralart.inspect.views.network_c import as_record
+from neuralart.vendor.network_c import checks, ctext, ecblobs, initializer_c, versions
+from neuralart.vendor.network_c.banner import guard, model_name
+from neuralart.vendor.network_c.pool_comments import in_use
+from neuralart.vendor.network_c.read import parse, read
+from neuralart.vendor.network_c.usage import covered, rows_by_pool
 from support import vendor_network_c as vendor
 from support.vendor_network_c import RELEASES, Want
 

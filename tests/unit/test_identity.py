@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.memory import descriptor_of, identity
-from neuralart.memory.identity import Entry, build, check_name, parse, size_of
-from neuralart.memory.placements import Initializer
+from neuralart.memory.layout import descriptor_of, identity
+from neuralart.memory.layout.identity import Entry, build, check_name, parse, size_of
+from neuralart.memory.layout.placements import Initializer
 from support import smallboard
 
 STAMP = "0123456789abcdef"

@@ -16,7 +16,8 @@ from neuralart import cli
 from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import cli as inspector
-from neuralart.inspect import ihex, kinds, looks
+from neuralart.inspect import kinds, looks
+from neuralart.inspect.views import ihex
 from neuralart.memory.ihex import ihex as hex_text
 from support import inspect_docs
 from support import vendor_network_c as vendor
@@ -323,8 +324,8 @@ def test_time_grows_with_length_only(tmp_path):
     """Twice the text takes about twice the time, not four times: measured generously."""
     import time
 
-    from neuralart.network.generated_c.ctext import decode
-    from neuralart.network.generated_c.read import parse
+    from neuralart.vendor.network_c.ctext import decode
+    from neuralart.vendor.network_c.read import parse
 
     def seconds(count: int) -> float:
         text = decode(vendor.make(Want(weights=count, internals=count, all_buffers=True)).files["network.c"])

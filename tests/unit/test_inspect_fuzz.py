@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import cli as inspector
 from neuralart.inspect import kinds
-from neuralart.network.generated_c import checks, ctext, ecblobs, initializer_c
-from neuralart.network.generated_c.read import parse
+from neuralart.vendor.network_c import checks, ctext, ecblobs, initializer_c
+from neuralart.vendor.network_c.read import parse
 from support import vendor_network_c as vendor
 from support.fuzz import damage, damage_text
 from support.inspect_files import FILES

@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from neuralart import boards
 from neuralart.boards.types import Board, Boot, MemoryRegion
 from neuralart.errors import NeuralArtError
-from neuralart.memory.flashareas import areas, by_sectors
-from neuralart.memory.layout import LayoutNetwork
-from neuralart.memory.placements import Initializer, Layout
+from neuralart.memory.layout.flash_areas import areas, by_sectors
+from neuralart.memory.layout.layout import LayoutNetwork
+from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.regions import Span, overlapping
-from neuralart.network import mpool
+from neuralart.vendor import mpool
 from support import smallboard
 from support.layouts import NOR, layout, network, placement, pool, pools
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.lifetimes_text import lifetimes
 from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.planner import plan
-from neuralart.compilers.reference.sharing import share
+from neuralart.compilers.reference.planning.planner import plan
+from neuralart.compilers.reference.planning.sharing import share
 from neuralart.model.graph import Model
 from support.programs import RAM, chain, pool_file, tensor
 

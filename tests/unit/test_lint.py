@@ -16,9 +16,9 @@ from neuralart.config.budgets import Budgets, read_settings, resolve
 from neuralart.errors import NeuralArtError
 from neuralart.lint import budgets, engine, gather, hexfile, runtime_header, scripts
 from neuralart.memory.ihex import ihex
-from neuralart.network.c_info_graph import Estimate
-from neuralart.network.c_info_types import NPU, CInfo
 from neuralart.network.facts import Epoch, Network, PoolUse
+from neuralart.vendor.c_info.graph import Estimate
+from neuralart.vendor.c_info.types import NPU, CInfo
 from support.vendor_network_c import RAM5, RAM6, RELEASES, Want, make
 
 HEADER = "".join(

@@ -16,8 +16,8 @@ from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.lint.scripts import parse
 from neuralart.lint.types import Facts, Finding, HexFile, Network, Pool, RawFile, Source, Step
 from neuralart.network.pools import MemoryPool, PoolFile
-from neuralart.network.profile_file import parse_profiles
-from neuralart.network.q_json import QFile, QTensor
+from neuralart.vendor.profile_file import parse_profiles
+from neuralart.vendor.q_json import QFile, QTensor
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "reference" / "lint.md"
 DK, NUCLEO, H747, AN547 = (

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import load_table
-from neuralart.relocatable.load_table import LoadTable, make, read
-from neuralart.relocatable.stamp import image_stamp
+from neuralart.relocatable.format import load_table
+from neuralart.relocatable.format.load_table import LoadTable, make, read
+from neuralart.relocatable.format.stamp import image_stamp
 from support.rel_images import SHAPES, Recipe, build
 
 AT, PARAMS = 0x7100_0000, 0x7180_0000

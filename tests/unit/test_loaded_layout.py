@@ -12,10 +12,10 @@ from neuralart import boards
 from neuralart.boards.types import Board
 from neuralart.config.types import RelocatableConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout import LayoutNetwork, make_layout
-from neuralart.memory.loaded import load_places, placed, placed_in, placed_pools
-from neuralart.memory.placements import Layout, LoadPlaces
-from neuralart.memory.plan import AddressPlan, check, make_plan
+from neuralart.memory.layout.layout import LayoutNetwork, make_layout
+from neuralart.memory.layout.loader_places import load_places, placed, placed_in, placed_pools
+from neuralart.memory.layout.placements import Layout, LoadPlaces
+from neuralart.memory.plan.plan import AddressPlan, check, make_plan
 from neuralart.network.facts import Network, PoolUse, Port
 from support import smallboard
 from support.layouts import NOR, facts, layout, network, placement, pool, pools, variant

@@ -15,7 +15,6 @@ from neuralart import toolchain
 from neuralart.boards.types import Console, Section
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory import linker
 from neuralart.memory.ihex import ihex
 from neuralart.memory.regions import (
     Span,
@@ -25,6 +24,7 @@ from neuralart.memory.regions import (
     network_spans,
     touched_regions,
 )
+from neuralart.memory.startup import linker
 from support import smallboard as small
 
 BOARD = small.board()

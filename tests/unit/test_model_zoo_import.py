@@ -15,8 +15,8 @@ from neuralart.cli import main
 from neuralart.config import app_config, yamlmarks
 from neuralart.config.app_config import AppConfig
 from neuralart.errors import NeuralArtError
-from neuralart.sources.model_zoo import convert, emit, tree
-from neuralart.sources.model_zoo.convert import Imported, Wishes
+from neuralart.model_zoo import convert, emit, tree
+from neuralart.model_zoo.convert import Imported, Wishes
 
 V1 = """\
 general: {project_name: Demo}

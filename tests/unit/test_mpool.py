@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.network import mpool
-from neuralart.network.mpool import parse_pools
 from neuralart.network.pools import default_initializers
+from neuralart.vendor import mpool
+from neuralart.vendor.mpool import parse_pools
 
 WRITTEN = b"""{
  "params": { "param": [ { "paramname": "max_onchip_sram_size", "value": "1024", "magnitude": "KBYTES" } ] },

@@ -16,8 +16,8 @@ from neuralart import boards, toolchain
 from neuralart.boards.types import MemoryRegion
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
+from neuralart.memory.startup import network_io
 from neuralart.network.facts import Network, Port
-from neuralart.sources import network_io
 from support import smallboard as small
 
 BOARD = small.board()

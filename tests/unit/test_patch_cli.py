@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.sources.patching import family, includes, mirror, patchlist, plan
-from neuralart.sources.patching.includes import APPLICATION, ELSEWHERE, OUTPUT, IncludeDir
+from neuralart.patching import family, includes, mirror, patchlist, plan
+from neuralart.patching.includes import APPLICATION, ELSEWHERE, OUTPUT, IncludeDir
 from support.h747_app import INTERFACE, LINKER, MAIN_C, MAIN_H, ROOT, START, App, FakeNetwork, FakePool, tree
 
 THREE = (FakePool("DTCMRAM", 18428, 1), FakePool("AXIRAM", 311996, 2), FakePool("SDRAM", 266256, 3))

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.sources.patching import camera, disk, inplace, mempools, mirror, patchlist, plan, units
-from neuralart.sources.patching.linker_script import parse
+from neuralart.patching import camera, disk, inplace, mempools, mirror, patchlist, plan, units
+from neuralart.patching.linker_script import parse
 from support.h747_app import (
     APP_NETWORK_TEXT,
     INTERFACE,

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 
 from neuralart.errors import NeuralArtError
+from neuralart.patching import disk, inplace, journal, mirror, plan
+from neuralart.patching.journal import STATE, Change
 from neuralart.resources import package_parent
-from neuralart.sources.patching import disk, inplace, journal, mirror, plan
-from neuralart.sources.patching.journal import STATE, Change
 from support.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, App, FakeNetwork, FakePool, tree
 
 PRIMITIVES = ("write", "set_mode", "replace", "remove", "make_folder", "remove_folder")
@@ -427,7 +427,7 @@ def test_backups_are_those_from_before_the_first_patch(versions: Any, tmp_path: 
 KILLER = """
 import os, signal, sys
 from neuralart import cli
-from neuralart.sources.patching import disk
+from neuralart.patching import disk
 at, step = int(sys.argv[1]), [-1]
 def wrap(real):
     def call(*words):

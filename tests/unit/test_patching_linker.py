@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.sources.patching import linker_script, mempools, units
-from neuralart.sources.patching.budget import Budget, Use
-from neuralart.sources.patching.linker_tokens import evaluate
+from neuralart.patching import linker_script, mempools, units
+from neuralart.patching.budget import Budget, Use
+from neuralart.patching.linker_tokens import evaluate
 from support.h747_app import LINKER_TEXT
 
 

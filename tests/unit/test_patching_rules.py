@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.sources.patching import camera, numbering, patchlist
-from neuralart.sources.patching.c_info_input import Buffer, CompileInfo, read_c_info
-from neuralart.sources.patching.ctext import Source
-from neuralart.sources.patching.decide import array_bytes, decide
-from neuralart.sources.patching.inputs import activation_pools, image_shape
-from neuralart.sources.patching.linker_script import parse
-from neuralart.sources.patching.render import renderer
+from neuralart.patching import camera, numbering, patchlist
+from neuralart.patching.c_info_input import Buffer, CompileInfo, read_c_info
+from neuralart.patching.ctext import Source
+from neuralart.patching.decide import array_bytes, decide
+from neuralart.patching.inputs import activation_pools, image_shape
+from neuralart.patching.linker_script import parse
+from neuralart.patching.render import renderer
 from support.h747_app import LINKER_TEXT, FakeNetwork, FakePool
 
 LIST = patchlist.load("stm32h747i-disco")
@@ -156,7 +156,7 @@ def test_shapes_by_their_axes(shape: Any, axes: Any, first: bool, last: bool, fo
 
 
 def test_two_inputs_are_no_camera_application(tmp_path: Path) -> None:
-    from neuralart.sources.patching.network_files import NetworkFiles, read
+    from neuralart.patching.network_files import NetworkFiles, read
 
     folder = FakeNetwork(more={"graphs": [{"inputs": [5, 100]}]}).write(tmp_path)
     with pytest.raises(NeuralArtError, match="the network has 2 inputs"):
@@ -404,7 +404,7 @@ def test_the_lists_of_the_package(name: str) -> None:
 def test_templates_that_do_not_work(template: str, said: str) -> None:
     network = FakeNetwork()
     info = info_of(network)
-    from neuralart.sources.patching.inputs import network_for_patching
+    from neuralart.patching.inputs import network_for_patching
 
     facts = network_for_patching(info, "network", numbering.numbers(info, headers_of(network)))
     decision = decide(LIST, facts, parse(LINKER_TEXT.encode(), "a.ld"), "fit", {}, {})
@@ -417,7 +417,7 @@ def test_templates_that_do_not_work(template: str, said: str) -> None:
 def test_a_section_that_the_next_patch_would_not_find() -> None:
     network = FakeNetwork()
     info = info_of(network)
-    from neuralart.sources.patching.inputs import network_for_patching
+    from neuralart.patching.inputs import network_for_patching
 
     facts = network_for_patching(info, "network", numbering.numbers(info, headers_of(network)))
     decision = decide(LIST, facts, parse(LINKER_TEXT.encode(), "a.ld"), "fit", {}, {})

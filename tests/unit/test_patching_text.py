@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.sources.patching import attributes, blocks, defines
-from neuralart.sources.patching.blocks import Markers
-from neuralart.sources.patching.ctext import Edit, Source
+from neuralart.patching import attributes, blocks, defines
+from neuralart.patching.blocks import Markers
+from neuralart.patching.ctext import Edit, Source
 
 MARKERS = Markers(" /*** @START@ ***/", " /*** @STOP@ ***/")
 

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from neuralart import boards
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
-from neuralart.memory.identity import ENTRY_BYTES, HEADER_BYTES
-from neuralart.memory.layout import LayoutNetwork
-from neuralart.memory.occupancy import MemoryUse, memories
-from neuralart.memory.plan import APPLICATION, CODE, DATA, AddressPlan, Use, check, make_plan, raw_key
+from neuralart.memory.layout.identity import ENTRY_BYTES, HEADER_BYTES
+from neuralart.memory.layout.layout import LayoutNetwork
+from neuralart.memory.plan.occupancy import MemoryUse, memories
+from neuralart.memory.plan.plan import APPLICATION, CODE, DATA, AddressPlan, Use, check, make_plan, raw_key
 from neuralart.network.facts import PoolUse
 from support import smallboard
 from support.layouts import NOR, facts, layout, network, pool, pools

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from neuralart import boards, cli
-from neuralart.memory import identity
-from neuralart.network import mpool
+from neuralart.memory.layout import identity
 from neuralart.network.facts import Network, PoolUse, to_json
 from neuralart.network.pools import PoolFile
+from neuralart.vendor import mpool
 from support import smallboard
 
 DK = boards.load("stm32n6570-dk")

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from neuralart.compilers.reference.arenas import for_activations, for_constants, usable
 from neuralart.compilers.reference.ir import BorderOptions, Call, ConstArg, Program, TensorArg
-from neuralart.compilers.reference.lifetimes import Block, blocks, live_bytes, user_allocated
 from neuralart.compilers.reference.lower import lower
-from neuralart.compilers.reference.placement import heights, place_best, place_blocks, strategies
-from neuralart.compilers.reference.planner import plan
-from neuralart.compilers.reference.sharing import share
+from neuralart.compilers.reference.planning.arenas import for_activations, for_constants, usable
+from neuralart.compilers.reference.planning.lifetimes import Block, blocks, live_bytes, user_allocated
+from neuralart.compilers.reference.planning.placement import heights, place_best, place_blocks, strategies
+from neuralart.compilers.reference.planning.planner import plan
+from neuralart.compilers.reference.planning.sharing import share
 from neuralart.errors import NeuralArtError
 from neuralart.model.tflite import read
-from neuralart.network import mpool
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.vendor import mpool
 from support.programs import FLASH, N6_LIKE, RAM, SLOW, chain, constants_program, pool_file, tensor
 
 KB = 1024

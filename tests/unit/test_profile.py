@@ -7,8 +7,8 @@ import json
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.network import profile
-from neuralart.network.profile import ProfileArgument, parse_argument
+from neuralart.vendor import profile
+from neuralart.vendor.profile import ProfileArgument, parse_argument
 from support.programs import N6_LIKE, pool_text
 
 TEXT = """// profiles

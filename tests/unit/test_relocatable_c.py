@@ -12,8 +12,8 @@ import pytest
 
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
-from neuralart.relocatable.request import BuildRequest
-from neuralart.relocatable.runtimes import neuralart
+from neuralart.relocatable.build.request import BuildRequest
+from neuralart.relocatable.build.runtimes import neuralart
 from neuralart.resources import firmware_dir
 
 SOURCES = firmware_dir() / "runtime" / "relocatable"

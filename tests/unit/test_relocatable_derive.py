@@ -11,14 +11,14 @@ import pytest
 from neuralart import boards
 from neuralart.config.types import Location, NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
-from neuralart.memory.derive import check_pools, derive
-from neuralart.memory.static_pools import refuse_relative_networks, refuse_relative_pools
-from neuralart.network import mpool, profile
+from neuralart.memory.layout.derive import check_pools, derive
+from neuralart.memory.startup.static_pools import refuse_relative_networks, refuse_relative_pools
 from neuralart.network.facts import Network, PoolUse
 from neuralart.network.pools import MemoryPool, PoolFile, default_initializers
 from neuralart.network.relative import symbol
-from neuralart.relocatable.network_source import SourcePool
+from neuralart.relocatable.build.network_source import SourcePool
 from neuralart.resources import board_data_dir
+from neuralart.vendor import mpool, profile
 
 ROOT = Path(__file__).parents[2]
 WITH_POOLS = ("stm32n6570-dk", "nucleo-n657x0-q", "mps3-an547")

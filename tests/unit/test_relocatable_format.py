@@ -12,8 +12,9 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import container, ec_blobs, flags, report
-from neuralart.relocatable.verify import verify
+from neuralart.relocatable.format import container, flags
+from neuralart.relocatable.verify import ec_blobs, report
+from neuralart.relocatable.verify.verifier import verify
 from support import rel_images
 from support.rel_images import FULL, IN_PARAMS, P0, RAM, ROM, SHAPES, Recipe, build
 

@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import build as builder
-from neuralart.relocatable import ec_headers, network_source, params_blob, pool_table, runtimes
-from neuralart.relocatable.network_source import SourcePool
-from neuralart.relocatable.objects import refusal
-from neuralart.relocatable.request import BuildRequest, check, find_network
+from neuralart.relocatable.build import builder, ec_headers, network_source, params_blob, pool_table, runtimes
+from neuralart.relocatable.build.network_source import SourcePool
+from neuralart.relocatable.build.objects import refusal
+from neuralart.relocatable.build.request import BuildRequest, check, find_network
 from neuralart.resources import firmware_dir
 from support.fuzz import damage_text
 from support.rel_networks import compile_digits

@@ -9,9 +9,10 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import container, predict_firmware
-from neuralart.relocatable.predict import predict
-from neuralart.relocatable.prediction import Call, Firmware, Room
+from neuralart.relocatable.format import container
+from neuralart.relocatable.predict import predict_firmware
+from neuralart.relocatable.predict.prediction import Call, Firmware, Room
+from neuralart.relocatable.predict.predictor import predict
 from support import rel_images
 from support.rel_images import CORE_21, CORE_22, CORE_30, CORE_40, FULL, MIXED, OURS, PARAM, SHAPES, Recipe, build
 

@@ -9,9 +9,9 @@ from dataclasses import replace
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable import container
-from neuralart.relocatable.predict import predict
-from neuralart.relocatable.prediction import Call, Firmware, Room
+from neuralart.relocatable.format import container
+from neuralart.relocatable.predict.prediction import Call, Firmware, Room
+from neuralart.relocatable.predict.predictor import predict
 from support import rel_images
 from support.loader_host import CLEAR, COPY, XIP, Host, compile_host, unavailable
 from support.rel_images import Pool, Recipe, build

@@ -16,8 +16,8 @@ from neuralart import boards, toolchain
 from neuralart.boards.types import Board, Enable, FlashWindow, MemoryRegion, Registers
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory import link_object, startup
-from neuralart.memory.placements import Layout
+from neuralart.memory.layout.placements import Layout
+from neuralart.memory.startup import link_object, startup
 from neuralart.network.facts import Network
 from neuralart.resources import firmware_dir
 from support import npu_memory_host as host

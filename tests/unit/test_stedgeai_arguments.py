@@ -11,8 +11,8 @@ from neuralart.compilers.stedgeai.cli import request_from_words
 from neuralart.compilers.stedgeai.compile import plan
 from neuralart.compilers.stedgeai.request import check_model, check_target
 from neuralart.compilers.stedgeai.version import FAMILIES, family_of
-from neuralart.network.core_version import parse_core
 from neuralart.resources import package_parent
+from neuralart.vendor.core_version import parse_core
 from support.fake_stedgeai import VERSIONS
 from support.stedgeai_case import make, refusal, request
 

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from neuralart.compilers.stedgeai.facts_of import cpu_facts, epochs_of, macc_of, npu_facts, pools_of, stamp
-from neuralart.network.c_info import parse_c_info
 from neuralart.network.facts import from_json, to_json
-from neuralart.network.generated_c.read import parse
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.network_c.read import parse
 from support import vendor_network_c as vendor
 from support.stedgeai_case import refusal
 from support.vendor_network_c import Want

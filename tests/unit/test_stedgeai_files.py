@@ -9,7 +9,7 @@ import pytest
 from neuralart.compilers.stedgeai import folder as folders
 from neuralart.compilers.stedgeai.collect import collect, sizes
 from neuralart.compilers.stedgeai.fileset import Conditions, file_names, initializers, is_initializer
-from neuralart.network.core_version import parse_core
+from neuralart.vendor.core_version import parse_core
 from support.fake_stedgeai import VERSIONS
 from support.programs import FLASH, RAM, pool_file
 from support.stedgeai_case import refusal

@@ -12,7 +12,7 @@ import pytest
 from neuralart.compilers.stedgeai import asking, places, version
 from neuralart.compilers.stedgeai.install import choose, find
 from neuralart.errors import NeuralArtError
-from neuralart.network.core_version import parse_core
+from neuralart.vendor.core_version import parse_core
 from support.fake_stedgeai import VERSIONS, calls, install
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from neuralart.compilers.stedgeai import profiles
 from neuralart.compilers.stedgeai.staging import conditions_of, stage
 from neuralart.compilers.stedgeai.version import FAMILIES
-from neuralart.network import mpool, profile
+from neuralart.vendor import mpool, profile
 from support.stedgeai_case import make, refusal, request
 
 SERIES = {".".join(map(str, family.series)): family for family in FAMILIES}

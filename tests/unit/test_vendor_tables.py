@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.network import atonn_options, h7_conf, h7_pools, mpool, network_csv
-from neuralart.network.atonn_options import parse_options
-from neuralart.network.core_version import parse_compiler, parse_core
-from neuralart.network.h7_conf import parse_cpu_project
-from neuralart.network.h7_pools import parse_cpu_pools
-from neuralart.network.mpool_notes import parse_noted
-from neuralart.network.network_csv import parse_network_csv
-from neuralart.network.profile_file import parse_profiles
-from neuralart.network.q_json import parse_q_json
+from neuralart.vendor import atonn_options, h7_conf, h7_pools, mpool, network_csv
+from neuralart.vendor.atonn_options import parse_options
+from neuralart.vendor.core_version import parse_compiler, parse_core
+from neuralart.vendor.h7_conf import parse_cpu_project
+from neuralart.vendor.h7_pools import parse_cpu_pools
+from neuralart.vendor.mpool_notes import parse_noted
+from neuralart.vendor.network_csv import parse_network_csv
+from neuralart.vendor.profile_file import parse_profiles
+from neuralart.vendor.q_json import parse_q_json
 from support import vendor_reports as vendor
 
 

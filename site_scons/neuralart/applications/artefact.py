@@ -54,7 +54,7 @@ def read_program(path: Path, shown: str, where: str) -> bytes:
     Raises:
         NeuralArtError: It is no such program.
     """
-    from neuralart.memory import elf_facts
+    from neuralart.memory.image import elf_facts
 
     data = read_bytes(path)
     if not data.startswith(_ELF):

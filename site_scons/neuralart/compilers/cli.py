@@ -14,7 +14,7 @@ from neuralart.errors import NeuralArtError
 if TYPE_CHECKING:
     from neuralart.compilers.reference.compile import CompileRequest, CompileResult
     from neuralart.compilers.reference.ir import BorderOptions
-    from neuralart.network.profile import Profile
+    from neuralart.vendor.profile import Profile
 
 _LONG_MODEL = 500_000
 ALL_BUFFERS = "--all-buffers-info"
@@ -114,8 +114,8 @@ def _split(text: str | None) -> tuple[str, ...]:
 def _profile(args: argparse.Namespace) -> Profile | None:
     """The profile that was named, or the board's own; None if only a pool file was named."""
     from neuralart.compilers.reference.targets import usable
-    from neuralart.network import profile
     from neuralart.resources import board_data_dir
+    from neuralart.vendor import profile
 
     if args.st_neural_art is None and args.mpool is not None:
         if args.profile_add is not None or args.profile_remove is not None:

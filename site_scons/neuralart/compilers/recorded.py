@@ -16,7 +16,7 @@ from neuralart.compilers.stedgeai.options import PATH, RULES, handed_on
 from neuralart.compilers.stedgeai.request import Request, check_model
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.network.core_version import CoreVersion, parse_core
+from neuralart.vendor.core_version import CoreVersion, parse_core
 
 SCHEMA = 1
 NAME = "recording.json"

@@ -152,7 +152,7 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
     from neuralart.emulator.closeness import Closeness, parse
     from neuralart.emulator.runner import NetworkRun
     from neuralart.files import read_bytes
-    from neuralart.relocatable import container
+    from neuralart.relocatable.format import container
 
     networks, models = len(args.network), len(args.model)
     if networks != len(args.vectors):

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from neuralart.boards.types import Board, FlashWindow, MemoryRegion
 from neuralart.emulator.core_registers import NpuCache
 from neuralart.emulator.devices import PAGE, ClockController, RegisterFile
-from neuralart.memory.tables import NPU_CACHE_POOL
+from neuralart.memory.startup.tables import NPU_CACHE_POOL
 
 
 class Power:

@@ -20,7 +20,7 @@ from neuralart.files import read_bytes
 from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import Network
-from neuralart.relocatable import container, stamp
+from neuralart.relocatable.format import container, stamp
 
 if TYPE_CHECKING:
     from neuralart.emulator.image import Symbols

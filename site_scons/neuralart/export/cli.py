@@ -30,10 +30,10 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.errors import NeuralArtError
     from neuralart.export.collect import Built, collect
     from neuralart.export.folder import write
-    from neuralart.memory import last_build
-    from neuralart.memory.built_folders import network_folders
-    from neuralart.memory.layout import make_layout
-    from neuralart.memory.project_networks import read_networks
+    from neuralart.memory.layout.layout import make_layout
+    from neuralart.memory.plan import last_build
+    from neuralart.memory.plan.built_folders import network_folders
+    from neuralart.memory.plan.project_networks import read_networks
 
     file: Path = args.file
     project = config.read(file, file.as_posix())

@@ -11,8 +11,8 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
 from neuralart.files import read_bytes
-from neuralart.memory.placements import Initializer, Layout
-from neuralart.memory.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
+from neuralart.memory.layout.placements import Initializer, Layout
+from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
 from neuralart.network.facts import Network
 from neuralart.resources import firmware_dir
 

@@ -75,7 +75,8 @@ def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[Kind,
     Raises:
         NeuralArtError: It is of no known kind, cannot be read, or is damaged.
     """
-    from neuralart.inspect import kinds, relocatable
+    from neuralart.inspect import kinds
+    from neuralart.inspect.views import relocatable
 
     kind = _kind(path, asked or (_RELOCATABLE if options else None))
     if options:

@@ -16,20 +16,27 @@ def _relocatable(data: bytes, name: str) -> bool:
     at = data.find(b"NBIN", 0, 1 << 20)
     if at <= 0:
         return at == 0
-    from neuralart.relocatable.recognise import inner_offset
+    from neuralart.relocatable.format.recognise import inner_offset
 
     return not is_text(data) and inner_offset(data) is not None
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind("relocatable", "a relocatable model", "neuralart.inspect.relocatable", _relocatable),
-    Kind("tflite", "a TensorFlow Lite model", "neuralart.inspect.tflite", lambda data, name: data[4:8] == b"TFL3"),
-    Kind("elf", "an ELF file", "neuralart.inspect.elf", lambda data, name: data[:4] == b"\x7fELF"),
-    Kind("ihex", "an Intel HEX file", "neuralart.inspect.ihex", lambda data, name: _HEX_LINE.match(data) is not None),
+    Kind("relocatable", "a relocatable model", "neuralart.inspect.views.relocatable", _relocatable),
+    Kind(
+        "tflite", "a TensorFlow Lite model", "neuralart.inspect.views.tflite", lambda data, name: data[4:8] == b"TFL3"
+    ),
+    Kind("elf", "an ELF file", "neuralart.inspect.views.elf", lambda data, name: data[:4] == b"\x7fELF"),
+    Kind(
+        "ihex",
+        "an Intel HEX file",
+        "neuralart.inspect.views.ihex",
+        lambda data, name: _HEX_LINE.match(data) is not None,
+    ),
     Kind(
         "raw",
         "the contents of a memory pool",
-        "neuralart.inspect.raw",
+        "neuralart.inspect.views.raw",
         lambda data, name: _CONTENTS.fullmatch(name) is not None and not data.startswith(b"version https://git-lfs"),
     ),
 )

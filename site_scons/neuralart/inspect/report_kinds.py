@@ -90,20 +90,23 @@ def _report(data: bytes, name: str) -> bool:
 
 
 KINDS: tuple[Kind, ...] = (
-    Kind("c_info", "information about a compiled network (c_info.json)", "neuralart.inspect.c_info", _c_info),
-    Kind("q_json", "quantisation for the Neural-ART compiler (_Q.json)", "neuralart.inspect.q_json", _q_json),
-    Kind("profile", "profiles of the Neural-ART compiler", "neuralart.inspect.profile", _profile),
-    Kind("mpool", "memory pools of the Neural-ART compiler (.mpool)", "neuralart.inspect.mpool", _mpool),
-    Kind("h7_pools", "memory pools of a CPU target", "neuralart.inspect.h7_pools", _h7_pools),
-    Kind("h7_conf", "description of an STM32H7 application (.conf)", "neuralart.inspect.h7_conf", _h7_conf),
+    Kind("c_info", "information about a compiled network (c_info.json)", "neuralart.inspect.views.c_info", _c_info),
+    Kind("q_json", "quantisation for the Neural-ART compiler (_Q.json)", "neuralart.inspect.views.q_json", _q_json),
+    Kind("profile", "profiles of the Neural-ART compiler", "neuralart.inspect.views.profile", _profile),
+    Kind("mpool", "memory pools of the Neural-ART compiler (.mpool)", "neuralart.inspect.views.mpool", _mpool),
+    Kind("h7_pools", "memory pools of a CPU target", "neuralart.inspect.views.h7_pools", _h7_pools),
+    Kind("h7_conf", "description of an STM32H7 application (.conf)", "neuralart.inspect.views.h7_conf", _h7_conf),
     Kind(
-        "network_csv", "the compiler's estimate per epoch (network.csv)", "neuralart.inspect.network_csv", _network_csv
+        "network_csv",
+        "the compiler's estimate per epoch (network.csv)",
+        "neuralart.inspect.views.network_csv",
+        _network_csv,
     ),
     Kind(
         "atonn_options",
         "options of a compiler run (atonn_options.ini)",
-        "neuralart.inspect.atonn_options",
+        "neuralart.inspect.views.atonn_options",
         _atonn_options,
     ),
-    Kind("report", "a report of generate, analyze or validate", "neuralart.inspect.generate_report", _report),
+    Kind("report", "a report of generate, analyze or validate", "neuralart.inspect.views.generate_report", _report),
 )

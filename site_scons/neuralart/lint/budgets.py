@@ -8,8 +8,8 @@ from neuralart.config.budgets import Budgets
 from neuralart.errors import nearest
 from neuralart.lint.engine import BUDGET
 from neuralart.lint.types import ERROR, WARNING, Finding
-from neuralart.network.c_info_types import CInfo
 from neuralart.network.facts import Network, PoolUse
+from neuralart.vendor.c_info.types import CInfo
 
 
 def offload(network: Network) -> float:

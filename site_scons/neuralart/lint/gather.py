@@ -15,12 +15,14 @@ from neuralart.files import read_bytes
 from neuralart.lint import hexfile, networks, runtime_header, scripts
 from neuralart.lint.engine import UNREADABLE
 from neuralart.lint.types import ERROR, Facts, Finding, HexFile, Network, Source
-from neuralart.network import c_info, facts, mpool
-from neuralart.network.c_info_types import RESULTS
-from neuralart.network.generated_c.ctext import decode
+from neuralart.network import facts
 from neuralart.network.pools import PoolFile
-from neuralart.network.profile_file import ProfileFile, parse_profiles
-from neuralart.network.q_json import QFile, parse_q_json
+from neuralart.vendor import mpool
+from neuralart.vendor.c_info import read as c_info
+from neuralart.vendor.c_info.types import RESULTS
+from neuralart.vendor.network_c.ctext import decode
+from neuralart.vendor.profile_file import ProfileFile, parse_profiles
+from neuralart.vendor.q_json import QFile, parse_q_json
 
 _C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".inc", ".s", ".S")
 _LINKER = (".ld", ".lds", ".lkr")

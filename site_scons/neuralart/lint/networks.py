@@ -11,14 +11,15 @@ from pathlib import Path
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.lint.types import OURS, VENDOR, Network, Pool, RawFile, Step
-from neuralart.network import c_info, facts
-from neuralart.network.c_info_types import CPU, CInfo
-from neuralart.network.generated_c import checks
-from neuralart.network.generated_c.ctext import Lines, decode
-from neuralart.network.generated_c.read import parse
-from neuralart.network.generated_c.types import GeneratedNetwork
-from neuralart.network.generated_c.usage import covered, rows_by_pool, used
+from neuralart.network import facts
 from neuralart.network.pools import PoolFile
+from neuralart.vendor.c_info import read as c_info
+from neuralart.vendor.c_info.types import CPU, CInfo
+from neuralart.vendor.network_c import checks
+from neuralart.vendor.network_c.ctext import Lines, decode
+from neuralart.vendor.network_c.read import parse
+from neuralart.vendor.network_c.types import GeneratedNetwork
+from neuralart.vendor.network_c.usage import covered, rows_by_pool, used
 
 _FLOAT = re.compile(r"\bDataType_FLOAT\b")
 _STEP = re.compile(r"scheduling epoch=(\d{1,7})\b")

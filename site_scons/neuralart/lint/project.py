@@ -16,12 +16,13 @@ from neuralart.lint import budgets, networks
 from neuralart.lint.engine import UNREADABLE
 from neuralart.lint.gather import Bag
 from neuralart.lint.types import ERROR, Finding, Network
-from neuralart.memory import last_build
-from neuralart.memory.built_folders import network_folders
-from neuralart.memory.project_networks import read_networks
-from neuralart.memory.strategies import LayoutNetwork, by_rule
-from neuralart.network import c_info, facts
-from neuralart.network.profile_file import read_profiles
+from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
+from neuralart.memory.plan import last_build
+from neuralart.memory.plan.built_folders import network_folders
+from neuralart.memory.plan.project_networks import read_networks
+from neuralart.network import facts
+from neuralart.vendor.c_info import read as c_info
+from neuralart.vendor.profile_file import read_profiles
 
 
 def _strategies(board: Board, network: LayoutNetwork) -> dict[str, str]:

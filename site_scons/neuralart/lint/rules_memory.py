@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from neuralart.boards.types import Board
 from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Network, Pool, Rule
+from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
-from neuralart.memory.strategies import BOOT_COPY, LINK
 
 # Where the external RAM of an STM32N6 is mapped (xSPI1).
 PSRAM = (0x90000000, 0xA0000000)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Rule
-from neuralart.network.generated_c.versions import of_runtime
+from neuralart.vendor.network_c.versions import of_runtime
 
 _EXPORTED = re.compile(r".*_OE_\d+(?:_\d+)*\.onnx", re.I)
 _SHOWN = 4

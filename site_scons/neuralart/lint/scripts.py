@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from neuralart.network.generated_c.ctext import Lines
+from neuralart.vendor.network_c.ctext import Lines
 
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
 _NOT_NEWLINE = re.compile(r"[^\n]")

@@ -9,8 +9,8 @@ from neuralart.boards.types import Board
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.lint.scripts import LinkerScript
 from neuralart.network.pools import PoolFile
-from neuralart.network.profile_file import ProfileFile
-from neuralart.network.q_json import QFile
+from neuralart.vendor.profile_file import ProfileFile
+from neuralart.vendor.q_json import QFile
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 LEVELS = (ERROR, WARNING, NOTE)

@@ -6,9 +6,12 @@ import argparse
 import importlib
 
 ACTIONS = {
-    "build": ("neuralart.relocatable.build_cli", "make an image from network.c and its initialisers"),
-    "verify": ("neuralart.relocatable.verify_cli", "prove every invariant of an image"),
-    "check": ("neuralart.relocatable.check_cli", "predict what a loader will do with an image at given addresses"),
+    "build": ("neuralart.relocatable.build.build_cli", "make an image from network.c and its initialisers"),
+    "verify": ("neuralart.relocatable.verify.verify_cli", "prove every invariant of an image"),
+    "check": (
+        "neuralart.relocatable.predict.check_cli",
+        "predict what a loader will do with an image at given addresses",
+    ),
 }
 
 

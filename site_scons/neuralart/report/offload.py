@@ -23,10 +23,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from neuralart.network.c_info_graph import InfoNode
-from neuralart.network.c_info_types import CPU, CInfo, InfoBuffer
-from neuralart.network.q_json import QFile
-from neuralart.network.report_types import Report
+from neuralart.vendor.c_info.graph import InfoNode
+from neuralart.vendor.c_info.types import CPU, CInfo, InfoBuffer
+from neuralart.vendor.q_json import QFile
+from neuralart.vendor.report.types import Report
 
 NOT_QUANTISED, TYPE, OPERATOR, UNKNOWN = "not quantised", "type", "unsupported operator", "unknown"
 CONVERSIONS = frozenset({"QuantizeLinear", "DequantizeLinear", "Quantize", "Dequantize", "Cast", "Conversion"})

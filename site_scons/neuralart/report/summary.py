@@ -12,7 +12,7 @@ from neuralart.boards.types import Board
 from neuralart.network.facts import Network, PoolUse
 
 if TYPE_CHECKING:
-    from neuralart.relocatable.types import Image
+    from neuralart.relocatable.format.types import Image
 
 
 @dataclass(frozen=True)

@@ -23,10 +23,10 @@ from neuralart.scons.pools import source_file
 from neuralart.scons.registry import Registry
 
 if TYPE_CHECKING:
-    from neuralart.sources.app_config.application import Application
+    from neuralart.app_config.application import Application
 
 FOLDER = "app_config"
-_ROOMS = ("sources/app_config", "config/app_config.py")
+_ROOMS = ("app_config", "config/app_config.py")
 _PATHS = ("application", "template", "class_names_file")
 
 
@@ -64,9 +64,9 @@ class AppConfigNodes:
 
 
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.app_config import application as applications
+    from neuralart.app_config import generate, tensors
     from neuralart.files import write_text
-    from neuralart.sources.app_config import application as applications
-    from neuralart.sources.app_config import generate, tensors
 
     def work() -> None:
         config: AppConfig = env["NEURALART_APP_CONFIG"]
@@ -102,7 +102,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
 
 def _application(env: Any, config: AppConfig, without: str) -> Application | None:
     """The application's folder, looked through once however many headers are for it."""
-    from neuralart.sources.app_config import application as applications
+    from neuralart.app_config import application as applications
 
     if not config.application:
         return None
@@ -150,8 +150,8 @@ def make_app_config(
         NeuralArtError: A file or the application is missing, nothing says which kind of header is wanted, or another
             header is there already.
     """
-    from neuralart.sources.app_config import generate
-    from neuralart.sources.app_config.kinds import KINDS
+    from neuralart.app_config import generate
+    from neuralart.app_config.kinds import KINDS
 
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base

@@ -20,7 +20,8 @@ def _check(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
     from neuralart.lint import budgets
     from neuralart.lint.types import ERROR
-    from neuralart.network import c_info, facts
+    from neuralart.network import facts
+    from neuralart.vendor.c_info import read as c_info
 
     def work() -> None:
         network = facts.load(Path(str(source[0])))

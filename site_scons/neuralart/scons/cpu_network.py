@@ -142,7 +142,7 @@ def make_cpu_network(env: Any, config: NetworkConfig, board: Board) -> CpuNetwor
     Raises:
         NeuralArtError: A file is missing, a key is for boards with an NPU, or the compiler cannot do it.
     """
-    from neuralart.sources.patching.family import LEGACY_OPTIONS
+    from neuralart.patching.family import LEGACY_OPTIONS
 
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base

@@ -11,7 +11,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import KERNELS, RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.placements import Layout
+from neuralart.memory.layout.placements import Layout
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
@@ -59,7 +59,7 @@ class FirmwareNodes:
 
 def _write_board_files(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
-    from neuralart.memory import linker
+    from neuralart.memory.startup import linker
 
     def work() -> None:
         registry: Registry = env["NEURALART_REGISTRY"]
@@ -73,8 +73,8 @@ def _write_board_files(target: list[Any], source: list[Any], env: Any) -> None:
 
 def _write_app_networks(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
+    from neuralart.memory.startup import app_networks
     from neuralart.network import facts
-    from neuralart.sources import app_networks
 
     def work() -> None:
         networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
@@ -151,7 +151,7 @@ def board_files(env: Any, board: Board, folder: str) -> Any:
         NEURALART_BOARD=board.name,
     )
     base.Depends(files, base.Value(identity(board), name=f"board {board.name}"))
-    base.Depends(files, base.Value(fingerprint("memory/linker.py"), name="linker-fragment"))
+    base.Depends(files, base.Value(fingerprint("memory/startup/linker.py"), name="linker-fragment"))
     return files
 
 
@@ -216,7 +216,7 @@ def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list
         [network.facts for network in networks],
         messages.function(_write_app_networks, f"SOURCES  {folder}/app_networks.c"),
     )
-    base.Depends(table, base.Value(fingerprint("sources/app_networks.py"), name="app-networks"))
+    base.Depends(table, base.Value(fingerprint("memory/startup/app_networks.py"), name="app-networks"))
     app = firmware_dir() / "app"
     objects = [program.object(f"app/{source.stem}", base.File(str(source))) for source in sorted(app.glob("*.c"))]
     objects.append(program.object("app_networks", table[0]))

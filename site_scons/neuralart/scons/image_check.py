@@ -24,7 +24,7 @@ from neuralart.scons.registry import Registry, identity
 
 def _check(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import read_bytes, write_text
-    from neuralart.memory import check_cli, check_image
+    from neuralart.memory.image import check_cli, check_image
     from neuralart.network import facts
 
     def work() -> None:
@@ -84,7 +84,7 @@ def make_check(
         NEURALART_MACHINE=machine.kind,
         NEURALART_ALLOW_REFERENCE_ON_HARDWARE=allow_reference,
     )
-    base.Depends(node, base.Value(fingerprint("memory/check_cli.py"), name="image-check"))
+    base.Depends(node, base.Value(fingerprint("memory/image/check_cli.py"), name="image-check"))
     base.Depends(node, base.Value(identity(board), name=f"board {board.name}"))
     return node[0]
 
@@ -115,7 +115,7 @@ def check_method(
     Raises:
         SCons.Errors.UserError: No network, networks for different boards, or the board has no such machine.
     """
-    from neuralart.memory.check_image import machine_of
+    from neuralart.memory.image.check_image import machine_of
 
     if not networks or not all(isinstance(network, (NetworkNodes, CpuNetworkNodes)) for network in networks):
         raise SCons.Errors.UserError("CheckImage takes an image and what Network returned, one or more")

@@ -11,8 +11,8 @@ from neuralart.boards.types import Board
 from neuralart.config.types import RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.loaded import placed_in
-from neuralart.memory.placements import Layout, LoadPlaces
+from neuralart.memory.layout.loader_places import placed_in
+from neuralart.memory.layout.placements import Layout, LoadPlaces
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
@@ -101,7 +101,7 @@ def _write_plan(target: list[Any], source: list[Any], env: Any) -> None:
 def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
     """The firmware keeps enough memory for the code and data of its model."""
     from neuralart.files import read_bytes
-    from neuralart.relocatable import container
+    from neuralart.relocatable.format import container
 
     # A split model's constants are elsewhere; the sizes are in the header.
     image = container.parse(read_bytes(path), str(path))
@@ -117,8 +117,8 @@ def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
 
 def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
-    from neuralart.memory import plan, plan_report
-    from neuralart.memory.firmware_use import firmware_sizes
+    from neuralart.memory.plan import plan, plan_report
+    from neuralart.memory.plan.firmware_use import firmware_sizes
     from neuralart.network import facts
     from neuralart.report import summary
 
@@ -144,7 +144,7 @@ def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
 
 def _write_table(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_bytes
-    from neuralart.relocatable import load_table
+    from neuralart.relocatable.format import load_table
 
     def work() -> None:
         models = [(int(model), int(params)) for model, params in env["NEURALART_MODELS"]]
@@ -165,7 +165,7 @@ def _load_tables(base: Any, folder: str, places: LoadPlaces, config: Relocatable
             NEURALART_LOAD_MODE=words,
             NEURALART_MODELS=[[str(places.model), str(places.params or 0)]],
         )
-        base.Depends(table, base.Value(fingerprint("relocatable/load_table.py", "files.py"), name="load-table"))
+        base.Depends(table, base.Value(fingerprint("relocatable/format/load_table.py", "files.py"), name="load-table"))
         tables[mode] = table[0]
     return tables
 
@@ -248,7 +248,8 @@ def make_images(
         NEURALART_LAYOUT=layout,
     )
     rooms = base.Value(
-        fingerprint("memory/plan_report.py", "memory/firmware_use.py", "report/summary.py"), name="address-plan"
+        fingerprint("memory/plan/plan_report.py", "memory/plan/firmware_use.py", "report/summary.py"),
+        name="address-plan",
     )
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, base.Value(identity(board), name=f"board {board.name}"))

@@ -6,8 +6,8 @@ import zlib
 from pathlib import Path
 from typing import Any
 
-from neuralart.memory.loaded import placed_in
-from neuralart.memory.placements import Initializer
+from neuralart.memory.layout.loader_places import placed_in
+from neuralart.memory.layout.placements import Initializer
 from neuralart.scons.failures import in_action
 from neuralart.scons.registry import Registry
 
@@ -21,7 +21,8 @@ def _facts(source: list[Any]) -> list[Any]:
 def write_sources(target: list[Any], source: list[Any], env: Any) -> None:
     """``npu_memory_init.c`` and ``.h``, once all that the networks use has its place."""
     from neuralart.files import write_text
-    from neuralart.memory import plan, startup
+    from neuralart.memory.plan import plan
+    from neuralart.memory.startup import startup
 
     def work() -> None:
         registry: Registry = env["NEURALART_REGISTRY"]
@@ -39,7 +40,7 @@ def write_sources(target: list[Any], source: list[Any], env: Any) -> None:
 def write_io(target: list[Any], source: list[Any], env: Any) -> None:
     """``network_io.h`` and its JSON twin."""
     from neuralart.files import write_text
-    from neuralart.sources import network_io
+    from neuralart.memory.startup import network_io
 
     def work() -> None:
         registry: Registry = env["NEURALART_REGISTRY"]
@@ -76,7 +77,7 @@ def write_hex(target: list[Any], source: list[Any], env: Any) -> None:
 def write_descriptor(target: list[Any], source: list[Any], env: Any) -> None:
     """The identity descriptor."""
     from neuralart.files import read_bytes, write_bytes
-    from neuralart.memory import descriptor_of
+    from neuralart.memory.layout import descriptor_of
 
     def work() -> None:
         networks = _facts(source)
@@ -94,7 +95,7 @@ def write_descriptor(target: list[Any], source: list[Any], env: Any) -> None:
 def write_link_object(target: list[Any], source: list[Any], env: Any) -> None:
     """A C file with the bytes of a raw file in it."""
     from neuralart.files import read_bytes, write_text
-    from neuralart.memory import link_object
+    from neuralart.memory.startup import link_object
 
     def work() -> None:
         raw = Path(str(source[0]))

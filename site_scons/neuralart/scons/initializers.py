@@ -13,8 +13,8 @@ from neuralart.boards.types import Board
 from neuralart.config.types import Location, Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.placements import Layout
-from neuralart.memory.static_pools import refuse_relative_pools
+from neuralart.memory.layout.placements import Layout
+from neuralart.memory.startup.static_pools import refuse_relative_pools
 from neuralart.scons import initializer_actions as actions
 from neuralart.scons import messages
 from neuralart.scons.compiled import refuse_cpu
@@ -110,7 +110,7 @@ def _descriptor(base: Any, folder: str, networks: Sequence[NetworkNodes], layout
         messages.function(actions.write_descriptor, "IMAGE    $TARGET"),
         NEURALART_DESCRIBED=described,
     )
-    rooms = ("memory/identity.py", "memory/descriptor_of.py")
+    rooms = ("memory/layout/identity.py", "memory/layout/descriptor_of.py")
     base.Depends(binary, [base.Value(fingerprint(*rooms), name="identity-descriptor"), layout_value(base, layout)])
     return _with_hex(base, stem, binary[0], "", "", layout.descriptor)
 
@@ -129,7 +129,7 @@ def _link_sources(base: Any, folder: str, networks: Sequence[NetworkNodes], layo
             NEURALART_NETWORK=item.network,
             NEURALART_POOL=item.pool,
         )
-        base.Depends(node, base.Value(fingerprint("memory/link_object.py"), name="link-object"))
+        base.Depends(node, base.Value(fingerprint("memory/startup/link_object.py"), name="link-object"))
         sources.append(node[0])
     return sources
 
@@ -172,7 +172,7 @@ def make_initializers(
         NEURALART_BOARD_LAYOUT=board_layout,
         NEURALART_LAYOUT=layout,
     )
-    rooms = ("memory/startup.py", "memory/plan.py")
+    rooms = ("memory/startup/startup.py", "memory/plan/plan.py")
     base.Depends(
         sources, [base.Value(fingerprint(*rooms), name="memory-start-up"), board_value, layout_value(base, layout)]
     )
@@ -183,7 +183,7 @@ def make_initializers(
         NEURALART_BOARD=board.name,
         NEURALART_LAYOUT=layout,
     )
-    base.Depends(contract, [base.Value(fingerprint("sources/network_io.py"), name="io-contract"), board_value])
+    base.Depends(contract, [base.Value(fingerprint("memory/startup/network_io.py"), name="io-contract"), board_value])
     if layout.loaded is not None:
         base.Depends(contract, layout_value(base, layout))
     by_name = {network.name: network for network in networks}

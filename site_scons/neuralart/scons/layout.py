@@ -10,9 +10,9 @@ from typing import Any
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout import LayoutNetwork, make_layout
-from neuralart.memory.loaded import RELATIVE
-from neuralart.memory.placements import Layout
+from neuralart.memory.layout.layout import LayoutNetwork, make_layout
+from neuralart.memory.layout.loader_places import RELATIVE
+from neuralart.memory.layout.placements import Layout
 from neuralart.scons.compiled import Compiled
 from neuralart.scons.network import NetworkNodes
 

@@ -26,10 +26,10 @@ from neuralart.scons.scanning import NO_INCLUDES
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
-    from neuralart.sources.patching.includes import IncludeDir
-    from neuralart.sources.patching.network_files import NetworkFiles
-    from neuralart.sources.patching.patchlist import PatchList
-    from neuralart.sources.patching.plan import Request
+    from neuralart.patching.includes import IncludeDir
+    from neuralart.patching.network_files import NetworkFiles
+    from neuralart.patching.patchlist import PatchList
+    from neuralart.patching.plan import Request
 
 FOLDER = "patched"
 _PATHS = ("linker_script", "memory_pools")
@@ -72,7 +72,7 @@ class PatchedNodes:
 
 
 def _patch(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.sources.patching import mirror, plan
+    from neuralart.patching import mirror, plan
 
     folder = env["NEURALART_PATCH_FOLDER"]
 
@@ -97,7 +97,7 @@ def refuse_npu(board: Board, where: str) -> NoReturn:
     Raises:
         NeuralArtError: Always.
     """
-    from neuralart.sources.patching import family
+    from neuralart.patching import family
 
     family.check_target(board.target, where)
     raise NeuralArtError(
@@ -113,7 +113,7 @@ def _network_files(env: Any, network: Any, name: str, where: str) -> tuple[Netwo
     Raises:
         NeuralArtError: It is called otherwise, is for an NPU, or is neither a network nor a folder.
     """
-    from neuralart.sources.patching.network_files import NetworkFiles
+    from neuralart.patching.network_files import NetworkFiles
 
     if isinstance(network, NetworkNodes):
         refuse_npu(network.board, where)
@@ -152,7 +152,7 @@ def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, Patch
     Raises:
         NeuralArtError: There is no such folder, or no list fits.
     """
-    from neuralart.sources.patching import plan
+    from neuralart.patching import plan
 
     said = config.said("application") or where
     try:
@@ -183,7 +183,7 @@ def _reads(env: Any, request: Request, application: Path, config: PatchConfig) -
     Raises:
         NeuralArtError: A file does not exist.
     """
-    from neuralart.sources.patching import plan
+    from neuralart.patching import plan
 
     script, pools = (_optional(env, config, key) for key in _PATHS)
     name = request.patches.network
@@ -229,7 +229,7 @@ def make_patched(
     Raises:
         NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
-    from neuralart.sources.patching import includes, mirror, plan
+    from neuralart.patching import includes, mirror, plan
 
     registry: Registry = env["NEURALART_REGISTRY"]
     application, patches, own = _application(env, config, where)
@@ -271,7 +271,7 @@ def make_patched(
         # Whoever compiles a copy finds the headers.
         base.Requires(nodes, [node for each in headers for node in each.files])
         base.Depends(nodes, base.Value(identity, name="patch"))
-        base.Depends(nodes, base.Value(fingerprint("sources/patching"), name="patching"))
+        base.Depends(nodes, base.Value(fingerprint("patching"), name="patching"))
         # Only what differs is written, so what is there must stay to be compared.
         base.Precious(nodes)
         by_path = dict(zip(listing, nodes, strict=False))
@@ -305,7 +305,7 @@ def make_patched(
 
 
 def _include_dir(base: Any, each: IncludeDir, root: Path, folder: str) -> Any:
-    from neuralart.sources.patching import includes
+    from neuralart.patching import includes
 
     if each.base == includes.OUTPUT:
         return base.Dir(f"#{folder}/{each.path}")

@@ -66,7 +66,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
     Raises:
         NeuralArtError: A file is missing, built, or wrong.
     """
-    from neuralart.network import mpool, profile
+    from neuralart.vendor import mpool, profile
 
     words: list[Any] = []
     absolute: list[str] = []

@@ -11,8 +11,8 @@ from typing import Any
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
-from neuralart.memory import derive
-from neuralart.relocatable.request import LAYOUTS
+from neuralart.memory.layout import derive
+from neuralart.relocatable.build.request import LAYOUTS
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.compiled import refuse_cpu

@@ -18,7 +18,7 @@ from neuralart.scons.scanning import NO_INCLUDES
 def _model(paths: list[str]) -> Any:
     """The relocatable model of a variant, read as every loader reads it; None if there is none."""
     from neuralart.files import read_bytes
-    from neuralart.relocatable import container
+    from neuralart.relocatable.format import container
 
     if not paths:
         return None

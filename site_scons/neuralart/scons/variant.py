@@ -10,7 +10,7 @@ from neuralart.boards.types import Board
 from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.static_pools import refuse_relative_pools
+from neuralart.memory.startup.static_pools import refuse_relative_pools
 from neuralart.scons import app_config, effects, h747
 from neuralart.scons.app_config import AppConfigNodes
 from neuralart.scons.application import core_machine, make_application, refuse_settings

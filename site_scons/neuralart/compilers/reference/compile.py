@@ -18,18 +18,18 @@ from neuralart.compilers.reference.emit.network_json import network as make_fact
 from neuralart.compilers.reference.emit.report import report as make_report
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, initializer_name, write_set
 from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.lifetimes import user_allocated
-from neuralart.compilers.reference.planner import Plan, plan
+from neuralart.compilers.reference.planning.lifetimes import user_allocated
+from neuralart.compilers.reference.planning.planner import Plan, plan
+from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.profile_options import Choices, choices
-from neuralart.compilers.reference.sharing import share
 from neuralart.compilers.reference.targets import usable
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
-from neuralart.network import mpool
 from neuralart.network.facts import Network, to_json
 from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.vendor import mpool
 
 
 @dataclass(frozen=True)

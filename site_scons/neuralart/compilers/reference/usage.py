@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from neuralart.compilers.reference.arenas import Arena
-from neuralart.compilers.reference.lifetimes import Constant
+from neuralart.compilers.reference.planning.arenas import Arena
+from neuralart.compilers.reference.planning.lifetimes import Constant
 from neuralart.errors import NeuralArtError
 from neuralart.network.pools import MemoryPool
 

@@ -11,7 +11,7 @@ from neuralart.compilers.stedgeai.places import CORE_DIR, home_of
 from neuralart.compilers.stedgeai.version import parse
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
-from neuralart.network.core_version import CoreVersion, parse_core
+from neuralart.vendor.core_version import CoreVersion, parse_core
 
 PATIENCE = "NEURALART_STEDGEAI_PATIENCE"
 CACHE_DIR = "NEURALART_CACHE_DIR"

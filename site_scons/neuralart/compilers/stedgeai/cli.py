@@ -49,8 +49,8 @@ def profile_choice(args: argparse.Namespace) -> ProfileChoice:
     """
     from neuralart.compilers.reference.targets import usable
     from neuralart.compilers.stedgeai.request import ProfileChoice
-    from neuralart.network.profile import parse_argument
     from neuralart.resources import board_data_dir
+    from neuralart.vendor.profile import parse_argument
 
     own = board_data_dir() / "profiles"
     given = args.st_neural_art or ""

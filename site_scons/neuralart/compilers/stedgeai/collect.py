@@ -19,7 +19,7 @@ from neuralart.compilers.stedgeai.fileset import (
 )
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.core_version import CoreVersion
+from neuralart.vendor.core_version import CoreVersion
 
 _ORIGIN = ("atonn_options.ini",)
 
@@ -162,7 +162,7 @@ def _aside(folder: Path, given: Conditions) -> dict[str, bytes]:
 
 def sizes(raws: Mapping[str, tuple[str, bytes]]) -> dict[str, int]:
     """Bytes of the initialisers by pool, as files hold them; of C sources the data, not the text."""
-    from neuralart.network.generated_c.initializer_c import parse
+    from neuralart.vendor.network_c.initializer_c import parse
 
     result = {}
     for fname, (name, content) in raws.items():

@@ -25,13 +25,13 @@ from neuralart.compilers.stedgeai.staging import Staged, conditions_of, stage
 from neuralart.compilers.stedgeai.version import family_of, is_known
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.network.c_info import parse_c_info
-from neuralart.network.c_info_types import CInfo
-from neuralart.network.core_version import CoreVersion
 from neuralart.network.facts import Network, to_json
 from neuralart.network.names import check_name
 from neuralart.network.pools import default_initializers
 from neuralart.resources import stable_name
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.c_info.types import CInfo
+from neuralart.vendor.core_version import CoreVersion
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | No
 
 
 def _facts(planned: Plan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
-    from neuralart.network.generated_c.ctext import decode
-    from neuralart.network.generated_c.read import parse
+    from neuralart.vendor.network_c.ctext import decode
+    from neuralart.vendor.network_c.read import parse
 
     given = planned.given
     name = given.name

@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.c_info_types import CInfo, InfoPool
 from neuralart.network.facts import Epoch, Network, PoolUse, Port
-from neuralart.network.generated_c import types as c
-from neuralart.network.generated_c.usage import covered, extent, rows_by_pool
-from neuralart.network.generated_c.usage import used as used_of
+from neuralart.vendor.c_info.types import CInfo, InfoPool
+from neuralart.vendor.network_c import types as c
+from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool
+from neuralart.vendor.network_c.usage import used as used_of
 
 RUNTIME = "ll_aton"
 CPU_RUNTIME = "network_runtime"

@@ -10,8 +10,8 @@ from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, initializer_name
 from neuralart.compilers.stedgeai.version import Family, family_of, is_known
 from neuralart.errors import NeuralArtError
-from neuralart.network.core_version import CoreVersion
 from neuralart.network.pools import PoolFile
+from neuralart.vendor.core_version import CoreVersion
 
 LICENSE = "LICENSE.txt"
 _UNDOCUMENTED = ("FORMAT_HEX", "FORMAT_HEX16", "FORMAT_HEX32", "FORMAT_IHEX")

@@ -11,7 +11,7 @@ from neuralart.compilers.stedgeai.asking import default_cache, version_of
 from neuralart.compilers.stedgeai.places import CORE_DIR, Place, places, root_of
 from neuralart.compilers.stedgeai.version import OLDEST, build, check_pin, fits
 from neuralart.errors import NeuralArtError
-from neuralart.network.core_version import CoreVersion
+from neuralart.vendor.core_version import CoreVersion
 
 _DOC = "docs/reference/stedgeai.md"
 

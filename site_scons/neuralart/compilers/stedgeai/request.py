@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.profile import ProfileArgument
+from neuralart.vendor.profile import ProfileArgument
 
 NPU_TARGET = "stm32n6"
 _TARGET = re.compile(r"(?:stm32|stellar|ispu|mlc)[a-z0-9-]*")

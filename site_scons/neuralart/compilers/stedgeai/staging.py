@@ -21,8 +21,8 @@ from neuralart.compilers.stedgeai.request import ProfileChoice, Request
 from neuralart.compilers.stedgeai.version import Family
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network import mpool, profile
 from neuralart.network.pools import PoolFile
+from neuralart.vendor import mpool, profile
 
 FOLDER = "profile"
 FILE = "profile.json"

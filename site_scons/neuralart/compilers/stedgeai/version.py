@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.core_version import CoreVersion, parse_core
+from neuralart.vendor.core_version import CoreVersion, parse_core
 
 _NAME = "ST Edge AI Core v"
 _PIN = re.compile(r"(\d{1,4})(?:\.(\d{1,4}|\*)(?:\.(\d{1,4}|\*)(?:-([0-9A-Za-z]+|\*))?)?)?")

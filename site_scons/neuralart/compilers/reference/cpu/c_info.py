@@ -15,7 +15,7 @@ from neuralart.compilers.reference.emit.c_info import FORMATS, edges, intq, orig
 from neuralart.compilers.reference.emit.ctext import data_type, dtype_of_ctype
 from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION, TOOL, score
 from neuralart.compilers.reference.ir import Call
-from neuralart.compilers.reference.lifetimes import IO_ALIGN
+from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 from neuralart.model.graph import DTYPE_BYTES, Tensor
 
 _AXES = {1: ["CH"], 2: ["W", "CH"], 3: ["H", "W", "CH"]}

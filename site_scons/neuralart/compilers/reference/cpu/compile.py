@@ -23,9 +23,9 @@ from neuralart.compilers.reference.emit.manifest import manifest
 from neuralart.compilers.reference.emit.network_c import abi_stamp
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, write_set
 from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.lifetimes import user_allocated
 from neuralart.compilers.reference.options import CPU
-from neuralart.compilers.reference.sharing import share
+from neuralart.compilers.reference.planning.lifetimes import user_allocated
+from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.targets import usable
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model

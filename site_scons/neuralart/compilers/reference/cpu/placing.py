@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from neuralart.compilers.reference.cpu.pool_file import WEIGHTS, ActivationMemory
 from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.planner import Plan, plan
+from neuralart.compilers.reference.planning.planner import Plan, plan
 from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.errors import NeuralArtError
 from neuralart.network.pools import MemoryPool, PoolFile

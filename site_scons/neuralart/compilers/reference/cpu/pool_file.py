@@ -15,7 +15,7 @@ from typing import Any
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.jsonpos import Node, parse
-from neuralart.network.mpool import LEVELS, MAGNITUDES
+from neuralart.vendor.mpool import LEVELS, MAGNITUDES
 
 WEIGHTS = "weights_array"
 """Name of the pool of the weights: no pool of a file may have it."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.planner import Plan
+from neuralart.compilers.reference.planning.planner import Plan
 from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import Model, Tensor
 from neuralart.network.pools import MemoryPool, PoolFile

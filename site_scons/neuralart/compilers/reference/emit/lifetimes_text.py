@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuralart.compilers.reference.emit.emission import Emission
-from neuralart.compilers.reference.lifetimes import Block
+from neuralart.compilers.reference.planning.lifetimes import Block
 
 _SHOWN = 60
 

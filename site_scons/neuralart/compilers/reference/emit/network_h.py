@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neuralart.compilers.reference.emit.ctext import in_comment, string
 from neuralart.compilers.reference.emit.emission import Emission
-from neuralart.compilers.reference.lifetimes import IO_ALIGN
+from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 
 
 def _ports(emission: Emission, prefix: str, kind: str) -> list[str]:

@@ -1,0 +1,80 @@
+"""``neuralart appconfig``: the configuration header of an application from a network and its settings."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument(
+        "--network", type=Path, required=True, metavar="FILE", help="network.json, or c_info.json of the vendor's tool"
+    )
+    parser.add_argument("--config", type=Path, required=True, metavar="FILE", help="YAML file with app_config:")
+    parser.add_argument(
+        "--application", type=Path, metavar="DIR", help="the application's sources (default: application: of the file)"
+    )
+    parser.add_argument("--generation", metavar="NAME", help="kind of header (default: what the application expects)")
+    parser.add_argument("--template", type=Path, metavar="FILE", help="your own template (default: template:)")
+    parser.add_argument(
+        "--board", default="", metavar="NAME", help="name of the board, for the greeting on its display"
+    )
+    parser.add_argument("--model-name", default="", metavar="TEXT", help="name of the model, for the same")
+    parser.add_argument(
+        "-o", "--output", type=Path, required=True, metavar="FILE", help="the header, or a folder for it"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the header and what belongs to it; files that would stay the same are left alone.
+
+    Raises:
+        NeuralArtError: A file is wrong, or the network does not fit.
+    """
+    from neuralart.app_config import application as applications
+    from neuralart.app_config import generate, tensors
+    from neuralart.app_config.generations import GENERATIONS
+    from neuralart.config import app_config
+    from neuralart.errors import NeuralArtError, nearest
+
+    if args.generation is not None and args.generation not in GENERATIONS:
+        raise NeuralArtError(f"no generation '{args.generation}'", hint=nearest(args.generation, tuple(GENERATIONS)))
+    base = args.config.parent
+    config = app_config.read(args.config, args.config.as_posix())
+    network = tensors.read(args.network, args.network.as_posix())
+    application = None
+    if args.application is not None:
+        application = applications.find(args.application, args.application.as_posix())
+    elif config.application:
+        application = applications.find(base / config.application, config.application, config.said("application"))
+    template = args.template or (base / config.template if config.template else None)
+    made = generate.header(
+        config,
+        network,
+        classes=generate.class_names(config, base),
+        application=application,
+        generation=args.generation or "",
+        model_name=args.model_name,
+        board=args.board,
+        template=template,
+        template_display=template.as_posix() if template is not None else "",
+    )
+    output = args.output / made.name if args.output.is_dir() else args.output
+    for path, text in ((output, made.text), *((output.parent / name, text) for name, text in made.companions.items())):
+        _write(path, text)
+    if output.name != made.name:
+        print(f"neuralart appconfig: note: the application includes {made.name}", file=sys.stderr)
+    for note in made.notes:
+        print(f"neuralart appconfig: note: {note}", file=sys.stderr)
+    said = f", {made.symbol}" if made.symbol else ""
+    print(f"{output.as_posix()}: generation {made.generation}{said}")
+    return 0
+
+
+def _write(path: Path, text: str) -> None:
+    from neuralart.files import write_text
+
+    if not path.is_file() or path.read_bytes() != text.encode():
+        write_text(path, text)

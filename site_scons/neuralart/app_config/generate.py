@@ -1,0 +1,266 @@
+"""From tensors and settings to the text of a header."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neuralart.app_config import render, symbols
+from neuralart.app_config.application import Application
+from neuralart.app_config.application import generation as detect
+from neuralart.app_config.generations import GENERATIONS, H7_SYMBOLS, Generation
+from neuralart.app_config.kinds import KINDS, Kind
+from neuralart.app_config.request import Image, Request, Values, image
+from neuralart.app_config.tensors import TensorInfo, Tensors
+from neuralart.config.app_config import AppConfig
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+
+NUCLEO = "nucleo-n657x0-q"  # its display takes the second line of the greeting in two parts
+_FORMATS = {"uint8": "UINT8_FORMAT", "int8": "INT8_FORMAT", "float32": "FLOAT32_FORMAT"}
+_WELCOME = "Model runs on the STM32"
+_CAMERA_WIDTH = 16
+
+
+@dataclass(frozen=True)
+class Header:
+    """What was made.
+
+    Attributes:
+        name: Name of the file that the application includes.
+        text: Its text.
+        generation: Which kind of header it is.
+        symbol: ``POSTPROCESS_...``; empty where the use case has none.
+        companions: Further files of the same folder, name -> text.
+        notes: What the user should know, one line each.
+    """
+
+    name: str
+    text: str
+    generation: str
+    symbol: str
+    companions: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
+    """Names of the classes, from either key.
+
+    Args:
+        config: The settings.
+        base: Folder that ``class_names_file`` is relative to.
+
+    Raises:
+        NeuralArtError: The file cannot be read or holds no names.
+    """
+    if not config.class_names_file:
+        return config.class_names
+    where = config.said("class_names_file")
+    try:
+        text = read_bytes(base / config.class_names_file).decode("utf-8-sig")
+    except NeuralArtError as error:
+        raise NeuralArtError(f"{config.class_names_file}: {error.what}", where=where) from error
+    except UnicodeDecodeError as error:
+        raise NeuralArtError(f"{config.class_names_file} is not UTF-8", where=where) from error
+    names = [line.strip() for line in re.split(r"\r\n|\n|\r", text)]
+    while names and not names[-1]:
+        names.pop()
+    for number, name in enumerate(names, 1):
+        if not name or any(char < " " or char == "\x7f" for char in name):
+            what = "is empty" if not name else "has a control character"
+            raise NeuralArtError(
+                f"line {what}", where=f"{config.class_names_file}:{number}", hint="one name of a class a line"
+            )
+    if not names:
+        raise NeuralArtError(f"{config.class_names_file} holds no names", where=where)
+    return tuple(names)
+
+
+def generation_of(config: AppConfig, application: Application | None, override: str = "") -> Generation:
+    """Which kind of header is wanted.
+
+    Args:
+        config: The settings.
+        application: The application it is for, if one is named.
+        override: Wins over both.
+
+    Raises:
+        NeuralArtError: Nothing says it, or the application's sources contradict each other.
+    """
+    name = override or config.generation
+    if not name:
+        if application is None:
+            raise NeuralArtError(
+                "app_config: for which generation of application?",
+                where=config.said(),
+                hint=f"name the application's folder (application:), or generation: one of {', '.join(GENERATIONS)}",
+            )
+        name = detect(application, config.said("application"))
+    return GENERATIONS[name]
+
+
+def header(
+    config: AppConfig,
+    tensors: Tensors,
+    *,
+    classes: tuple[str, ...] = (),
+    application: Application | None = None,
+    generation: str = "",
+    model_name: str = "",
+    board: str = "",
+    template: Path | None = None,
+    template_display: str = "",
+) -> Header:
+    """Make a header.
+
+    Args:
+        config: The settings.
+        tensors: The network's inputs and outputs.
+        classes: Names of the classes; those of ``config`` unless given.
+        application: The application it is for; its wrapper is asked for symbols and names.
+        generation: Wins over the settings and the application.
+        model_name: File name of the model, for the display; the network's name unless given.
+        board: Name of the board.
+        template: The user's own template instead of the use case's.
+        template_display: Its name in messages.
+
+    Raises:
+        NeuralArtError: The network does not fit the use case, the application does not fit either, a setting is
+            missing or means nothing here, or a template is wrong.
+    """
+    kind_of_header = generation_of(config, application, generation)
+    kind = KINDS[config.use_case, config.model_type]
+    if kind_of_header.name not in kind.generations:
+        raise NeuralArtError(
+            f"app_config: {config.use_case} with {config.model_type} does not exist in generation "
+            f"{kind_of_header.name}",
+            where=config.said("use_case"),
+            hint=f"it exists in {', '.join(kind.generations)}",
+        )
+    request = Request(config, tensors, classes or config.class_names, kind_of_header, application)
+    values = kind.derive(request)
+    symbol = symbols.choose(request, kind, values.dtype)
+    prefix = symbols.prefix(request, kind, symbol)
+    context = _context(request, values, symbol, prefix, model_name, board)
+    text = render.render(kind.template, context, template, template_display)
+    symbols.check_reads(request, kind, symbol, text)
+    return Header(
+        name=kind_of_header.header,
+        text=text,
+        generation=kind_of_header.name,
+        symbol=symbol,
+        companions=dict(sorted(values.companions.items())),
+        notes=(*values.notes, *_notes(request, kind)),
+    )
+
+
+def _symbol(request: Request, key: str, table: Mapping[str, str] | None) -> str:
+    """The symbol for a setting.
+
+    Raises:
+        NeuralArtError: Applications of this generation have none.
+    """
+    value = str(getattr(request.config, key))
+    if table is None:
+        return ""
+    if value not in table:
+        raise request.refuse(
+            f"app_config: {key}: {value} does not exist in applications of generation {request.generation.name}",
+            f"known: {', '.join(table)}",
+            key,
+        )
+    return table[value]
+
+
+def _context(
+    request: Request, values: Values, symbol: str, prefix: str, model_name: str, board: str
+) -> dict[str, object]:
+    config, generation = request.config, request.generation
+    application = request.application
+    vision = generation.aspect_ratios is not None
+    size = image(request) if vision else Image(0, 0, 0)
+    outputs = request.tensors.outputs
+    return {
+        "generation": generation.name,
+        "use_case": config.use_case,
+        "model_type": config.model_type,
+        "network": request.tensors.network,
+        "model_name": model_name or request.tensors.network,
+        "board": board,
+        "inputs": request.tensors.inputs,
+        "outputs": outputs,
+        "size": size,
+        "config": config,
+        "classes": values.classes,
+        "postprocess_type": symbol,
+        "prefix": prefix,
+        "values": values.values,
+        "aspect_ratio": _symbol(request, "aspect_ratio", generation.aspect_ratios),
+        "color_mode": _symbol(request, "color_mode", generation.color_modes),
+        "camera_flip": "CMW_MIRRORFLIP_" + config.camera_flip.upper(),
+        "sizes": generation.sizes or bool(application and application.reads_any("NN_WIDTH", "LCD_FG_WIDTH")),
+        "h7_symbols": H7_SYMBOLS,
+        "input_format": _format(request.tensors.inputs),
+        "output_format": _format(outputs),
+        "interfaces": _interfaces(request),
+        "audio_prefix": "CTRL_X_CUBE_AI_MODEL_" if generation.name == "audio-v2" else "CTRL_X_CUBE_AI_MODE_",
+        "welcome": _welcome(request, model_name, board),
+        "defines": [tuple(text.split("=", 1)) if "=" in text else (text, "") for text in config.defines],
+    }
+
+
+def _format(tensors: tuple[TensorInfo, ...]) -> str:
+    return _FORMATS.get(tensors[0].dtype, "") if tensors else ""
+
+
+def _welcome(request: Request, model_name: str, board: str) -> dict[str, object]:
+    lines = request.config.welcome
+    first = lines[0] if lines else model_name or request.tensors.network
+    second = lines[1] if len(lines) > 1 else _WELCOME
+    if board != NUCLEO:
+        return {"first": first, "second": second, "parts": ()}
+    words = second.split(" ")
+    half = max(1, (len(words) + 1) // 2)
+    return {"first": first, "second": second, "parts": (" ".join(words[:half]), " ".join(words[half:]))}
+
+
+def _interfaces(request: Request) -> dict[str, str] | None:
+    """Display and camera of the H743; None on other boards.
+
+    Raises:
+        NeuralArtError: Only one of them is named, or both want the only USB port, or the generation has neither.
+    """
+    display, camera = request.config.display, request.config.camera
+    if not display and not camera:
+        return None
+    key = "display" if display else "camera"
+    if request.generation.name != "h7":
+        raise request.refuse(
+            f"app_config: '{key}' means nothing in generation {request.generation.name}",
+            "it chooses between the interfaces of a NUCLEO-H743ZI2",
+            key,
+        )
+    if not display or not camera:
+        other = "camera" if display else "display"
+        raise request.refuse(f"app_config: '{other}' is missing beside '{key}'", "name both, or none", key)
+    if display == camera == "usb":
+        raise request.refuse("app_config: display and camera both take USB, the board has 1 port", key="camera")
+    return {"display": f"DISPLAY_INTERFACE_{display.upper()}", "camera": f"CAMERA_INTERFACE_{camera.upper()}"}
+
+
+def _notes(request: Request, kind: Kind) -> list[str]:
+    notes = []
+    if request.generation.name.startswith("n6"):
+        width = image(request).width
+        if width % _CAMERA_WIDTH:
+            notes.append(
+                f"the input is {width} pixels wide, no multiple of {_CAMERA_WIDTH}: the camera pipe needs a "
+                "buffer from which the application cuts each line"
+            )
+    application = request.application
+    wrapper = application.wrapper if application else None
+    if application is not None and wrapper is None and (kind.stems or kind.h7_symbol):
+        notes.append(f"no post-processing wrapper below {application.root}: symbols are those of the generation")
+    return notes

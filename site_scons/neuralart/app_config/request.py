@@ -1,0 +1,218 @@
+"""What is asked for, and the checks that every use case shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from neuralart.app_config.application import Application
+from neuralart.app_config.generations import Generation
+from neuralart.app_config.tensors import TensorInfo, Tensors
+from neuralart.config.app_config import AppConfig
+from neuralart.errors import NeuralArtError
+
+# Second letter of a symbol's ending; the first is the input's, and cameras give U.
+LETTERS = {"float32": "F", "int8": "I", "uint8": "U"}
+
+
+@dataclass(frozen=True)
+class Request:
+    """A header to be made.
+
+    Attributes:
+        config: The user's settings.
+        tensors: The network's inputs and outputs.
+        classes: Names of the classes, from either key.
+        generation: Which kind of header.
+        application: The application it is for; None where only the generation is known.
+    """
+
+    config: AppConfig
+    tensors: Tensors
+    classes: tuple[str, ...]
+    generation: Generation
+    application: Application | None = None
+
+    @property
+    def input(self) -> TensorInfo:
+        """The only input.
+
+        Raises:
+            NeuralArtError: There are others.
+        """
+        if len(self.tensors.inputs) != 1:
+            raise self.refuse(
+                f"{self.config.use_case} takes a network with one input, this one has {len(self.tensors.inputs)}"
+            )
+        return self.tensors.inputs[0]
+
+    def outputs(self, count: int) -> tuple[TensorInfo, ...]:
+        """All outputs.
+
+        Raises:
+            NeuralArtError: There are more or fewer.
+        """
+        found = self.tensors.outputs
+        if len(found) != count:
+            listed = ", ".join(map(str, found))
+            raise self.refuse(
+                f"{self.config.model_type} has {count} output{'s' if count > 1 else ''}, this network has "
+                f"{len(found)}: {listed}",
+                "is model_type right?",
+            )
+        return found
+
+    def refuse(self, what: str, hint: str = "", key: str = "") -> NeuralArtError:
+        """An error: at a key of the user's file, or at the file of the network."""
+        where = (self.config.said(key) if key else "") or self.tensors.where or f"network {self.tensors.network}"
+        return NeuralArtError(what, where=where, hint=hint)
+
+    def dtype(self, tensors: tuple[TensorInfo, ...]) -> str:
+        """The element type that outputs share.
+
+        Raises:
+            NeuralArtError: They differ, or the post-processing takes no such type.
+        """
+        first = tensors[0]
+        for other in tensors[1:]:
+            if other.dtype != first.dtype:
+                raise self.refuse(
+                    f"outputs of different types: {first} and {other}", "compile with one output_data_type"
+                )
+        if first.dtype not in LETTERS:
+            raise self.refuse(
+                f"output {first}: the post-processing takes {', '.join(LETTERS)}", "compile with output_data_type"
+            )
+        return first.dtype
+
+    def need(self, key: str) -> float:
+        """A number that this use case cannot do without.
+
+        Raises:
+            NeuralArtError: The file does not say it.
+        """
+        found = getattr(self.config, key)
+        if found is None or (key == "max_detection_boxes" and not found):
+            raise self.refuse(
+                f"app_config: '{key}' is missing, {self.config.model_type} needs it",
+                f"for example {key}: {'10' if key == 'max_detection_boxes' else '0.5'}",
+                key,
+            )
+        return float(found)
+
+    def thresholds(self) -> dict[str, object]:
+        """What every detector is told.
+
+        Raises:
+            NeuralArtError: One of them is missing.
+        """
+        return {
+            "confidence": self.need("confidence_thresh"),
+            "iou": self.need("nms_thresh"),
+            "max_boxes": int(self.need("max_detection_boxes")),
+        }
+
+    def equal(self, found: int, wanted: int, what: str, why: str, key: str = "", hint: str = "") -> None:
+        """Two numbers that must be the same.
+
+        Raises:
+            NeuralArtError: They are not; both are in the message.
+        """
+        if found != wanted:
+            raise self.refuse(f"{what}: {found}, but {wanted} {why}", hint, key)
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a use case says.
+
+    Attributes:
+        dtype: Element type of the outputs that are post-processed.
+        values: For the template.
+        classes: Names for the class table; None: the header has none.
+        notes: What the user should know, one line each.
+        companions: Further files, name -> text.
+    """
+
+    dtype: str
+    values: Mapping[str, object]
+    classes: tuple[str, ...] | None = None
+    notes: tuple[str, ...] = ()
+    companions: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Image:
+    """Size of an image."""
+
+    width: int
+    height: int
+    channels: int
+
+
+def image(request: Request) -> Image:
+    """The input as an image, by its layout.
+
+    Raises:
+        NeuralArtError: It is none, or the camera cannot give it.
+    """
+    tensor = request.input
+    height, width, channels = (tensor.axis(letter) for letter in "HWC")
+    if len(tensor.shape) != 4 or height is None or width is None or channels is None:
+        layout = f", layout {tensor.layout}" if tensor.layout else ""
+        raise request.refuse(
+            f"input {tensor}{layout} is no image: batch, height, width and channels are needed",
+            "compile with inputs_ch_position: chlast if the model does not say",
+        )
+    batch = tensor.axis("N")
+    if batch != 1:
+        raise request.refuse(f"input {tensor} has a batch of {batch}, the application gives 1 image")
+    if request.generation.name.startswith("n6"):
+        if tensor.layout != "NHWC":
+            raise request.refuse(
+                f"input {tensor} is {tensor.layout}, the camera writes NHWC", "compile with inputs_ch_position: chlast"
+            )
+        if channels != 3:
+            raise request.refuse(f"input {tensor} has {channels} channels, the camera writes 3")
+        if tensor.dtype != "uint8":
+            raise request.refuse(
+                f"input {tensor} is {tensor.dtype}, the camera writes uint8", "compile with input_data_type: uint8"
+            )
+    else:
+        grey = request.config.color_mode == "grayscale"
+        wanted = 1 if grey else 3
+        request.equal(
+            channels,
+            wanted,
+            f"channels of input {tensor}",
+            f"with color_mode: {request.config.color_mode}",
+            "color_mode",
+            "grayscale has 1 channel, rgb and bgr have 3",
+        )
+        if tensor.dtype not in LETTERS:
+            raise request.refuse(f"input {tensor}: the application takes {', '.join(LETTERS)}")
+    return Image(width, height, channels)
+
+
+def class_count(request: Request, found: int, what: str, extra: int = 0) -> int:
+    """Number of classes, compared with the names.
+
+    Args:
+        request: The request.
+        found: As the network has it.
+        what: Where it has it.
+        extra: Classes that have no name in the file (background).
+
+    Raises:
+        NeuralArtError: There are no names, or more or fewer.
+    """
+    if not request.classes:
+        raise request.refuse(
+            "app_config: 'class_names' is missing", f"{what} has {found - extra}: class_names: [a, b, ...]", "use_case"
+        )
+    key = "class_names_file" if request.config.class_names_file else "class_names"
+    named = len(request.classes) + extra
+    request.equal(
+        found, named, what, f"{'are' if named != 1 else 'is'} named" + (" (with the background)" if extra else ""), key
+    )
+    return found

@@ -1,0 +1,244 @@
+"""Addresses for things with sizes and lifetimes: first fit in several orders, and the lowest result counts."""
+
+from __future__ import annotations
+
+from bisect import insort
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from neuralart.compilers.reference.planning.arenas import Arena
+from neuralart.compilers.reference.planning.lifetimes import Block, Constant, live_bytes
+from neuralart.compilers.reference.planning.shortage import no_room_for_constants
+
+_ALIGN_AFTER_CONSTANTS = 32
+_ORDERS = 400
+"""So many further orders are tried at most, fewer when there are many blocks: each compares every pair of them."""
+_WORK = 10_000_000
+_TRIED = 4
+
+
+def _up(value: int, align: int) -> int:
+    return -(-value // align) * align
+
+
+def place_constants(
+    items: Sequence[Constant], arenas: Sequence[Arena]
+) -> tuple[dict[tuple[str, int], int], dict[str, int]]:
+    """Addresses of constants by key, and the first free address of each arena by fname.
+
+    Raises:
+        NeuralArtError: One fits nowhere.
+    """
+    cursor = {arena.fname: arena.address for arena in arenas}
+    addresses: dict[tuple[str, int], int] = {}
+    for item in items:
+        for arena in arenas:
+            at = _up(cursor[arena.fname], item.align)
+            if at + len(item.data) <= arena.end:
+                addresses[item.key] = at
+                cursor[arena.fname] = at + len(item.data)
+                break
+        else:
+            raise no_room_for_constants(items, item, arenas)
+    return addresses, cursor
+
+
+@dataclass(order=True)
+class _Placed:
+    address: int
+    end: int
+    order: int
+    block: Block
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """One way to place the same things.
+
+    Attributes:
+        sequence: What to place, in this order.
+        from_top: Keys of blocks that go to the highest address that is free, not to the lowest.
+        height: How far above its first free address an arena is used at most when filling from the top.
+    """
+
+    sequence: tuple[Block, ...]
+    from_top: frozenset[tuple[str, int]] = frozenset()
+    height: int = 0
+
+
+def _lowest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
+    """The lowest address for a block beside those that live at the same time (sorted by address)."""
+    at = _up(start, block.align)
+    for other in placed:
+        if other.end <= at or not block.meets(other.block):
+            continue
+        if at + block.size <= other.address:
+            break
+        at = _up(other.end, block.align)
+    return at if at + block.size <= end else None
+
+
+def _highest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
+    """The highest address likewise."""
+    at = (end - block.size) // block.align * block.align
+    for other in sorted(placed, key=lambda each: -each.end):
+        if other.address >= at + block.size or not block.meets(other.block):
+            continue
+        if other.end <= at:
+            break
+        at = (other.address - block.size) // block.align * block.align
+    return at if at >= start else None
+
+
+def place_blocks(
+    strategy: Strategy, arenas: Sequence[Arena], free_from: Mapping[str, int]
+) -> tuple[dict[tuple[str, int], int], Block | None]:
+    """Place in the order of a strategy, each block into the first arena with a gap.
+
+    Args:
+        strategy: In which order, and from which end.
+        arenas: Preferred first.
+        free_from: First free address per arena.
+
+    Returns:
+        Addresses by key, and the block that fitted nowhere (None if all did).
+    """
+    placed: dict[str, list[_Placed]] = {arena.fname: [] for arena in arenas}
+    addresses: dict[tuple[str, int], int] = {}
+    for order, block in enumerate(strategy.sequence):
+        for arena in arenas:
+            start = _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS)
+            if block.key in strategy.from_top:
+                at = _highest(block, start, min(arena.end, start + strategy.height), placed[arena.fname])
+            else:
+                at = _lowest(block, start, arena.end, placed[arena.fname])
+            if at is not None:
+                insort(placed[arena.fname], _Placed(at, at + block.size, order, block))
+                addresses[block.key] = at
+                break
+        else:
+            return addresses, block
+    return addresses, None
+
+
+def heights(
+    items: Sequence[Block],
+    addresses: Mapping[tuple[str, int], int],
+    arenas: Sequence[Arena],
+    free_from: Mapping[str, int],
+) -> tuple[int, ...]:
+    """How far blocks reach into each arena, from its first free address; the least preferred arena first."""
+    found = []
+    for arena in reversed(arenas):
+        start = free_from.get(arena.fname, arena.address)
+        ends = [addresses[each.key] + each.size for each in items if arena.address <= addresses[each.key] < arena.end]
+        found.append(max([0, *(end - start for end in ends)]))
+    return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What became of a strategy.
+
+    Attributes:
+        rank: Smaller is better: first how much found no place, then the heights.
+        strategy: The strategy.
+        addresses: Of what found a place.
+        failed: What found none.
+    """
+
+    rank: tuple[int, ...]
+    strategy: Strategy
+    addresses: dict[tuple[str, int], int]
+    failed: Block | None
+
+
+def place_best(
+    items: Sequence[Block], epochs: int, arenas: Sequence[Arena], free_from: Mapping[str, int]
+) -> tuple[dict[tuple[str, int], int], Block | None]:
+    """Place in every strategy, then in orders derived from the best one, and take the lowest result.
+
+    What lies highest (or has found no place) goes first in the next order. Nothing more is tried once a hundredth is
+    left to the lower bound, and never so much that many blocks take long.
+
+    Args:
+        items: What to place.
+        epochs: Number of epochs.
+        arenas: Preferred first.
+        free_from: First free address per arena.
+
+    Returns:
+        As :func:`place_blocks`.
+    """
+    free = {arena.fname: _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS) for arena in arenas}
+    bound = max(live_bytes(items, epochs), default=0)
+    enough = (0, *[0] * (len(arenas) - 1), bound + bound // 100)
+
+    def attempt(strategy: Strategy) -> _Found:
+        addresses, failed = place_blocks(strategy, arenas, free)
+        if failed is not None:
+            return _Found((len(items) - len(addresses),), strategy, addresses, failed)
+        return _Found((0, *heights(items, addresses, arenas, free)), strategy, addresses, None)
+
+    best: _Found | None = None
+    for strategy in strategies(items, epochs):
+        found = attempt(strategy)
+        if best is None or found.rank < best.rank:
+            best = found
+        if best.rank <= enough:
+            break
+    assert best is not None
+    current, seen = best, {best.strategy.sequence}
+    for _ in range(min(_ORDERS, _WORK // (len(items) ** 2 + 1)) // _TRIED):
+        orders = [order for order in _derived(current, arenas) if order.sequence not in seen]
+        if best.rank <= enough or not orders:
+            break
+        seen.update(order.sequence for order in orders)
+        # Also when it is worse than before: the way to a better one may lead over it.
+        current = min((attempt(order) for order in orders), key=lambda found: found.rank)
+        best = min(best, current, key=lambda found: found.rank)
+    return best.addresses, best.failed
+
+
+def _derived(found: _Found, arenas: Sequence[Arena]) -> list[Strategy]:
+    """Orders in which what was in the way comes first: what found no place, or what reaches furthest up."""
+    if found.failed is not None:
+        return [_first(found.strategy, found.failed)]
+
+    def rank(block: Block) -> tuple[object, ...]:
+        at = found.addresses[block.key]
+        arena = next(number for number, each in enumerate(arenas) if each.address <= at < each.end)
+        return -arena, -at - block.size, block.key
+
+    highest = sorted((block for block in found.strategy.sequence if block.size), key=rank)
+    return [_first(found.strategy, block) for block in highest[:_TRIED]]
+
+
+def _first(strategy: Strategy, block: Block) -> Strategy:
+    """The same order, but one block before all others."""
+    rest = tuple(each for each in strategy.sequence if each.key != block.key)
+    return replace(strategy, sequence=(block, *rest))
+
+
+def strategies(items: Sequence[Block], epochs: int) -> list[Strategy]:
+    """The strategies that are tried, the normal one (first fit by decreasing size) first.
+
+    The last ones fill from both ends, by turns of the epoch that makes a block: what follows each other in a chain then
+    lies at opposite ends, and the largest sum of neighbours is enough.
+    """
+    live = live_bytes(items, epochs)
+    peak = _up(max(live, default=0), _ALIGN_AFTER_CONSTANTS)
+
+    def crowd(block: Block) -> int:
+        return max(live[block.first + 1 : block.last + 2])
+
+    ranks: list[Callable[[Block], tuple[int, ...]]] = [
+        lambda block: (-block.size, block.first),
+        lambda block: (-crowd(block), -block.size, block.first),
+        lambda block: (-block.size * (block.last - block.first + 1), block.first),
+        lambda block: (block.first, -block.size),
+    ]
+    ordered = [tuple(sorted(items, key=lambda block: (*rank(block), block.key))) for rank in ranks]
+    tops = frozenset(block.key for block in items if block.first % 2)
+    both = [Strategy(each, tops, height) for height in (peak, 1 << 32) for each in (ordered[0], ordered[3])]
+    return [*(Strategy(each) for each in ordered), *both]

@@ -1,0 +1,222 @@
+"""Tensors that lie in one another's memory, so that less is needed and less is copied.
+
+Three things are done to a lowered program, in this order:
+
+* an elementwise kernel writes its result over an input that nobody reads any more;
+* what would be copied into a part of another tensor (a CONCATENATION along the slowest dimension) is computed there;
+* a copy of a part of another tensor (a SPLIT along the slowest dimension) is that part.
+
+The last two save the copy, but keep the whole tensor alive as long as any part: they are done only where the largest
+sum of what is live at once does not grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from neuralart.compilers.reference.ir import Call, Program, TensorArg
+from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes
+from neuralart.compilers.reference.planning.memories import Memories, copied
+
+IN_PLACE = {
+    "na_add_s8": (0, 1),
+    "na_sub_s8": (0, 1),
+    "na_squared_difference_s8": (0, 1),
+    "na_mul_s8": (0, 1),
+    "na_maximum_s8": (0, 1),
+    "na_minimum_s8": (0, 1),
+    "na_prelu_s8": (0,),
+    "na_table_s8": (0,),
+    "na_requantize_s8_s8": (0,),
+    "na_requantize_s8_u8": (0,),
+    "na_requantize_u8_s8": (0,),
+    "na_requantize_u8_u8": (0,),
+    "na_flip_sign_8": (0,),
+}
+"""Kernels that read each element of these arguments before they write the element of the output at its place, and
+never again: argument and output of equal size may be the same memory."""
+
+
+def share(program: Program, *, inputs_writable: bool = False) -> Program:
+    """Let tensors share memory.
+
+    Inputs and outputs never share memory with each other. An output is not moved into another tensor.
+
+    Args:
+        program: A lowered program; it is not changed.
+        inputs_writable: The memory of an input may be written once the input is read for the last time.
+
+    Returns:
+        The same computation with fewer copies and more aliases.
+    """
+    made = replace(program, calls=list(program.calls), aliases=dict(program.aliases), offsets=dict(program.offsets))
+    memories = Memories(made)
+    for epoch, call in enumerate(made.calls):
+        _in_place(made, memories, epoch, call, inputs_writable)
+    return _without_copies(made)
+
+
+# ---- elementwise
+
+
+def _in_place(program: Program, memories: Memories, epoch: int, call: Call, inputs_writable: bool) -> None:
+    """Put the output of an elementwise call over one of its inputs."""
+    written = [arg for arg in call.args if isinstance(arg, TensorArg) and arg.written]
+    if call.kernel not in IN_PLACE or len(written) != 1:
+        return
+    target = program.root(written[0].tensor)
+    if not _whole(program, memories, written[0]) or memories.first(target) != epoch:
+        return
+    size = memories.size(target)
+    for position in IN_PLACE[call.kernel]:
+        arg = call.args[position]
+        if not isinstance(arg, TensorArg):
+            continue
+        source = program.root(arg.tensor)
+        usable = (
+            source != target
+            and program.tensors[source].data is None
+            and memories.size(source) == size
+            and _whole(program, memories, arg)
+            and memories.last(source) == epoch
+            and not (memories.has_input(source) and (memories.has_output(target) or not inputs_writable))
+            # Another argument that lies in the same memory must be walked in the same way.
+            and all(
+                _whole(program, memories, other)
+                for other in call.args
+                if isinstance(other, TensorArg) and program.root(other.tensor) == source
+            )
+        )
+        if usable:
+            program.aliases[target] = source
+            memories.join(source, target)
+            return
+
+
+def _whole(program: Program, memories: Memories, arg: TensorArg) -> bool:
+    """An argument is all of its memory."""
+    root = program.root(arg.tensor)
+    start = program.offset(arg.tensor) + arg.offset
+    return start == 0 and program.tensors[arg.tensor].bytes == memories.size(root)
+
+
+# ---- copies
+
+
+def _without_copies(program: Program) -> Program:
+    """Try every copy, those into one memory (then those out of one memory) together and then one by one."""
+    peak = _peak(program)
+    for into in (True, False):
+        batches: dict[int, list[Call]] = {}
+        for call in program.calls:
+            ends = _ends(call)
+            if ends is not None:
+                source, target = ends
+                batches.setdefault(program.root((target if into else source).tensor), []).append(call)
+        for batch in batches.values():
+            for attempt in ([batch, *([call] for call in batch)]) if len(batch) > 1 else [batch]:
+                tried = _removed(program, attempt, into=into)
+                if tried is not None and (height := _peak(tried)) <= peak:
+                    program, peak = tried, height
+    return program
+
+
+def _peak(program: Program) -> int:
+    return max(live_bytes(blocks(program), len(program.calls)), default=0)
+
+
+def _ends(call: Call) -> tuple[TensorArg, TensorArg] | None:
+    """Source and target of a copy between activations; None if a call does something else."""
+    tensors = [arg for arg in call.args if isinstance(arg, TensorArg)]
+    if copied(call) is None or [arg.written for arg in tensors] != [False, True]:
+        return None
+    return tensors[0], tensors[1]
+
+
+def _removed(program: Program, copies: Sequence[Call], *, into: bool) -> Program | None:
+    """The program without those of the copies that can go; None if none can.
+
+    Args:
+        program: The program; it is not changed.
+        copies: Calls of it.
+        into: The source moves into the target; otherwise the target becomes a part of the source.
+    """
+    made = replace(program, calls=list(program.calls), aliases=dict(program.aliases), offsets=dict(program.offsets))
+    for copy in copies:
+        epoch = next((number for number, call in enumerate(made.calls) if call is copy), None)
+        if epoch is None:
+            continue
+        moved = _moved(made, epoch, copy, into=into)
+        if moved is not None:
+            child, parent, start = moved
+            made.aliases[child], made.offsets[child] = parent, start
+            del made.calls[epoch]
+    return made if len(made.calls) < len(program.calls) else None
+
+
+def _moved(program: Program, epoch: int, copy: Call, *, into: bool) -> tuple[int, int, int] | None:
+    """The memory that can move, the one that it can move into, and where it would begin; None if it cannot."""
+    ends, count = _ends(copy), copied(copy)
+    if ends is None or count is None:
+        return None
+    source, target = ends
+    memories = Memories(program)
+    child, parent = (source, target) if into else (target, source)
+    inner, outer = program.root(child.tensor), program.root(parent.tensor)
+    if (
+        inner == outer
+        or program.tensors[inner].data is not None
+        or program.tensors[outer].data is not None
+        or program.offset(child.tensor) + child.offset != 0
+        or memories.size(inner) != count
+        or memories.has_input(inner)
+        or memories.has_output(inner)
+    ):
+        return None
+    start = program.offset(parent.tensor) + parent.offset
+    region = range(start, start + count)
+    others = [number for number in range(len(program.calls)) if number != epoch]
+    if into:
+        harmless = _stays_intact(program, memories, others, epoch, inner, outer, region)
+    else:
+        harmless = _is_read_only(program, memories, others, epoch, inner, outer, region)
+    return (inner, outer, start) if harmless else None
+
+
+def _stays_intact(
+    program: Program,
+    memories: Memories,
+    others: Iterable[int],
+    epoch: int,
+    inner: int,
+    outer: int,
+    region: range,
+) -> bool:
+    """Nothing disturbs a source that is computed in its place in the target.
+
+    The source is not written after the copy. The target's part is not written before the source is used for the last
+    time, so nobody reads it before the copy either.
+    """
+    for number in others:
+        if number > epoch and memories.writes(number, inner):
+            return False
+        if number <= max(epoch, memories.last(inner)) and memories.writes(number, outer, region):
+            return False
+    return not memories.has_input(outer)
+
+
+def _is_read_only(
+    program: Program,
+    memories: Memories,
+    others: Iterable[int],
+    epoch: int,
+    inner: int,
+    outer: int,
+    region: range,
+) -> bool:
+    """A target that is a part of the source: neither is written from the copy on, nor the target before."""
+    return not any(
+        memories.writes(number, inner) or (number > epoch and memories.writes(number, outer, region))
+        for number in others
+    )

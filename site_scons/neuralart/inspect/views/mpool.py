@@ -1,0 +1,80 @@
+"""Record of a memory-pool file of the Neural-ART compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from neuralart.inspect.tables import address, plural, table
+from neuralart.inspect.views import report_parts as parts
+from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.vendor.mpool_notes import read_noted
+
+
+def as_record(pools: PoolFile, notes: tuple[str, ...] = ()) -> dict[str, Any]:
+    """The record of a file that has been read."""
+    return {
+        "kind": "mpool",
+        "prefix": pools.prefix,
+        "pools": [
+            {
+                "fname": pool.fname,
+                "name": pool.name,
+                "address": pool.address,
+                "size": pool.size,
+                "rights": pool.rights,
+                "mode": pool.mode,
+                "format": pool.fformat,
+                "throughput": pool.throughput,
+                "latency": pool.latency,
+                "byte_width": pool.byte_width,
+                "freq_ratio": parts.finite(pool.freq_ratio),
+                "read_mw": parts.finite(pool.read_power),
+                "write_mw": parts.finite(pool.write_power),
+                "cacheable": pool.cacheable,
+                "constants_preferred": pool.constants_preferred,
+            }
+            for pool in pools.pools
+        ],
+        "enabled": len(pools.enabled),
+        "initialisers": list(default_initializers(pools)),
+        "notes": list(notes),
+    }
+
+
+def record(path: Path) -> dict[str, Any]:
+    """What the file says.
+
+    Raises:
+        NeuralArtError: It cannot be read or is damaged.
+    """
+    return as_record(*read_noted(path))
+
+
+def text(record: dict[str, Any]) -> str:
+    """For people."""
+    lines = [f"memory pools: {plural(len(record['pools']), 'pool')}, enabled {record['enabled']}"]
+    heads = ("file", "name", "base", "end", "size", "rights", "mode", "")
+    rows = []
+    for pool in record["pools"]:
+        remarks = [
+            word
+            for word, said in (("constants first", pool["constants_preferred"]), ("cached", pool["cacheable"]))
+            if said
+        ]
+        remarks += [] if pool["size"] else ["disabled"]
+        rows.append(
+            [
+                pool["fname"],
+                pool["name"],
+                address(pool["address"]),
+                address(pool["address"] + pool["size"]),
+                pool["size"],
+                pool["rights"],
+                pool["mode"].removeprefix("USEMODE_").lower(),
+                ", ".join(remarks),
+            ]
+        )
+    lines += table(heads, rows)
+    lines.append(f"  initialisers are expected of: {', '.join(record['initialisers']) or 'none'}")
+    return "\n".join([*lines, *parts.notes(record)]) + "\n"

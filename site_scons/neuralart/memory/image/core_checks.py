@@ -1,0 +1,129 @@
+"""Does a core execute what a compiler noted in an image?
+
+Numbers: "Addenda to, and Errata in, the ABI for the Arm Architecture", public attributes. What includes what: the
+instruction sets of Armv7-M, Armv8-M baseline and mainline, Armv8.1-M, as their architecture manuals define them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from neuralart.boards.types import Board, Machine
+from neuralart.memory.image.image_facts import Attributes
+
+_V7M, _V6M, _V6SM, _V7EM, _V8MB, _V8MM, _V81MM = 10, 11, 12, 13, 16, 17, 21
+ARCHITECTURES = {
+    _V6M: "Armv6-M",
+    _V6SM: "Armv6S-M",
+    _V7M: "Armv7-M",
+    _V7EM: "Armv7E-M",
+    _V8MB: "Armv8-M baseline",
+    _V8MM: "Armv8-M mainline",
+    _V81MM: "Armv8.1-M mainline",
+}
+_OLD = frozenset({_V6M, _V6SM})
+_MAIN8 = _OLD | {_V7M, _V7EM, _V8MB, _V8MM}
+# With 16 registers, as M-profile FPUs have; the others have 32 or belong to NEON (Tag_FP_arch).
+_FPU_16 = {4: "VFPv3-D16", 6: "VFPv4-D16", 8: "FPv5-D16"}
+_FPU_OTHER = {1: "VFPv1", 2: "VFPv2", 3: "VFPv3", 5: "VFPv4", 7: "FP for Armv8"}
+FPU_NONE, FPU_SINGLE, FPU_DOUBLE = 0, 1, 2
+
+
+@dataclass(frozen=True)
+class Core:
+    """What a core executes.
+
+    Attributes:
+        native: Its own architecture (Tag_CPU_arch).
+        executes: Architectures whose instructions it has.
+        fpu: 0 none, 1 single precision, 2 double precision.
+        mve: 0 none, 1 integer, 2 integer and floating point.
+    """
+
+    native: int
+    executes: frozenset[int]
+    fpu: int
+    mve: int = 0
+
+
+# As the boards here have them: FPU and MVE are options of some cores.
+CORES = {
+    "cortex-m0": Core(_V6SM, _OLD, FPU_NONE),
+    "cortex-m0plus": Core(_V6SM, _OLD, FPU_NONE),
+    "cortex-m3": Core(_V7M, _OLD | {_V7M}, FPU_NONE),
+    "cortex-m4": Core(_V7EM, _OLD | {_V7M, _V7EM}, FPU_SINGLE),
+    "cortex-m7": Core(_V7EM, _OLD | {_V7M, _V7EM}, FPU_DOUBLE),
+    "cortex-m23": Core(_V8MB, _OLD | {_V8MB}, FPU_NONE),
+    "cortex-m33": Core(_V8MM, _MAIN8, FPU_SINGLE),
+    "cortex-m55": Core(_V81MM, _MAIN8 | {_V81MM}, FPU_DOUBLE, 2),
+    "cortex-m85": Core(_V81MM, _MAIN8 | {_V81MM}, FPU_DOUBLE, 2),
+}
+
+
+def core_name(board: Board, machine: Machine) -> str:
+    """The core that executes: the emulated one on ``unicorn``, else the board's own."""
+    return machine.model or "cortex-m33" if machine.kind == "unicorn" else board.cpu
+
+
+def _architecture(found: Attributes) -> str:
+    if found.profile not in ("M", ""):
+        return f"architecture {found.arch}, profile {found.profile}"
+    return ARCHITECTURES.get(found.arch, f"architecture {found.arch}")
+
+
+def _wanted(flags: tuple[str, ...], name: str) -> str:
+    return next((flag.removeprefix(name) for flag in flags if flag.startswith(name)), "")
+
+
+def findings(board: Board, machine: Machine, found: Attributes | None) -> Iterator[tuple[str, str, str]]:
+    """What is wrong with an image for a machine.
+
+    Yields:
+        (``error`` or ``warning``, what, remedy).
+    """
+    name = core_name(board, machine)
+    core = CORES.get(name)
+    build = "build it with " + " ".join(machine.cpu_flags)
+    if found is None:
+        yield "warning", "the image has no build attributes: its instruction set is not checked", build
+        return
+    if core is None:
+        yield (
+            "warning",
+            f"core {name} is not known here: the instruction set is not checked",
+            "known: " + ", ".join(CORES),
+        )
+        return
+    text, who = _architecture(found), f"machine {machine.kind} ({name})"
+    own = ARCHITECTURES[core.native]
+    if found.profile not in ("M", "") or found.arch not in core.executes:
+        yield "error", f"code for {text}, but {who} executes {own}: an undefined instruction stops it", build
+    elif found.arch in (_V7M, _V7EM) and core.native >= _V8MB:
+        yield "warning", f"code for {text}, {who} is {own}: was it made for another board?", build
+    if found.mve > core.mve:
+        yield "error", f"the image uses MVE, but {who} has none: an undefined instruction stops it", build
+    yield from _floats(who, core, machine, found, build)
+
+
+def _floats(who: str, core: Core, machine: Machine, found: Attributes, build: str) -> Iterator[tuple[str, str, str]]:
+    unit = (_FPU_16 | _FPU_OTHER).get(found.fp_arch, f"FPU {found.fp_arch}")
+    if found.fp_arch in _FPU_OTHER:
+        yield "error", f"the image uses {unit}, an FPU that no Cortex-M has", build
+    elif found.fp_arch and core.fpu == FPU_NONE:
+        yield "error", f"the image uses {unit}, but {who} has no FPU", build
+    elif found.fp_arch and not found.single_only and core.fpu == FPU_SINGLE:
+        yield "error", f"the image may use double precision, but {who} has a single-precision FPU", build
+    if found.vfp_args not in (0, 1):
+        return
+    hard = found.vfp_args == 1
+    wanted = _wanted(machine.cpu_flags, "-mfloat-abi=") or "soft"
+    if hard and core.fpu == FPU_NONE:
+        yield "error", f"the image passes floats in FPU registers, but {who} has no FPU", build
+    elif hard != (wanted == "hard"):
+        has, wants = ("FPU", "core") if hard else ("core", "FPU")
+        yield (
+            "warning",
+            f"the image passes floats in {has} registers, code for {who} in {wants} registers (-mfloat-abi={wanted})",
+            "the two kinds cannot be linked together: " + build,
+        )

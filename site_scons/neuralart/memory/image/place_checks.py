@@ -1,0 +1,236 @@
+"""Is everything of an image where the core finds it at reset: vector table, stack, reset handler, bytes?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuralart.boards.types import Board, MemoryRegion
+from neuralart.memory.findings import Finding, error, warning
+from neuralart.memory.image.image_facts import ImageFacts, Part, fold
+from neuralart.memory.image.reachable import is_on, pieces, turned_on_by
+
+_TABLE_SECTIONS = {".vectors", ".isr_vector", ".isr_vectors", ".intvec"}
+_TABLE_SYMBOLS = ("vector_table", "g_pfnVectors", "__Vectors", "__isr_vector", "__vectors_start")
+_STACK_LIMITS = ("__stack_limit", "__StackLimit", "_sstack")
+# What start-up code clears or copies, under the names that linker scripts give the range.
+_STARTUP = (
+    ("__bss_start", "__bss_end"),
+    ("__bss_start__", "__bss_end__"),
+    ("_sbss", "_ebss"),
+    ("__data_start", "__data_end"),
+    ("__data_start__", "__data_end__"),
+    ("_sdata", "_edata"),
+)
+_SMALLEST_TABLE = 128  # VTOR has no bits below: Armv7-M and Armv8-M architecture manuals
+
+
+def expected_table(board: Board) -> int | None:
+    """Where the core, or the boot loader, takes the vector table from; None if the board does not say."""
+    if board.boot is not None:
+        return board.boot.copy_to + board.boot.header
+    if board.code is None:
+        return None
+    return board.region(board.code.region).base + board.code.offset
+
+
+def table_address(board: Board, image: ImageFacts) -> int | None:
+    """Where the image's vector table is: by its name, else where it is expected, else at the image's start."""
+    for part in image.loaded:
+        if part.name in _TABLE_SECTIONS:
+            return part.load
+    for name in _TABLE_SYMBOLS:
+        if name in image.symbols:
+            return fold(board, image.symbols[name])
+    expected = expected_table(board)
+    if image.kind == "elf" and expected is not None and image.read(expected, 8) is not None:
+        return expected
+    return min((part.load for part in image.loaded), default=None)
+
+
+def _table_size(board: Board, image: ImageFacts, table: int) -> int:
+    for part in image.loaded:
+        if part.name in _TABLE_SECTIONS and part.load == table:
+            return part.size
+    known = [image.sizes[name] for name in _TABLE_SYMBOLS if name in image.sizes]
+    return max([*known, 8])
+
+
+def vectors(board: Board, image: ImageFacts) -> Iterator[Finding]:
+    """The vector table is where it is looked for, and VTOR can point to it."""
+    table, expected = table_address(board, image), expected_table(board)
+    if table is None:
+        return
+    if expected is not None and table != expected:
+        who = f"the boot loader of {board.name} takes it" if board.boot is not None else f"{board.name} takes it"
+        yield error(
+            "vector-table",
+            f"the vector table is at 0x{table:08x}, {who} from 0x{expected:08x}",
+            f"link it to 0x{expected:08x}"
+            + (f", behind {board.boot.header} bytes for the header" if board.boot is not None else ""),
+        )
+    if image.read(table, 8) is None:
+        yield error("vector-table", f"the image has no bytes at its vector table 0x{table:08x}", "keep it when linking")
+    size = _table_size(board, image, table)
+    alignment = max(_SMALLEST_TABLE, 1 << (size - 1).bit_length())
+    if table % alignment:
+        what = f"the vector table of {size} bytes" if size > 8 else "the vector table"
+        yield error(
+            "vector-table",
+            f"{what} at 0x{table:08x} is not aligned to {alignment} bytes: VTOR cannot point to it",
+            f"align it to {alignment} in the linker script",
+        )
+
+
+def _range(start: int, end: int) -> str:
+    return f"[0x{start:08x}, 0x{end:08x})"
+
+
+def _other_alias(board: Board, what: str, address: int, probe: int) -> Iterator[Finding]:
+    region = board.region_at(probe)
+    if region is not None and fold(board, probe) != probe:
+        yield warning(
+            "alias",
+            f"{what} 0x{address:08x} is written in the other security state's alias of {region.name}, "
+            f"this board runs {board.security}",
+            f"link for 0x{fold(board, probe) + address - probe:08x}",
+        )
+
+
+def stack_range(board: Board, image: ImageFacts) -> tuple[int, int] | None:
+    """The stack: down to the linker script's symbol, or the first push alone; None without a stack pointer."""
+    table = table_address(board, image)
+    pointer = image.word(table) if table is not None else None
+    if pointer is None or pointer < 8:
+        return None
+    # What counts is where a push goes: the end of a memory is a fine place to begin at.
+    top = fold(board, pointer - 4) + 4
+    limits = [fold(board, image.symbols[name]) for name in _STACK_LIMITS if name in image.symbols]
+    return next((limit for limit in limits if limit < top - 4), top - 4), top
+
+
+def stack(board: Board, image: ImageFacts) -> Iterator[Finding]:
+    """The first push works, and the rest of the stack too."""
+    table = table_address(board, image)
+    pointer = image.word(table) if table is not None else None
+    if pointer is None:
+        return
+    what = f"initial stack pointer 0x{pointer:08x}"
+    found = stack_range(board, image)
+    if found is None:
+        yield error("stack", f"{what}: there is nothing below it", "the vector table begins with the end of the stack")
+        return
+    if pointer % 8:
+        yield error("stack", f"{what} is no multiple of 8", "align the end of the stack")
+    yield from _other_alias(board, "initial stack pointer", pointer, pointer - 4)
+    if found[1] - found[0] > 4:
+        what += f", stack {_range(*found)}"
+    for region, start, end in pieces(board, *found):
+        if region is None:
+            yield error("stack", f"{what}: no memory of {board.name} is at 0x{start:08x}", "link for this board")
+        elif region.kind not in ("ram", "psram"):
+            yield error("stack", f"{what}: a push to {region.name} ({region.kind}) is lost", "put the stack in RAM")
+        elif not is_on(board, region):
+            yield error(
+                "stack",
+                f"{what}: {_range(start, end)} is in {region.name}, which is off at reset",
+                f"put the stack in a memory that is on; {turned_on_by(board, region)}",
+            )
+
+
+def reset(board: Board, image: ImageFacts) -> Iterator[Finding]:
+    """The reset handler is Thumb code that a loader brought to where it runs."""
+    table = table_address(board, image)
+    handler = image.word(table + 4) if table is not None else None
+    if handler is None:
+        return
+    at = fold(board, handler & ~1)
+    place = image.place(at)
+    if not handler & 1:
+        yield error(
+            "reset",
+            f"reset handler 0x{handler:08x} has no Thumb bit: the core faults at once",
+            "set bit 0 of the vector",
+        )
+    yield from _other_alias(board, "reset handler", handler, handler & ~1)
+    home = next((part for part in image.loaded if part.run <= at < part.run + len(part.data)), None)
+    if home is None:
+        yield error("reset", f"reset handler {place} is not inside the image's code", "is the vector table right?")
+    elif not home.executable:
+        yield error(
+            "reset", f"reset handler {place} is in {home.name}, which holds no code", "is the vector table right?"
+        )
+    elif home.load != home.run:
+        yield error(
+            "reset",
+            f"reset handler {place} is in {home.name}, loaded to 0x{home.load:08x}: nothing has copied it yet",
+            "let the reset handler run where it is loaded",
+        )
+    region = board.region_at(at)
+    if region is None:
+        yield error("reset", f"reset handler {place} is in no memory of {board.name}", "link for this board")
+    elif not is_on(board, region):
+        yield error(
+            "reset", f"reset handler {place} is in {region.name}, which is off at reset", turned_on_by(board, region)
+        )
+    if image.entry is not None and (fold(board, image.entry & ~1) | 1) != at | 1:
+        say = error if image.kind == "signed" else warning
+        whose = "the signed header" if image.kind == "signed" else "the ELF file"
+        yield say(
+            "reset",
+            f"{whose} enters at 0x{image.entry:08x}, the vector table at 0x{handler:08x}",
+            "sign it again" if image.kind == "signed" else "ENTRY() in the linker script",
+        )
+
+
+def _startup_ranges(board: Board, image: ImageFacts) -> list[tuple[int, int]]:
+    return [
+        (fold(board, image.symbols[first]), fold(board, image.symbols[last]))
+        for first, last in _STARTUP
+        if first in image.symbols and last in image.symbols
+    ]
+
+
+def memory(board: Board, image: ImageFacts) -> Iterator[Finding]:
+    """Every byte that is loaded, copied or cleared at start-up lies in a memory that takes it then."""
+    ranges = _startup_ranges(board, image)
+    for part in image.parts:
+        for region, start, end in pieces(board, part.load, part.load_end):
+            yield from _loaded(board, part, region, start, end)
+        if not part.data or part.run != part.load:
+            by_startup = any(start < part.run + part.size and part.run < end for start, end in ranges) or (
+                not ranges and part.name.startswith((".bss", ".data"))
+            )
+            for region, start, end in pieces(board, part.run, part.run + part.size):
+                yield from _used(board, part, region, start, end, by_startup)
+
+
+def _loaded(board: Board, part: Part, region: MemoryRegion | None, start: int, end: int) -> Iterator[Finding]:
+    what = f"{part.name}: {end - start} bytes are loaded to {_range(start, end)}"
+    if region is None:
+        yield error("memory", f"{what}, where {board.name} has no memory", "link for this board")
+    elif region.kind == "rom":
+        yield error("memory", f"{what} in {region.name}, which is read-only", "link for RAM or flash")
+    elif not is_on(board, region):
+        if region.kind == "flash":
+            remedy = f"an external loader programs it; {turned_on_by(board, region)}"
+            yield warning("memory", f"{what} in {region.name}, which does not answer at reset", remedy)
+        else:
+            remedy = f"load them elsewhere and copy them later; {turned_on_by(board, region)}"
+            yield error("memory", f"{what} in {region.name}, which is off at reset", remedy)
+
+
+def _used(
+    board: Board, part: Part, region: MemoryRegion | None, start: int, end: int, by_startup: bool
+) -> Iterator[Finding]:
+    what = f"{part.name}: {end - start} bytes at {_range(start, end)}"
+    if region is None:
+        yield error("memory", f"{what} are in no memory of {board.name}", "link for this board")
+    elif region.kind in ("rom", "flash"):
+        yield error("memory", f"{what} are variables in {region.name} ({region.kind})", "put them in RAM")
+    elif not is_on(board, region):
+        if by_startup:
+            remedy = f"start-up code writes them before main(): move them; {turned_on_by(board, region)}"
+            yield error("memory", f"{what} are in {region.name}, which is off at reset", remedy)
+        else:
+            remedy = f"use them only after that: {turned_on_by(board, region)}"
+            yield warning("memory", f"{what} are in {region.name}, which is off at reset", remedy)

@@ -1,0 +1,145 @@
+"""What is known before anything is built: slots, pools, firmware, and a place for whatever else must be in flash.
+
+The pool files of the user decide where networks are; everything else moves round them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from neuralart.boards.types import Board
+from neuralart.config.types import VariantConfig
+from neuralart.errors import NeuralArtError
+from neuralart.memory.layout import slots
+from neuralart.memory.layout.conflicts import claim, head, refuse_conflicts
+from neuralart.memory.layout.flash_areas import Area, area_at, areas
+from neuralart.memory.layout.loader_places import load_places, placed_pools
+from neuralart.memory.layout.placements import Layout, Placement, pool_owner
+from neuralart.memory.layout.staging import in_flash
+from neuralart.memory.layout.strategies import LayoutNetwork
+from neuralart.memory.layout.unplaced import drafts, initializer
+from neuralart.memory.regions import firmware_spans, fold_alias, memory_end
+from neuralart.resources import stable_name
+
+__all__ = ["LayoutNetwork", "make_layout"]
+
+
+def make_layout(
+    board: Board, variant: VariantConfig, networks: Sequence[LayoutNetwork], *, with_firmware: bool = True
+) -> Layout:
+    """Give everybody a place.
+
+    Args:
+        board: The board.
+        variant: Its slots, reserved ranges, and where its networks' strategies were written.
+        networks: All networks of the image, in order.
+        with_firmware: The image is laid out as the board says (not by the user's own linker script).
+
+    Returns:
+        Placements in the order: slots, firmware, reserved, pools, descriptor, staging.
+
+    Raises:
+        NeuralArtError: A strategy cannot work, something is not in a memory or not at a sector, or two owners whose
+            range is fixed, or one of them and the beginning of a pool, or two pools of one network are in one place.
+    """
+    found = areas(board)
+    places = load_places(board, variant)
+    if places is not None:
+        networks = [replace(network, pools=placed_pools(network.pools, places)) for network in networks]
+    declared = [draft for network in networks for draft in drafts(board, variant, network, found)]
+    pools = [pool for network in networks for pool in _pools(board, network, found)]
+    reserved = _reserved(board, variant)
+    merged = slots.addresses(board, variant, found)
+    borders = [p.start for p in (*pools, *reserved)] + [merged[name][0] for name in slots.FOUND if name in merged]
+    loaded = f"network {networks[0].name}" if places is not None else ""
+    fixed = slots.placements(board, merged, found, borders, loaded)
+    application = next((p for p in fixed if board.boot is not None and p.owner == f"slot {board.boot.slot}"), None)
+    fixed += _firmware(board) if with_firmware else []
+    fixed += reserved
+    # Of constants in a slot, the slot says where they are.
+    held = [p for p in pools if places is not None and p.start == places.constants]
+    _check(board, [*fixed, *(p for p in pools if p not in held)])
+    _check_aliases(board, fixed, pools)
+    anchor = application.start + application.size if application is not None else None
+    descriptor, staging = in_flash(variant, found, declared, merged, [*fixed, *pools], anchor)
+    made = [*fixed, *pools, *([descriptor] if descriptor else []), *staging.values()]
+    _check(board, [p for p in made if p not in held])
+    return Layout(
+        board=board.name,
+        placements=tuple(made),
+        initializers=tuple(initializer(draft, staging) for draft in declared),
+        descriptor=descriptor.start if descriptor else None,
+        application=application.start if application is not None else None,
+        loaded=places,
+    )
+
+
+def _check(board: Board, placements: Sequence[Placement]) -> None:
+    """Pools count with their beginning only: how much of them is used is known when the network is compiled."""
+    claims = {p: head(p) if p.kind == "pool" else claim(p) for p in placements}
+
+    def allowed(one: Placement, other: Placement, sector_only: bool) -> bool:
+        kinds = {one.kind, other.kind}
+        # What the user keeps to themselves is their own affair, sector by sector.
+        return kinds == {"pool"} or (kinds == {"reserved"} and sector_only)
+
+    refuse_conflicts(board, claims, allowed)
+
+
+def _check_aliases(board: Board, fixed: Sequence[Placement], pools: Sequence[Placement]) -> None:
+    """The reader of a pool file knows no board: two of its pools may be the same memory in both security states."""
+    for network in dict.fromkeys(p.group for p in pools):
+        own = {p: replace(claim(p), group=p.owner) for p in pools if p.group == network}
+        claims = {**{p: claim(p) for p in fixed}, **own}
+        refuse_conflicts(
+            board, claims, lambda one, other, sector_only: {one.kind, other.kind} != {"pool"} or sector_only
+        )
+
+
+def _pools(board: Board, network: LayoutNetwork, found: Sequence[Area]) -> list[Placement]:
+    """Pools with an address in a memory of the board, no larger than the memory.
+
+    What else a pool file lists (a PSRAM that another board has) matters only if the network uses it.
+    """
+    made = []
+    for pool in network.pools.enabled:
+        if pool.mode != "USEMODE_ABSOLUTE" or board.region_at(pool.address) is None:
+            continue
+        start = fold_alias(board, pool.address)
+        area = area_at(found, start)
+        size = min(pool.size, (area.end if area else memory_end(board, start)) - start)
+        where = stable_name(pool.where) if pool.where else network.where
+        made.append(
+            Placement(pool_owner(network.name, pool.fname), "pool", start, size, where, f"network {network.name}")
+        )
+    return made
+
+
+# ---- firmware and what the user keeps
+
+
+def _firmware(board: Board) -> list[Placement]:
+    made = []
+    for span in firmware_spans(board):
+        where = board.place(span.owner.removeprefix("firmware "))
+        made.append(Placement(span.owner, "firmware", span.start, span.end - span.start, where, span.group))
+    return made
+
+
+def _reserved(board: Board, variant: VariantConfig) -> list[Placement]:
+    made = []
+    for each in variant.reserved:
+        where = str(each.where) if each.where.file else slots.place_of(variant, "reserved")
+        owner = f"reserved {each.name}"
+        region = board.region_at(each.address)
+        start = each.address if region is None else fold_alias(board, each.address)
+        end = memory_end(board, start) if region is not None else start
+        if start + each.size > end:
+            raise NeuralArtError(
+                f"{owner} [0x{start:08x}, 0x{start + each.size:08x}): there is no memory at 0x{end:08x}",
+                where=where,
+                hint="memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory),
+            )
+        made.append(Placement(owner, "reserved", start, each.size, where, owner))
+    return made

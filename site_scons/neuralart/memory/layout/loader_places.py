@@ -1,0 +1,117 @@
+"""Where a loader brings the pools of a relocatable model.
+
+A relative pool has no address of its own: its constants are read from the slot of the model, its activations are in the
+memory that the firmware gives to the loader. The address in its pool file only says which memory it was made for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from neuralart.boards.types import Board, MemoryRegion
+from neuralart.config.types import VariantConfig
+from neuralart.errors import NeuralArtError
+from neuralart.memory.layout.placements import Layout, LoadPlaces
+from neuralart.memory.layout.slots import place_of
+from neuralart.network.facts import Network, PoolUse, Port
+from neuralart.network.pools import MemoryPool, PoolFile
+
+RELATIVE, ABSOLUTE = "USEMODE_RELATIVE", "USEMODE_ABSOLUTE"
+
+
+def load_places(board: Board, variant: VariantConfig) -> LoadPlaces | None:
+    """Where the loader of a variant looks.
+
+    Args:
+        board: The board that it runs on.
+        variant: Its ``slots:`` win.
+
+    Returns:
+        None: the networks of the variant are linked into its firmware.
+
+    Raises:
+        NeuralArtError: The board says nothing about relocatable models.
+    """
+    if variant.relocatable is None:
+        return None
+    slots = board.relocatable
+    if slots is None:
+        raise NeuralArtError(
+            f"relocatable: board {board.name} does not say where relocatable models are loaded from",
+            where=place_of(variant, "relocatable"),
+            hint="its file needs 'relocatable: {table: 0x..., model: 0x..., params: 0x...}'",
+        )
+    moved = dict(variant.slots)
+    region = next((r for r in board.memory if r.name == slots.ext_ram and _comes_up(board, r)), None)
+    return LoadPlaces(
+        table=moved.get("load_table", slots.table),
+        model=moved.get("relocatable", slots.model),
+        params=moved.get("relocatable_params", slots.params) if variant.relocatable.split else None,
+        ext_ram=region.base if region is not None else None,
+        ext_ram_size=region.size if region is not None else 0,
+    )
+
+
+def _comes_up(board: Board, region: MemoryRegion) -> bool:
+    """The memory is fitted, and reset, boot chain or start-up code brings it up."""
+    mapped = any(window.region == region.name and window.mapped_by_boot for window in board.windows)
+    return bool(region.size) and (region.on_at_reset or mapped or region.enable is not None)
+
+
+def _home(places: LoadPlaces, *, writable: bool) -> int | None:
+    return places.ext_ram if writable else places.constants
+
+
+def placed_pools(pools: PoolFile, places: LoadPlaces) -> PoolFile:
+    """The pools with the addresses that a loader gives to the relative ones.
+
+    A relative read/write pool on a board without memory for it keeps the address of its file, where there is no memory:
+    that matters only if the network uses it.
+    """
+
+    def moved(pool: MemoryPool) -> MemoryPool:
+        home = _home(places, writable=pool.writable) if pool.mode == RELATIVE else None
+        if home is None:
+            return pool
+        size = min(pool.size, places.ext_ram_size) if pool.writable else pool.size
+        return replace(pool, address=home, size=size, mode=ABSOLUTE)
+
+    return replace(pools, pools=tuple(map(moved, pools.pools)))
+
+
+def placed(network: Network, places: LoadPlaces) -> Network:
+    """Facts with the addresses that a loader gives to the relative pools.
+
+    Raises:
+        NeuralArtError: It needs memory that the board does not have.
+    """
+
+    def moved(pool: PoolUse) -> PoolUse:
+        if pool.mode != RELATIVE:
+            return pool
+        home = _home(places, writable=pool.rights == "ACC_WRITE")
+        if home is None and pool.used:
+            raise NeuralArtError(
+                f"network {network.name} has {pool.used} bytes in the relative pool {pool.fname}, but this board "
+                "has no memory for it",
+                where=f"network {network.name}",
+                hint="a board with 'relocatable: {ext_ram: REGION}' whose boot chain brings that memory up, such as "
+                "stm32n6570-dk-psram; or disable the pool with size 0",
+            )
+        return pool if home is None else replace(pool, address=home, mode=ABSOLUTE)
+
+    pools = tuple(map(moved, network.pools))
+    shifts = {new.fname: new.address - old.address for old, new in zip(network.pools, pools, strict=True)}
+
+    def shifted(ports: Sequence[Port]) -> tuple[Port, ...]:
+        return tuple(replace(port, address=port.address + shifts.get(port.pool, 0)) for port in ports)
+
+    return replace(network, pools=pools, inputs=shifted(network.inputs), outputs=shifted(network.outputs))
+
+
+def placed_in(layout: Layout, networks: Sequence[Network]) -> list[Network]:
+    """Facts as the layout's firmware sees them."""
+    if layout.loaded is None:
+        return list(networks)
+    return [placed(network, layout.loaded) for network in networks]

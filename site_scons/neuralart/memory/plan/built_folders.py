@@ -1,0 +1,28 @@
+"""Where the networks of the last build of a variant are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.network import facts
+
+
+def network_folders(index: Path) -> dict[str, Path]:
+    """Folders of the networks of a build, by name.
+
+    Args:
+        index: ``index.json`` of the variant, as :func:`neuralart.memory.plan.last_build.read` has approved of it.
+
+    Raises:
+        NeuralArtError: A file that it lists is not there.
+    """
+    names = [name for name in json.loads(read_bytes(index))["artefacts"] if name.endswith("/network.json")]
+    for top in index.resolve().parents:
+        if all((top / name).is_file() for name in names):
+            return {facts.load(top / name).name: (top / name).parent for name in names}
+    raise NeuralArtError(
+        f"files of the last build are gone, {names[0]} first", where=str(index), hint="build the variant again"
+    )

@@ -1,0 +1,140 @@
+"""What the last build of a variant left: facts of its networks and sizes, if they are of today's configuration."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neuralart.boards.types import Board
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.memory.layout.strategies import LayoutNetwork
+from neuralart.memory.plan.firmware_use import firmware_sizes
+from neuralart.memory.plan.usage import APPLICATION
+from neuralart.network import facts
+from neuralart.network.facts import Network
+
+SCHEMA = 1
+# Slots of a relocatable model by file; all load tables of a variant have one size.
+_SLOT_OF = {
+    "network_rel.bin": "relocatable",
+    "network_rel_params.bin": "relocatable_params",
+    "load_table.xip.bin": "load_table",
+    "load_table.copy.bin": "load_table",
+}
+_AGAIN = "build it again"
+
+
+@dataclass(frozen=True)
+class LastBuild:
+    """A build, or why there is none to speak of.
+
+    Attributes:
+        networks: Facts, in the order of the configuration; empty: nothing is known.
+        sizes: For :func:`neuralart.memory.plan.plan.make_plan`.
+        note: One line that says why nothing is known; empty otherwise.
+    """
+
+    networks: tuple[Network, ...] = ()
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    note: str = ""
+
+
+def read(build: Path, variant: str, board: Board, networks: Sequence[LayoutNetwork]) -> LastBuild:
+    """Read ``index.json`` of a variant and the facts that it lists.
+
+    Args:
+        build: Build folder.
+        variant: Name of the variant.
+        board: Its board as it is configured now.
+        networks: Its networks as they are configured now.
+    """
+    path = build / variant / "index.json"
+    if not path.is_file():
+        missing = f"There is no {path.as_posix()}: this is what is declared. Build the variant to see what is used."
+        return LastBuild(note=missing)
+    try:
+        index = _index(path)
+        top = _top(path, index["artefacts"])
+        names = [name for name in index["artefacts"] if name.endswith("/network.json")]
+        found = [facts.from_json(read_bytes(top / name).decode("utf-8", "replace"), name) for name in names]
+    except NeuralArtError as error:
+        return LastBuild(note=f"This is what is declared: {error}")
+    why = _outdated(index, board, found, networks)
+    if why:
+        return LastBuild(note=f"This is what is declared: the last build is of another configuration, {why}.")
+    order = [network.name for network in networks]
+    found.sort(key=lambda network: order.index(network.name))
+    sizes = firmware_sizes(board, {name: use["used"] for name, use in index["firmware"].items()})
+    for name in index["artefacts"]:
+        if name.endswith(f"/{variant}/application.bin"):
+            sizes[APPLICATION] = (top / name).stat().st_size
+        for file, slot in _SLOT_OF.items():
+            if name.endswith(f"/{variant}/{file}"):
+                sizes[slot] = (top / name).stat().st_size
+    return LastBuild(tuple(found), sizes)
+
+
+def _index(path: Path) -> dict[str, Any]:
+    """``index.json``; what is used of it has the right kind."""
+    where = path.as_posix()
+    try:
+        data = json.loads(read_bytes(path))
+    except (ValueError, RecursionError) as error:
+        raise NeuralArtError("not the index of a build: no JSON", where=where, hint=_AGAIN) from error
+    if not isinstance(data, dict):
+        raise NeuralArtError("not the index of a build: no JSON object", where=where, hint=_AGAIN)
+    schema = data.get("schema")
+    if schema != SCHEMA:
+        raise NeuralArtError(f"index of schema {schema}, this version reads {SCHEMA}", where=where, hint=_AGAIN)
+    for key, fine in (
+        ("board", isinstance(data.get("board"), str)),
+        ("artefacts", _paths(data.get("artefacts"))),
+        ("firmware", _sizes(data.get("firmware"))),
+    ):
+        if not fine:
+            what = "is damaged" if key in data else "is missing"
+            raise NeuralArtError(f"not the index of a build: '{key}' {what}", where=where, hint=_AGAIN)
+    return data
+
+
+def _paths(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(name, str) and name for name in value)
+
+
+def _sizes(value: Any) -> bool:
+    return isinstance(value, dict) and all(
+        isinstance(use, dict) and type(use.get("used")) is int for use in value.values()
+    )
+
+
+def _top(path: Path, artefacts: Sequence[str]) -> Path:
+    """The folder that the paths in an index start from: one above it where all of them are."""
+    missing = {top: [name for name in artefacts if not (top / name).is_file()] for top in path.resolve().parents}
+    top = min(missing, key=lambda top: len(missing[top]))
+    if missing[top]:
+        what = f"{len(missing[top])} of {len(artefacts)} files of the last build are gone, {missing[top][0]} first"
+        raise NeuralArtError(what, where=path.as_posix(), hint=_AGAIN)
+    return top
+
+
+def _outdated(
+    index: Mapping[str, Any], board: Board, found: Sequence[Network], networks: Sequence[LayoutNetwork]
+) -> str:
+    """What differs between a build and the configuration; empty if nothing does."""
+    if index["board"] != board.name:
+        return f"it is for board {index['board']}"
+    now = {network.name: {pool.fname: pool for pool in network.pools.enabled} for network in networks}
+    if sorted(network.name for network in found) != sorted(now):
+        return f"it is of {', '.join(network.name for network in found) or 'no network'}"
+    for network in found:
+        for pool in network.pools:
+            if pool.virtual:
+                continue
+            here = now[network.name].get(pool.fname)
+            if here is None or (here.address, here.size) != (pool.address, pool.size):
+                return f"its pool {pool.fname} of network {network.name} is 0x{pool.address:08x} with {pool.size} bytes"
+    return ""

@@ -1,0 +1,83 @@
+"""``neuralart plan``: who has which addresses, before a build by what is declared, after it by what is used."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuralart.boards.types import Board
+    from neuralart.memory.layout.strategies import LayoutNetwork
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("variant", metavar="VARIANT", help="a variant of the project file")
+    parser.add_argument(
+        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
+    )
+    parser.add_argument(
+        "--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)"
+    )
+    parser.add_argument("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
+    parser.add_argument("--svg", type=Path, metavar="FILE", help="write a picture as well")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the plan, then say what is wrong with it.
+
+    Raises:
+        NeuralArtError: A file is wrong, or the plan does not work out.
+    """
+    from neuralart import boards, config
+    from neuralart.errors import NeuralArtError
+    from neuralart.files import write_text
+    from neuralart.memory.layout.layout import make_layout
+    from neuralart.memory.layout.loader_places import placed_in
+    from neuralart.memory.plan import last_build, plan_report
+    from neuralart.memory.plan import plan as plans
+    from neuralart.memory.plan.project_networks import read_networks
+    from neuralart.memory.regions import alias_warnings
+
+    file: Path = args.file
+    project = config.read(file, file.as_posix())
+    variant = project.variant(args.variant)
+    extra = [file.parent / path for path in project.config.boards]
+    board = boards.load(variant.board, extra, str(variant.place("board")))
+    networks = read_networks(board, variant, file.parent)
+    layout = make_layout(board, variant, networks)
+    built = last_build.read(args.build or file.parent / "build", variant.name, board, networks)
+    failure: NeuralArtError | None = None
+    try:
+        plan = plans.make_plan(layout, board, placed_in(layout, built.networks), built.sizes)
+    except NeuralArtError as error:
+        failure = error
+        plan = plans.make_plan(layout, board, (), {})
+    aliases = [text for network in built.networks for text in alias_warnings(board, network)]
+    notes = [*([built.note] if built.note else []), *_homeless(board, networks), *aliases]
+    if args.json:
+        print(plan_report.to_json(plan, variant.name), end="")
+        for note in notes:
+            print(f"neuralart plan: note: {note}", file=sys.stderr)
+    else:
+        print(plan_report.text(plan, variant.name, notes), end="")
+    if args.svg is not None:
+        from neuralart.memory.plan.picture import svg
+
+        write_text(args.svg, svg(plan, variant.name))
+    if failure is not None:
+        raise failure
+    plans.check(plan)
+    return 0
+
+
+def _homeless(board: Board, networks: list[LayoutNetwork]) -> list[str]:
+    return [
+        f"{pool.where}: pool {pool.fname} of network {network.name} at 0x{pool.address:08x} is in no memory of "
+        f"{board.name}; a network that uses it is refused"
+        for network in networks
+        for pool in network.pools.enabled
+        if pool.mode == "USEMODE_ABSOLUTE" and board.region_at(pool.address) is None
+    ]

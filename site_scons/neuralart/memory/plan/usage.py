@@ -1,0 +1,56 @@
+"""The nouns of the finished plan: who uses how much of their place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from neuralart.boards.types import Board
+from neuralart.memory.layout.placements import Layout, Placement
+from neuralart.network.facts import PoolUse
+
+# Keys of sizes.
+APPLICATION = "application"
+CODE = "code"
+DATA = "data"
+
+
+@dataclass(frozen=True)
+class Use:
+    """A placement and how much of it is used.
+
+    Attributes:
+        placement: Who, where and how much at most.
+        used: Bytes from its start on; None if that is not known (yet).
+    """
+
+    placement: Placement
+    used: int | None
+
+
+@dataclass(frozen=True)
+class AddressPlan:
+    """Everybody's addresses.
+
+    Attributes:
+        board: The board.
+        layout: What it was made from.
+        uses: In the order of the layout's placements.
+        raws: Bytes of the initialisers, by (network, pool); empty before a build.
+        undeclared: Pools with constants that no declared initialiser brings, each with the name of its network.
+        written: Pools with activations, each with the name of its network.
+        actual: The networks are compiled: uses are what is used. False: declared sizes only.
+    """
+
+    board: Board
+    layout: Layout
+    uses: tuple[Use, ...]
+    raws: Mapping[tuple[str, str], int]
+    undeclared: tuple[tuple[str, PoolUse], ...]
+    written: tuple[tuple[str, PoolUse], ...]
+    actual: bool
+
+
+def raw_key(network: str, pool: str) -> str:
+    """Key in ``sizes`` of the bytes of an initialiser."""
+    return f"{network}/{pool}"

@@ -1,0 +1,224 @@
+"""``network_io.h`` and its JSON twin: what an application must know about the inputs and outputs of its networks."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neuralart.boards.types import Board
+from neuralart.errors import NeuralArtError
+from neuralart.memory.regions import fold_alias
+from neuralart.memory.startup import cache_maintenance as cacheduty
+from neuralart.memory.startup.cache_maintenance import Duty
+from neuralart.network.facts import Network, Port
+
+SCHEMA = 1
+
+_CTYPES = {
+    **{name: f"{name}_t" for name in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")},
+    "bool": "uint8_t",
+    "float32": "float",
+    "float64": "double",
+}
+_SPATIAL = {1: "", 2: "", 3: "W", 4: "HW", 5: "DHW"}
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:;,+-=()[]@#$%&|^~<>!'`{} ")
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """A port of a network as an application meets it.
+
+    Attributes:
+        prefix: Of its macros, ``DIGITS_IN_1``.
+        port: The facts.
+        address: In the alias of the firmware's security state; 0 when the application provides the buffer.
+        alias: The same bytes in the other security state; 0 if there is no other address.
+        layout: Meaning of the axes, ``NHWC``; ``undefined`` where the network does not say.
+        duty: What to do about caches.
+    """
+
+    prefix: str
+    port: Port
+    address: int
+    alias: int
+    layout: str
+    duty: Duty
+
+    @property
+    def ctype(self) -> str:
+        """C type of an element."""
+        return _CTYPES[self.port.dtype]
+
+    @property
+    def elements(self) -> int:
+        """Number of elements."""
+        return math.prod(self.port.shape)
+
+    @property
+    def quantized(self) -> bool:
+        """Has scale and zero point."""
+        return self.port.scale != 0.0
+
+
+def layout(port: Port) -> str:
+    """Letters of the axes in memory order: N batch, D, H, W space, C channels."""
+    rank = len(port.shape)
+    if port.channel_position not in ("last", "first") or rank not in _SPATIAL:
+        return "undefined"
+    if rank == 1:
+        return "C"
+    space = _SPATIAL[rank]
+    return f"N{space}C" if port.channel_position == "last" else f"NC{space}"
+
+
+def tensors(board: Board, network: Network) -> list[Tensor]:
+    """Inputs, then outputs.
+
+    Raises:
+        NeuralArtError: A tensor lies in no memory of the board, or has a type without a C type.
+    """
+    made = []
+    for kind, ports in (("IN", network.inputs), ("OUT", network.outputs)):
+        for number, port in enumerate(ports, start=1):
+            where = f"{'input' if kind == 'IN' else 'output'} '{port.name}' of network {network.name}"
+            if port.dtype not in _CTYPES:
+                raise NeuralArtError(f"elements of type '{port.dtype}' have no C type", where=where)
+            address, alias = _addresses(board, port)
+            duty = cacheduty.of(board, network, port, output=kind == "OUT")
+            made.append(Tensor(f"{network.name.upper()}_{kind}_{number}", port, address, alias, layout(port), duty))
+    return made
+
+
+def _addresses(board: Board, port: Port) -> tuple[int, int]:
+    if port.user_allocated:
+        return 0, 0
+    address = fold_alias(board, port.address)
+    region = board.region_at(address)
+    if region is None or region.alias is None:
+        return address, 0
+    return address, address - region.base + region.alias
+
+
+def _string(text: str) -> str:
+    """A C string literal of any text."""
+    parts = []
+    for byte in text.encode("utf-8", "backslashreplace"):
+        char = chr(byte)
+        parts.append(char if byte < 0x80 and char in _PLAIN else f"\\{byte:03o}")
+    return '"' + "".join(parts) + '"'
+
+
+def _single(value: float) -> str:
+    """A float32 as a C constant, to the bit (nine digits)."""
+    text = f"{value:.9g}"
+    return f"{text}f" if any(char in text for char in ".e") else f"{text}.0f"
+
+
+def _macros(tensor: Tensor) -> list[tuple[str, str]]:
+    port = tensor.port
+    values = [
+        ("NAME", _string(port.name)),
+        ("ADDRESS", f"0x{tensor.address:08x}u"),
+        ("ALIAS", f"0x{tensor.alias:08x}u"),
+        ("USER_ALLOCATED", str(int(port.user_allocated))),
+        ("BYTES", f"{port.bytes}u"),
+        ("TYPE", tensor.ctype),
+        ("TYPE_NAME", _string(port.dtype)),
+        ("ELEMENTS", f"{tensor.elements}u"),
+        ("RANK", str(len(port.shape))),
+        ("SHAPE", "{" + ", ".join(map(str, port.shape)) + "}"),
+        *((f"DIM_{axis}", str(size)) for axis, size in enumerate(port.shape)),
+        ("LAYOUT", _string(tensor.layout)),
+        ("QUANTIZED", str(int(tensor.quantized))),
+        ("SCALE", _single(port.scale)),
+        ("ZERO_POINT", f"({port.zero_point})" if port.zero_point < 0 else str(port.zero_point)),
+        *((name.upper(), str(int(value))) for name, value in tensor.duty.flags),
+    ]
+    return [(f"{tensor.prefix}_{name}", value) for name, value in values]
+
+
+def _check_names(networks: Sequence[Network], names: Sequence[str]) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            listed = " and ".join(network.name for network in networks)
+            raise NeuralArtError(
+                f"network_io.h would define {name} twice for networks {listed}",
+                hint="macros are named by the network in capitals: rename one of the networks",
+            )
+        seen.add(name)
+
+
+def source(board: Board, networks: Sequence[Network]) -> str:
+    """Text of ``network_io.h``, one header for all networks of an image.
+
+    Raises:
+        NeuralArtError: A tensor lies in no memory or has no C type, or two networks would have the same macros.
+    """
+    lines = [
+        f"/* {board.name}: inputs and outputs of {', '.join(network.name for network in networks)}. Generated. */",
+        "#ifndef NETWORK_IO_H",
+        "#define NETWORK_IO_H",
+        "",
+        "#include <stdint.h>",
+        "",
+        "/* Buffers are cleaned and invalidated in lines of so many bytes. */",
+        f"#define NETWORK_IO_CACHE_LINE {cacheduty.LINE}u",
+    ]
+    names = []
+    for network in networks:
+        prefix = network.name.upper()
+        counts = [(f"{prefix}_IN_COUNT", len(network.inputs)), (f"{prefix}_OUT_COUNT", len(network.outputs))]
+        names += [name for name, _ in counts]
+        lines += ["", f"/* ---- {network.name}: {cacheduty.who_computes(network)} ---- */", ""]
+        lines += [f"#define {name} {count}" for name, count in counts]
+        for tensor in tensors(board, network):
+            macros = _macros(tensor)
+            names += [name for name, _ in macros]
+            lines += ["", *(f"/* {sentence} */" for sentence in tensor.duty.words)]
+            lines += [f"#define {name} {value}" for name, value in macros]
+    _check_names(networks, names)
+    return "\n".join([*lines, "", "#endif", ""])
+
+
+def _tensor_json(tensor: Tensor) -> dict[str, object]:
+    port = tensor.port
+    return {
+        "macros": tensor.prefix,
+        "name": port.name,
+        "address": None if port.user_allocated else f"0x{tensor.address:08x}",
+        "alias": f"0x{tensor.alias:08x}" if tensor.alias else None,
+        "user_allocated": port.user_allocated,
+        "bytes": port.bytes,
+        "type": port.dtype,
+        "shape": list(port.shape),
+        "layout": tensor.layout,
+        "scale": port.scale if tensor.quantized else None,
+        "zero_point": port.zero_point if tensor.quantized else None,
+        "cache": {**{name: value for name, value in tensor.duty.flags}, "words": list(tensor.duty.words)},
+    }
+
+
+def json_text(board: Board, networks: Sequence[Network]) -> str:
+    """The same as JSON (``network_io.json``), for tools on the host.
+
+    Raises:
+        NeuralArtError: As :func:`source`.
+    """
+    source(board, networks)  # the same refusals
+    made = []
+    for network in networks:
+        both = tensors(board, network)
+        inputs, outputs = both[: len(network.inputs)], both[len(network.inputs) :]
+        made.append(
+            {
+                "name": network.name,
+                "computes": cacheduty.who_computes(network),
+                "inputs": [_tensor_json(tensor) for tensor in inputs],
+                "outputs": [_tensor_json(tensor) for tensor in outputs],
+            }
+        )
+    data = {"schema": SCHEMA, "board": board.name, "cache_line": cacheduty.LINE, "networks": made}
+    return json.dumps(data, indent=1, ensure_ascii=True) + "\n"

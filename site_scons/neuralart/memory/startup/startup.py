@@ -1,0 +1,171 @@
+"""``npu_memory_init.[ch]``: the tables by which firmware/runtime/memory brings up what the networks of an image need.
+
+Banks that no buffer touches are not in them, so they stay off. Sizes and checksums of constants are not in them
+either: those stand in the identity descriptor in flash, so that new weights need no new firmware.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from neuralart.boards.types import Board, MemoryRegion
+from neuralart.errors import NeuralArtError
+from neuralart.memory.layout.placements import Initializer, Layout
+from neuralart.memory.regions import Span, check_disjoint, firmware_spans, fold_alias, network_spans, touched_regions
+from neuralart.memory.startup.tables import (
+    Rows,
+    bank_rows,
+    initializer_rows,
+    mpu_rows,
+    network_rows,
+    register_lines,
+    window_rows,
+)
+from neuralart.network.facts import Network
+
+HEADER = """/* Brings up the memories that the networks use, and the constants in them. Generated. */
+#ifndef NPU_MEMORY_INIT_H
+#define NPU_MEMORY_INIT_H
+
+#include "npu_memory.h"
+
+/* Call once, before the first access to any buffer of a network. Returns 0, or an error: npu_memory_error_text,
+ * npu_memory_error_pool and npu_memory_stamps say what it is about. */
+int npu_memory_init(void);
+
+#endif
+"""
+
+# The row of an error is one byte, and 0xff stands for none.
+_MOST_ROWS = 254
+# Bytes of an identity descriptor that are trusted when the layout does not say how large its place is.
+_DESCRIPTOR_CAPACITY = 4096
+
+
+def used_initializers(layout: Layout, networks: Sequence[Network]) -> list[Initializer]:
+    """Initialisers that have bytes: those of pools with constants. Declared ones without any are skipped.
+
+    Raises:
+        NeuralArtError: The layout does not say how the constants of a pool reach it.
+    """
+    known = {(item.network, item.pool) for item in layout.initializers}
+    for network in networks:
+        for pool in network.initializers:
+            if (network.name, pool.fname) not in known:
+                declared = [item.pool for item in layout.initializers if item.network == network.name]
+                raise NeuralArtError(
+                    f"pool {pool.fname} of network {network.name} holds {pool.weights} bytes of constants, "
+                    "but no initialiser is declared for it",
+                    where=f"board {layout.board}",
+                    hint=f"declare it: initializers: [{', '.join([*declared, pool.fname])}]",
+                )
+    full = {(network.name, pool.fname) for network in networks for pool in network.initializers}
+    return [item for item in layout.initializers if (item.network, item.pool) in full]
+
+
+def _pool_spans(board: Board, networks: Sequence[Network]) -> list[Span]:
+    return [span for network in networks for span in network_spans(board, network)]
+
+
+def _flash_addresses(board: Board, layout: Layout, initializers: Sequence[Initializer]) -> Iterable[int]:
+    """What start-up reads besides the pools."""
+    yield from (fold_alias(board, item.load_address) for item in initializers if item.load_address)
+    if layout.descriptor is not None and any(item.strategy != "link" for item in initializers):
+        yield fold_alias(board, layout.descriptor)
+
+
+def _descriptor(board: Board, layout: Layout, initializers: Sequence[Initializer]) -> tuple[int, int]:
+    """Address and capacity of the identity descriptor; (0, 0) without one."""
+    if layout.descriptor is None:
+        for item in initializers:
+            if item.strategy in ("boot-copy", "external-loader"):
+                raise NeuralArtError(
+                    f"the initialiser of pool {item.pool} of network {item.network} is loaded by strategy "
+                    f"{item.strategy}, which needs an identity descriptor in flash",
+                    where=f"board {board.name}",
+                    hint="the board needs 'flash:', or take strategy link",
+                )
+        return 0, 0
+    sizes = [p.size for p in layout.placements if p.kind == "descriptor" and p.start == layout.descriptor]
+    return fold_alias(board, layout.descriptor), max([*sizes, 0]) or _DESCRIPTOR_CAPACITY
+
+
+def _table(ctype: str, name: str, rows: Rows) -> list[str]:
+    if not rows:
+        return []
+    if len(rows) > _MOST_ROWS:
+        raise NeuralArtError(f"{len(rows)} {name.replace('_', ' ')}, start-up code knows {_MOST_ROWS} at most")
+    return [f"static const {ctype} {name}[] = {{", *(f"    {row}," for row in rows), "};", ""]
+
+
+def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span], with_firmware: bool) -> None:
+    """A memory that neither the reset, nor the boot chain, nor this code brings up.
+
+    One behind a controller may be brought up by an application of the user's own; start-up code looks whether it was.
+    """
+    windows = {window.region: window for window in board.windows}
+    for region in touched:
+        window = windows.get(region.name)
+        hoped_for = window is not None and (window.mapped_by_boot or not with_firmware)
+        if region.enable is None and not region.on_at_reset and not hoped_for:
+            users = [str(span) for span in spans if span.start < region.end and region.base < span.end]
+            raise NeuralArtError(
+                f"{', '.join(users)} lies in {region.name}, which does not answer after reset and which the start-up "
+                "code cannot turn on",
+                where=f"board {board.name}",
+                hint=f"disable that pool (size 0), or set on_at_reset: true for {region.name} in a board file of your "
+                "own if your boot chain initialises it",
+            )
+
+
+def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_firmware: bool = True) -> str:
+    """Text of ``npu_memory_init.c``.
+
+    Args:
+        board: The board.
+        layout: How the constants of each pool reach it.
+        networks: All networks of the image, in the order in which the identity descriptor numbers them.
+        with_firmware: The image is laid out as the board says (not by the user's own linker script).
+
+    Raises:
+        NeuralArtError: Ranges overlap or lie in no memory, the board does not say how to turn a memory on, or an
+            initialiser cannot be brought to its pool.
+    """
+    spans = _pool_spans(board, networks)
+    check_disjoint([*spans, *(firmware_spans(board) if with_firmware else [])], f"board {board.name}")
+    touched = touched_regions(board, spans)
+    _refuse_dead(board, touched, spans, with_firmware)
+    # A loader of the firmware brings those of a relocatable model.
+    initializers = used_initializers(layout, networks) if layout.loaded is None else []
+    flash = {
+        region.name
+        for at in _flash_addresses(board, layout, initializers)
+        for region in [board.region_at(at)]
+        if region
+    }
+    descriptor, capacity = _descriptor(board, layout, initializers)
+    externs, linked = initializer_rows(board, networks, initializers)
+    tables: Mapping[str, tuple[str, str, Rows]] = {
+        "windows": ("npu_memory_window_t", "window_count", window_rows(board, {*flash, *(r.name for r in touched)})),
+        "banks": ("npu_memory_bank_t", "bank_count", bank_rows(board, touched, spans)),
+        "mpu_regions": ("npu_memory_mpu_region_t", "mpu_region_count", mpu_rows(board, touched)),
+        "networks": ("npu_memory_network_t", "network_count", network_rows(networks)),
+        "initializers": ("npu_memory_initializer_t", "initializer_count", linked),
+    }
+    lines = [
+        f"/* {board.name}: memories and constants of {', '.join(network.name for network in networks)}. Generated. */",
+        *([f"/* Registers: {board.registers.source} */"] if board.registers.source else []),
+        '#include "npu_memory_init.h"',
+        "",
+        *externs,
+    ]
+    for name, (ctype, _, rows) in tables.items():
+        lines += _table(ctype, name, rows)
+    lines += ["static const npu_memory_tables_t tables = {"]
+    lines += register_lines(board, touched)
+    for name, (_, count, rows) in tables.items():
+        if rows:
+            lines += [f"    .{name} = {name},", f"    .{count} = {len(rows)},"]
+    if capacity and initializers:
+        lines += [f"    .descriptor = 0x{descriptor:08x}u,", f"    .descriptor_capacity = 0x{capacity:x}u,"]
+    return "\n".join([*lines, "};", "", "int npu_memory_init(void) { return npu_memory_bring_up(&tables); }", ""])

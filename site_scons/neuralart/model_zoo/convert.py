@@ -1,0 +1,275 @@
+"""From a configuration of the model zoo to a network and a variant, and a list of everything that was left out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from neuralart.config.app_config import MODEL_TYPES, USE_CASES
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.model_zoo import vocabulary
+from neuralart.model_zoo.sections import application, audio
+from neuralart.model_zoo.source import Source
+from neuralart.model_zoo.tree import Entry
+
+_MODEL = ("model.model_path", "general.model_path", "model.onnx_path")
+_TYPE = ("model.model_type", "general.model_type", "post_processing.type")
+_BOARD = ("deployment.hardware_setup.board", "stm32ai.footprints_on_target", "benchmarking.board")
+_OPTIMIZATION = ("tools.stedgeai.optimization", "tools.stm32ai.optimization", "stm32ai.optimization")
+_PROJECT = ("deployment.c_project_path", "stm32ai.c_project_path")
+_QUANTIZED = (".tflite", ".onnx")
+_VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
+
+
+@dataclass(frozen=True)
+class Wishes:
+    """What the user said on the command line; empty where nothing was.
+
+    Attributes:
+        name: Name of the network.
+        model: Path of the model.
+        board: Name of the board.
+        use_case: One of those that have a header.
+    """
+
+    name: str = ""
+    model: str = ""
+    board: str = ""
+    use_case: str = ""
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Something that has no counterpart."""
+
+    where: str
+    key: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.key}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What became of a configuration.
+
+    Attributes:
+        release: Which releases of the zoo write such files, for example ``v4``.
+        network: Name of the network.
+        settings: Keys of the network, ``app_config`` among them as a mapping.
+        variant: Name of the variant.
+        variant_settings: Keys of the variant.
+        dropped: What was left out, in the order of the file.
+        notes: What the user should look at.
+    """
+
+    release: str
+    network: str
+    settings: Mapping[str, object]
+    variant: str
+    variant_settings: Mapping[str, object]
+    dropped: tuple[Dropped, ...] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def convert(top: Entry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = ()) -> Imported:
+    """Convert a configuration.
+
+    Args:
+        top: The file.
+        wishes: What the user said besides.
+        boards: Names of boards that there are.
+
+    Raises:
+        NeuralArtError: It names no model, or a value is not what the zoo takes.
+    """
+    source = Source(top)
+    model = wishes.model or _model(source)
+    use_case = _use_case(source, wishes.use_case, model)
+    board = wishes.board or _board(source, boards)
+    name = wishes.name or _identifier(PurePosixPath(model).name.rsplit(".", 1)[0])
+    n6 = board.startswith(("stm32n6", "nucleo-n6"))
+    settings: dict[str, object] = {"model": _local(source, model)}
+    if n6 and use_case and use_case != "audio_event_detection":
+        # What the camera writes; classifiers are read as float32.
+        settings |= {"input_data_type": "uint8", "inputs_ch_position": "chlast"}
+        if use_case == "image_classification":
+            settings["output_data_type"] = "float32"
+    _optimization(source, n6, settings)
+    section = _section(source, use_case, n6, board)
+    if section:
+        settings["app_config"] = section
+    variant = f"{name}-{board}"
+    if variant.startswith(_VERBS):
+        variant = f"net-{variant}"
+    title = f"{PurePosixPath(model).name} on {board}"
+    return Imported(
+        release=_release(top),
+        network=name,
+        settings=settings,
+        variant=variant,
+        variant_settings={"title": title, "board": board, "network": name},
+        dropped=tuple(Dropped(entry.where, entry.path, reason) for entry, reason in source.rest(vocabulary.REASONS)),
+        notes=tuple(source.notes),
+    )
+
+
+def _release(top: Entry) -> str:
+    sections = top.children()
+    if "stm32ai" in sections or "pre_processing" in sections or "post_processing" in sections:
+        return "v1"
+    if top.find("model.model_path") is not None or top.find("model.model_type") is not None:
+        return "v4"
+    return "v2 or v3"
+
+
+def _model(source: Source) -> str:
+    found = source.take(*_MODEL)
+    if found is None:
+        raise NeuralArtError(
+            "names no model: model.model_path (or general.model_path) is empty",
+            where=source.top.file,
+            hint="--model FILE says it",
+        )
+    text = found.text().replace("\\", "/")
+    if not PurePosixPath(text).name:
+        raise found.error(f"'{text}' is not the path of a file")
+    return text
+
+
+def _local(source: Source, model: str) -> str:
+    """A path that a build can have."""
+    name = PurePosixPath(model).name
+    if not name.lower().endswith(_QUANTIZED):
+        source.note(f"{name} is not quantised: a network is compiled from .tflite (or .onnx)")
+    if re.match(r"[a-z]+://", model):
+        source.note(f"{model} is not fetched: put {name} beside this file")
+        return name
+    return model
+
+
+def _folder(text: str) -> str | None:
+    """Use case that a path of the zoo speaks of; empty: one without a header; None: none."""
+    for part in PurePosixPath(text.replace("\\", "/")).parts:
+        if part in vocabulary.FOLDERS:
+            return vocabulary.FOLDERS[part]
+    return None
+
+
+def _use_case(source: Source, wish: str, model: str) -> str:
+    """Empty for a use case that has no header."""
+    if wish:
+        if wish not in USE_CASES:
+            raise NeuralArtError(f"no use case '{wish}'", hint=nearest(wish, USE_CASES))
+        return wish
+    kind = _zoo_type(source)
+    by_type = vocabulary.USE_CASE_OF.get(vocabulary.MODEL_TYPES[kind][0]) if kind in vocabulary.MODEL_TYPES else None
+    project = next((e.text() for path in _PROJECT if (e := source.top.find(path)) is not None), "")
+    by_model, by_project = _folder(model), _folder(project)
+    if kind in vocabulary.NO_HEADER:
+        by_model = ""
+    # Speech enhancement shares its folder of applications with audio events.
+    if source.top.find("deployment.frames_per_patch") is not None:
+        by_model = by_model or ""
+    by_sections = "audio_event_detection" if source.top.find("feature_extraction") is not None else None
+    for found in (by_model, by_project, by_type, by_sections):
+        if found is not None:
+            if not found:
+                source.note("no header is made for this use case: app_config is left out")
+            return found
+    if kind in vocabulary.MODEL_TYPES:
+        raise NeuralArtError(
+            f"the use case of model_type '{kind}' is not clear", where=source.top.file, hint="--use-case says it"
+        )
+    source.note("the use case is not clear: app_config is left out (--use-case says it)")
+    return ""
+
+
+def _zoo_type(source: Source) -> str:
+    found = next((entry for path in _TYPE if (entry := source.top.find(path)) is not None), None)
+    # The first release describes the architecture by a mapping.
+    return "" if found is None or found.is_mapping else found.text()
+
+
+def _board(source: Source, boards: tuple[str, ...]) -> str:
+    found = source.take(*_BOARD)
+    serie = source.top.find("deployment.hardware_setup.serie") or source.top.find("stm32ai.serie")
+    if found is None or found.text() in ("False", "false"):
+        name = vocabulary.SERIES.get(serie.text() if serie is not None else "", "stm32n6570-dk")
+        source.note(f"the file names no board: {name} is assumed (--board says it)")
+        return name
+    # "NUCLEO-H743ZI2,OV5640": a camera may follow.
+    name = found.text().split(",")[0].strip().lower()
+    if not re.fullmatch(r"[a-z0-9][a-z0-9._-]*", name):
+        raise found.error(f"'{found.text()}' is not the name of a board")
+    if boards and name not in boards:
+        source.note(f"there is no board {name}: describe it in a file of your own (docs/reference/boards.md)")
+    return name
+
+
+def _identifier(text: str) -> str:
+    name = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
+    return name if re.match(r"[A-Za-z_]", name) else f"net_{name}".rstrip("_")
+
+
+def _optimization(source: Source, n6: bool, settings: dict[str, object]) -> None:
+    found = next((entry for path in _OPTIMIZATION if (entry := source.top.find(path)) is not None), None)
+    if found is None:
+        return
+    if n6:
+        source.drop(found, "does not apply to the NPU, where options stand in a profile")
+        return
+    source.take(found.path)
+    word = found.text()
+    if word not in ("time", "ram", "balanced"):
+        raise found.error(f"'{word}' is not allowed", nearest(word, ("time", "ram", "balanced")))
+    settings["options"] = ["--optimization", word]
+
+
+def _section(source: Source, use_case: str, n6: bool, board: str) -> dict[str, object]:
+    if not use_case:
+        return {}
+    section: dict[str, object] = {"use_case": use_case}
+    known = MODEL_TYPES[use_case]
+    stride = 0
+    if len(known) > 1:
+        model_type, stride = _model_type(source, use_case)
+        if model_type:
+            section["model_type"] = model_type
+    elif (found := source.top.find("model.model_type") or source.top.find("general.model_type")) is not None:
+        source.drop(found, f"{use_case} has one way only")
+    if use_case == "audio_event_detection":
+        section |= audio(source)
+    else:
+        section |= application(source, str(section.get("model_type", known[0])), stride, n6, board)
+    project = source.take(*_PROJECT)
+    if project is not None:
+        section["application"] = project.text().replace("\\", "/").rstrip("/")
+    elif not n6 and use_case != "audio_event_detection":
+        section["generation"] = "h7"
+    else:
+        source.note("the file names no application: add application: or generation: to app_config")
+    return section
+
+
+def _model_type(source: Source, use_case: str) -> tuple[str, int]:
+    found = source.take(*(path for path in _TYPE if (e := source.top.find(path)) is not None and not e.is_mapping))
+    if found is None:
+        source.note(f"the file names no model_type: add one of {', '.join(MODEL_TYPES[use_case])} to app_config")
+        return "", 0
+    word = found.text()
+    if word not in vocabulary.MODEL_TYPES:
+        raise found.error(
+            f"'{word}' is no model type of the zoo that is known", nearest(word, tuple(vocabulary.MODEL_TYPES))
+        )
+    kind, stride = vocabulary.MODEL_TYPES[word]
+    kind = vocabulary.BY_USE_CASE.get((use_case, kind), kind)
+    if kind not in MODEL_TYPES[use_case]:
+        raise found.error(
+            f"'{word}' is {kind}, which {use_case} does not have",
+            f"known: {', '.join(MODEL_TYPES[use_case])}; --use-case",
+        )
+    return kind, stride

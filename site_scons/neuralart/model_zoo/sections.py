@@ -1,0 +1,171 @@
+"""The keys of ``app_config:`` from the sections of a configuration."""
+
+from __future__ import annotations
+
+from neuralart.config.app_config import COLOR_MODES
+from neuralart.errors import nearest
+from neuralart.model_zoo.source import Source
+from neuralart.model_zoo.tree import Entry
+from neuralart.model_zoo.vocabulary import AUDIO
+
+_DETECTORS = ("yolo_v2", "yolo_v5", "yolo_v8", "st_yolo_x", "st_ssd", "blazeface", "yolo_v8_pose", "yolo_v8_seg")
+_ANCHORED = ("yolo_v2", "st_yolo_x")
+_POSES = ("movenet", "yolo_v8_pose")
+_RATIOS = {
+    "crop": "crop",
+    "fit": "fit",
+    "padding": "padding",
+    "full_screen": "full_screen",
+    # The first release asked a question: keep the aspect ratio?
+    "False": "fit",
+    "false": "fit",
+}
+
+
+def _either(*paths: str) -> tuple[str, ...]:
+    """A path in the spelling of all releases."""
+    first = [
+        path.replace("preprocessing.", "pre_processing.").replace("postprocessing.", "post_processing.")
+        for path in paths
+    ]
+    return (*paths, *first)
+
+
+def _probability(entry: Entry) -> float:
+    number = entry.number()
+    if not 0.0 <= number <= 1.0:
+        raise entry.error(f"{number:g} is out of range, allowed: 0 to 1")
+    return number
+
+
+def _names(source: Source) -> dict[str, object]:
+    found = source.take("dataset.class_names")
+    if found is not None:
+        return {"class_names": [item.text() for item in found.items()]}
+    found = source.take("dataset.classes_file_path", "deployment.label_file_path")
+    return {"class_names_file": found.text().replace("\\", "/")} if found is not None else {}
+
+
+def application(source: Source, model_type: str, stride: int, n6: bool, board: str) -> dict[str, object]:
+    """Keys of an application with a camera."""
+    section: dict[str, object] = {}
+    if model_type not in _POSES:
+        section |= _names(source)
+        if not section:
+            source.note("the file names no classes: add class_names to app_config")
+    elif (found := source.take("dataset.keypoints")) is not None:
+        section["keypoints"] = found.integer()
+    section |= _camera(source, n6)
+    section |= _thresholds(source, model_type, stride)
+    section |= _interfaces(source, board)
+    return section
+
+
+def _camera(source: Source, n6: bool) -> dict[str, object]:
+    section: dict[str, object] = {}
+    found = source.take("preprocessing.resizing.aspect_ratio", "pre_processing.aspect_ratio")
+    if found is not None:
+        word = found.text()
+        if word not in _RATIOS:
+            raise found.error(f"'{word}' is not allowed", nearest(word, tuple(_RATIOS)))
+        section["aspect_ratio"] = _RATIOS[word]
+        if n6 and word == "padding":
+            source.note("applications for the N6 have no padding: choose crop, fit or full_screen for aspect_ratio")
+    found = source.take(*_either("preprocessing.color_mode"))
+    if found is not None:
+        word = found.text()
+        if word not in COLOR_MODES:
+            raise found.error(f"'{word}' is not allowed", nearest(word, COLOR_MODES))
+        section["color_mode"] = word
+    return section
+
+
+def _thresholds(source: Source, model_type: str, stride: int) -> dict[str, object]:
+    section: dict[str, object] = {}
+    names = ["confidence_thresh"] if model_type in (*_DETECTORS, "movenet") else []
+    if model_type == "movenet":
+        both = [entry for name in ("confidence_thresh", "kpts_conf_thresh") if (entry := _post(source, name))]
+        if len(both) == 2:
+            source.drop(both[1], "confidence_thresh is what the application is told")
+        names.append("kpts_conf_thresh")
+    found = source.take(*_either(*(f"postprocessing.{name}" for name in names))) if names else None
+    if found is not None:
+        section["confidence_thresh"] = _probability(found)
+    for name, key in (("NMS_thresh", "nms_thresh"), ("max_detection_boxes", "max_detection_boxes")):
+        entry = _post(source, name)
+        if entry is None:
+            continue
+        if model_type not in _DETECTORS:
+            source.drop(entry, f"{model_type} does not choose between boxes")
+            continue
+        source.take(entry.path)
+        section[key] = _probability(entry) if key == "nms_thresh" else entry.integer()
+    if model_type in _DETECTORS and "max_detection_boxes" not in section:
+        source.note("the file has no max_detection_boxes: add it to app_config")
+    return {**section, **_anchors(source, model_type, stride)}
+
+
+def _post(source: Source, name: str) -> Entry | None:
+    return source.top.find(f"postprocessing.{name}") or source.top.find(f"post_processing.{name}")
+
+
+def _anchors(source: Source, model_type: str, stride: int) -> dict[str, object]:
+    section: dict[str, object] = {"network_stride": stride} if stride else {}
+    found = _post(source, "yolo_anchors")
+    if model_type not in _ANCHORED:
+        if found is not None:
+            source.drop(found, f"{model_type} has no anchors of its own")
+        return section
+    if found is not None:
+        source.take(found.path)
+        numbers = found.numbers()
+        if not numbers or len(numbers) % 2:
+            raise found.error(f"has {len(numbers)} numbers, anchors are pairs")
+        section["anchors"] = numbers
+    elif model_type == "yolo_v2":
+        source.note("the file has no yolo_anchors: add anchors to app_config, in cells, as the model was trained")
+    return section
+
+
+def _interfaces(source: Source, board: str) -> dict[str, object]:
+    """The NUCLEO-H743ZI2 can have its camera and its display on different interfaces; other boards cannot."""
+    if not board.startswith("nucleo-h743"):
+        return {}
+    section: dict[str, object] = {}
+    for path, beginning, key in (
+        ("deployment.hardware_setup.output", "DISPLAY_INTERFACE_", "display"),
+        ("deployment.hardware_setup.input", "CAMERA_INTERFACE_", "camera"),
+    ):
+        found = source.take(path)
+        if found is not None:
+            section[key] = found.text().removeprefix(beginning).lower()
+    return section
+
+
+def audio(source: Source) -> dict[str, object]:
+    """Keys of an application with a microphone."""
+    section = _names(source)
+    if not section:
+        source.note("the file names no classes: add class_names to app_config")
+    sound: dict[str, object] = {}
+    rate = source.take(*_either("preprocessing.target_rate"))
+    if rate is not None:
+        sound["target_rate"] = rate.integer()
+    for key in AUDIO:
+        found = source.top.find(f"feature_extraction.{key}")
+        if key == "norm":  # its usual value is None, which counts as empty elsewhere
+            sound["norm"] = "none" if found is None else found.text()
+            source.take(f"feature_extraction.{key}")
+        elif found is not None:
+            source.take(found.path)
+            sound[key] = found.boolean() if key in ("htk", "to_db") else found.integer()
+    window = source.top.find("feature_extraction.window")
+    if window is not None and window.text() != "hann":
+        raise window.error(f"'{window.text()}': the application has a Hann window only")
+    garbage = source.take("dataset.use_garbage_class")
+    if garbage is not None:
+        sound["use_garbage_class"] = garbage.boolean()
+    unknown = source.take("deployment.unknown_class_threshold", "model.unknown_class_threshold")
+    if unknown is not None:
+        sound["unknown_class_threshold"] = _probability(unknown)
+    return {**section, "audio": sound}

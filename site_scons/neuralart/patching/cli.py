@@ -1,0 +1,209 @@
+"""``neuralart patch``: fit an application's own C sources to a network, out of tree or in place."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuralart.patching.plan import Plan, Request
+
+OUTDATED = 1
+DEFAULT_OUTPUT = Path("build") / "patched"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    parser.add_argument("application", metavar="APPLICATION", type=Path, help="the application's folder")
+    parser.add_argument("--network", type=Path, metavar="DIR", help="what generate wrote: c_info.json and headers")
+    parser.add_argument("--c-info", type=Path, metavar="FILE", help="the c_info.json, if it is elsewhere")
+    parser.add_argument("--headers", type=Path, metavar="DIR", help="network_data_params.h etc., if they are elsewhere")
+    parser.add_argument("--aspect-ratio", metavar="MODE", help="crop, padding or fit")
+    parser.add_argument("--list", default="", metavar="LIST", help="patch list: a name, or a .yaml file of your own")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument(
+        "--output", type=Path, metavar="DIR", help=f"folder for patched copies (default: {DEFAULT_OUTPUT.as_posix()})"
+    )
+    how.add_argument("--in-place", action="store_true", help="patch the application's own files")
+    how.add_argument("--restore", action="store_true", help="take patches in place back")
+    only = parser.add_mutually_exclusive_group()
+    only.add_argument(
+        "--diff", action="store_true", help="show what would change in the application's files, write nothing"
+    )
+    only.add_argument("--check", action="store_true", help="is everything up to date? write nothing; 1 if it is not")
+    parser.add_argument("--force", action="store_true", help="overwrite generated blocks that were changed by hand")
+    parser.add_argument("--linker-script", type=Path, metavar="FILE", help="instead of the patch list's")
+    parser.add_argument("--memory-pools", type=Path, metavar="FILE", help="memory-pool file that limits memories")
+    parser.add_argument(
+        "--reserve",
+        action="append",
+        default=[],
+        metavar="MEMORY=SIZE",
+        help="kept free for the application, as AXIRAM=96K",
+    )
+    parser.add_argument(
+        "--include", action="append", default=[], metavar="DIR", help="the application's include path, for patched.json"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Patch, show, check or restore.
+
+    Returns:
+        0; 1 if ``--check`` found something out of date.
+
+    Raises:
+        NeuralArtError: It cannot be done; nothing was changed.
+    """
+    if args.restore:
+        return _restore(args)
+    request = _request(args)
+    name = str(Path(args.list).absolute()) if args.list and args.list != request.patches.name else ""
+    in_place = args.in_place or (args.diff and args.output is None)
+    return _in_place(args, request, name) if in_place else _out_of_tree(args, request)
+
+
+def _request(args: argparse.Namespace) -> Request:
+    from neuralart.errors import NeuralArtError
+    from neuralart.patching.network_files import NetworkFiles
+    from neuralart.patching.plan import Request, choose_list
+
+    patches = choose_list(args.application, args.list)
+    if args.aspect_ratio is None:
+        raise NeuralArtError("--aspect-ratio is missing", hint="crop, padding or fit, as the network was trained for")
+    if args.network is None and (args.c_info is None or args.headers is None):
+        raise NeuralArtError(
+            "--network is missing", hint="the folder with network_c_info.json and the generated headers"
+        )
+    folder = args.network if args.network is not None else args.headers
+    found = NetworkFiles.in_folder(folder, patches.network)
+    headers = args.headers or found.headers
+    sources = found.sources if args.headers is None else headers
+    return Request(
+        application=args.application,
+        network=NetworkFiles(args.c_info or found.c_info, headers, sources),
+        aspect_ratio=args.aspect_ratio,
+        patches=patches,
+        reserve=_reserve(args.reserve),
+        linker_script=args.linker_script,
+        memory_pools=args.memory_pools,
+        force=args.force,
+    )
+
+
+def _reserve(given: list[str]) -> dict[str, int]:
+    from neuralart.errors import NeuralArtError
+    from neuralart.patching.units import parse
+
+    found: dict[str, int] = {}
+    for text in given:
+        memory, sign, size = text.partition("=")
+        if not sign or not memory:
+            raise NeuralArtError(f"--reserve {text}: MEMORY=SIZE is expected", hint="such as --reserve AXIRAM=96K")
+        found[memory] = parse(size, f"--reserve {text}")
+    return found
+
+
+def _in_place(args: argparse.Namespace, request: Request, name: str) -> int:
+    from neuralart.patching import inplace, journal
+    from neuralart.patching.plan import diff, find_root
+
+    if not (args.diff or args.check):
+        plan, changed = inplace.patch(request, name)
+        _report(plan)
+        print("\n".join(f"patched {path}" for path in changed) or "up to date")
+        return 0
+    root = find_root(request.application, request.patches)
+    if root is not None and journal.pending(root):
+        return _interrupted(root)
+    plan, changes = inplace.plan(request, name)
+    if args.diff:
+        _print(diff(plan))
+        _notes(plan)
+        return 0
+    return _checked([change.path for change in changes if not change.path.startswith(f"{journal.STATE}/")])
+
+
+def _out_of_tree(args: argparse.Namespace, request: Request) -> int:
+    from neuralart.patching import journal, mirror
+    from neuralart.patching.plan import diff, make
+
+    output = args.output or DEFAULT_OUTPUT
+    if (args.diff or args.check) and journal.pending(output):
+        return _interrupted(output)
+    plan = make(request)
+    if args.diff:
+        mirror.check_output(plan.root, plan.patches, output)
+        _print(diff(plan))
+        _notes(plan)
+        return 0
+    if args.check:
+        return _checked([each.path for each in mirror.changes(plan, output, args.include, force=args.force)])
+    changed = mirror.write(plan, output, args.include, force=args.force)
+    _report(plan)
+    patched = [path for path in changed if any(path == each.path for each in plan.files)]
+    others = len(set(changed) - {*patched, mirror.INDEX})
+    lines = [f"patched {path}" for path in patched] + [f"{others} copies beside"] * bool(others)
+    for line in lines if changed else ["up to date"]:
+        print(line)
+    print(f"{(output / mirror.INDEX).as_posix()} has the include path and the sources")
+    return 0
+
+
+def _restore(args: argparse.Namespace) -> int:
+    from neuralart.errors import NeuralArtError
+    from neuralart.patching import inplace, patchlist
+    from neuralart.patching.plan import find_root
+
+    if args.diff or args.check:
+        raise NeuralArtError("--restore goes with neither --diff nor --check")
+    patches = patchlist.load(args.list) if args.list else None
+    root = find_root(args.application, patches) if patches else inplace.find_state(args.application)
+    if root is None:
+        if not args.application.is_dir():
+            raise NeuralArtError("no such folder", where=str(args.application))
+        print("nothing to restore: no patch in place is known here")
+        return 0
+    changed = inplace.restore(root, patches, force=args.force)
+    print("\n".join(f"restored {path}" for path in changed) or "nothing to restore")
+    return 0
+
+
+def _interrupted(root: Path) -> int:
+    print(f"neuralart patch: {root}: a patch was interrupted; the next patch or --restore finishes it", file=sys.stderr)
+    return OUTDATED
+
+
+def _checked(paths: list[str]) -> int:
+    for path in paths:
+        print(f"out of date: {path}")
+    if not paths:
+        print("up to date")
+    return OUTDATED if paths else 0
+
+
+def _notes(plan: Plan) -> None:
+    for note in plan.notes:
+        print(f"neuralart patch: note: {note}", file=sys.stderr)
+
+
+def _report(plan: Plan) -> None:
+    decision = plan.decision
+    camera = decision.camera
+    print(f"camera: {camera.constant}, {camera.mode}, captured {camera.buffer_width}x{camera.buffer_height}")
+    for each in decision.activations:
+        mark = ", holds the input" if decision.input is not None and decision.input.number == each.number else ""
+        print(f"activation buffer {each.number}: {each.bytes} bytes in {each.region} (pool {each.pool}{mark})")
+    for image in decision.images.values():
+        print(f"image buffer {image.name}: {image.bytes} bytes in {image.region}")
+    for region in decision.regions:
+        print(f"{region.name}: {region.used} of {region.capacity} bytes ({region.budget})")
+    _notes(plan)
+
+
+def _print(text: str) -> None:
+    """Whatever the terminal's encoding is."""
+    encoding = sys.stdout.encoding or "utf-8"
+    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))

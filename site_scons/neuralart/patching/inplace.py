@@ -1,0 +1,208 @@
+"""Patching an application's own files, for those who build with an IDE, and taking it back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import alone_with, read_bytes
+from neuralart.patching import disk, journal
+from neuralart.patching import patchlist as lists
+from neuralart.patching import plan as plans
+from neuralart.patching.apply import Piece, pieces_from_json, pieces_to_json, undo
+from neuralart.patching.ctext import Source
+from neuralart.patching.journal import STATE, Change
+from neuralart.patching.patchlist import PatchList
+from neuralart.patching.plan import Plan, Request
+
+SCHEMA = 1
+RECORD = f"{STATE}/record.json"
+BACKUP = f"{STATE}/original"
+IGNORE = f"{STATE}/.gitignore"
+
+
+@dataclass(frozen=True)
+class Record:
+    """What patches in place did since the first of them.
+
+    Attributes:
+        list: Name of the patch list, or its file.
+        files: Pieces by file and operation.
+    """
+
+    list: str
+    files: Mapping[str, Mapping[str, Piece]]
+
+
+def read_record(root: Path) -> Record | None:
+    """What is known of earlier patches here; None if there were none.
+
+    Raises:
+        NeuralArtError: The record is damaged.
+    """
+    path = root / RECORD
+    if not path.is_file():
+        return None
+    try:
+        data: Any = json.loads(read_bytes(path))
+        if data["schema"] != SCHEMA:
+            raise ValueError(f"schema {data['schema']}")
+        files = {str(name): pieces_from_json(pieces) for name, pieces in data["files"].items()}
+        return Record(str(data["list"]), files)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NeuralArtError(
+            f"the record of earlier patches cannot be read: {error}",
+            where=str(path),
+            hint=f"the files from before the first patch are in {BACKUP}",
+        ) from error
+
+
+def _record_bytes(name: str, files: Mapping[str, Mapping[str, Piece]]) -> bytes:
+    rows = {path: pieces_to_json(pieces) for path, pieces in sorted(files.items())}
+    return (json.dumps({"schema": SCHEMA, "list": name, "files": rows}, indent=1) + "\n").encode()
+
+
+def plan(request: Request, name: str = "") -> tuple[Plan, list[Change]]:
+    """Work out a patch in place; nothing is written.
+
+    Args:
+        request: What is wanted.
+        name: Of the patch list in the record: where ``--restore`` finds it again; the list's own name if empty.
+
+    Returns:
+        The plan, and all changes it takes: none if the application is up to date.
+
+    Raises:
+        NeuralArtError: It cannot be done.
+    """
+    root = plans.find_root(request.application, request.patches) or request.application
+    record = read_record(root)
+    made = plans.make(request, record.files if record else None)
+    changes = [Change(each.path, each.new) for each in made.files if each.new != each.old]
+    if record is None and not changes:
+        return made, []
+    files = {**(record.files if record else {}), **{each.path: each.pieces for each in made.files}}
+    kept = {f"{BACKUP}/{each.path}": each.old for each in made.files}
+    backups = [Change(path, data) for path, data in kept.items() if not (made.root / path).is_file()]
+    own = [Change(IGNORE, b"*\n"), Change(RECORD, _record_bytes(name or request.patches.name, files))]
+    every = [*own, *backups, *changes]
+    current = {each.path for each in every if _bytes(made.root / each.path) == each.new}
+    return made, [each for each in every if each.path not in current]
+
+
+def _bytes(path: Path) -> bytes | None:
+    return read_bytes(path) if path.is_file() else None
+
+
+def patch(request: Request, name: str = "") -> tuple[Plan, list[str]]:
+    """Patch in place. An interrupted patch is finished or undone first.
+
+    Returns:
+        The plan, and the application's files that changed.
+
+    Raises:
+        NeuralArtError: It cannot be done; the application is as it was.
+    """
+    # Without a root, making the plan says which files are missing.
+    root = plans.find_root(request.application, request.patches) or plans.make(request).root
+    with _alone(root):
+        _recover(root, force=request.force)
+        made, changes = plan(request, name)
+        journal.commit(made.root, changes)
+    return made, [each.path for each in changes if not each.path.startswith(f"{STATE}/")]
+
+
+def _alone(root: Path) -> AbstractContextManager[None]:
+    """One process at a time reads and changes a tree: what another has half changed is nobody's original."""
+    return alone_with(root.resolve() / STATE, patience=60)
+
+
+def recover(root: Path, *, force: bool = False) -> str:
+    """Finish or undo an interrupted change.
+
+    Returns:
+        ``forward``, ``back`` or empty.
+
+    Raises:
+        NeuralArtError: Somebody changed the files since, or the disk does not let us.
+    """
+    with _alone(root):
+        return _recover(root, force=force)
+
+
+def _recover(root: Path, *, force: bool) -> str:
+    try:
+        way = journal.recover(root, force=force)
+        if not (root / RECORD).is_file():
+            _clear(root)
+        return way
+    except OSError as error:
+        raise NeuralArtError(
+            f"an interrupted patch cannot be finished: {error.strerror or error}", where=str(error.filename or root)
+        ) from error
+
+
+def find_state(application: Path) -> Path | None:
+    """The root of an application in which a patch in place left something; None if there is none."""
+    roots = [application, *(application / lists.load(name).root for name in lists.names())]
+    return next((root for root in roots if (root / STATE).is_dir()), None)
+
+
+def restore(root: Path, patches: PatchList | None = None, *, force: bool = False) -> list[str]:
+    """Put back what was there before the first patch; other changes to the files since stay.
+
+    Args:
+        root: Folder that the list's paths start from.
+        patches: The list; by default that of the record.
+        force: Also where somebody changed what a patch wrote.
+
+    Returns:
+        Files that changed.
+
+    Raises:
+        NeuralArtError: It cannot be done; nothing was changed.
+    """
+    with _alone(root):
+        return _restore(root, patches, force=force)
+
+
+def _restore(root: Path, patches: PatchList | None, *, force: bool) -> list[str]:
+    _recover(root, force=force)
+    record = read_record(root)
+    if record is None:
+        return []
+    what = patches or lists.load(record.list)
+    files = {each.path: each for each in what.files}
+    changes = []
+    for path, pieces in record.files.items():
+        if path not in files:
+            raise NeuralArtError(
+                f"patch list {what.name} knows no {path}, which was patched",
+                where=str(root),
+                hint="name the list that was used then: --list",
+            )
+        source = Source(str(root / path), read_bytes(root / path))
+        changes.append(Change(path, undo(source, files[path], what.markers, pieces, force=force)))
+    changed = [each.path for each in changes if each.new != _bytes(root / each.path)]
+    own = [path.relative_to(root).as_posix() for path in sorted((root / BACKUP).rglob("*")) if path.is_file()]
+    journal.commit(
+        root, [*changes, *(Change(path, None) for path in (RECORD, IGNORE, *own) if (root / path).is_file())]
+    )
+    _clear(root)
+    return changed
+
+
+def _clear(root: Path) -> None:
+    """What no record speaks of any more."""
+    try:
+        disk.remove_tree(root / BACKUP)
+        state = root / STATE
+        if state.is_dir() and not any(state.iterdir()):
+            disk.remove_folder(state)
+    except OSError:
+        return  # harmless: without a record nothing reads them

@@ -1,0 +1,145 @@
+"""What patching must know about a network."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from neuralart.errors import NeuralArtError
+from neuralart.patching.c_info_input import Buffer, CompileInfo
+
+_BATCH, _HEIGHT, _WIDTH, _CHANNEL = "BATCH", "H", "W", "CH"
+
+
+@dataclass(frozen=True)
+class ActivationPool:
+    """A memory pool with activations in it.
+
+    Attributes:
+        id: Number that buffers refer to.
+        name: As the compiler calls it.
+        used: Bytes.
+        number: n of the generator's macro ``..._ACTIVATION_n_SIZE``, from 1: the place in the table of handles.
+    """
+
+    id: int
+    name: str
+    used: int
+    number: int
+
+
+@dataclass(frozen=True)
+class NetworkForPatching:
+    """A network, as far as an application's sources must be fitted to it.
+
+    Attributes:
+        file: The ``c_info.json``, for messages.
+        name: C name.
+        activations: By number.
+        input_pool: Number of the pool that holds the input; 0 if the application provides the buffer.
+        width: Of the input, in pixels.
+        height: Of the input, in pixels.
+        channels: Of the input.
+    """
+
+    file: str
+    name: str
+    activations: tuple[ActivationPool, ...]
+    input_pool: int
+    width: int
+    height: int
+    channels: int
+
+
+def image_shape(buffer: Buffer, where: str) -> tuple[int, int, int]:
+    """Height, width and channels of an input, whichever way its axes stand.
+
+    Args:
+        buffer: The input; axes are named, or its flags say where the channels stand.
+        where: For messages.
+
+    Raises:
+        NeuralArtError: It is no picture, its size is not fixed, or its layout is not known.
+    """
+    shape, axes = list(buffer.shape), list(buffer.axes)
+    shown = f"input '{buffer.name}' has shape {_listed(shape)}"
+    if not axes:
+        axes = _axes(buffer, shown, where)
+    if len(axes) != len(shape):
+        raise NeuralArtError(f"{shown} and {len(axes)} names of axes, {_listed(axes)}", where=where)
+    if axes[:1] == [_BATCH]:
+        batch = shape.pop(0)
+        axes.pop(0)
+        if batch not in (1, None):
+            raise NeuralArtError(f"{shown}: a batch of {batch}, a camera gives one picture at a time", where=where)
+    if sorted(axes) == sorted((_HEIGHT, _WIDTH)):
+        axes, shape = [*axes, _CHANNEL], [*shape, 1]
+    if sorted(axes) != sorted((_HEIGHT, _WIDTH, _CHANNEL)):
+        raise NeuralArtError(
+            f"{shown}, axes {_listed(axes)}: no picture", where=where, hint="height, width and channels are needed"
+        )
+    if axes[0] == _CHANNEL and buffer.channel_last and not buffer.channel_first:
+        raise NeuralArtError(f"{shown}, axes {_listed(axes)}, but its channels stand last", where=where)
+    sizes = dict(zip(axes, shape, strict=True))
+    for axis, size in sizes.items():
+        if size is None or size < 1:
+            raise NeuralArtError(
+                f"{shown}: the size of axis {axis} is not fixed",
+                where=where,
+                hint="compile a network with a fixed input (--fix-parametric-shapes)",
+            )
+    height, width, channels = (sizes[axis] or 0 for axis in (_HEIGHT, _WIDTH, _CHANNEL))
+    return height, width, channels
+
+
+def _axes(buffer: Buffer, shown: str, where: str) -> list[str]:
+    """Names of the axes where only the flags tell."""
+    if buffer.channel_first == buffer.channel_last:
+        raise NeuralArtError(f"{shown}, and nothing says which axis is what", where=where)
+    plain = [_CHANNEL, _HEIGHT, _WIDTH] if buffer.channel_first else [_HEIGHT, _WIDTH, _CHANNEL]
+    return plain if len(buffer.shape) == 3 else [_BATCH, *plain]
+
+
+def _listed(values: Sequence[object]) -> str:
+    return "[" + ", ".join("?" if value is None else str(value) for value in values) + "]"
+
+
+def activation_pools(info: CompileInfo) -> list[tuple[int, str, int]]:
+    """(id, name, used bytes) of the pools that hold activations and that the application must provide."""
+    return [
+        (pool.id, pool.name, pool.used)
+        for pool in info.pools
+        if pool.rights == "ACC_WRITE" and pool.used and not pool.virtual and not pool.user_allocated
+    ]
+
+
+def network_for_patching(info: CompileInfo, name: str, numbers: Mapping[int, int]) -> NetworkForPatching:
+    """Put together what is known.
+
+    Args:
+        info: What the compile tells.
+        name: C name of the network.
+        numbers: Id of a pool -> number of its macro, of every pool with activations.
+
+    Raises:
+        NeuralArtError: The network does not take one picture.
+    """
+    if len(info.inputs) != 1:
+        raise NeuralArtError(
+            f"the network has {len(info.inputs)} inputs; a camera application feeds one picture", where=info.file
+        )
+    buffer = next((each for each in info.buffers if each.id == info.inputs[0]), None)
+    if buffer is None:
+        raise NeuralArtError(f"input is buffer {info.inputs[0]}, which is not listed", where=info.file)
+    pools = [ActivationPool(number, pool, used, numbers[number]) for number, pool, used in activation_pools(info)]
+    pools.sort(key=lambda pool: pool.number)
+    height, width, channels = image_shape(buffer, info.file)
+    return NetworkForPatching(
+        file=info.file,
+        name=name,
+        activations=tuple(pools),
+        input_pool=numbers.get(buffer.pool, 0),
+        width=width,
+        height=height,
+        channels=channels,
+    )

@@ -1,0 +1,212 @@
+"""Out of tree: copies of the folders that hold patched files, with the patched ones in them.
+
+All of a folder is copied, because a C compiler looks for ``#include "x.h"`` first beside the file that says so: a
+header left behind would find the original of a patched one beside itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Collection, Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import alone_with, read_bytes
+from neuralart.patching import includes, journal
+from neuralart.patching.apply import edited_by_hand
+from neuralart.patching.blocks import content, find
+from neuralart.patching.ctext import Source
+from neuralart.patching.journal import Change
+from neuralart.patching.patchlist import BLOCK, PatchList
+from neuralart.patching.plan import Plan
+
+SCHEMA = 1
+INDEX = "patched.json"
+SOURCES = (".c", ".cpp", ".cc", ".s")
+"""Suffixes of what is compiled, in small letters."""
+
+
+def listing(root: Path, patches: PatchList, without: Collection[str] = ()) -> tuple[str, ...]:
+    """Files of the mirrored folders, from the root, sorted: what a copy will have, besides ``patched.json``.
+
+    Args:
+        root: The application's root.
+        patches: The patch list.
+        without: Names of files that are left out, because generated ones take their place.
+
+    Raises:
+        NeuralArtError: A folder in them is a link.
+    """
+    found: list[str] = []
+    for folder in patches.folders:
+        for where, folders, files in os.walk(root / folder):
+            folders[:] = sorted(name for name in folders if not name.startswith("."))  # git, IDEs, ours
+            for name in folders:
+                if (Path(where) / name).is_symlink():
+                    raise NeuralArtError("a folder that is a link is not copied", where=str(Path(where) / name))
+            found += [(Path(where) / name).relative_to(root).as_posix() for name in files if name not in without]
+    return tuple(sorted(found))
+
+
+def check_output(plan_root: Path, patches: PatchList, output: Path) -> None:
+    """Refuse a place for the copies that would hit the originals.
+
+    Raises:
+        NeuralArtError: It is the application itself, or lies in a folder that is copied.
+    """
+    root, place = Path(os.path.realpath(plan_root)), Path(os.path.realpath(output))
+    for folder in patches.folders:
+        if place == root or root / folder in (place, *place.parents):
+            raise NeuralArtError(
+                f"the copies of {folder} would be the originals, or lie among them",
+                where=str(output),
+                hint="name another folder, or say --in-place",
+            )
+
+
+def contents(plan: Plan, include: Sequence[str] = (), without: Collection[str] = ()) -> dict[str, bytes]:
+    """Every file of the copy: path from the output folder -> bytes.
+
+    Args:
+        plan: The patch.
+        include: The application's include path.
+        without: Names of files that are left out.
+    """
+    made = {path: read_bytes(plan.root / path) for path in listing(plan.root, plan.patches, without)}
+    made.update({each.path: each.new for each in plan.files})
+    made[INDEX] = _index(plan, sorted(made), include)
+    return made
+
+
+def _index(plan: Plan, paths: Sequence[str], include: Sequence[str]) -> bytes:
+    decision, what = plan.decision, plan.patches
+    patched = {each.path for each in plan.files}
+    path = includes.include_path(plan.root, what.folders, include or what.folders)
+    data = {
+        "schema": SCHEMA,
+        "list": what.name,
+        "folders": list(what.folders),
+        "patched": sorted(patched),
+        "copied": [each for each in paths if each not in patched],
+        "sources": [each for each in paths if PurePosixPath(each).suffix.lower() in SOURCES],
+        "include_path": [{"base": each.base, "path": each.path} for each in path],
+        "dropped_include_path": [
+            folder for folder in what.folders if includes.IncludeDir(includes.OUTPUT, folder) in path
+        ],
+        "camera": {
+            "mode": decision.camera.mode,
+            "resolution": decision.camera.constant,
+            "buffer": [decision.camera.buffer_width, decision.camera.buffer_height],
+        },
+        "activations": [
+            {
+                "number": a.number,
+                "pool": a.pool,
+                "symbol": a.symbol,
+                "section": a.section,
+                "region": a.region,
+                "bytes": a.bytes,
+            }
+            for a in decision.activations
+        ],
+        "input": decision.input.number if decision.input else None,
+        "images": {
+            image.name: {"section": image.section, "region": image.region, "bytes": image.bytes}
+            for image in decision.images.values()
+        },
+        "regions": {each.name: {"capacity": each.capacity, "used": each.used} for each in decision.regions},
+    }
+    return (json.dumps(data, indent=1) + "\n").encode()
+
+
+def changes(
+    plan: Plan, output: Path, include: Sequence[str] = (), *, without: Collection[str] = (), force: bool = False
+) -> list[Change]:
+    """What must be written for the copy to be right; nothing is written.
+
+    Args:
+        plan: The patch.
+        output: Folder of the copy.
+        include: The application's include path.
+        without: Names of files that are left out.
+        force: Overwrite what is not from an earlier patch, and blocks that were changed by hand in the copy.
+
+    Raises:
+        NeuralArtError: Something is in the way.
+    """
+    check_output(plan.root, plan.patches, output)
+    wanted = contents(plan, include, without)
+    before = _listed(output)
+    made = []
+    for path, data in wanted.items():
+        target = output / path
+        old = read_bytes(target) if target.is_file() else None
+        if old == data:
+            continue
+        if old is not None and path != INDEX and not force:
+            if path not in before:
+                raise NeuralArtError(
+                    "is in the way: it is not the copy of an earlier patch",
+                    where=str(target),
+                    hint="name an empty folder, or say --force to overwrite it",
+                )
+            _check_block(plan.patches, path, str(target), old)
+        like = plan.root / path
+        made.append(Change(path, data, like if like.is_file() else None))
+    stale = [path for path in sorted(before) if path not in wanted and (output / path).is_file()]
+    return [*made, *(Change(path, None) for path in stale)]
+
+
+def _check_block(patches: PatchList, path: str, name: str, data: bytes) -> None:
+    for each in patches.files:
+        if each.path == path and any(operation.kind == BLOCK for operation in each.operations):
+            source = Source(name, data)
+            try:
+                why = edited_by_hand(content(source, find(source, patches.markers)))
+            except NeuralArtError:
+                why = "its marker lines are gone"
+            if why:
+                raise NeuralArtError(
+                    f"the generated block of the copy was changed by hand: {why}",
+                    where=name,
+                    hint="move the changes to the application's own files, or say --force to overwrite them",
+                )
+
+
+def _listed(output: Path) -> set[str]:
+    """Files that an earlier patch put there."""
+    try:
+        data: Any = json.loads((output / INDEX).read_bytes())
+        if data["schema"] != SCHEMA:
+            return set()
+        names = [*data["patched"], *data["copied"]]
+        # Names from a file that anybody may have written: only such as lie below are looked at.
+        return {
+            str(name)
+            for name in names
+            if not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
+        }
+    except (OSError, ValueError, KeyError, TypeError):
+        return set()
+
+
+def write(
+    plan: Plan, output: Path, include: Sequence[str] = (), *, without: Collection[str] = (), force: bool = False
+) -> list[str]:
+    """Bring the copy up to date; only what differs is written, all of it or nothing.
+
+    Returns:
+        Paths that changed, from the output folder.
+
+    Raises:
+        NeuralArtError: It cannot be done; the copy is as it was.
+    """
+    check_output(plan.root, plan.patches, output)
+    with alone_with(output.resolve(), patience=60):
+        try:
+            journal.recover(output, force=force)
+        except OSError as error:
+            raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(output)) from error
+        return journal.commit(output, changes(plan, output, include, without=without, force=force))

@@ -1,0 +1,231 @@
+"""``neuralart relocatable build``: the options of the vendor's driver, with their meanings."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuralart import __version__
+from neuralart.errors import NeuralArtError
+
+if TYPE_CHECKING:
+    from neuralart.relocatable.build.builder import Built, Prepared
+    from neuralart.relocatable.build.request import BuildRequest
+    from neuralart.relocatable.format.types import Image
+
+_DEFAULT = ""
+SCHEMA = 1
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("--input", "-i", default="st_ai_output", metavar="PATH", help="network.c or its folder (default st_ai_output)")
+    add("--output", "-o", default="build", metavar="DIR", help="folder of the results (default build)")
+    add("--name", "-n", metavar="NAME", help="base name of all outputs (default: that of the C file)")
+    add("--no-secure", action="store_true", help="for firmware in the non-secure state")
+    add("--split", action="store_true", help="weights into NAME_rel_params.bin")
+    add("--pack-dir", metavar="DIR", help="installation of ST Edge AI Core (default STEDGEAI_CORE_DIR)")
+    add("--gen-c-file", action="store_true", help="also write the image as NAME_rel.c and NAME_rel.h")
+    add("--parse-only", action="store_true", help="read and check the network, compile nothing")
+    add("--no-clean", action="store_true", help="keep generated sources, ELF and map")
+    add("--no-dbg-info", action="store_true", help="epoch items without numbers; the firmware must agree")
+    add("--ecblob-in-params", action="store_true", help="epoch-controller blobs in front of the weights")
+    add("--cross-compile", metavar="PREFIX", help="prefix of the compiler (default CROSS_COMPILE or arm-none-eabi-)")
+    add("--json", nargs="?", const=_DEFAULT, metavar="FILE", help="results as JSON (default NAME_reloc_results.json)")
+    add("--log", nargs="?", const=_DEFAULT, metavar="FILE", help="all messages in a file (default NAME_reloc.log)")
+    levels = ("0", "1", "2")
+    add("--verbosity", "-v", nargs="?", const="1", default="1", choices=levels, help="how much is printed (default 1)")
+    add("--debug", action="store_true", help="like --verbosity 2 --no-clean")
+    add("--no-color", action="store_true", help="nothing: the output has no colours")
+    add("--layout", metavar="NAME", help="own option: aligned (default of our runtime) or vendor (default of theirs)")
+    add("--objects", metavar="DIR", help="own option: folder that remembers objects (default DIR/objects)")
+
+
+def request_of(args: argparse.Namespace) -> BuildRequest:
+    """What the command line and the environment ask for.
+
+    Raises:
+        NeuralArtError: There is no network.
+    """
+    from neuralart.relocatable.build.request import BuildRequest, find_network
+
+    network = find_network(Path(args.input), args.name or "")
+    pack = args.pack_dir or os.environ.get("STEDGEAI_CORE_DIR")
+    return BuildRequest(
+        network=network,
+        output=Path(args.output),
+        name=args.name or network.stem,
+        secure=not args.no_secure,
+        split=args.split,
+        debug_info=not args.no_dbg_info,
+        blobs_in_params=args.ecblob_in_params,
+        c_file=args.gen_c_file,
+        keep=args.no_clean or args.debug,
+        pack=Path(pack) if pack else None,
+        prefix=args.cross_compile or os.environ.get("CROSS_COMPILE") or "arm-none-eabi-",
+        layout=args.layout or "",
+        objects=Path(args.objects) if args.objects else None,
+    )
+
+
+def _network_text(prepared: Prepared) -> str:
+    source, runtime = prepared.source, prepared.runtime
+    lines = [
+        f"network {source.c_name} of {source.path.name}: runtime {runtime.name} {runtime.version_text}, layout "
+        f"{prepared.request.layout}"
+    ]
+    for entry, pool in zip(prepared.entries, prepared.params.descriptors, strict=True):
+        base = "relative  " if entry.use.pool.relative else f"0x{entry.use.pool.address:08x}"
+        lines.append(f"  {pool.name:<12} {base}  {pool.flags:08x} {pool.notation:<24} {pool.size:>12,} B")
+    return "\n".join(lines)
+
+
+def _network_data(prepared: Prepared) -> dict[str, Any]:
+    source, runtime = prepared.source, prepared.runtime
+    return {
+        "c_name": source.c_name,
+        "description": source.description,
+        "runtime": runtime.name,
+        "runtime_version": list(runtime.version),
+        "callbacks": list(runtime.callbacks),
+        "layout": prepared.request.layout,
+        "secure": prepared.request.secure,
+        "dbg_info": prepared.request.debug_info,
+        "pools": [
+            {
+                "fname": entry.use.pool.fname,
+                "address": entry.use.pool.address,
+                "relative": entry.use.pool.relative,
+                "size": pool.size,
+                "params": entry.use.params,
+                "activations": entry.use.activations,
+                "flags": pool.notation,
+            }
+            for entry, pool in zip(prepared.entries, prepared.params.descriptors, strict=True)
+        ],
+    }
+
+
+def _checked(built: Built) -> Image:
+    """Read back what was built, as every other reader does.
+
+    Raises:
+        NeuralArtError: It breaks a rule of the format: a fault of this program, or of the linker.
+    """
+    from neuralart.relocatable.format.container import parse
+    from neuralart.relocatable.verify.verifier import verify
+
+    name = f"{built.prepared.request.name}_rel.bin"
+    image = parse(built.container.image, name, built.container.params)
+    wrong = [finding for finding in verify(image) if finding.level == "error"]
+    if wrong:
+        raise NeuralArtError(f"{len(wrong)} fault(s) in what was built, nothing is written: {wrong[0]}", where=name)
+    expected = built.prepared.runtime.header_words
+    if image.header_words != expected:
+        raise NeuralArtError(f"header of {image.header_words} words, expected {expected}", where=name)
+    return image
+
+
+def _extra(built: Built, image: Image, args: argparse.Namespace) -> dict[str, bytes]:
+    from neuralart.relocatable.build import c_image
+
+    name = built.prepared.request.name
+    if not args.gen_c_file:
+        return {}
+    return {
+        f"{name}_rel.c": c_image.array_c(name, image.data).encode(),
+        f"{name}_rel.h": c_image.header_h(name, image).encode(),
+    }
+
+
+class _Output:
+    """What is printed, and what goes into the log."""
+
+    def __init__(self, verbosity: int) -> None:
+        self.lines: list[str] = []
+        self.verbosity = verbosity
+
+    def say(self, text: str, level: int = 1) -> None:
+        self.lines.append(text)
+        if level <= self.verbosity:
+            print(text)
+
+
+def _write_json(args: argparse.Namespace, request: BuildRequest, data: dict[str, Any]) -> None:
+    import json
+
+    from neuralart.files import write_text
+
+    if args.json is not None:
+        path = Path(args.json) if args.json else request.output / f"{request.name}_reloc_results.json"
+        write_text(path, json.dumps({"schema": SCHEMA, **data}, indent=1, sort_keys=True) + "\n")
+
+
+def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> None:
+    from neuralart.relocatable.build import builder
+    from neuralart.relocatable.verify import report
+    from neuralart.relocatable.build.objects import Refusal
+
+    if args.parse_only:
+        prepared = builder.prepare(request)
+        output.say(_network_text(prepared))
+        for buffer in prepared.source.buffers:
+            base = buffer.symbol or f"0x{buffer.address:08x}"
+            kind = "constant" if buffer.is_param else "activation"
+            output.say(f"    {buffer.name:<32} {kind:<10} {base} + {buffer.start}..{buffer.end}", 2)
+        _write_json(args, request, {"network": _network_data(prepared)})
+        return
+    try:
+        built = builder.build(request, lambda text: output.say(text, 2))
+    except Refusal as error:
+        output.say(error.complaint, 2)
+        raise
+    for text in (*built.ran, *built.said):
+        output.say(text, 2)
+    image = _checked(built)
+    extra = _extra(built, image, args)
+    builder.write(built, extra)
+    output.say(_network_text(built.prepared))
+    output.say(report.as_text(image))
+    for note in (*built.prepared.notes, *built.container.notes):
+        output.say(f"   note: {note}")
+    sizes = {name: len(data) for name, data in sorted({**built.files, **extra}.items())}
+    for name, size in sizes.items():
+        output.say(f"    creating {(request.output / name).as_posix()} (size={size:,})")
+    _write_json(
+        args,
+        request,
+        {
+            "version": __version__,
+            "versions": {"neuralart": __version__, "toolchain": built.toolchain},
+            "network": _network_data(built.prepared),
+            "reloc_binary_image": report.image_data(image),
+            "relocations": built.linked.kinds,
+            "gen_files": sizes,
+        },
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Build.
+
+    Raises:
+        NeuralArtError: The network cannot become a relocatable model.
+    """
+    from neuralart.files import write_text
+
+    request = request_of(args)
+    output = _Output(2 if args.debug else int(args.verbosity))
+    try:
+        _build(args, request, output)
+    except NeuralArtError as error:
+        output.lines.append(f"error: {error}")
+        raise
+    finally:
+        if args.log is not None:
+            path = Path(args.log) if args.log else request.output / f"{request.name}_reloc.log"
+            write_text(path, "".join(f"{line}\n" for line in output.lines))
+    return 0

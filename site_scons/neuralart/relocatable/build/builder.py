@@ -1,0 +1,282 @@
+"""From network.c and its raw files to ``<n>_rel.bin``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from neuralart import toolchain
+from neuralart.config.types import ToolchainConfig
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes
+from neuralart.network import facts
+from neuralart.relocatable.build import elf_post
+from neuralart.relocatable.build import network_source
+from neuralart.relocatable.build import params_blob
+from neuralart.relocatable.build import pool_table
+from neuralart.relocatable.build import runtimes
+from neuralart.relocatable.build import staging
+from neuralart.relocatable.build.assemble import Container, assemble
+from neuralart.relocatable.build.ec_headers import DEFINE as BLOBS_IN_PARAMS
+from neuralart.relocatable.build.link_script import RO_ALIGN, script
+from neuralart.relocatable.build.network_source import NetworkSource
+from neuralart.relocatable.build.objects import Compiler, write_if_new
+from neuralart.relocatable.build.params_blob import Params
+from neuralart.relocatable.build.pool_table import TableEntry
+from neuralart.relocatable.build.request import VENDOR, BuildRequest, check
+from neuralart.relocatable.build.runtimes import Runtime
+from neuralart.relocatable.build.staging import Staged
+
+Say = Callable[[str], None]
+FACTS = "network.json"
+# The headers of this version know a network by one name.
+_NAMELESS = (1, 1, 0)
+DEFAULT_NAME = "Default"
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What is known before anything is compiled.
+
+    Attributes:
+        request: With its layout decided.
+        source: network.c.
+        runtime: What it is built with.
+        entries: The pool table.
+        params: Initial contents of the pools.
+        staged: C to compile.
+        notes: Options without effect.
+    """
+
+    request: BuildRequest
+    source: NetworkSource
+    runtime: Runtime
+    entries: tuple[TableEntry, ...]
+    params: Params = field(repr=False)
+    staged: Staged = field(repr=False)
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Built:
+    """An image.
+
+    Attributes:
+        prepared: What it was made from.
+        container: Its bytes.
+        linked: The ELF, taken apart.
+        files: Name -> bytes of what belongs into the output folder.
+        ran: Commands that were run; empty when everything was remembered.
+        said: What they printed.
+        toolchain: What it was compiled with.
+    """
+
+    prepared: Prepared
+    container: Container
+    linked: elf_post.Linked
+    files: Mapping[str, bytes] = field(repr=False)
+    ran: tuple[str, ...]
+    said: tuple[str, ...]
+    toolchain: str
+
+
+def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
+    """Use of the pools as our own compiler counted it; it knows the working memory of kernels."""
+    path = source.path.with_name(FACTS)
+    if not path.is_file():
+        raise NeuralArtError(
+            f"is missing: it says how much working memory {source.path.name} needs",
+            where=str(path),
+            hint="copy all files of the compile",
+        )
+    network = facts.load(path)
+    if network.name != source.c_name:
+        raise NeuralArtError(
+            f"is of network '{network.name}', {source.path.name} of '{source.c_name}'",
+            where=str(path),
+            hint="keep the files of a compile together",
+        )
+    return {pool.fname: (pool.used, pool.activations) for pool in network.pools if not pool.virtual}
+
+
+def prepare(request: BuildRequest) -> Prepared:
+    """Read, check and generate; compile nothing.
+
+    Raises:
+        NeuralArtError: The network cannot become a relocatable model.
+    """
+    check(request)
+    source = network_source.read(request.network)
+    where = str(request.network)
+    runtime = runtimes.for_network(source.version, request, where)
+    request = replace(request, layout=request.layout or runtime.layout)
+    if source.options.get("all-buffers-info") != "true":
+        raise NeuralArtError(
+            "was compiled without --all-buffers-info: which memory its activations use is unknown",
+            where=where,
+            hint='add --all-buffers-info to "options" of the profile and compile again',
+        )
+    if source.version[:3] == _NAMELESS and source.c_name != DEFAULT_NAME:
+        raise NeuralArtError(
+            f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is "
+            f"'{source.c_name}'",
+            where=where,
+            hint="compile it again without --name, or with a newer version",
+        )
+    notes: list[str] = []
+    if request.blobs_in_params and not source.epoch_controller:
+        notes.append("--ecblob-in-params: there are no epoch-controller blobs in this network")
+        request = replace(request, blobs_in_params=False)
+    known = _known(source) if runtime.name == runtimes.NEURALART else {}
+    found = pool_table.uses(source, as_vendor=request.layout == VENDOR, known=known)
+    entries = pool_table.table(source, found, secure=request.secure)
+    params = params_blob.collect(
+        source, entries, alignment=RO_ALIGN[request.layout], moved_first=request.blobs_in_params
+    )
+    if not params.data and not request.blobs_in_params:
+        raise NeuralArtError(
+            "has no constants in any pool: a loader refuses an image without params",
+            where=where,
+            hint="is it complete?",
+        )
+    staged = staging.stage(request, source, runtime, entries, params)
+    return Prepared(request, source, runtime, entries, params, staged, tuple(notes))
+
+
+def _compiler(prepared: Prepared, store: Path, work: Path) -> Compiler:
+    request, runtime = prepared.request, prepared.runtime
+    asked = ToolchainConfig(prefix=request.prefix)
+    try:
+        found = toolchain.find(replace(asked, libc=runtime.libc), os.environ, where="--cross-compile")
+    except NeuralArtError:
+        # The preferred C library only decides about headers.
+        found = toolchain.find(asked, os.environ, where="--cross-compile")
+    maps = [(work, ".")]
+    if request.layout != VENDOR:
+        maps.append((runtime.root, runtime.name))
+    return Compiler(found, store, maps)
+
+
+def _compile(prepared: Prepared, compiler: Compiler, work: Path) -> list[Path]:
+    """Objects in the order of the link."""
+    request, runtime = prepared.request, prepared.runtime
+    defines = list(runtime.defines)
+    if runtime.version[:3] != (1, 1, 0):
+        defines.append(f'MODEL_CONF="{staging.CONF}"')
+    if request.blobs_in_params:
+        defines.append(BLOBS_IN_PARAMS)
+    common = [*runtime.flags, *(f"-D{text}" for text in defines)]
+    sources: list[tuple[Path, list[str]]] = [(work / name, common) for name in prepared.staged.sources]
+    for each in (*runtime.per_network, *runtime.sources):
+        sources.append((each.path, [*common, *each.flags, *(f"-D{text}" for text in each.defines)]))
+    head, last = runtime.include_dirs[:-1], runtime.include_dirs[-1:]
+    return compiler.compile(sources, (*head, work, *last), work)
+
+
+def _link(prepared: Prepared, compiler: Compiler, objects: list[Path], work: Path) -> Path:
+    request, runtime = prepared.request, prepared.runtime
+    if request.layout == VENDOR and runtime.script is not None:
+        text = read_bytes(runtime.script)
+    else:
+        text = script(request.layout).encode()
+    place = work / "model.ld"
+    write_if_new(place, text.decode("utf-8", "replace"))
+    words = [*runtime.link, "-Wl,--gc-sections", "-Wl,--emit-relocs", "-Wl,--build-id=none"]
+    inputs = text + b"".join(read_bytes(path) for path in runtime.archives)
+    first, late = _link_order(prepared, objects)
+    # The addresses follow the order.
+    inputs += "\0".join(path.name for path in late).encode()
+    rest = [
+        *_discarded_libraries(runtime, work),
+        *map(str, runtime.archives),
+        *map(str, late),
+        *runtime.libraries,
+        "-T",
+        str(place),
+    ]
+    return compiler.link(request.name, words, first, rest, inputs)
+
+
+def _link_order(prepared: Prepared, objects: list[Path]) -> tuple[list[Path], list[Path]]:
+    """Objects in front of the archives of the runtime, and behind them."""
+    runtime = prepared.runtime
+    late = [False, *(runtime.pools_late for _ in prepared.staged.sources[1:])]
+    late += [each.late for each in (*runtime.per_network, *runtime.sources)]
+    pairs = list(zip(objects, late, strict=True))
+    return [path for path, last in pairs if not last], [path for path, last in pairs if last]
+
+
+def _discarded_libraries(runtime: Runtime, work: Path) -> list[str]:
+    """Linker scripts of installations name these to discard them; the linker still wants to see the files.
+
+    They are empty: what the archive of the installation lacks is refused by name, whatever C library there is.
+    """
+    if runtime.name != runtimes.LL_ATON:
+        return []
+    for name in ("libc.a", "libm.a"):
+        write_if_new(work / name, "!<arch>\n")
+    return ["-L", str(work)]
+
+
+def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
+    """Make an image. Nothing is written outside the store of objects and the working folder.
+
+    Args:
+        request: What to make.
+        say: Told about each step.
+
+    Raises:
+        NeuralArtError: It cannot be made.
+    """
+    prepared = prepare(request)
+    request = prepared.request
+    store = (request.objects or request.output / "objects").resolve()
+    work = (request.output / "work").resolve()
+    for name, text in prepared.staged.files.items():
+        write_if_new(work / name, text)
+    compiler = _compiler(prepared, store, work)
+    say(f"compiling with {compiler.toolchain.identity}")
+    objects = _compile(prepared, compiler, work)
+    say("linking")
+    linked_at = _link(prepared, compiler, objects, work)
+    elf = read_bytes(linked_at)
+    linked = elf_post.read(elf, f"{request.name}.elf", prepared.staged.markers)
+    container = assemble(
+        linked,
+        prepared.params,
+        split=request.split,
+        alignment=RO_ALIGN[request.layout],
+        where=f"{request.name}_rel.bin",
+    )
+    files = {f"{request.name}_rel.bin": container.image}
+    if container.params is not None:
+        files[f"{request.name}_rel_params.bin"] = container.params
+    if request.keep:
+        files[f"{request.name}.elf"] = elf
+        files[f"{request.name}.map"] = read_bytes(linked_at.with_suffix(".map"))
+    identity = compiler.toolchain.identity
+    return Built(prepared, container, linked, files, tuple(compiler.ran), tuple(compiler.said), identity)
+
+
+def write(built: Built, extra: Mapping[str, bytes]) -> None:
+    """Write the results, each under its name at once.
+
+    Raises:
+        NeuralArtError: The folder cannot be written.
+    """
+    request = built.prepared.request
+    for name, data in (*built.files.items(), *extra.items()):
+        write_bytes(request.output / name, data)
+    stale = {f"{request.name}_rel_params.bin"} - set(built.files)
+    if not request.c_file:
+        stale |= {f"{request.name}_rel.c", f"{request.name}_rel.h"}
+    for name in stale:
+        (request.output / name).unlink(missing_ok=True)
+    if not request.keep:
+        work = request.output / "work"
+        for path in sorted(work.iterdir()) if work.is_dir() else []:
+            path.unlink()
+        if work.is_dir():
+            work.rmdir()

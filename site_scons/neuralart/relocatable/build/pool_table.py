@@ -1,0 +1,239 @@
+"""From the pools of network.c to the memory-pool table of the image.
+
+What is done with a pool at install, first match wins:
+
+==========  =========================  ============
+base        contents                   descriptor
+==========  =========================  ============
+relative    constants, read-only       RELOC.PARAM, id 0
+relative    activations, read/write    RELOC.ACTIV, id 1
+relative    both, read/write           RELOC.MIXED, id 1
+absolute    constants, read/write      COPY.MIXED
+absolute    activations                RESET.ACTIV
+==========  =========================  ============
+
+Everything else is refused; constants in an absolute read-only pool would be copied onto flash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from neuralart.errors import NeuralArtError
+from neuralart.relocatable.build.network_source import NetworkSource, SourceBuffer, SourcePool
+from neuralart.relocatable.format.types import PoolDescriptor
+
+RELOC, COPY, RESET = 1, 2, 3
+PARAM, ACTIV, MIXED = 1, 2, 3
+READ, WRITE, CACHEABLE = 1, 2, 4
+LIMIT = 9
+LARGEST = 128 << 20
+"""Bytes of a pool: the room that the linker script has for one."""
+EXTERNAL = 0x60000000
+"""Cacheable accesses of the NPU are right on external memories only."""
+# On-chip memories exist twice: secure accesses with bit 28 set, non-secure ones without it.
+_ALIASED = 0x20000000, 0x40000000
+_SECURE_BIT = 0x10000000
+
+
+@dataclass(frozen=True)
+class PoolUse:
+    """A physical pool and what the network keeps in it.
+
+    Attributes:
+        pool: The pool.
+        size: Bytes that the descriptor covers.
+        params: Bytes of constants, 0 without any.
+        activations: Bytes of activations, 0 without any.
+        has_buffers: Buffers are known in it (not only a number in a comment).
+    """
+
+    pool: SourcePool
+    size: int
+    params: int
+    activations: int
+    has_buffers: bool
+
+
+@dataclass(frozen=True)
+class TableEntry:
+    """A descriptor with the pool it is of.
+
+    Attributes:
+        use: The pool.
+        flags: Type, data, attributes and id.
+    """
+
+    use: PoolUse
+    flags: int
+
+    @property
+    def type(self) -> int:
+        """RELOC, COPY or RESET."""
+        return self.flags >> 24
+
+    @property
+    def data(self) -> int:
+        """PARAM, ACTIV or MIXED."""
+        return self.flags >> 16 & 0xFF
+
+    @property
+    def has_data(self) -> bool:
+        """It has initial contents in the params."""
+        return self.data in (PARAM, MIXED)
+
+    def descriptor(self, foff: int) -> PoolDescriptor:
+        """As it stands in the image.
+
+        Args:
+            foff: Offset of its initial contents in the params.
+        """
+        dst = 0 if self.type == RELOC else self.use.pool.address
+        return PoolDescriptor(self.use.pool.fname, self.flags, foff, dst, self.use.size)
+
+
+def _span(spans: Sequence[tuple[int, int]]) -> int:
+    return max(end for _, end in spans) - min(start for start, _ in spans) if spans else 0
+
+
+def _inside(pool: SourcePool, buffer: SourceBuffer, c_name: str) -> tuple[int, int] | None:
+    """The part of a buffer that lies in a pool, as offsets from the pool's base."""
+    if pool.relative or buffer.symbol:
+        matches = pool.relative and buffer.symbol == pool.symbol(c_name)
+        return (buffer.start, buffer.end) if matches and buffer.start < buffer.end <= pool.capacity else None
+    start = max(buffer.address + buffer.start - pool.address, 0)
+    end = min(buffer.address + buffer.end - pool.address, pool.capacity)
+    return (start, end) if start < end else None
+
+
+def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[int, int]]) -> tuple[PoolUse, ...]:
+    """What is in each physical pool, highest base first.
+
+    Args:
+        source: The network.
+        as_vendor: Sizes as the vendor's tool counts them: from the lowest byte in use, and from the comment where no
+            buffer is known. Else from the base, and nothing for a pool that nobody uses.
+        known: fname -> (highest offset used, bytes of activations) from a compile that keeps count itself; working
+            memory of kernels is in no table.
+
+    Raises:
+        NeuralArtError: A buffer lies in no pool, or a relative pool has no symbol.
+    """
+    found = []
+    covered: dict[int, int] = {}
+    for pool in source.pools:
+        if pool.virtual:
+            continue
+        parts = {index: _inside(pool, buffer, source.c_name) for index, buffer in enumerate(source.buffers)}
+        spans = {index: span for index, span in parts.items() if span is not None}
+        for index, (start, end) in spans.items():
+            covered[index] = covered.get(index, 0) + end - start
+        params = [span for index, span in spans.items() if source.buffers[index].is_param]
+        activations = [span for index, span in spans.items() if not source.buffers[index].is_param]
+        highest = max((end for _, end in spans.values()), default=0)
+        used, live = known.get(pool.fname, (0, 0))
+        if as_vendor:
+            size = _span(list(spans.values())) or pool.said
+            active = size - _span(params) if spans else pool.said
+        else:
+            size = max(highest, used)
+            active = max(_span(activations), live)
+        found.append(PoolUse(pool, size, _span(params), active, bool(spans)))
+    for index, buffer in enumerate(source.buffers):
+        if covered.get(index, 0) < buffer.end - buffer.start:
+            base = buffer.symbol or f"0x{buffer.address:08x}"
+            raise NeuralArtError(
+                f"buffer {buffer.name} ({base} + {buffer.start}..{buffer.end}) lies in no pool of the comments",
+                where=buffer.where,
+                hint="was network.c edited?",
+            )
+    return tuple(found)
+
+
+def _entry(use: PoolUse) -> TableEntry:
+    pool = use.pool
+    attributes = (WRITE if pool.writable else READ) | (CACHEABLE if pool.cacheable else 0)
+
+    def make(kind: int, data: int, number: int = 0) -> TableEntry:
+        return TableEntry(use, kind << 24 | data << 16 | attributes << 8 | number)
+
+    if pool.relative:
+        if pool.address < EXTERNAL:
+            raise NeuralArtError(
+                f"pool {pool.fname} is relative and lies at 0x{pool.address:08x}: only external memory, from "
+                f"0x{EXTERNAL:08x}, can move",
+                where=pool.where,
+                hint="USEMODE_ABSOLUTE for pools inside the chip",
+            )
+        if not pool.writable:
+            if use.activations:
+                raise NeuralArtError(f"pool {pool.fname} is READ_ONLY and holds activations", where=pool.where)
+            return make(RELOC, PARAM)
+        return make(RELOC, MIXED if use.params else ACTIV, 1)
+    if use.params and not pool.writable:
+        raise NeuralArtError(
+            f"pool {pool.fname} holds {use.params:,} bytes of constants at the fixed flash address "
+            f"0x{pool.address:08x}: installing would copy them onto flash",
+            where=pool.where,
+            hint='give it "mode": "USEMODE_RELATIVE" in the .mpool and compile again',
+        )
+    if not pool.writable:
+        raise NeuralArtError(f"pool {pool.fname} is READ_ONLY and holds activations", where=pool.where)
+    return make(COPY, MIXED) if use.params else make(RESET, ACTIV)
+
+
+def _check_alias(pool: SourcePool, *, secure: bool) -> None:
+    low, high = _ALIASED
+    if pool.relative or not low <= pool.address < high:
+        return
+    if bool(pool.address & _SECURE_BIT) != secure:
+        right = pool.address ^ _SECURE_BIT
+        state = "secure" if secure else "non-secure"
+        raise NeuralArtError(
+            f"pool {pool.fname} lies at 0x{pool.address:08x}, but the model is made for the {state} state, where that "
+            f"memory is at 0x{right:08x}",
+            where=pool.where,
+            hint="change the .mpool and compile again, or "
+            + ("add --no-secure" if secure else "leave out --no-secure"),
+        )
+
+
+def table(source: NetworkSource, found: Sequence[PoolUse], *, secure: bool) -> tuple[TableEntry, ...]:
+    """The entries of the table.
+
+    Args:
+        source: The network, for messages.
+        found: From :func:`uses`.
+        secure: As :attr:`BuildRequest.secure`.
+
+    Raises:
+        NeuralArtError: A pool cannot be part of a relocatable model, or there are too many.
+    """
+    entries = []
+    for use in found:
+        if not use.size:
+            continue
+        if use.size > LARGEST:
+            raise NeuralArtError(
+                f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {LARGEST:,}",
+                where=use.pool.where,
+            )
+        _check_alias(use.pool, secure=secure)
+        entries.append(_entry(use))
+    for number, text in ((0, "read-only"), (1, "read/write")):
+        same = [e.use.pool for e in entries if e.type == RELOC and e.flags & 0xFF == number]
+        if len(same) > 1:
+            names = " and ".join(f"{pool.fname} at 0x{pool.address:08x}" for pool in same)
+            raise NeuralArtError(
+                f"two relative {text} pools ({names}): a loader moves one of each kind",
+                where=same[1].where,
+                hint="make one of them USEMODE_ABSOLUTE, or disable it with size 0",
+            )
+    if len(entries) > LIMIT:
+        raise NeuralArtError(
+            f"{len(entries)} pools in use, a loader takes {LIMIT}",
+            where=str(source.path),
+            hint="disable pools with size 0",
+        )
+    return tuple(entries)

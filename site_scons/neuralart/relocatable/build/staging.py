@@ -1,0 +1,162 @@
+"""The C files of a build that come from the network: its code, its pools, its configuration."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.relocatable.build.ec_headers import in_params
+from neuralart.relocatable.build.network_source import NetworkSource
+from neuralart.relocatable.build.params_blob import Params
+from neuralart.relocatable.build.pool_table import ACTIV, MIXED, RELOC, TableEntry
+from neuralart.relocatable.build.request import BuildRequest
+from neuralart.relocatable.build.runtimes import Runtime
+
+TOOLCHAIN = "RELOC.GCC"
+PLACEHOLDER = 32
+"""Bytes of the array that stands for a relative pool: it has an address and no contents."""
+CONF = "network_reloc_conf.h"
+"""The oldest installation includes it by this name, the others by MODEL_CONF."""
+NO_POOL = "_unreferenced_buffer"
+
+
+@dataclass(frozen=True)
+class Staged:
+    """Generated C.
+
+    Attributes:
+        files: Name -> text.
+        sources: The C files among them, in the order of the link.
+        markers: Symbols of the placeholders in PARAM_0.
+    """
+
+    files: dict[str, str]
+    sources: tuple[str, ...]
+    markers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """What the context says of the network.
+
+    Attributes:
+        activations: Bytes in all pools.
+        params: Bytes in all pools.
+        external_ram: Bytes of the relative read/write pool.
+    """
+
+    activations: int
+    params: int
+    external_ram: int
+
+
+def sizes(entries: Sequence[TableEntry]) -> Sizes:
+    """Sums over the table."""
+    external = [entry.use.size for entry in entries if entry.type == RELOC and entry.data in (ACTIV, MIXED)]
+    return Sizes(
+        sum(entry.use.activations for entry in entries), sum(entry.use.params for entry in entries), sum(external)
+    )
+
+
+def _conf(request: BuildRequest, source: NetworkSource, runtime: Runtime, total: Sizes) -> str:
+    major, minor, micro, dev = runtime.version
+    values = {
+        "RUNTIME_DESC": f'"{source.description} ({TOOLCHAIN})"',
+        "RUNTIME_VERSION": f"0x{major << 24 | minor << 16 | micro << 8:08x}",
+        "RUNTIME_VERSION_DEV": str(dev),
+        "C_NAME": f'"{request.name.lower()}"',
+        "C_FCT_SUFFIX": source.c_name,
+        "ACTS_SZ": str(total.activations),
+        "PARAMS_SZ": str(total.params),
+        "EXT_RAM_SZ": str(total.external_ram),
+        # Written into the image after the link: other weights of the same shape need no compiler.
+        "PARAMS_BIN_SZ": "0",
+        "PARAMS_BIN_CRC32": "0",
+    }
+    lines = [f"#define {name} {value}\n" for name, value in values.items()]
+    return "".join(["#ifndef RELOC_CONF_H\n#define RELOC_CONF_H\n\n", *lines, "\n#endif\n"])
+
+
+def _mempools(source: NetworkSource, entries: Sequence[TableEntry], params: Params) -> tuple[str, tuple[str, ...]]:
+    arrays, markers = [], []
+    for entry in entries:
+        if entry.type == RELOC:
+            number, symbol = entry.flags & 0xFF, entry.use.pool.symbol(source.c_name)
+            arrays.append((number, symbol))
+            if not number:
+                markers.append(symbol)
+    if not arrays:
+        arrays, markers = [(0, NO_POOL)], [NO_POOL]
+    text = ["#include <stdint.h>\n\n"]
+    text += [
+        f'__attribute__((section(".params_{number}"), used)) const unsigned char {symbol}[{PLACEHOLDER}] = {{0}};\n'
+        for number, symbol in arrays
+    ]
+    text.append(
+        "\nstruct params_desc {\n  const char *name;\n  uint32_t flags;\n  uint32_t foff;\n  uint32_t dst;\n"
+        "  uint32_t size;\n};\n\n"
+        '__attribute__((section(".params_desc"), used)) const struct params_desc _params_desc[] = {\n'
+    )
+    text += [f'  {{"{d.name}", 0x{d.flags:08x}u, {d.foff}u, 0x{d.dst:08x}u, {d.size}u}},\n' for d in params.descriptors]
+    text.append("  {0, 0, 0, 0, 0},\n};\n")
+    return "".join(text), tuple(markers)
+
+
+def _include(name: str) -> re.Pattern[str]:
+    return re.compile(rf'^([ \t]*#[ \t]*include[ \t]+)"{re.escape(name)}"', re.M)
+
+
+def _code(request: BuildRequest, source: NetworkSource, runtime: Runtime) -> tuple[str, dict[str, str]]:
+    """network.c for this build, and the header with its blobs if it has one."""
+    text = source.text
+    extra: dict[str, str] = {}
+    if not source.epoch_controller:
+        return text + runtime.footer, extra
+    header = source.path.with_name(f"{source.path.stem}_ecblobs.h")
+    if not header.is_file():
+        raise NeuralArtError(
+            f"is missing, {source.path.name} includes it", where=str(header), hint="copy it beside network.c"
+        )
+    own = f"{request.name}_reloc_ecblobs.h"
+    text, count = _include(header.name).subn(rf'\1"{own}"', text)
+    if not count:
+        raise NeuralArtError(f"does not include {header.name}", where=str(source.path), hint="was it edited?")
+    blobs = read_bytes(header).decode("utf-8", "replace")
+    extra[own] = in_params(blobs, source.c_name, source.text, str(header)) if request.blobs_in_params else blobs
+    return text + runtime.footer, extra
+
+
+def _check_symbols(source: NetworkSource, entries: Sequence[TableEntry]) -> None:
+    for entry in entries:
+        pool = entry.use.pool
+        symbol = pool.symbol(source.c_name)
+        if entry.type == RELOC and re.search(rf"\b{re.escape(symbol)}\b", source.text) is None:
+            raise NeuralArtError(
+                f"pool {pool.fname} is relative, but network.c never names {symbol}",
+                where=pool.where,
+                hint="was it edited?",
+            )
+
+
+def stage(
+    request: BuildRequest, source: NetworkSource, runtime: Runtime, entries: Sequence[TableEntry], params: Params
+) -> Staged:
+    """Generate the C files.
+
+    Raises:
+        NeuralArtError: A file of the network is missing or is not what its banner says.
+    """
+    _check_symbols(source, entries)
+    name = request.name
+    code, extra = _code(request, source, runtime)
+    mempools, markers = _mempools(source, entries, params)
+    files = {
+        f"{name}_reloc.c": code,
+        f"{name}_reloc_mempools.c": mempools,
+        CONF: _conf(request, source, runtime, sizes(entries)),
+        **extra,
+    }
+    return Staged(files, (f"{name}_reloc.c", f"{name}_reloc_mempools.c"), markers)

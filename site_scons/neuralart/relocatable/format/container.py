@@ -1,0 +1,235 @@
+"""Reader of ``network_rel.bin``: bytes to an :class:`~neuralart.relocatable.format.types.Image`.
+
+What must be right to find the parts of an image is refused here; everything else is the verifier's.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from neuralart.errors import NeuralArtError
+from neuralart.relocatable.format import recognise
+from neuralart.relocatable.format.addresses import MIXED, PARAM, RELOC, file_offset, segment_text, stored_data
+from neuralart.relocatable.format.types import (
+    FLASH,
+    MAGIC,
+    OFFSET,
+    PARAM_0,
+    RAM,
+    SEGMENT,
+    WORDS_24,
+    WORDS_26,
+    Context,
+    Image,
+    PoolDescriptor,
+)
+
+_SECTIONS = (
+    ("data_end", RAM),
+    ("data_data", FLASH),
+    ("bss_start", RAM),
+    ("bss_end", RAM),
+    ("got_start", RAM),
+    ("got_end", RAM),
+    ("rel_start", FLASH),
+    ("rel_end", FLASH),
+    ("params_start", RAM),
+    ("rt_ctx", RAM),
+)
+_LONGEST_NAME = 255
+POOL_BYTES = 20
+
+
+class _Reader:
+    """Words and texts by virtual address."""
+
+    def __init__(self, data: bytes, where: str, header: dict[str, int]) -> None:
+        self.data, self.where, self.header = data, where, header
+
+    def fail(self, what: str, offset: int, hint: str = "") -> NeuralArtError:
+        return NeuralArtError(what, where=f"{self.where}@0x{offset:x}", hint=hint)
+
+    def words(self, address: int, count: int, what: str) -> tuple[int, ...]:
+        """Words of the RAM segment."""
+        offset = file_offset(self.header, address)
+        if offset is None or (address & OFFSET) + 4 * count > stored_data(self.header):
+            raise NeuralArtError(
+                f"{what} at 0x{address:08x} is not inside the {stored_data(self.header)} bytes of data",
+                where=f"{self.where}@0x{self.header['data_data'] & OFFSET:x}",
+            )
+        return struct.unpack_from(f"<{count}I", self.data, offset)
+
+    def text(self, address: int, what: str, place: int) -> str:
+        """A name; ``place`` is the file offset of the pointer to it."""
+        offset = file_offset(self.header, address)
+        if offset is None:
+            raise self.fail(f"{what} is a pointer to 0x{address:08x}, where the image has no bytes", place)
+        end = self.data.find(b"\0", offset, offset + _LONGEST_NAME + 1)
+        raw = self.data[offset : end if end >= 0 else offset]
+        if end < 0 or not all(32 <= byte < 127 for byte in raw):
+            raise self.fail(f"{what} at 0x{address:08x} is no readable text of at most {_LONGEST_NAME} bytes", offset)
+        return raw.decode("ascii")
+
+
+def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
+    """Words of the header by name, and how many there are.
+
+    Raises:
+        NeuralArtError: It is no image, or no header of either size.
+    """
+    recognise.refuse(data, where)
+    words = struct.unpack_from(f"<{26 if len(data) >= 104 else 24}I", data)
+    if words[23] & SEGMENT == RAM:
+        return dict(zip(WORDS_24, words, strict=False)), 24
+    if words[23] & SEGMENT == FLASH and len(words) == 26 and words[25] & SEGMENT == RAM:
+        return dict(zip(WORDS_26, words, strict=True)), 26
+    last = f", word 25 is 0x{words[25]:08x}" if len(words) == 26 else ""
+    raise NeuralArtError(
+        f"the header has neither 24 nor 26 words: its last one must point to the context in RAM (0x4…), "
+        f"word 23 is 0x{words[23]:08x}{last}",
+        where=f"{where}@0x5c",
+    )
+
+
+def _check_sections(reader: _Reader, names: tuple[str, ...]) -> None:
+    header, data = reader.header, reader.data
+    for name, segment in _SECTIONS:
+        value = header[name]
+        if value & SEGMENT != segment:
+            raise reader.fail(
+                f"{name} is 0x{value:08x}, in {segment_text(value)} instead of {segment_text(segment)}",
+                4 * names.index(name),
+            )
+    ro_size, stored = header["data_data"] & OFFSET, stored_data(header)
+    if not 4 * len(names) <= ro_size <= len(data) or ro_size % 4:
+        raise reader.fail(
+            f"data_data says that {ro_size} bytes precede the data: it must be a multiple of 4 between the header's "
+            f"{4 * len(names)} and the file's {len(data)} bytes",
+            0x10,
+        )
+    if ro_size + stored > len(data):
+        raise reader.fail(
+            f"cut off: data and GOT end at 0x{ro_size + stored:x}, the file at 0x{len(data):x}", len(data)
+        )
+    if header["got_end"] < header["got_start"] or (header["got_start"] | header["got_end"]) % 4:
+        raise reader.fail(
+            f"the GOT from 0x{header['got_start']:08x} to 0x{header['got_end']:08x} is not a row of words", 0x1C
+        )
+
+
+def _relocations(reader: _Reader) -> tuple[int, ...]:
+    header, data = reader.header, reader.data
+    start, end = header["rel_start"], header["rel_end"]
+    if start == end:
+        if header["params_offset"] == 0:
+            raise reader.fail(
+                "an .elf.bin, the linked model before its relocation list is added: no loader can use it",
+                0x24,
+                "give the network_rel.bin that the same build writes",
+            )
+        raise reader.fail("the relocation list is empty, every image has at least the context's three entries", 0x24)
+    if end < start or (start | end) % 4:
+        raise reader.fail(f"the relocation list from 0x{start:08x} to 0x{end:08x} is not a row of words", 0x24)
+    if end & OFFSET > len(data):
+        raise reader.fail(
+            f"cut off: the relocation list ends at 0x{end & OFFSET:x}, the file at 0x{len(data):x}", len(data)
+        )
+    first = (header["data_data"] & OFFSET) + stored_data(header)
+    if start & OFFSET < first:
+        raise reader.fail(
+            f"the relocation list at 0x{start & OFFSET:x} begins inside data, which end at 0x{first:x}", 0x24
+        )
+    return struct.unpack_from(f"<{(end - start) // 4}I", data, start & OFFSET)
+
+
+def _context(reader: _Reader, relocations: tuple[int, ...]) -> Context:
+    address = reader.header["rt_ctx"]
+    if address % 4:
+        raise reader.fail(f"the context at 0x{address:08x} is not on a multiple of 4", 4 * (len(reader.header) - 1))
+    short = reader.words(address, 16, "the context")
+    # The pointer to the interface is the last word and always relocated; in the longer context a number has its place.
+    long, version = address + 60 not in relocations, short[10]
+    words = reader.words(address, 17, "the context") if long else short
+    place = file_offset(reader.header, address) or 0
+    return Context(
+        c_name=reader.text(words[5], "c_name", place + 20),
+        acts_sz=words[6],
+        params_sz=words[7],
+        ext_ram_sz=words[8],
+        description=reader.text(words[9], "rt_version_desc", place + 36),
+        version=(version >> 24, version >> 16 & 0xFF, version >> 8 & 0xFF),
+        extra=words[11],
+        params_bin_sz=words[12],
+        params_bin_crc32=words[13],
+        struct_sizes=(words[14] & 0xFF, words[14] >> 8) if long else None,
+    )
+
+
+def _pools(reader: _Reader) -> tuple[PoolDescriptor, ...]:
+    address = reader.header["params_start"]
+    if address % 4:
+        raise reader.fail(f"the pool table at 0x{address:08x} is not on a multiple of 4", 0x2C)
+    pools: list[PoolDescriptor] = []
+    while True:
+        if (address & OFFSET) + POOL_BYTES > stored_data(reader.header):
+            raise reader.fail(f"the pool table has no end: {len(pools)} entries reach the end of data", 0x2C)
+        name, *rest = reader.words(address, 5, "the pool table")
+        if not name and not any(rest):
+            return tuple(pools)
+        place = file_offset(reader.header, address) or 0
+        pools.append(PoolDescriptor(reader.text(name, f"the name of pool {len(pools)}", place), *rest))
+        address += POOL_BYTES
+
+
+def _params(reader: _Reader, given: bytes | None) -> bytes | None:
+    data, offset, end = reader.data, reader.header["params_offset"], reader.header["rel_end"] & OFFSET
+    if offset == 0:
+        if given is not None and given[:4] == MAGIC.to_bytes(4, "little"):
+            raise NeuralArtError(
+                "the params file is an image itself", where=reader.where, hint="give the _rel_params.bin as --params"
+            )
+        return given
+    if given is not None:
+        raise reader.fail(
+            f"a file of params is given, but the image holds its params itself at 0x{offset:x}",
+            0x30,
+            "leave --params away; ext_param_addr must be NULL for this image",
+        )
+    if offset > len(data):
+        raise reader.fail(f"cut off: the params begin at 0x{offset:x}, the file ends at 0x{len(data):x}", len(data))
+    if offset < end:
+        raise reader.fail(f"the params at 0x{offset:x} begin inside the relocation list, which ends at 0x{end:x}", 0x30)
+    return data[offset:]
+
+
+def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
+    """Read an image.
+
+    Args:
+        data: The file.
+        where: Its name, for messages.
+        params: The separate file of params of a split model; None: not given.
+
+    Raises:
+        NeuralArtError: It is another kind of file, or a part of the image cannot be found.
+    """
+    header, count = read_header(data, where)
+    names = WORDS_24 if count == 24 else WORDS_26
+    reader = _Reader(data, where, header)
+    _check_sections(reader, names)
+    relocations = _relocations(reader)
+    context = _context(reader, relocations)
+    pools = _pools(reader)
+    blob = _params(reader, params)
+    got_count = (header["got_end"] - header["got_start"]) // 4
+    got = reader.words(header["got_start"], got_count, "the GOT") if got_count else ()
+    split = header["params_offset"] == 0 and (
+        params is not None
+        or context.params_bin_sz > 0
+        or any(pool.data in (PARAM, MIXED) for pool in pools)
+        or any(pool.type == RELOC and pool.id == 0 for pool in pools)
+        or any(word & SEGMENT == PARAM_0 for word in got)
+    )
+    if blob is None and not split:
+        blob = b""
+    return Image(where, data, header, count, context, pools, got, relocations, blob, split)

@@ -1,0 +1,241 @@
+"""What a loader will do with an image at given addresses, or which error it will return and why.
+
+The order of the checks is the loaders' own. The vendor's ones check little: what they let pass and what
+breaks the model later is said too. The reference runtime's loader checks overlaps and the exact version as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from neuralart.memory.findings import Finding, error, warning
+from neuralart.relocatable.format import flags
+from neuralart.relocatable.format.addresses import (
+    ACTIV,
+    COPY,
+    MIXED,
+    PARAM,
+    RELOC,
+    RESET,
+    SEGMENT_NAMES,
+    align8,
+    file_offset,
+    limits,
+    stored_data,
+    word_fault,
+)
+from neuralart.relocatable.format.types import FLASH, OFFSET, PARAM_0, PARAM_1, RAM, SEGMENT, Image
+from neuralart.relocatable.predict import predict_firmware, predict_pools
+from neuralart.relocatable.predict.prediction import Call, Firmware, Prediction, Refused, Room
+from neuralart.relocatable.verify import verify_header
+from neuralart.relocatable.verify.ec_blobs import find
+from neuralart.relocatable.verify.verify_pools import MOST_POOLS, NOR_FLASH
+
+
+def _params_base(image: Image, call: Call) -> int:
+    return call.params or (call.at + image.header["params_offset"] if image.header["params_offset"] else 0)
+
+
+def _ram_needed(image: Image, call: Call) -> int:
+    return image.copy_size if call.copy else image.xip_size
+
+
+def _places(image: Image, call: Call) -> dict[str, Room]:
+    """What must not share a byte with what is written."""
+    code = Room(call.at, image.header["rel_end"] & OFFSET)
+    rooms = {"the image": code, "executive RAM": Room(call.ram.start, _ram_needed(image, call))}
+    # The bytes that pools refer to: the loader knows no other end.
+    size = max((pool.foff + align8(pool.size) for pool in image.pools if pool.data in (PARAM, MIXED)), default=0)
+    if _params_base(image, call) and size:
+        rooms["the params"] = Room(_params_base(image, call), size)
+    relative = next((pool for pool in image.pools if pool.type == RELOC and pool.id == 1), None)
+    if relative is not None and call.ext_ram is not None:
+        rooms["external RAM"] = Room(call.ext_ram.start, align8(relative.size))
+    return rooms
+
+
+def _overlaps(image: Image, call: Call) -> Iterator[tuple[str, str, int]]:
+    rooms = _places(image, call)
+    written: dict[str, Room] = {name: room for name, room in rooms.items() if name.endswith(" RAM")}
+    for number, pool in enumerate(image.pools):
+        if pool.type == COPY or (pool.type == RESET and pool.dst):
+            written[f"pool {number} ({pool.name})"] = Room(pool.dst, align8(pool.size))
+    seen = set()
+    for name, room in written.items():
+        for other, place in rooms.items():
+            pair = frozenset((name, other))
+            if name != other and pair not in seen and room.shares(place):
+                seen.add(pair)
+                yield name, other, room.shares(place)
+
+
+def _check_memory(image: Image, call: Call) -> None:
+    needed, ram = _ram_needed(image, call), call.ram
+    if ram.start == 0 or ram.start % 4:
+        raise Refused(-2, f"executive RAM at 0x{ram.start:08x} is not on a multiple of 4 above 0")
+    if ram.size < needed:
+        other = "" if not call.copy else f"; mode XIP needs {image.xip_size:,}"
+        raise Refused(
+            -2,
+            f"executive RAM has {ram.size:,} bytes, mode {'COPY' if call.copy else 'XIP'} needs {needed:,}{other}",
+            "give it more RAM" + (", or use mode XIP" if call.copy and ram.size >= image.xip_size else ""),
+        )
+    if ram.start + needed > 1 << 32:
+        raise Refused(-2, f"executive RAM from 0x{ram.start:08x} leaves the address space")
+
+
+def _check_params(image: Image, call: Call) -> int:
+    base = _params_base(image, call)
+    if not base:
+        raise Refused(
+            -7,
+            "the params are in a file of their own and no address is given for them",
+            "flash X_rel_params.bin too and give its address (--params, ext_param_addr)",
+        )
+    if base % 4:
+        raise Refused(-7, f"the params at 0x{base:08x} are not on a multiple of 4")
+    return base
+
+
+def _check_structure(image: Image) -> None:
+    """What the reference runtime's loader refuses of what can be read at all."""
+    header = image.header
+    if (
+        header["data_start"] != RAM
+        or not max(header["data_end"], header["got_end"]) <= header["bss_start"] <= (header["bss_end"])
+    ):
+        raise Refused(-1, "data, GOT and bss overlap or are out of order", "the image is damaged, build it again")
+    wrong = next((finding for finding in verify_header.check_entries(image)), None)
+    if wrong is not None:
+        raise Refused(-1, wrong.message, "the image is damaged, build it again")
+    if len(image.pools) > MOST_POOLS:
+        raise Refused(-1, f"the table has {len(image.pools)} pools, a loader takes {MOST_POOLS}")
+
+
+def _check_place(image: Image, place: int) -> None:
+    """A word that the relocation list names."""
+    offset, end = place & OFFSET, {RAM: stored_data(image.header), FLASH: image.ro_size}.get(place & SEGMENT, 0)
+    if place % 4 or offset + 4 > end or (place & SEGMENT == FLASH and offset < 4 * image.header_words):
+        raise Refused(
+            -1,
+            f"the relocation list names 0x{place:08x}, which is no word of data",
+            "the image is damaged, build it again",
+        )
+
+
+def _rebased(image: Image) -> Iterator[tuple[str, int]]:
+    """Words that are rebased, with their names."""
+    for index, value in enumerate(image.got):
+        yield f"GOT word {index}", value
+    for place in image.relocations:
+        offset = file_offset(image.header, place)
+        if offset is not None and offset + 4 <= len(image.data):
+            yield f"the word at 0x{place:08x}", int.from_bytes(image.data[offset : offset + 4], "little")
+
+
+def _check_words(image: Image, call: Call, firmware: Firmware) -> None:
+    # The vendor's loader looks at the segment alone.
+    sizes = dict.fromkeys(SEGMENT_NAMES, OFFSET)
+    if firmware.ours:
+        known = limits(image)
+        sizes = {FLASH: known[FLASH], RAM: known[RAM], PARAM_0: OFFSET}
+        sizes |= {PARAM_1: align8(known[PARAM_1])} if PARAM_1 in known else {}
+        for place in image.relocations:
+            _check_place(image, place)
+    for name, value in _rebased(image):
+        if value & SEGMENT and (fault := word_fault(sizes, value)):
+            raise Refused(-1, f"{name} is 0x{value:08x}: it {fault}", "the image is damaged, build it again")
+    if not call.copy and any(place >> 28 == 2 for place in image.relocations):
+        raise Refused(
+            -1, "the image has absolute words in its code (clang), which mode XIP cannot patch", "use mode COPY"
+        )
+
+
+def _steps(image: Image, call: Call, firmware: Firmware) -> Iterator[str]:
+    """What is done; raises Refused where the loader stops."""
+    if call.at % 4 or not call.at:
+        raise Refused(-1 if call.at else -4, f"the image at 0x{call.at:08x} is not on a multiple of 4 above 0")
+    if firmware.ours:
+        _check_structure(image)
+    predict_firmware.check(image, firmware)
+    _check_memory(image, call)
+    base = _check_params(image, call)
+    yield from predict_pools.steps(image, call, firmware, base)
+    if firmware.ours:
+        for name, other, count in _overlaps(image, call):
+            raise Refused(-2, f"{name} and {other} share {count:,} bytes")
+    data = call.ram.start + align8(image.ro_size) if call.copy else call.ram.start
+    if call.copy:
+        yield f"code: {image.ro_size:,} bytes copied to 0x{call.ram.start:08x} and executed there"
+    else:
+        yield f"code: {image.ro_size:,} bytes executed where they are, at 0x{call.at:08x}"
+    yield f"data: {image.rw_size:,} bytes at 0x{data:08x}"
+    _check_words(image, call, firmware)
+    yield f"addresses: {len(image.got)} words of the GOT, {len(image.relocations)} of the list"
+
+
+def _alignments(image: Image, call: Call) -> Iterator[Finding]:
+    blobs = any(blob.relocatable for blob in find(image))
+    data = call.ram.start + (image.ro_size if call.copy else 0)
+    if blobs and data % 64:
+        yield warning(
+            "alignment",
+            f"the data of the model begin at 0x{data:08x}: epoch-controller blobs in them want a multiple of 64",
+            "build with the layout that pads the code to 64"
+            if call.copy and not call.ram.start % 64
+            else "give an address on a multiple of 64",
+        )
+    elif call.ram.start % 32:
+        yield warning("alignment", f"executive RAM at 0x{call.ram.start:08x} is not on a multiple of 32")
+    if call.at % 8:
+        yield warning("alignment", f"the image at 0x{call.at:08x} is not on a multiple of 8")
+
+
+def _unnoticed(image: Image, call: Call, firmware: Firmware) -> Iterator[Finding]:
+    yield from predict_firmware.unnoticed(image, firmware)
+    if call.params and image.header["params_offset"]:
+        yield error(
+            "params",
+            f"the image holds its params itself, those at 0x{call.params:08x} would be taken instead",
+            "leave --params away; ext_param_addr must be NULL",
+        )
+    for name, other, count in _overlaps(image, call):
+        yield error("overlap", f"{name} and {other} share {count:,} bytes: one overwrites the other")
+    for number, pool in enumerate(image.pools):
+        if pool.type == COPY and pool.dst in NOR_FLASH:
+            yield error(
+                "flash",
+                f"pool {number} ({pool.name}) would be copied to 0x{pool.dst:08x}, which is memory-mapped flash",
+                "give the pool the mode USEMODE_RELATIVE in the .mpool and compile again",
+            )
+    yield from _alignments(image, call)
+
+
+def predict(image: Image, call: Call, firmware: Firmware | None = None) -> Prediction:
+    """Say what the install will do.
+
+    Args:
+        image: The image; :func:`neuralart.relocatable.verify.verifier.verify` says what is wrong with itself.
+        call: Arguments of the install.
+        firmware: What loads it; None: firmware made for this image.
+    """
+    if firmware is None:
+        decoded = flags.decode(image.header["flags"])
+        firmware = Firmware(predict_firmware.version_of(image), decoded.secure, decoded.dbg_info)
+    steps: list[str] = []
+    code, reason, remedy = 0, "", ""
+    try:
+        for step in _steps(image, call, firmware):
+            steps.append(step)
+    except Refused as refused:
+        code, reason, remedy = refused.code, refused.reason, refused.remedy
+    relative = (pool for pool in image.pools if pool.type == RELOC and pool.id == 1 and pool.data in (ACTIV, MIXED))
+    return Prediction(
+        code=code,
+        reason=reason,
+        remedy=remedy,
+        ram_needed=_ram_needed(image, call),
+        ext_ram_needed=sum(align8(pool.size) for pool in relative),
+        steps=tuple(steps),
+        unnoticed=tuple(_unnoticed(image, call, firmware)) if code == 0 else (),
+    )

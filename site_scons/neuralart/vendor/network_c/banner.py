@@ -1,0 +1,84 @@
+"""Where a generated file comes from: its first comments and the guard on the runtime's version."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PureWindowsPath
+
+from neuralart.vendor.network_c.ctext import literal
+from neuralart.vendor.network_c.types import Banner
+
+_HEAD = 1 << 16
+_OPTION = re.compile(r"^[ \t]*\*?[ \t]*--([\w-]+)(?:[ \t]*=[ \t]*(.*?))?[ \t]*$", re.M)
+_ORIGIN = re.compile(r"^[ \t]*\*?[ \t]*((?:GIT|BUILD)_\w+)[ \t]+(.*?)[ \t]*$", re.M)
+_PLAIN = re.compile(r"^[ \t]*\*?[ \t]*([A-Za-z][\w-]*)[ \t]*=[ \t]*(.*?)[ \t]*$", re.M)
+_EXPORTED = re.compile(r"(.+)_OE_(\d+(?:_\d+)*)(?:_Q)?(?:\.onnx|\.json)?")
+_VERSION = re.compile(r"LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)(?:_NUM)?\s*\)?\s*!=\s*\(?\s*(\d+)")
+_FIRST = "LL_ATON_VERSION_MAJOR"
+_PARTS = ("MAJOR", "MINOR", "MICRO", "DEV")
+_CODE = re.compile(r"^[ \t]*#", re.M)
+_COMPLAINT = re.compile(r"^[ \t]*#[ \t]*(error|warning)\b", re.M)
+_END = re.compile(r"^[ \t]*#[ \t]*endif\b", re.M)
+
+
+def _value(text: str | None) -> str:
+    """Without its quotes; an option without value is switched on."""
+    return "true" if text is None else text.removeprefix('"').removesuffix('"')
+
+
+def banner(text: str) -> Banner:
+    """Read the first comments of a file, up to its first line of the preprocessor, or further on."""
+    code = _CODE.search(text, 0, _HEAD)
+    return (_banner(text[: code.start()]) if code else None) or _banner(text[:_HEAD]) or Banner()
+
+
+def _banner(head: str) -> Banner | None:
+    origin: dict[str, str] = {}
+    for match in _ORIGIN.finditer(head):
+        origin.setdefault(match[1], _value(match[2]))
+    options: dict[str, str] = {}
+    for match in _OPTION.finditer(head):
+        options.setdefault(match[1], _value(match[2]))
+    expanded = {match[1]: _value(match[2]) for match in _PLAIN.finditer(head)}
+    return Banner(origin, options, expanded) if origin or options else None
+
+
+def model_name(options: dict[str, str]) -> tuple[str, str]:
+    """Name of the model and version of the front end, from the options that name the exported model.
+
+    Args:
+        options: Paths of any system, with or without extension.
+    """
+    for key in ("onnx-input", "json-quant-file"):
+        name = PureWindowsPath(options.get(key, "")).name
+        exported = _EXPORTED.fullmatch(name)
+        if exported is not None:
+            return exported[1], exported[2]
+        if name:
+            return name.removesuffix(".onnx").removesuffix(".json").removesuffix("_Q"), ""
+    return "", ""
+
+
+def guard(text: str) -> tuple[tuple[int, int, int, int] | None, str]:
+    """Version of the runtime that a file asks for, and what it does about another one.
+
+    Returns:
+        The four numbers or None; ``error``, ``warning`` or empty.
+    """
+    at = text.find(_FIRST)
+    while at >= 0:
+        found: dict[str, int] = {}
+        end = at
+        # The four tests stand together, in whatever order.
+        for match in _VERSION.finditer(text, max(0, at - 1000), at + 2000):
+            number = literal(match[2].lstrip("0") or "0")
+            if number is not None:
+                found.setdefault(match[1], number)
+                end = match.end()
+        if len(found) == len(_PARTS):
+            stop = _END.search(text, end)
+            complaint = _COMPLAINT.search(text, end, stop.start() if stop else end + 500)
+            numbers = (found["MAJOR"], found["MINOR"], found["MICRO"], found["DEV"])
+            return numbers, complaint[1] if complaint else ""
+        at = text.find(_FIRST, at + 1)
+    return None, ""

@@ -1,0 +1,174 @@
+"""The epoch table of network.c, and what the comments in front of it say about its epochs."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from neuralart.vendor.network_c.ctext import Lines, blanked, integer, literal, members, structs
+from neuralart.vendor.network_c.types import EC, HW, HYBRID, SW, Block, Problem
+
+_GETTER = re.compile(r"LL_ATON_EpochBlockItems_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
+# One pattern for each name of the type: a pattern that begins with letters is searched much faster.
+_ARRAYS = tuple(
+    re.compile(name + r"\s+(?:const\s+)?\w+\s*\[\s*\w*\s*\]\s*=\s*\{")
+    for name in ("EpochBlock_ItemTypeDef", "LL_ATON_RT_EpochBlockItem_t")
+)
+_FLAG = re.compile(r"EpochBlock_Flags_(\w+)")
+_EPOCH = re.compile(r"scheduling epoch=\s*(\d{1,9})")
+_FUNCTION = re.compile(r"LL_ATON_(?:Start|End)_EpochBlock_(\d{1,9})(?:_\w*)?\s*\([^)]{0,200}\)\s*\{")
+_OPERATOR = re.compile(r"kind=(\w{1,80})\s+node=")
+_OF_FUNCTION = re.compile(r"EpochBlock_(\d{1,9})")
+_OF_BLOB = re.compile(r"_ec_blob_(?:\w*_)?(\d{1,9})(?!\d)")
+_BLOB = re.compile(r"_ec_blob_\w+")
+# Where flags are a number (the bits of the runtime's enumeration).
+_BITS = {
+    "epoch_start": 0x1,
+    "epoch_end": 0x2,
+    "blob": 0x4,
+    "last_eb": 0x8,
+    "pure_hw": 0x10,
+    "pure_sw": 0x20,
+    "hybrid": 0x40,
+    "internal": 0x80,
+    "blob_encrypted": 0x100,
+}
+_KINDS = (("blob", EC), ("hybrid", HYBRID), ("pure_sw", SW), ("pure_hw", HW))
+LAST = "last_eb"
+_MOST = 1 << 53
+# Of a blob: readers may count through its epochs.
+_LONGEST = 1 << 16
+
+
+def getter_name(text: str) -> str:
+    """Suffix of the function that returns the epoch table; empty if there is none."""
+    match = _GETTER.search(text) or re.search(r"LL_ATON_EpochBlockItems_(\w+)\s*\(", text)
+    return match[1] if match else ""
+
+
+def _table(text: str) -> tuple[int, int]:
+    """Where the epoch table stands: from its type to the end of its function, or of the text."""
+    arrays = [array.start() for pattern in _ARRAYS if (array := pattern.search(text))]
+    start = min(arrays, default=-1)
+    if start < 0:
+        getter = _GETTER.search(text)
+        start = getter.start() if getter else -1
+    if start < 0:
+        return 0, 0
+    # A terminated table ends at its terminator; one that is cut off at what comes behind.
+    last = text.find("EpochBlock_Flags_last_eb", start)
+    behind = text.find("_Buffers_Info_", start)
+    end = text.find("\n}", last if last >= 0 else start)
+    return start, end if end >= 0 and last >= 0 else behind if behind >= 0 else len(text)
+
+
+def _flags(text: str) -> set[str]:
+    names = set(_FLAG.findall(text)) - {"NONE"}
+    value = integer(text)
+    return names | {name for name, bit in _BITS.items() if value is not None and value & bit}
+
+
+def _operators(text: str) -> dict[int, list[str]]:
+    """Kinds of operators of each epoch."""
+    marks = [(match.start(), int(match[1])) for match in _EPOCH.finditer(text)]
+    if not marks:
+        marks = [(match.start(), int(match[1])) for match in _FUNCTION.finditer(text)]
+    places = [at for at, _ in marks]
+    found: dict[int, list[str]] = {}
+    for match in _OPERATOR.finditer(text):
+        mark = bisect_right(places, match.start()) - 1
+        if mark >= 0:
+            kinds = found.setdefault(marks[mark][1], [])
+            if match[1] not in kinds:
+                kinds.append(match[1])
+    return found
+
+
+def _number(named: dict[str, str], problems: list[Problem], where: str, *names: str) -> int | None:
+    for name in names:
+        if name in named:
+            value = integer(named[name])
+            if value is None or not 0 <= value < _MOST:
+                value = None
+                problems.append(Problem(where, f"{name} is '{named[name][:40]}', no number", "epoch"))
+            return value
+    return None
+
+
+def _from_names(named: dict[str, str]) -> int | None:
+    """The epoch as symbols spell it, where the table has no debug information."""
+    start = _OF_FUNCTION.search(named.get("start_epoch_block", "")) or _OF_FUNCTION.search(
+        named.get("end_epoch_block", "")
+    )
+    found = start or _OF_BLOB.search(named.get("blob_address", ""))
+    return literal(found[1].lstrip("0") or "0") if found else None
+
+
+def _block(named: dict[str, str], flags: set[str], of: dict[int, list[str]], where: str) -> tuple[Block, list[Problem]]:
+    problems: list[Problem] = []
+    number = _number(named, problems, where, "epoch_num")
+    if number is None:
+        number = _from_names(named)
+    last = _number(named, problems, where, "last_epoch_num")
+    if last is not None and not (number or 0) <= last < (number or 0) + _LONGEST:
+        problems.append(
+            Problem(where, f"last_epoch_num is {last}, of a block that begins with epoch {number}", "epoch")
+        )
+        last = None
+    last = number if last is None else last
+    blob = _BLOB.search(named.get("blob_address", ""))
+    kind = next((kind for flag, kind in _KINDS if flag in flags), EC if blob else "")
+    if not kind:
+        shown = named.get("flags", "")[:60]
+        problems.append(Problem(where, f"epoch {number} has no kind: its flags are '{shown}'", "epoch"))
+    operators: list[str] = []
+    if number is not None and last is not None:
+        # By what the comments name, not by the range: a damaged one may be anything.
+        spoken = sorted(epoch for epoch in of if number <= epoch <= last) if last != number else [number]
+        operators = [name for epoch in spoken for name in of.get(epoch, ())]
+    block = Block(
+        number=number,
+        last=last,
+        kind=kind,
+        flags=tuple(sorted(flags)),
+        operators=tuple(dict.fromkeys(operators)),
+        blob=blob.group().removesuffix("_address") if blob else "",
+        encrypted="blob_encrypted" in flags,
+        npu_cycles=_number(named, problems, where, "estimated_npu_cycles"),
+        total_cycles=_number(named, problems, where, "estimated_tot_cycles"),
+    )
+    return block, problems
+
+
+def blocks(text: str, where: str, lines: Lines) -> tuple[list[Block], list[Problem]]:
+    """Read the table up to its terminator.
+
+    Args:
+        text: The file.
+        where: Its name in messages.
+        lines: Of the text.
+    """
+    start, end = _table(text)
+    found: list[Block] = []
+    problems: list[Problem] = []
+    if end <= start:
+        return [], []
+    operators = _operators(text)
+    terminated = False
+    elements, broken = structs(blanked(text[start:end]))
+    for offset, body in elements:
+        named = members(body)
+        if not named:
+            continue
+        flags = _flags(named.get("flags", ""))
+        if LAST in flags:
+            terminated = True
+            break
+        block, wrong = _block(named, flags, operators, f"{where}:{lines.of(start + offset)}")
+        found.append(block)
+        problems += wrong
+    if not terminated:
+        start += broken[0] if broken else 0
+        place = f"{where}:{lines.of(start)}"
+        problems.append(Problem(place, f"the epoch table has no terminator after {len(found)} items", "cut-off"))
+    return found, problems

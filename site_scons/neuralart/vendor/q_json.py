@@ -1,0 +1,182 @@
+"""Reader of ``<model>_OE_<version>_Q.json``: what the front end tells the Neural-ART compiler about a model.
+
+It says how each tensor is quantised, and which layer of the model each node of the exported graph comes from.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.files import read_bytes
+from neuralart.network.located import Document, Item
+from neuralart.vendor.c_info.graph import Port
+from neuralart.vendor.c_info.nodes import read_ports
+from neuralart.vendor.core_version import CoreVersion, parse_core
+
+VERSION_MAJOR = "4"
+GENERATED = "__FE_GENERATED__"
+_TOP = ("environment", "model_info", "nodes", "tensors", "version")
+
+
+@dataclass(frozen=True)
+class QTensor:
+    """A tensor of the exported graph.
+
+    Attributes:
+        name: There.
+        type: ``S8``, ``U8``, ``S32``, ``FLOAT32``...
+        family: ``integer``, ``float32``...
+        scales: Of its quantisation; empty if it has none.
+        zero_points: The same.
+        channel_position: ``CHFIRST`` or ``CHLAST``; empty but for inputs and outputs.
+        user_allocated: The application provides the buffer.
+    """
+
+    name: str
+    type: str
+    family: str
+    scales: tuple[float, ...] = ()
+    zero_points: tuple[int, ...] = ()
+    channel_position: str = ""
+    user_allocated: bool = False
+
+    @property
+    def quantised(self) -> bool:
+        """Whole numbers with a scale."""
+        return bool(self.scales)
+
+
+@dataclass(frozen=True)
+class QFile:
+    """The file.
+
+    Attributes:
+        file: Its name as shown to the user.
+        version: Of its format.
+        core: Version of ST Edge AI Core; None if the file does not tell.
+        exported: Name of the exported model, ``<model>_OE_<version>.onnx``.
+        model: Name of the model's own file.
+        signature: ``0x`` and the MD5 of the model's own file.
+        inputs: As the model declares them.
+        outputs: The same.
+        tensors: By name.
+        originals: Node of the exported graph -> layers of the model; empty for one the front end inserted.
+        notes: Keys that were not understood.
+    """
+
+    file: str
+    version: str
+    core: CoreVersion | None
+    exported: str
+    model: str
+    signature: str
+    inputs: tuple[Port, ...]
+    outputs: tuple[Port, ...]
+    tensors: dict[str, QTensor]
+    originals: dict[str, tuple[str, ...]]
+    notes: tuple[str, ...] = ()
+
+    def layers_of(self, node: str) -> tuple[str, ...] | None:
+        """Layers of the model that a compiler's node comes from.
+
+        The compiler derives names of its own: ``Resize_300_resize_NN_dts_553`` comes from the node ``Resize_300``.
+
+        Returns:
+            Their names, none if the front end inserted the node; None if the node is not known.
+        """
+        while node:
+            if node in self.originals:
+                return self.originals[node]
+            node = node.rpartition("_")[0]
+        return None
+
+
+def _tensor(name: str, item: Item) -> QTensor:
+    form = item.need("format")
+    parameters = form.entries("params")
+    scales: tuple[float, ...] = ()
+    zeros: tuple[int, ...] = ()
+    if len(parameters) > 1 and parameters[0].value is not None:
+        scales = tuple(float(scale.value) for scale in _plain(parameters[0], "a number", int, float))
+        if parameters[1].value is not None:
+            zeros = tuple(int(zero.value) for zero in _plain(parameters[1], "a whole number", int))
+    return QTensor(
+        name=name,
+        type=form.text("type"),
+        family=form.text("class"),
+        scales=scales,
+        zero_points=zeros,
+        channel_position=item.text("data_channel_position"),
+        user_allocated=item.flag("user_allocated"),
+    )
+
+
+def _plain(item: Item, wanted: str, *types: type) -> list[Item]:
+    """Entries of a list, each of a given type."""
+    entries = item.each()
+    for entry in entries:
+        if type(entry.value) not in types:
+            entry.wrong(wanted)
+    return entries
+
+
+def _members(root: Item, key: str) -> list[tuple[str, Item]]:
+    found = root.get(key)
+    if found is None:
+        return []
+    if type(found.value) is not dict:
+        found.wrong("an object { }")
+    return [(name, found.need(name)) for name in found.value]
+
+
+def parse_q_json(data: bytes, file: str) -> QFile:
+    """Read the content of such a file.
+
+    Args:
+        data: The file's bytes.
+        file: Its name for messages.
+
+    Raises:
+        NeuralArtError: It is none, or a known key has a value of the wrong type; ``where`` is ``file:line:column``.
+    """
+    root = Document(data, file).root
+    if type(root.value) is not dict or "tensors" not in root.value or "nodes" not in root.value:
+        root.fail("not a quantisation file: 'tensors' and 'nodes' are not both there")
+    version = root.text("version")
+    notes = [f"unknown key '{key}'" for key in root.unknown(_TOP)]
+    if version.partition(".")[0] != VERSION_MAJOR:
+        notes.append(f"version '{version}' read as {VERSION_MAJOR}.0")
+    environment = root.get("environment")
+    tools = environment.entries("tools") if environment else []
+    source = tools[0].get("input_model") if tools else None
+    generated = environment.get("generated_model") if environment else None
+    exported = generated.entries("model_files") if generated else []
+    files = source.entries("model_files") if source else []
+    info = root.get("model_info")
+    originals = {
+        name: tuple(layer for layer in item.texts("names") if layer != GENERATED)
+        for name, item in _members(root, "nodes")
+    }
+    return QFile(
+        file=file,
+        version=version,
+        core=parse_core(tools[0].text("version")) if tools else None,
+        exported=exported[0].text("name") if exported else "",
+        model=files[0].text("name") if files else "",
+        signature=files[0].text("signature") if files else "",
+        inputs=read_ports(info, "original_inputs") if info else (),
+        outputs=read_ports(info, "original_outputs") if info else (),
+        tensors={name: _tensor(name, item) for name, item in _members(root, "tensors")},
+        originals=originals,
+        notes=tuple(notes),
+    )
+
+
+def read(path: Path, display: str = "") -> QFile:
+    """Read such a file.
+
+    Raises:
+        NeuralArtError: It cannot be read, or as :func:`parse_q_json`.
+    """
+    return parse_q_json(read_bytes(path), display or str(path))
