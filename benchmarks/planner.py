@@ -26,7 +26,7 @@ from neuralart.compilers.reference.planning.planner import Plan, plan  # noqa: E
 from neuralart.compilers.reference.planning.sharing import share  # noqa: E402
 from neuralart.errors import NeuralArtError  # noqa: E402
 from neuralart.model.tflite import read  # noqa: E402
-from neuralart.vendor import mpool
+from neuralart.vendor import mpool  # noqa: E402
 
 BOARDS = ("stm32n6570-dk", "mps3-an547")
 POOLS = REPO / "site_scons" / "neuralart" / "boards" / "data" / "pools"

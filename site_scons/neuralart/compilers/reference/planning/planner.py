@@ -2,8 +2,8 @@
 
 Constants come first in each pool, in the order of their first use, so that an initialiser starts at the base of its
 pool. Activations follow, each into the first arena of the order of preference that has a gap for as long as it lives
-(:mod:`~neuralart.compilers.reference.planning.arenas` has the order): in several orders, of which the one counts that reaches
-least far into the least preferred arena, then into the one before, and so on. Sizes, lifetimes and order decide
+(:mod:`~neuralart.compilers.reference.planning.arenas` has the order): in several orders, of which the one counts that
+reaches least far into the least preferred arena, then into the one before, and so on. Sizes, lifetimes and order decide
 everything: never the value of a weight.
 """
 
