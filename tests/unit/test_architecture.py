@@ -19,7 +19,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the ground up. A room imports itself and rooms of floors below; on one floor, rooms do not know each other.
 # config lies below boards: both are YAML, and a board is read with the reader that config has.
 FLOORS = (
-    {"errors", "resources"},
+    {"errors", "jsontext", "resources"},
     {"files"},
     {"model", "network", "config"},
     {"vendor", "boards", "fingerprint", "toolchain"},
@@ -122,6 +122,16 @@ def test_no_calls_that_only_some_systems_have(path: Path) -> None:
         ast.unparse(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)
     }
     assert not used & calls
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_json_has_one_way_in(path: Path) -> None:
+    """``json.loads`` alone ends in a RecursionError for a deep text, and keeps the last of two equal keys."""
+    own = {"jsontext.py", "network/located.py", "vendor/text/jsonpos.py", "inspect/sniffing.py"}
+    calls = {
+        ast.unparse(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)
+    }
+    assert not calls & {"json.loads", "json.load"} or _name(path) in own, "read it with neuralart.jsontext"
 
 
 def _loaded(code: str) -> set[str]:

@@ -77,6 +77,7 @@ def change(**keys):
         (lambda d: d.pop("schema"), "it has no 'schema'"),
         (lambda d: d.update(writs=[]), "unknown key 'writs' .did you mean 'writes'"),
         (lambda d: d.update(writes={}), "'writes' a list"),
+        (lambda d: d.update(writes=[]), "it has no writes: there is nothing to flash"),
         (lambda d: d.pop("board"), "'board' must be a text"),
         (lambda d: d["writes"].append(7), r"writes\[3\]: not an object"),
         (lambda d: d["writes"][1].pop("file"), r"writes\[1\]: 'file' is missing"),
@@ -104,7 +105,21 @@ def test_wrong_plans_are_named(tmp_path, three, edit, message):
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "null", '"x"', "\x00", "9" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        "null",
+        '"x"',
+        "\x00",
+        "9" * 5000,
+        "[" * 100_000,
+        '{"schema":' * 100_000,
+        '{"schema": 1, "schema": 1}',
+    ],
+)
 def test_what_is_no_plan(tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text, encoding="utf-8")

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import new_file, write_text
 
@@ -83,12 +84,12 @@ class _Known:
 def _read_record(path: Path) -> _Known | None:
     """The last time; None if the record is damaged."""
     try:
-        data = json.loads(path.read_bytes())
+        data = jsontext.loads(path.read_bytes())
         if data["schema"] != SCHEMA:
             return None
         files = {str(name): _Mark.parse(row) for name, row in data["files"].items()}
         return _Known(files, {str(folder) for folder in data["folders"]}, str(data["settings"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes
 from neuralart.patching import disk, journal
@@ -49,7 +50,7 @@ def read_record(root: Path) -> Record | None:
     if not path.is_file():
         return None
     try:
-        data: Any = json.loads(read_bytes(path))
+        data: Any = jsontext.loads(read_bytes(path))
         if data["schema"] != SCHEMA:
             raise ValueError(f"schema {data['schema']}")
         files = {str(name): pieces_from_json(pieces) for name, pieces in data["files"].items()}

@@ -12,6 +12,7 @@ from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes
 from neuralart.patching import includes, journal
@@ -178,7 +179,7 @@ def _check_block(patches: PatchList, path: str, name: str, data: bytes) -> None:
 def _listed(output: Path) -> set[str]:
     """Files that an earlier patch put there."""
     try:
-        data: Any = json.loads((output / INDEX).read_bytes())
+        data: Any = jsontext.loads((output / INDEX).read_bytes())
         if data["schema"] != SCHEMA:
             return set()
         names = [*data["patched"], *data["copied"]]

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.toolchain import Toolchain
@@ -157,7 +158,7 @@ def _hash(path: Path) -> str:
 def _entries(known: Path) -> list[dict[str, Any]]:
     """What the store knows of a C file; a damaged list knows nothing."""
     try:
-        found = json.loads(known.read_text("utf-8"))
+        found = jsontext.loads(known.read_text("utf-8"))
         return [entry for entry in found if isinstance(entry["object"], str) and isinstance(entry["headers"], dict)]
     except (OSError, ValueError, KeyError, TypeError):
         return []
