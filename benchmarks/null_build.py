@@ -40,7 +40,7 @@ SHOWN = re.compile(r"^(?:NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMM
 TOOLS = ("scons", "ninja", "make")
 REAL = (
     "Real: the graph, the network compiles, arm-none-eabi-gcc, the images. For ninja and make, the steps that SCons "
-    "does in its own process (images, start-up code, tables, summary) are copies of the finished file: that favours "
+    "does in its own process (images, start-up code, tables, summary) are copies of the finished file: that favors "
     "them."
 )
 # As users have it: what Python has compiled stays compiled.
@@ -84,7 +84,7 @@ def make_tree(top: Path, variants: Sequence[str]) -> None:
 
 
 def change_model(top: Path, name: str, at: int, value: int) -> None:
-    """New weights, equal quantisation."""
+    """New weights, equal quantization."""
     path = top / "models" / f"{name}.tflite"
     data = bytearray(path.read_bytes())
     data[at] = value & 0xFF
@@ -385,7 +385,7 @@ def report(results: Sequence[Result], starts: dict[str, float], rounds: int) -> 
     for r in results:
         counts = " / ".join(str(r.commands.get(tool, "-")) for tool in TOOLS)
         rows.append([str(r.n), *(seconds(r.change, name) for name in columns), counts])
-    parts.append("### One model changed (weights, equal quantisation), its compile included")
+    parts.append("### One model changed (weights, equal quantization), its compile included")
     parts.append(table(["variants", *titles, f"steps run: {' / '.join(TOOLS)}"], rows))
     parts.append(f"### Everything built (once, {JOBS})")
     full = [[str(r.n), *(seconds(r.full, tool) for tool in TOOLS[:2])] for r in results]

@@ -58,7 +58,7 @@ class Tree:
         return self.top / "build" / "relocatable" / "objects"
 
     def new_weights(self) -> None:
-        """Equal quantisation, so that the network's code stays."""
+        """Equal quantization, so that the network's code stays."""
         path = self.top / f"{self.name}.tflite"
         data = bytearray(path.read_bytes())
         self.changes += 1

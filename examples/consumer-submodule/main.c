@@ -1,4 +1,4 @@
-/* The camera: recognises a digit and keeps the answer where a debugger finds it. */
+/* The camera: recognizes a digit and keeps the answer where a debugger finds it. */
 #include <stdint.h>
 #include <string.h>
 
@@ -14,7 +14,7 @@ extern uint8_t data_load[], data_start[], data_end[], bss_start[], bss_end[], st
 /* -1: not done; -2: failed; else the digit. */
 volatile int camera_result = -1;
 
-static int recognise(void) {
+static int recognize(void) {
   if (npu_memory_init() != 0) return -2;
   LL_ATON_RT_RuntimeInit();
   if (!LL_ATON_RT_Init_Network(&NN_Instance_digits)) return -2;
@@ -39,7 +39,7 @@ __attribute__((noreturn, used)) void start(void) {
   __asm__ volatile("dsb\n\tisb");
   memcpy(data_start, data_load, (size_t)(data_end - data_start));
   memset(bss_start, 0, (size_t)(bss_end - bss_start));
-  camera_result = recognise();
+  camera_result = recognize();
   camera_done();
   for (;;) __asm__ volatile("wfi");
 }

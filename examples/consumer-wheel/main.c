@@ -29,7 +29,7 @@ static int largest(const int8_t *values, uint32_t count) {
   return best;
 }
 
-static int recognise(void) {
+static int recognize(void) {
   if (npu_memory_init() != 0) return -1;
   LL_ATON_RT_RuntimeInit();
   if (!LL_ATON_RT_Init_Network(&NN_Instance_digits)) return -1;
@@ -49,7 +49,7 @@ __attribute__((noreturn, used)) void start(void) {
   uart[4] = 16;
   uart[2] = 1;
   char text[] = "doorbell: digit ?\n";
-  int digit = recognise();
+  int digit = recognize();
   if (digit >= 0) text[16] = (char)('0' + digit);
   say(text);
   for (;;) __asm__ volatile("wfi");

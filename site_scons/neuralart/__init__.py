@@ -1,4 +1,4 @@
-"""scons-neuralart: a quantised neural network becomes firmware that runs on an STM32 board.
+"""scons-neuralart: a quantized neural network becomes firmware that runs on an STM32 board.
 
 This package is also the SCons tool: ``env.Tool("neuralart", toolpath=[...])``. So nothing heavy is imported here.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 
 def generate(env: Any, **kw: Any) -> None:

@@ -18,10 +18,11 @@ from neuralart.errors import NeuralArtError
 
 # name -> (module, one line of help)
 COMMANDS = {
-    "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initialisers and reports"),
+    "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
     "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
+    "sign": ("neuralart.flashing.sign_cli", "put the boot chain's header in front of an image, without a signature"),
     "flash": ("neuralart.flashing.flash_cli", "write a virtual flash by a flash plan"),
     "verify": ("neuralart.flashing.verify_cli", "compare a virtual flash with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
@@ -31,6 +32,7 @@ COMMANDS = {
     ),
     "check-image": ("neuralart.memory.image.check_cli", "check a firmware image before it reaches a board"),
     "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
+    "profile": ("neuralart.profiling.cli", "show what the compiler expects of a network, epoch by epoch"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
     "lint": ("neuralart.lint.cli", "look for the known traps in networks, pool files, sources and linker scripts"),
     "doctor": ("neuralart.doctor.cli", "show the tools on this machine, and what each missing one means"),
@@ -55,7 +57,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(only: str | None) -> argparse.ArgumentParser:
-    parser = _Parser(prog="neuralart", description="From a quantised network to a running STM32 board.")
+    parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (module, text) in COMMANDS.items():

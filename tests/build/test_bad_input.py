@@ -31,7 +31,7 @@ CASES: list[tuple[str, Callable[[Project], object], list[str]]] = [
     ("overlapping pools", lambda p: p.edit(POOLS, "0x34270000", "0x34260000"), ["stm32n6570-dk.mpool:", "overlap"]),
     ("missing mpool", lambda p: p.path(POOLS).unlink(), ["stm32n6570-dk.mpool"]),
     (
-        "misspelt board",
+        "misspelled board",
         lambda p: p.edit("variants.yaml", "stm32n6570-dk", "stm32n6750-dk"),
         ["variants.yaml:", "stm32n6570-dk"],
     ),
@@ -114,7 +114,7 @@ FLASH_AND_PSRAM = """
 
 
 def test_memory_that_nothing_turns_on(sources: Project) -> None:
-    """Activations in the PSRAM: nothing here initialises it, so the image must not be built as if it worked."""
+    """Activations in the PSRAM: nothing here initializes it, so the image must not be built as if it worked."""
     sources.path("psram.mpool").write_text(FLASH_AND_PSRAM, "utf-8")
     sources.edit("variants.yaml", "  digits:\n    model:", "  digits:\n    mpool: psram.mpool\n    model:")
     failed = sources.run("digits-n6", code=2)

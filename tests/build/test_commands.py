@@ -63,7 +63,7 @@ def test_commands_name_no_folder_of_this_machine(sources: Project) -> None:
     ("target", "hint"),
     [("digits-n7", "did you mean 'digits-n6'"), ("run-digit-n6", "did you mean 'run-digits-n6'")],
 )
-def test_misspelt_target(sources: Project, target: str, hint: str) -> None:
+def test_misspelled_target(sources: Project, target: str, hint: str) -> None:
     failed = sources.run(target, code=2)
     assert f"unknown target '{target}'" in failed.err and hint in failed.err
 

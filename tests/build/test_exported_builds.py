@@ -182,7 +182,7 @@ def test_makefile_for_the_n6(template: Project, tmp_path: Path) -> None:
 
 @pytest.mark.qemu
 @pytest.mark.parametrize("how", [pytest.param("cmake", marks=needs_cmake), pytest.param("make", marks=needs_make)])
-def test_what_others_built_recognises_the_digit(template: Project, tmp_path: Path, how: str) -> None:
+def test_what_others_built_recognizes_the_digit(template: Project, tmp_path: Path, how: str) -> None:
     folder = product(tmp_path / "product", "digits-an547")
     out = exported(template, "digits-an547", folder / "digits")
     if how == "cmake":

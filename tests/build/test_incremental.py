@@ -21,7 +21,7 @@ MODEL = "models/digits/digits.tflite"
 C_TAGS = {"CC", "LINK", "OBJCOPY", "MEMORY", "SOURCES", "BOARD", "CHECK"}
 
 
-def test_default_variants_are_built_and_summarised(template: Project) -> None:
+def test_default_variants_are_built_and_summarized(template: Project) -> None:
     for variant in ("digits-n6", "digits-an547"):
         index = json.loads(template.path(f"build/{variant}/index.json").read_text("utf-8"))
         assert index["variant"] == variant
@@ -61,7 +61,7 @@ def test_metadata_of_the_model(built: Project) -> None:
     built.up_to_date("digits-n6")
 
 
-def test_weights_with_equal_quantisation(built: Project) -> None:
+def test_weights_with_equal_quantization(built: Project) -> None:
     before = built.files("build/digits-n6")
     tflite_edit.change_weight(built.path(MODEL))
     result = built.run("digits-n6")

@@ -60,7 +60,7 @@ def test_limits(template: Project) -> None:
     ]
 
 
-def test_left_over_initialisers(built: Project) -> None:
+def test_left_over_initializers(built: Project) -> None:
     folder = built.network_folder("digits-n6")
     (folder / "digits_atonbuf.AXISRAM5.raw").write_bytes(b"weights")
     _, found = look(built, "digits-n6")

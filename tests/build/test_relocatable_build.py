@@ -445,7 +445,7 @@ def test_an_option_without_effect_is_noted(packs, make, tmp_path):
     assert image.params[:200] == bytes(range(200))
 
 
-def test_a_cut_initialiser_of_a_mixed_pool(packs, make, tmp_path):
+def test_a_cut_initializer_of_a_mixed_pool(packs, make, tmp_path):
     code = fake_pack.network(tmp_path / "net", mixed=True)
     code.with_name("network_atonbuf.xSPI1.raw").write_bytes(b"short")
     with pytest.raises(NeuralArtError, match="5 bytes, network.c keeps 64 bytes of constants in pool xSPI1"):
@@ -468,7 +468,7 @@ def test_installations_that_are_refused(packs, make, tmp_path):
         return str(caught.value)
 
     mismatch = refused(packs((1, 1, 3, 262)))
-    assert "made for ll_aton 1.1.3.8 (ST Edge AI Core 3.0)" in mismatch and "has 1.1.3.262" in mismatch
+    assert "made for ll_aton 1.1.3.8 (ST Edge AI Core 3.0.0)" in mismatch and "has 1.1.3.262" in mismatch
     assert "no such folder" in refused(tmp_path / "nowhere")
     assert "has no ll_aton_version.h" in refused(tmp_path)
     pack = fake_pack.make(tmp_path / "pack", (1, 1, 3, 8))

@@ -322,7 +322,7 @@ def test_a_file_that_is_cut_off(place):
 
 def test_missing_weights_count(place):
     text = place.refused("-o", "out", FAKE_STEDGEAI_FAIL="no-raw")
-    assert "bytes of constants are in pool xSPI2, but no initialiser was written" in text
+    assert "bytes of constants are in pool xSPI2, but no initializer was written" in text
     place.nothing_left()
 
 
@@ -348,7 +348,7 @@ def test_the_size_step_is_no_failure(place):
         ("no-cinfo", "the tool wrote no net_c_info.json: an empty one stands for it", "net_c_info.json"),
         ("bad-cinfo", "the tool's description is not understood: net_c_info.json:1:", "net_c_info.json"),
         ("no-report", "the tool wrote no net_generate_report.txt", "net_generate_report.txt"),
-        ("float-layers", "7 layers are not quantised and will run as floating point on the CPU: norm_0,", "net.c"),
+        ("float-layers", "7 layers are not quantized and will run as floating point on the CPU: norm_0,", "net.c"),
         ("surprise", "net_more.h was not expected: it is delivered", "net_more.h"),
     ],
 )
@@ -482,7 +482,7 @@ def test_a_runs_output_and_silence(place):
     assert not (place.folder / "x").exists()
 
 
-def test_initialisers_as_code(place):
+def test_initializers_as_code(place):
     place.run("-o", "out", base=(*BASE[:-1], "code@na.json"))
     assert "net_atonbuf.xSPI2.c" in place.files()
     assert "net_atonbuf.xSPI2.raw" not in place.files()

@@ -76,7 +76,7 @@ FAILURES = {
     "late": ("ended with status 255", "log: build/networks/"),
     "no-c": ("the tool ended without an error but wrote no net.c", "damaged installation"),
     "cut-off": ("net.c: ", ""),
-    "no-raw": ("bytes of constants are in pool xSPI2, but no initialiser was written", ""),
+    "no-raw": ("bytes of constants are in pool xSPI2, but no initializer was written", ""),
     "spill": ("AXISRAM", "initializers"),
 }
 HARMLESS = {"no-cinfo", "no-report", "sizes", "float-layers", "surprise", "bad-cinfo"}

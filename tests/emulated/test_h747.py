@@ -17,7 +17,7 @@ from neuralart.emulator.stops import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError
 from support import h747
 from support.firmware import have_gcc, have_qemu
-from support.h747 import ASPECTS, BOARDS, DIGITS, H747Builder, frame_bytes, grey_input, pools, sensor
+from support.h747 import ASPECTS, BOARDS, DIGITS, H747Builder, frame_bytes, gray_input, pools, sensor
 
 pytestmark = [
     pytest.mark.arm,
@@ -151,7 +151,7 @@ def test_pictures_of_the_camera(builders: dict[str, H747Builder], tmp_path: Path
         assert remotes["camera"][1].inputs == (width * height * 2,)
         answers = []
         for picture in (own, other):
-            pixels, wanted = frame_bytes(picture), grey_input(picture, 16, 16)
+            pixels, wanted = frame_bytes(picture), gray_input(picture, 16, 16)
             assert session.infer(index["preprocess"], pixels) == wanted
             answers.append(session.infer(index["camera"], pixels))
             assert answers[-1] == session.infer(index["network"], wanted)
@@ -168,7 +168,7 @@ def test_a_picture_of_the_camera_on_qemu(builders: dict[str, H747Builder], tmp_p
     built = builder.build(tmp_path, aspect="crop")
     picture = picture_of("crop")
     with builder.session(built) as (session, remotes, lines):
-        wanted = session.infer(remotes["network"][0], grey_input(picture, 16, 16))
+        wanted = session.infer(remotes["network"][0], gray_input(picture, 16, 16))
         assert session.infer(remotes["camera"][0], frame_bytes(picture)) == wanted
     assert lines[1] == f"camera 320x240, captured 240x240, network 16x16: class {first_class(wanted)}"
 
@@ -227,7 +227,7 @@ def test_sdram_is_not_needed_where_nothing_is_in_it(builders: dict[str, H747Buil
         ("*(volatile uint32_t *)0x38800000u = 1;", "BKPSRAM is off after reset, and nothing here turns it on"),
         ("*(volatile uint32_t *)0x08000000u = 1;", "FLASH_BK1 is flash: a store does not change it"),
         ("*(volatile uint32_t *)0x34000000u = 1;", "no memory is there"),
-        ("*(volatile uint32_t *)0x40020000u = 1;", "this peripheral is not modelled"),
+        ("*(volatile uint32_t *)0x40020000u = 1;", "this peripheral is not modeled"),
         (
             'double x = 3; __asm__ volatile("vadd.f64 %P0, %P0, %P0" : "+w"(x));',
             "undefined instruction (the virtual board executes Armv7E-M, single-precision FPU)",

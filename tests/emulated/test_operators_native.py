@@ -80,7 +80,7 @@ def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
     assert varied > MODELS * BRANCHES * 0.3, varied
 
 
-def test_kernels_have_defined_behaviour(tmp_path: Path) -> None:
+def test_kernels_have_defined_behavior(tmp_path: Path) -> None:
     """Overflow, shifts and alignment, on buffers that are aligned as little as the interface allows."""
     models = {f"defined{n}": drawn(draw, n) for n, draw in enumerate(OPERATORS.values())}
     own = {"allocate_inputs": False, "allocate_outputs": False}

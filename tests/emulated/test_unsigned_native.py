@@ -64,7 +64,7 @@ def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
     assert varied > MODELS * BRANCHES * 0.3, varied
 
 
-def test_kernels_have_defined_behaviour(tmp_path: Path) -> None:
+def test_kernels_have_defined_behavior(tmp_path: Path) -> None:
     models = {f"defined{n}": drawn(name, n) for n, name in enumerate(DRAWS)}
     own = {"allocate_inputs": False, "allocate_outputs": False}
     folders = [compiled(tmp_path, name, model, **own) for name, (_, model) in models.items()]

@@ -196,8 +196,8 @@ def test_a_bank_that_is_shut_down_again_is_dead(builder, run, tmp_path):
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
-        ("*(volatile uint32_t *)0x44000000u = 1;", "write at 0x44000000 .*this peripheral is not modelled"),
-        ("(void)*(volatile uint32_t *)0x52001800u;", "read at 0x52001800 near .*nothing is modelled there"),
+        ("*(volatile uint32_t *)0x44000000u = 1;", "write at 0x44000000 .*this peripheral is not modeled"),
+        ("(void)*(volatile uint32_t *)0x52001800u;", "read at 0x52001800 near .*nothing is modeled there"),
         ("*(volatile uint8_t *)0x5602824Cu = 1;", "write of 1 bytes at 0x5602824c near .*no such register"),
         ("(void)*(volatile uint32_t *)0xA0000000u;", "read at 0xa0000000 .*no memory is there"),
         ("((void (*)(void))0x342E0001u)();", r"fetch at 0x342e0000 \(lr npu_memory_init.*AXISRAM5 has no clock"),
@@ -215,7 +215,7 @@ def test_stops_have_names(builder, run, tmp_path, statement, message):
 
 def test_a_fault_inside_the_network_is_placed(builder, run, tmp_path):
     image = builder.image(tmp_path, memory=memory_init(ALL), defines=("TOY_FAULT",))
-    with pytest.raises(MachineStop, match=r"write at 0x50000000 by add_weights\S* .*not modelled"):
+    with pytest.raises(MachineStop, match=r"write at 0x50000000 by add_weights\S* .*not modeled"):
         run(image)
 
 

@@ -212,7 +212,7 @@ def test_options_that_cannot_be(env: Any, options: dict[str, Any], words: str) -
     [
         ({"AXISRAM5": "flash"}, "network digits: pool AXISRAM5 of network digits is in AXISRAM5, which forgets"),
         ({"AXISRAM5": "relocatable"}, "strategy relocatable is for variants whose firmware loads its model"),
-        ({"AXISRAM4": "link"}, "pool AXISRAM4 has no initialiser"),
+        ({"AXISRAM4": "link"}, "pool AXISRAM4 has no initializer"),
         ({"AXISRAM5": "lnk"}, "'lnk' is no strategy (did you mean 'link'?"),
         ("link", "strategies must map pools to strategies, not 'link'"),
         ({"AXISRAM5": 3}, "strategies must map pools to strategies"),

@@ -115,13 +115,13 @@ def test_the_report_beside_it(path):
 
 
 @each("*c_info.json")
-def test_the_initialisers_beside_it(path):
+def test_the_initializers_beside_it(path):
     info = c_info.read(path)
     name = path.name.removesuffix("c_info.json")
     raws = {pool.fname: path.with_name(name + pool.file) for pool in info.real_pools if pool.file}
     sizes = {fname: raw.stat().st_size for fname, raw in raws.items() if raw.is_file()}
     if not sizes:
-        pytest.skip("no initialiser beside it")
+        pytest.skip("no initializer beside it")
     assert c_info_checks.check_raw_sizes(info, sizes) == ()
 
 

@@ -37,7 +37,7 @@ def _columns(drawn: list[list[list[np.ndarray]]]) -> list[list[np.ndarray]]:
 
 
 class _Builder:
-    """Tensors of an operator of a drawn type; the quantisation of an output is often another one, and ignored."""
+    """Tensors of an operator of a drawn type; the quantization of an output is often another one, and ignored."""
 
     def __init__(self, rng: np.random.Generator, writer: ModelWriter, dtypes: tuple[str, ...] = DTYPES) -> None:
         self.rng, self.writer = rng, writer
@@ -97,7 +97,7 @@ def pad(kind: str) -> Draw:
         if kind == "PADV2":
             computed = rng.random() < 0.4
             value = build.tensor(() if rng.random() < 0.5 else (1,), data=None if computed else build.constant((1,)))
-            # Its quantisation must be the output's.
+            # Its quantization must be the output's.
             made = writer.tensors[value], writer.tensors[y]
             writer.tensors[value] = type(made[0])(
                 **{**vars(made[0]), "scales": made[1].scales, "zero_points": made[1].zero_points}

@@ -169,13 +169,13 @@ def resize(kind: str) -> Draw:
         flags = [(False, False), (True, False), (False, True)]
         if kind == "RESIZE_NEAREST_NEIGHBOR":
             flags.append((True, True))
-        align, centres = flags[int(rng.integers(0, len(flags)))]
+        align, centers = flags[int(rng.integers(0, len(flags)))]
         s, z = scale(rng), zero_point(rng)
         x = writer.tensor(f"x{number}", (batch, *size, channels), "int8", s, z)
         o = writer.tensor(f"o{number}", (2,), "int32", data=np.array(out))
         y = writer.tensor(f"y{number}", (batch, *out, channels), "int8", s, z)
-        writer.op(kind, [x, o], [y], align_corners=align, half_pixel_centers=centres)
-        text = f"{batch}x{size}x{channels} -> {out}, align {align}, centres {centres}"
+        writer.op(kind, [x, o], [y], align_corners=align, half_pixel_centers=centers)
+        text = f"{batch}x{size}x{channels} -> {out}, align {align}, centers {centers}"
         return Case([x], [y], values(rng, (batch, *size, channels)), text)
 
     return draw

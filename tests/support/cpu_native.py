@@ -50,7 +50,7 @@ def build(network: Path, name: str, target: Path, *, sanitize: bool = True) -> P
         network: Folder of its files.
         name: Its C name.
         target: The program.
-        sanitize: Stop at undefined behaviour and at accesses beyond a buffer.
+        sanitize: Stop at undefined behavior and at accesses beyond a buffer.
     """
     defines = [f'-DNETWORK_HEADER="{name}.h"', f'-DNETWORK_DATA_HEADER="{name}_data.h"']
     defines += [f"-DLOWER_NAME={name}", f"-DUPPER_NAME={name.upper()}"]
@@ -66,7 +66,7 @@ def run(program: Path, inputs: bytes, mode: str = "") -> bytes:
     Args:
         program: As :func:`build` made it.
         inputs: Inputs of all of them.
-        mode: ``o``: inputs and outputs in buffers of the application; ``p``: initialised by parameters.
+        mode: ``o``: inputs and outputs in buffers of the application; ``p``: initialized by parameters.
     """
     done = subprocess.run([str(program), mode or "-"], input=inputs, capture_output=True, check=False)
     assert done.returncode == 0, f"exit {done.returncode}: {done.stderr.decode(errors='replace')[-3000:]}"

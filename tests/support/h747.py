@@ -203,8 +203,8 @@ def sensor(width: int, height: int, left: int = 0, number: int = 0) -> list[list
     return [[(x * 73 + y * 1499 + number * 977) & 0xFFFF for x in range(left, left + width)] for y in range(height)]
 
 
-def grey_input(picture: Sequence[Sequence[int]], width: int, height: int) -> bytes:
-    """An RGB565 picture as int8 grey levels of a size: what the preprocessing gives the digits network."""
+def gray_input(picture: Sequence[Sequence[int]], width: int, height: int) -> bytes:
+    """An RGB565 picture as int8 gray levels of a size: what the preprocessing gives the digits network."""
     rows, columns = len(picture), len(picture[0])
     levels = []
     for y in range(height):

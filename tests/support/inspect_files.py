@@ -61,7 +61,7 @@ def _files() -> dict[str, tuple[str, bytes]]:
         ),
         "network_ecblobs.h": ("ecblobs", made.files["network_ecblobs.h"]),
         "old/network_ecblobs.h": ("ecblobs", vendor.ecblobs(Want(version="2.0", ec=True)).encode()),
-        "network_atonbuf.xSPI2.c": ("initialiser_c", vendor.initializer_c(everything).encode()),
+        "network_atonbuf.xSPI2.c": ("initializer_c", vendor.initializer_c(everything).encode()),
         "network_atonbuf.xSPI2.raw": ("raw", made.files["network_atonbuf.xSPI2.raw"]),
         "network_data.xSPI2.bin": ("raw", b"\0\1\2"),
         "weights.hex": ("ihex", hex_text(0x71000000, bytes(range(256)) * 300).encode()),

@@ -40,7 +40,7 @@ static void put_numbers(const char *name, const int32_t *values, int count) {
   console_putc('\n');
 }
 
-/* ---- random numbers: a counter, well mixed (the finaliser of MurmurHash3) */
+/* ---- random numbers: a counter, well mixed (the finalizer of MurmurHash3) */
 
 static uint32_t drawn;
 

@@ -29,7 +29,7 @@ ROOM = """{"memory": {"mem_file_prefix": "atonbuf", "mempools": [
 
 
 def inputs_of(model: Model, rng: np.random.Generator) -> list[np.ndarray]:
-    """A value per input: anything for integers, what the first layer was quantised for otherwise."""
+    """A value per input: anything for integers, what the first layer was quantized for otherwise."""
     made = []
     for index in model.inputs:
         tensor = model.tensors[index]

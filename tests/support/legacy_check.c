@@ -34,7 +34,7 @@ int main(void) {
   CHECK(ai_network_destroy(network) == AI_HANDLE_NULL);
   CHECK(is(ai_network_create(NULL, AI_NETWORK_DATA_CONFIG), AI_ERROR_INVALID_PARAM, AI_ERROR_CODE_INVALID_PTR));
 
-  /* Created, not initialised. */
+  /* Created, not initialized. */
   CHECK(is(ai_network_create(&network, AI_NETWORK_DATA_CONFIG), AI_ERROR_NONE, AI_ERROR_CODE_NONE));
   CHECK(network != AI_HANDLE_NULL);
   CHECK(ai_network_run(network, NULL, NULL) == 0);

@@ -51,7 +51,7 @@ class NativeNetwork:
         self._program = program
 
     def run(self, vectors: Sequence[Sequence[np.ndarray]]) -> list[list[np.ndarray]]:
-        """Load the initialisers into memory full of garbage, then one inference per vector.
+        """Load the initializers into memory full of garbage, then one inference per vector.
 
         Args:
             vectors: For each inference a value per input, in the order of the model.
@@ -129,7 +129,7 @@ def build(folders: Sequence[Path], work: Path, *, sanitize: bool = False) -> lis
     Args:
         folders: Output folders of the reference compiler; the C names of the networks differ.
         work: A folder for objects.
-        sanitize: Undefined behaviour in runtime or kernels ends the run.
+        sanitize: Undefined behavior in runtime or kernels ends the run.
 
     Returns:
         The networks in the order given.
@@ -164,7 +164,7 @@ _runtime_made: dict[tuple[str, ...], list[Path]] = {}
 
 
 def _runtime_objects(work: Path, extra: tuple[str, ...]) -> list[Path]:
-    """Runtime and kernels, optimised as in the firmware, once per process and flags."""
+    """Runtime and kernels, optimized as in the firmware, once per process and flags."""
     if extra not in _runtime_made:
         folder = work / "runtime"
         folder.mkdir()

@@ -215,7 +215,7 @@ class Maker:
             plan: Its layout.
             networks: The networks.
             extra: C files of the application.
-            raws: (network, pool, bytes) of linked initialisers.
+            raws: (network, pool, bytes) of linked initializers.
         """
         self._made += 1
         stem = f"t{self._made}"

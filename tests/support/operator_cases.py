@@ -116,7 +116,7 @@ def fully_connected(rng: np.random.Generator, writer: ModelWriter) -> Case:
 
 
 def fully_connected_ties(rng: np.random.Generator, writer: ModelWriter) -> Case:
-    """In one vector the input is the zero point, so the sums are the biases: exact ties and their neighbours."""
+    """In one vector the input is the zero point, so the sums are the biases: exact ties and their neighbors."""
     units = 64
     s_in, s_w = scale(rng), scale(rng, -3, 0)
     s_out = f32(s_in * s_w * 2 ** int(rng.integers(1, 22)) * rng.choice([1.0, 1.0, 3.0, 5.0, 0.7]))

@@ -72,7 +72,7 @@ int main(void) {
   CHECK(traced("aA"));
   LL_ATON_RT_Main(&net);
   CHECK(traced("aAbC"));
-  /* Main initialises what nobody has initialised. */
+  /* Main initializes what nobody has initialized. */
   LL_ATON_RT_DeInit_Network(&net);
   LL_ATON_RT_Main(&net);
   CHECK(traced("aAbC"));

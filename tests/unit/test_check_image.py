@@ -309,7 +309,7 @@ def test_memory_of_a_part(part, lines):
     assert [line for line in said(facts(part), no_boot()) if " memory: " in line] == lines
 
 
-def test_parts_that_run_through_neighbours():
+def test_parts_that_run_through_neighbors():
     """BANK1 and BANK2 have no gap between them; the first is on, the second is not."""
     part = Part(".rodata", 0x3400_0FF0, 0x3400_0FF0, 32, bytes(32))
     (line,) = [line for line in said(facts(part), no_boot()) if " memory: " in line]

@@ -52,7 +52,7 @@ def test_no_bounds(text: str) -> None:
     assert "\n" not in said
 
 
-def test_a_misspelt_metric_is_guessed() -> None:
+def test_a_misspelled_metric_is_guessed() -> None:
     with pytest.raises(NeuralArtError, match="did you mean 'max_lsb'"):
         parse("max_lbs=1")
 

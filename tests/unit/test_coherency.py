@@ -93,7 +93,7 @@ def test_invalidating_is_not_cleaning(memory):
     assert dirty(memory) is None
 
 
-def test_neighbours_in_a_line_are_not_watched(memory):
+def test_neighbors_in_a_line_are_not_watched(memory):
     memory.store(BASE, b"before")
     memory.store(BASE + 0x90, b"behind")
     memory.store(BASE + 0x200, b"elsewhere")

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import cli
+from neuralart import __version__, cli
 from neuralart.compilers.reference import options
 from neuralart.compilers.reference.fileset import file_names
-from neuralart.compilers.reference.options import GENERATE, HONOURED, NO_EFFECT, PROFILE, REFUSED
+from neuralart.compilers.reference.options import GENERATE, HONORED, NO_EFFECT, PROFILE, REFUSED
 from neuralart.compilers.reference.profile_options import choices
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import load
@@ -38,15 +38,15 @@ PLAIN = {
 
 def dense(dtype="int8", kind="FULLY_CONNECTED", shape=(1, 8), signature=None) -> bytes:
     """A model with one operator."""
-    quantised = {} if dtype == "float32" else {"scale": 0.5}
+    quantized = {} if dtype == "float32" else {"scale": 0.5}
     model = Writer()
-    source = model.tensor("in", shape, dtype, signature=signature, **quantised)
+    source = model.tensor("in", shape, dtype, signature=signature, **quantized)
     if kind == "FULLY_CONNECTED":
-        weights = model.tensor("w", (4, 8), dtype, data=[[1] * 8] * 4, **quantised)
-        target = model.tensor("out", (1, 4), dtype, **quantised)
+        weights = model.tensor("w", (4, 8), dtype, data=[[1] * 8] * 4, **quantized)
+        target = model.tensor("out", (1, 4), dtype, **quantized)
         model.op(kind, [source, weights, -1], [target])
     else:
-        target = model.tensor("out", shape, dtype, **quantised)
+        target = model.tensor("out", shape, dtype, **quantized)
         model.op(kind, [source], [target])
     return model.finish([source], [target])
 
@@ -107,7 +107,7 @@ def test_a_run(folder, capsys):
     assert "Without effect here: --optimization 3" in (folder / "out" / "net_generate_report.txt").read_text()
     assert load(folder / "out" / "network.json").name == "net"
     lines = (folder / "out" / "provenance.txt").read_text().splitlines()
-    assert lines[0] == "tool: neuralart-reference 0.1.0"
+    assert lines[0] == f"tool: neuralart-reference {__version__}"
     assert lines[1] == "model: net.tflite"
 
 
@@ -291,7 +291,7 @@ def pools(*which) -> str:
         ("net.tflite", b"", ("net.tflite",)),
         ("net.tflite", b"hello, this is text", ("net.tflite",)),
         ("net.tflite", dense()[:200], ("net.tflite",)),
-        ("net.tflite", dense("float32"), ("net.tflite: operator 0 (FULLY_CONNECTED)", "float32", "quantise")),
+        ("net.tflite", dense("float32"), ("net.tflite: operator 0 (FULLY_CONNECTED)", "float32", "quantize")),
         ("net.tflite", dense(kind="CUSTOM:Mine"), ("net.tflite: operator 0 (CUSTOM:Mine)", "not supported", "CONV_2D")),
         ("net.tflite", dense(kind="FLOOR"), ("net.tflite: operator 0 (FLOOR)", "'in' int8[1, 8]", "supported: ")),
         ("pools/n6.mpool", pools(*N6_LIKE)[:-3] + ",\n}\n}", ("pools/n6.mpool:", "a comma before '}'")),
@@ -439,7 +439,7 @@ def test_the_table_is_sound(table):
     names = options.spellings(table)
     assert len(names) == len(set(names))
     for option in table:
-        assert option.effect in (HONOURED, REFUSED, NO_EFFECT)
+        assert option.effect in (HONORED, REFUSED, NO_EFFECT)
         assert option.why
 
 

@@ -16,12 +16,11 @@ import pytest
 from neuralart import toolchain
 from neuralart.compilers.reference.compile import CompileRequest, build
 from neuralart.compilers.reference.emit import ctext
-from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION
 from neuralart.compilers.reference.ir import BorderOptions
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model
-from neuralart.network.facts import from_json
+from neuralart.network.facts import NEURALART_VERSION, from_json
 from neuralart.resources import firmware_dir
 from support.programs import FLASH, N6_LIKE, RAM, chain, constants_program, pool_file, small_network
 
@@ -64,7 +63,7 @@ def test_banner_options_and_guard():
     guard = re.search(
         r"^#if (LL_ATON_VERSION_MAJOR.*)\n#  error \"Possible mismatch in ll_aton library used\"$", code, re.M
     )
-    assert [int(number) for number in re.findall(r"!= (\d+)", guard.group(1))] == list(RUNTIME_VERSION)
+    assert [int(number) for number in re.findall(r"!= (\d+)", guard.group(1))] == list(NEURALART_VERSION)
     includes = re.findall(r'^#include "(.*)"$', code, re.M)
     assert includes == ["ll_aton_NN_interface.h", "ll_aton.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h"]
 
@@ -72,7 +71,7 @@ def test_banner_options_and_guard():
 def test_the_version_is_the_runtimes():
     header = (INCLUDE / "ll_aton_version.h").read_text()
     numbers = [int(re.search(rf"VERSION_{part} (\d+)", header).group(1)) for part in ("MAJOR", "MINOR", "MICRO", "DEV")]
-    assert tuple(numbers) == RUNTIME_VERSION
+    assert tuple(numbers) == NEURALART_VERSION
 
 
 POOL = re.compile(r"/\* index=(\d+) file postfix=(\S+) name=(\S+) offset=(\S+)\s+(\S+) size=(\d+)\s+(vpool )?(\w+)")
@@ -184,7 +183,7 @@ def test_internal_buffers_only_when_asked_for():
 
 
 def test_addresses_agree_everywhere():
-    """The same address in the code, in the tables, in network.json and in the header's neighbourhood."""
+    """The same address in the code, in the tables, in network.json and in the header's neighborhood."""
     result = compiled()
     facts = from_json(text(result, "network.json"), "network.json")
     code = text(result, "small.c")
@@ -327,13 +326,13 @@ def test_manifest_lists_every_file_but_itself():
         assert len(row["crc32"]) == 8
 
 
-def test_declared_and_empty_initialisers_are_empty_files():
+def test_declared_and_empty_initializers_are_empty_files():
     result = compiled(initializers=("AXISRAM4", "xSPI2"))
     assert result.files["small_atonbuf.AXISRAM4.raw"] == b""
     assert len(result.files["small_atonbuf.xSPI2.raw"]) == 120
 
 
-def test_an_undeclared_initialiser_prints_the_line_to_add():
+def test_an_undeclared_initializer_prints_the_line_to_add():
     pools = pool_file(("RAM", 0x1000, 4096, RAM), ("NOR", 0x70000, 64, FLASH))
     with pytest.raises(NeuralArtError) as caught:
         compiled(pools)
@@ -344,12 +343,12 @@ def test_an_undeclared_initialiser_prints_the_line_to_add():
         compiled(pools, initializers=("NOR",))
 
 
-def test_an_initialiser_of_no_pool():
+def test_an_initializer_of_no_pool():
     with pytest.raises(NeuralArtError, match=r"no enabled pool 'xSPI1'.*did you mean 'xSPI2'"):
         compiled(initializers=("xSPI1",))
 
 
-def test_the_prefix_of_the_pool_file_names_the_initialisers():
+def test_the_prefix_of_the_pool_file_names_the_initializers():
     result = compiled(replace(ROOMY, prefix="weights"))
     assert "small_weights.xSPI2.raw" in result.files
 

@@ -43,8 +43,8 @@ def test_the_documented_files(tmp_path, folder, version, controller):
     given = Conditions("net", "net", controller=controller)
     files = {path.name for path in (folder / "st_ai_output").iterdir()}
     wanted = expected(given, parse_core(VERSIONS[version][0]))
-    licence = {"LICENSE.txt"} if version < "4" else set()
-    assert files == {*wanted.needed, *wanted.usual, "net_atonbuf.xSPI2.raw"} | licence
+    license = {"LICENSE.txt"} if version < "4" else set()
+    assert files == {*wanted.needed, *wanted.usual, "net_atonbuf.xSPI2.raw"} | license
     text = (folder / "st_ai_output/net.c").read_text()
     network = parse(text, "net.c")
     assert network.problems == ()

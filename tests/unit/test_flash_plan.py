@@ -283,7 +283,7 @@ def test_what_a_killed_flash_left_is_in_nobodys_way(words, tmp_path):
     assert [path.name for path in nor.parent.iterdir()] == [nor.name]
 
 
-def test_a_lost_neighbour_is_said_by_the_command(words, capsys):
+def test_a_lost_neighbor_is_said_by_the_command(words, capsys):
     given, nor = words
     cli.main(["flash", *given])
     chip = load(nor)

@@ -276,7 +276,7 @@ def test_numbers_that_are_damaged() -> None:
     ("dtype", "value"), [("int8", b"\x80"), ("int32", b"\x01\x02\x03\x04"), ("float32", b"\0\0\x80?")]
 )
 def test_filling_repeats_bytes_of_any_type(dtype: str, value: bytes) -> None:
-    """Padding before a concatenation, in a quantised model: zeros are the zero point."""
+    """Padding before a concatenation, in a quantized model: zeros are the zero point."""
     graph = Graph()
     sizes = graph.tensor("sizes", (2,), "int32", None, data=struct.pack("<2i", 2, 3))
     one = graph.tensor("value", (), dtype, 0.5 if dtype == "int8" else None, data=value)

@@ -103,7 +103,7 @@ def test_numbers_that_are_left_out():
     assert (report.empty_blobs, report.notes, report_checks.check(report)) == (1, (), ())
     found = offload.from_report(report)
     assert (found.hardware, found.hybrid, found.software, found.percent) == (4, 1, 1, 66.7)
-    assert [row.reason for row in found.rows] == ["unknown", "not quantised"]
+    assert [row.reason for row in found.rows] == ["unknown", "not quantized"]
     fewer = report_checks.check(read(vendor.report("4.0").replace(vendor.NEW_EPOCHS, GAPS.replace("1 -> 6", "1 -> 2"))))
     assert fewer == ("6 epochs are counted, 5 listed", "4 hardware epochs are counted, 3 listed")
     blobs = report_checks.check(read(vendor.report("4.0").replace(vendor.NEW_EPOCHS, GAPS.replace("in 3", "in 2"))))

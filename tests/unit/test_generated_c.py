@@ -11,7 +11,8 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.inspect.views.network_c import as_record
-from neuralart.vendor.network_c import checks, ctext, ecblobs, initializer_c, versions
+from neuralart.vendor import releases
+from neuralart.vendor.network_c import checks, ctext, ecblobs, initializer_c
 from neuralart.vendor.network_c.banner import guard, model_name
 from neuralart.vendor.network_c.pool_comments import in_use
 from neuralart.vendor.network_c.read import parse, read
@@ -369,9 +370,9 @@ def test_guard_against_branch():
 
 
 def test_releases():
-    assert versions.of_runtime((1, 1, 3, 262)).core == "4.0.0"
-    assert versions.of_runtime((1, 1, 3, 263)) is None and versions.of_runtime(None) is None
-    assert [release.core for release in versions.of_branch("STAI-4.0")] == ["4.0.0", "4.0.1"]
+    assert releases.of_runtime((1, 1, 3, 262)).core == "4.0.0"
+    assert releases.of_runtime((1, 1, 3, 263)) is None and releases.of_runtime(None) is None
+    assert [release.core for release in releases.of_branch("STAI-4.0")] == ["4.0.0", "4.0.1"]
 
 
 @pytest.mark.parametrize("relative", [False, True])
@@ -553,11 +554,11 @@ def test_what_is_no_blob_header():
         ecblobs.parse("#pragma once\n", "e.h")
 
 
-# ---- initialisers as C
+# ---- initializers as C
 
 
 @pytest.mark.parametrize(("version", "relative"), list(itertools.product(RELEASES, [False, True])))
-def test_initialiser_as_c(version, relative):
+def test_initializer_as_c(version, relative):
     want = Want(version=version, relative=relative)
     found = initializer_c.parse(vendor.initializer_c(want), "i.c")
     assert found.data == vendor.raw(want)
@@ -567,14 +568,14 @@ def test_initialiser_as_c(version, relative):
     assert found.problems == ()
 
 
-def test_initialiser_without_comments():
+def test_initializer_without_comments():
     text = re.sub(r"/\*.*?\*/\n", "", vendor.initializer_c(Want()))
     found = initializer_c.parse(text.replace("[163]", "[]"), "i.c")
     assert (found.pool, found.size, found.network) == (None, 1304, "")
     assert found.data[:1297] == vendor.raw(Want())
 
 
-def test_initialiser_with_comments_among_its_words():
+def test_initializer_with_comments_among_its_words():
     text = vendor.initializer_c(Want()).replace(",\n", ", /* 0x10 { */ // 7\n")
     with pytest.raises(NeuralArtError):  # a brace in a comment ends nothing, but this one does
         initializer_c.parse("uint64_t _mem_pool_a_b[1] = {", "i.c")
@@ -589,7 +590,7 @@ def test_initialiser_with_comments_among_its_words():
         ("1297 bytes", "5000 bytes", "its comment says that 5000 are in use"),
     ],
 )
-def test_contradictions_of_an_initialiser(old, new, said):
+def test_contradictions_of_an_initializer(old, new, said):
     found = initializer_c.parse(swap(vendor.initializer_c(Want()), (old, new)), "i.c")
     assert any(said in problem.what for problem in found.problems)
 
@@ -597,12 +598,12 @@ def test_contradictions_of_an_initialiser(old, new, said):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no initialiser as C"),
+        ("", "no initializer as C"),
         ("const uint64_t _mem_pool_a_b[2] = { 0x1, ", "has no end"),
         ("const uint64_t _mem_pool_a_b[2] = { 0x11111111111111111 };", "is no number of 64 bits"),
     ],
 )
-def test_what_is_no_initialiser(text, said):
+def test_what_is_no_initializer(text, said):
     with pytest.raises(NeuralArtError, match=said):
         initializer_c.parse(text, "i.c")
 

@@ -28,7 +28,7 @@ def wire(events: list) -> bytes:
 
 
 def joined(events: list) -> list:
-    """Neighbouring texts are one."""
+    """Neighboring texts are one."""
     result: list = []
     for event in events:
         if isinstance(event, Text) and result and isinstance(result[-1], Text):

@@ -257,7 +257,7 @@ def initializer(network: str, pool: str, load: int) -> Initializer:
 
 
 def test_descriptor_of_an_image() -> None:
-    """In the order of the initialisers, numbered by the order of the networks, empty ones left out."""
+    """In the order of the initializers, numbered by the order of the networks, empty ones left out."""
     networks = [smallboard.network(name=name) for name in ("b", "a")]
     networks[1] = replace(networks[1], abi_stamp="fedcba9876543210")
     items = [initializer("a", "X", 0x70000000), initializer("b", "Y", 0x70001000), initializer("b", "Z", 0)]

@@ -79,7 +79,7 @@ def test_every_kind_has_its_module():
 
 
 @pytest.mark.parametrize("kind", kinds.kinds(), ids=lambda kind: kind.name)
-def test_recognisers_never_fail(kind):
+def test_recognizers_never_fail(kind):
     for data in (
         b"",
         b"\0",

@@ -1,4 +1,4 @@
-"""Records and texts of the files that lie beside a vendor compile's C: recognised by contents, stable, for programs."""
+"""Records and texts of the files that lie beside a vendor compile's C: recognized by contents, stable, for programs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def text(found: dict) -> str:
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_recognised_by_contents_alone(tmp_path, name):
+def test_recognized_by_contents_alone(tmp_path, name):
     """The name of the file is 'file': nothing can be told from it."""
     kind, data = FILES[name]
     found = record(tmp_path, data, kind)
@@ -140,7 +140,7 @@ def test_record_of_c_info(tmp_path):
     assert (flash["fname"], flash["address"], flash["size"], flash["used"]) == ("xSPI2", 0x71000000, 117440512, 10081)
     assert flash["score"] == 94 and isinstance(flash["score"], int)
     assert (virtual["virtual"], virtual["parts"]) == (True, ["npuRAM4", "npuRAM5"])
-    assert found["totals"] == {"weights": 10081, "activations": 13168, "initialisers": ["xSPI2"]}
+    assert found["totals"] == {"weights": 10081, "activations": 13168, "initializers": ["xSPI2"]}
     (given,) = found["inputs"]
     assert (given["address"], given["bytes"], given["pool"], given["format"]) == (vendor.RAM5, 192, "npuRAM5", "S8")
     assert found["outputs"][0]["address"] == vendor.RAM4 + 1024
@@ -175,7 +175,7 @@ def test_record_of_results(tmp_path):
 
 
 def test_files_beside_a_c_info(tmp_path):
-    """Initialisers and reports of another run are findings."""
+    """Initializers and reports of another run are findings."""
     data = vendor.dump(vendor.c_info("2.2"))
     raw = tmp_path / "network_atonbuf.xSPI2.raw"
     raw.write_bytes(bytes(vendor.USED_FLASH))
@@ -188,7 +188,7 @@ def test_files_beside_a_c_info(tmp_path):
     assert [finding["code"] for finding in found["findings"]] == ["raw-size", "report", "report"]
     assert "has 7 bytes, pool octoFlash uses 10081" in found["findings"][0]["text"]
     assert "finding (raw-size)" in text(found)
-    # In the compiler's own folder the initialisers have no name in front, and all pools have one.
+    # In the compiler's own folder the initializers have no name in front, and all pools have one.
     folder = tmp_path / "neural_art__network"
     folder.mkdir()
     for pool in ("AXISRAM4", "AXISRAM5"):
@@ -236,12 +236,12 @@ def test_records_of_the_others(tmp_path):
     csv = record(tmp_path, *reversed(FILES["network_csv"]))
     assert csv["pools"][0]["read"] == 2000 and csv["pools"][0]["used"] == round(9.73 * 1024 * 1024)
     assert [epoch["number"] for epoch in csv["epochs"]] == [0, 1, 2] and csv["clock_mhz"] == 1000
-    quantisation = record(tmp_path, *reversed(FILES["q_json"]))
-    assert quantisation["types"] == {"FLOAT32": 1, "S8": 1}
-    assert {node["name"]: node["layers"] for node in quantisation["nodes"]}["Softmax_9"] == ["SOFTMAX_4"]
+    quantization = record(tmp_path, *reversed(FILES["q_json"]))
+    assert quantization["types"] == {"FLOAT32": 1, "S8": 1}
+    assert {node["name"]: node["layers"] for node in quantization["nodes"]}["Softmax_9"] == ["SOFTMAX_4"]
     pools = record(tmp_path, *reversed(FILES["mpool"]))
     assert (pools["pools"][0]["address"], pools["pools"][0]["size"]) == (0x1000, 0x1000)
-    assert (pools["initialisers"], pools["notes"]) == (["A"], [])
+    assert (pools["initializers"], pools["notes"]) == (["A"], [])
     profile = record(tmp_path, *reversed(FILES["profile"]))["profiles"][0]
     assert (profile["memory_pool_found"], profile["epoch_controller"]) == (False, True)
     assert record(tmp_path, *reversed(FILES["h7_pools"]))["pools"][0]["size"] == 131072
@@ -258,7 +258,7 @@ def test_notes_are_shown(tmp_path):
 
 
 @given(st.sampled_from(sorted(FILES)), st.integers(0, 20_000), st.binary(max_size=16))
-def test_recognisers_never_raise(name, at, bytes_):
+def test_recognizers_never_raise(name, at, bytes_):
     data = FILES[name][1]
     at %= len(data)
     for kind in report_kinds.KINDS:
@@ -266,6 +266,6 @@ def test_recognisers_never_raise(name, at, bytes_):
 
 
 @given(st.binary(max_size=200), st.text(max_size=12))
-def test_recognisers_take_anything(data, name):
+def test_recognizers_take_anything(data, name):
     for kind in report_kinds.KINDS:
         assert kind.sniff(data, name) in (True, False)

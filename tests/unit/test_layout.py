@@ -267,7 +267,7 @@ def test_pool_that_the_board_has_no_memory_for_matters_only_if_declared() -> Non
     made = layout(NUCLEO, network(file))
     assert not [p for p in made.placements if "xSPI1" in p.owner]
     assert refusal(NUCLEO, network(file, declared=["xSPI1"])) == (
-        "a.mpool:1:5: pool xSPI1 of network digits at 0x90000000 has an initialiser, but board nucleo-n657x0-q has no "
+        "a.mpool:1:5: pool xSPI1 of network digits at 0x90000000 has an initializer, but board nucleo-n657x0-q has no "
         "memory there (disable it with size 0, or move it: `neuralart boards nucleo-n657x0-q` lists the memories)"
     )
 
@@ -329,7 +329,7 @@ def test_cacheable_pools_are_marked() -> None:
         (
             ["xSPI2"],
             {"AXISRAM5": "boot-copy"},
-            "variants.yaml:9: strategies of network digits: pool AXISRAM5 has no initialiser "
+            "variants.yaml:9: strategies of network digits: pool AXISRAM5 has no initializer "
             "(initializers: [xSPI2, AXISRAM5] declares it)",
         ),
         (
@@ -373,7 +373,7 @@ def test_board_without_flash() -> None:
     ram = network(pools(pool("B", 0x34001000, 0x1000)), declared=["B"])
     assert refusal(board, ram) == (
         "variants.yaml:7: staging of pool B of network digits: the board has no flash with known sectors that could "
-        "keep its initialiser (strategy link or external-loader, or 'flash:' in the board's file)"
+        "keep its initializer (strategy link or external-loader, or 'flash:' in the board's file)"
     )
     made = layout(board, network(ram.pools, declared=["B"], strategies={"B": "link"}))
     assert (made.descriptor, made.application) == (None, None)
@@ -537,7 +537,7 @@ def tiny(size: int, **more: Any) -> Board:
 
 
 def test_staging_shrinks_when_the_flash_is_small() -> None:
-    """Empty initialisers are the rule when all pools are declared: full places for all of them are not needed."""
+    """Empty initializers are the rule when all pools are declared: full places for all of them are not needed."""
     file = pools(pool("A", 0x34000000, 0x1000), pool("B", 0x34001000, 0x2000))
     board = tiny(0x3000)
     made = layout(board, network(file))

@@ -10,7 +10,7 @@ import pytest
 
 from neuralart import boards
 from neuralart.errors import NeuralArtError
-from neuralart.lint import catalogue, engine
+from neuralart.lint import catalog, engine
 from neuralart.lint.gather import code_of
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.lint.scripts import parse
@@ -476,7 +476,7 @@ def test_rules_have_what_a_reader_needs() -> None:
 
 def test_documented_list_is_the_generated_one() -> None:
     """To renew it: the lines behind the mark are what ``neuralart lint --markdown`` prints."""
-    assert DOC.read_text("utf-8").partition("<!-- rules -->\n")[2] == catalogue.markdown()
+    assert DOC.read_text("utf-8").partition("<!-- rules -->\n")[2] == catalog.markdown()
 
 
 def test_a_rule_that_is_none() -> None:

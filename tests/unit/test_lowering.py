@@ -370,13 +370,13 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "float model",
         one("CONV_2D", x=((1, 4), "float32"), y=((1, 4), "float32")),
         "(CONV_2D): float32 model: the operator computes on 'x' float32[1, 4] "
-        "(quantise it to int8 (full integer quantisation))",
+        "(quantize it to int8 (full integer quantization))",
     ),
     (
         "float part",
         one("LOGISTIC", x=((1, 4),), y=((1, 4), "float32")),
         "(LOGISTIC): this part of the model is computed in float32 on 'y' float32[1, 4] "
-        "(quantise it to int8 (full integer quantisation))",
+        "(quantize it to int8 (full integer quantization))",
     ),
     (
         "int16",
@@ -386,7 +386,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "uint8",
         one("MAX_POOL_2D", x=((1, 4, 4, 1), "uint8", None), y=((1, 4, 4, 1), "uint8", None)),
-        "(MAX_POOL_2D): 'x' uint8[1, 4, 4, 1] has no scale (only quantised models are supported)",
+        "(MAX_POOL_2D): 'x' uint8[1, 4, 4, 1] has no scale (only quantized models are supported)",
     ),
     (
         "bool",
@@ -396,7 +396,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "no scale",
         one("RELU", x=((4,), "int8", None), y=((4,),)),
-        "(RELU): 'x' int8[4] has no scale (only quantised models are supported)",
+        "(RELU): 'x' int8[4] has no scale (only quantized models are supported)",
     ),
     (
         "several scales",

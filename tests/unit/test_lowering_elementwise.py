@@ -263,10 +263,10 @@ def test_shapes_of_single_inputs(kind: str) -> None:
 
 
 @pytest.mark.parametrize("kind", TABLES + TWO_INPUTS)
-def test_only_quantised_values(kind: str) -> None:
+def test_only_quantized_values(kind: str) -> None:
     inputs = {"x": ((4,), "int8", None)} | ({"z": SMALL} if kind in TWO_INPUTS else {})
     assert refusal(one(kind, **inputs, y=SMALL)) == (
-        f"m.tflite: operator 0 ({kind}): 'x' int8[4] has no scale (only quantised models are supported)"
+        f"m.tflite: operator 0 ({kind}): 'x' int8[4] has no scale (only quantized models are supported)"
     )
     inputs = {"x": ((4,), "int32")} | ({"z": SMALL} if kind in TWO_INPUTS else {})
     assert refusal(one(kind, **inputs, y=SMALL)).startswith(

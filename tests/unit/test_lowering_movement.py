@@ -342,7 +342,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "packs that rescale",
         several("PACK", [((2,),), ((2,), "int8", 0.25)], [((2, 2),)], axis=0, values_count=2),
-        "(PACK): the quantisations of 'x0' int8[2] and 'x1' int8[2] differ (all inputs and outputs must have the same)",
+        "(PACK): the quantizations of 'x0' int8[2] and 'x1' int8[2] differ (all inputs and outputs must have the same)",
     ),
     (
         "unpacked by another number",
@@ -402,7 +402,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "padding without a zero point",
         one("PAD", x=((4,), "int8", None), p=ints(1, 0, shape=(1, 2)), y=((5,), "int8", None)),
-        "(PAD): 'y' int8[5] has no scale (only quantised models are supported)",
+        "(PAD): 'y' int8[5] has no scale (only quantized models are supported)",
     ),
     (
         "padding without its value",
@@ -417,7 +417,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
         "padding with a value of another scale",
         one("PADV2", x=((4,),), p=ints(1, 0, shape=(1, 2)), v=((1,), "int8", 0.25), y=((5,),)),
-        "(PADV2): the quantisations of 'y' int8[5] and 'v' int8[1] differ (all inputs and outputs must have the same)",
+        "(PADV2): the quantizations of 'y' int8[5] and 'v' int8[1] differ (all inputs and outputs must have the same)",
     ),
     (
         "mirror that is too small",

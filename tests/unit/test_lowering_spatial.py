@@ -125,7 +125,7 @@ def test_unsigned_filter_has_an_offset() -> None:
         ((2, 3, 4, 5, 6, 7), (0, 2, 4), [(3, 840), (5, 42), (7, 1)], [(2, 2520), (4, 210), (6, 7)]),
     ],
 )
-def test_neighbouring_dimensions_are_joined(
+def test_neighboring_dimensions_are_joined(
     shape: tuple[int, ...], axes: tuple[int, ...], kept: list[tuple[int, int]], summed: list[tuple[int, int]]
 ) -> None:
     assert groups(shape, frozenset(axes)) == ([Group(*g) for g in kept], [Group(*g) for g in summed])
@@ -184,16 +184,16 @@ def test_an_axis_may_be_a_scalar() -> None:
 # ---- resizing
 
 
-def resized(kind: str, before: int, after: int, *, align: bool = False, centres: bool = False) -> Call:
+def resized(kind: str, before: int, after: int, *, align: bool = False, centers: bool = False) -> Call:
     """One column of so many rows to another number of rows, and two columns to two."""
-    options = {"align_corners": align, "half_pixel_centers": centres}
+    options = {"align_corners": align, "half_pixel_centers": centers}
     return call_of(
         one(kind, options=options, x=((1, before, 2, 3),), size=ints(after, 2), y=((1, after, 2, 3),)),
     )
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "align", "centres", "rows"),
+    ("before", "after", "align", "centers", "rows"),
     [
         (2, 4, False, False, [0, 0, 1, 1]),
         (3, 2, False, False, [0, 1]),
@@ -205,8 +205,8 @@ def resized(kind: str, before: int, after: int, *, align: bool = False, centres:
         (4, 1, True, True, [2]),
     ],
 )
-def test_nearest_rows(before: int, after: int, align: bool, centres: bool, rows: list[int]) -> None:
-    call = resized("RESIZE_NEAREST_NEIGHBOR", before, after, align=align, centres=centres)
+def test_nearest_rows(before: int, after: int, align: bool, centers: bool, rows: list[int]) -> None:
+    call = resized("RESIZE_NEAREST_NEIGHBOR", before, after, align=align, centers=centers)
     assert (call.kernel, call.macc, len(call.args)) == ("na_resize_nearest_s8", after * 6, 5)
     assert unpacked(call.args[1]) == rows
     wanted = {"input_height": str(before), "output_height": str(after), "input_width": "2", "channels": "3"}
@@ -214,7 +214,7 @@ def test_nearest_rows(before: int, after: int, align: bool, centres: bool, rows:
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "align", "centres", "scale", "offset"),
+    ("before", "after", "align", "centers", "scale", "offset"),
     [
         (2, 4, False, False, 512, 0),
         (3, 7, False, False, 439, 0),
@@ -224,8 +224,8 @@ def test_nearest_rows(before: int, after: int, align: bool, centres: bool, rows:
         (4, 2, False, True, 2048, 512),
     ],
 )
-def test_bilinear_rows(before: int, after: int, align: bool, centres: bool, scale: int, offset: int) -> None:
-    call = resized("RESIZE_BILINEAR", before, after, align=align, centres=centres)
+def test_bilinear_rows(before: int, after: int, align: bool, centers: bool, scale: int, offset: int) -> None:
+    call = resized("RESIZE_BILINEAR", before, after, align=align, centers=centers)
     assert (call.kernel, call.macc) == ("na_resize_bilinear_s8", after * 24)
     wanted = {"row_scale": str(scale), "row_offset": str(offset), "column_scale": "1024", "column_offset": "0"}
     assert parameters(call).items() >= wanted.items()
@@ -404,7 +404,7 @@ REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
         "nearest of float",
         one("RESIZE_NEAREST_NEIGHBOR", x=(IMAGE[0], "float32"), size=ints(4, 4), y=(LARGER[0], "float32")),
         "(RESIZE_NEAREST_NEIGHBOR): float32 model: the operator computes on 'x' float32[1, 2, 2, 3] "
-        "(quantise it to int8 (full integer quantisation))",
+        "(quantize it to int8 (full integer quantization))",
     ),
 ]
 

@@ -118,7 +118,7 @@ def test_overlap_of_a_range_within_another() -> None:
         check_disjoint([Span("outer", "1", 0, 100), Span("other", "3", 200, 300), Span("inner", "2", 50, 54)], "x")
 
 
-def test_overlap_behind_a_short_neighbour() -> None:
+def test_overlap_behind_a_short_neighbor() -> None:
     """The range before the last one ends early, the one before that does not."""
     with pytest.raises(NeuralArtError, match=r"late .* overlaps long"):
         check_disjoint([Span("long", "1", 0, 100), Span("short", "1", 10, 20), Span("late", "2", 90, 95)], "x")

@@ -148,11 +148,11 @@ def test_the_first_release(tmp_path: Path) -> None:
     assert dropped(got) == {
         "general.project_name": "a network is named by its model (--name)",
         "dataset.name": "training belongs to the model zoo",
-        "pre_processing.rescaling": "part of the quantised model, whose input takes bytes",
+        "pre_processing.rescaling": "part of the quantized model, whose input takes bytes",
         "pre_processing.resizing": "the camera pipe scales in hardware",
         "model.model_type": "training belongs to the model zoo",
         "model.input_shape": "the model says it",
-        "quantization": "the model is quantised already; the use case says the types of its inputs and outputs",
+        "quantization": "the model is quantized already; the use case says the types of its inputs and outputs",
         "stm32ai.serie": "programs are found on this machine",
         "mlflow": "logs of training",
         "hydra": "folders of the model zoo's runs",
@@ -368,7 +368,7 @@ def test_what_the_user_says_wins(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "note"),
     [
-        (V4.replace("t.tflite", "t.h5"), "t.h5 is not quantised: a network is compiled from .tflite (or .onnx)"),
+        (V4.replace("t.tflite", "t.h5"), "t.h5 is not quantized: a network is compiled from .tflite (or .onnx)"),
         (
             V4.replace("models/object", "https://x.org/object"),
             "https://x.org/object_detection/t.tflite is not fetched: put t.tflite beside this file",

@@ -219,7 +219,7 @@ def test_the_probe_puts_back_what_was_there(started) -> None:
     for at, value in ((0x5000_0010, 0xFFF), (0x5000_0030, 1 << 12), (0x5100_0100, 0)):
         host.set(at, value)
     host.put(RUN & ~31, here)
-    host.put(RUN + 4, b"mine", view=1)  # a neighbour that is still in the cache
+    host.put(RUN + 4, b"mine", view=1)  # a neighbor that is still in the cache
     assert host.init() == 0
     assert host.memory(RUN & ~31, 64) == here[:12] + b"mine" + here[16:]
 
@@ -427,7 +427,7 @@ def test_data_of_another_build_that_has_other_pools(started) -> None:
         entry("A", STAGING, b""),
     ],
 )
-def test_descriptor_without_the_initialiser(started, row: bytes) -> None:
+def test_descriptor_without_the_initializer(started, row: bytes) -> None:
     host = started()
     flashed(host, row)
     error = host.init()

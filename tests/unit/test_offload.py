@@ -79,7 +79,7 @@ def test_reasons():
     def floating(data):
         data["buffers"][1] |= {"format": "STAI_FORMAT_FLOAT", "nbits": 32}
 
-    assert reason(floating) == ("not quantised", "FLOAT -> S8")
+    assert reason(floating) == ("not quantized", "FLOAT -> S8")
 
     def wide(data):
         data["buffers"][2] |= {"format": "STAI_FORMAT_S32", "nbits": 32}
@@ -96,7 +96,7 @@ def test_reasons():
         softmax(data)["inputs"] = softmax(data)["outputs"] = []
 
     assert reason(blind) == ("unknown", "")
-    assert reason(blind, ["WARNING: Softmax_9 is not quantized"]) == ("not quantised", "")
+    assert reason(blind, ["WARNING: Softmax_9 is not quantized"]) == ("not quantized", "")
     assert reason(blind, ["WARNING: Other_9 is not quantized"]) == ("unknown", "")
 
 

@@ -94,7 +94,7 @@ def test_without_them(tmp_path: Path) -> None:
         ("{SDRAM: 0x1000}", "[4]", "variants.yaml:28: variants.two.patch.reserve: must be a mapping"),
         ("[Inc/CM7, ../Drivers]", "Inc", "variants.yaml:29: variants.two.patch.include: must be a list"),
         ("application: ../camera", 'application: ""', "variants.yaml:23: variants.two.patch.application: is empty"),
-        ("{color_mode: rgb}", "{colour: rgb}", "variants.yaml:32: unknown key 'colour' in variants.two.overrides"),
+        ("{color_mode: rgb}", "{color: rgb}", "variants.yaml:32: unknown key 'color' in variants.two.overrides"),
         (
             "class_names: [a, b]",
             "class_names: []",

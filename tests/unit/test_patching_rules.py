@@ -390,7 +390,7 @@ def test_the_lists_of_the_package(name: str) -> None:
 @pytest.mark.parametrize(
     ("template", "said"),
     [
-        ("{{ camera.colour }}", "has no attribute 'colour'"),
+        ("{{ camera.color }}", "has no attribute 'color'"),
         ("{{ nobody }}", "'nobody' is undefined"),
         ("{% if %}", "the template does not work"),
         ("{{ 1 / 0 }}", "division by zero"),

@@ -144,14 +144,14 @@ def test_empty_raws() -> None:
 
 
 @pytest.mark.parametrize(("strategy", "entries"), [("boot-copy", 1), ("external-loader", 1), ("link", 0)])
-def test_linked_initialisers_are_not_described(strategy: str, entries: int) -> None:
+def test_linked_initializers_are_not_described(strategy: str, entries: int) -> None:
     given_network = one(RAM5, declared=["AXISRAM5"], strategies={"AXISRAM5": strategy})
     plan = planned((given_network, {"AXISRAM5": (1000, 0)}))
     check(plan)
     assert use(plan, "identity descriptor").used == (HEADER_BYTES + entries * ENTRY_BYTES if entries else 0)
 
 
-def test_descriptor_of_many_initialisers_has_room_for_all() -> None:
+def test_descriptor_of_many_initializers_has_room_for_all() -> None:
     """More entries than one sector of 4096 bytes holds."""
     board = replace(DK, flash={**DK.flash, "sector": 4096})
     listed = [pool(f"P{n}", 0x34200000 + n * KB, KB) for n in range(100)]
@@ -259,7 +259,7 @@ def test_pool_that_is_too_small_where_it_could_grow(which: str) -> None:
     )
 
 
-def test_pool_that_is_too_small_with_a_neighbour() -> None:
+def test_pool_that_is_too_small_with_a_neighbor() -> None:
     given_network = one(pool("A", 0x34350000, 4096), pool("B", 0x34351000, 444 * KB), declared=["A"])
     plan = planned((given_network, {"A": (0, 5000), "B": (0, 444 * KB)}))
     assert refusal(plan) == (
@@ -283,12 +283,12 @@ def tiny(sectors: int) -> Board:
 
 
 def test_staging_that_became_too_small() -> None:
-    """Three sectors for a descriptor and initialisers of 1 and 2 sectors: one sector each is all there is."""
+    """Three sectors for a descriptor and initializers of 1 and 2 sectors: one sector each is all there is."""
     given_network = one(pool("A", 0x34000000, 0x1000), pool("B", 0x34001000, 0x2000))
     check(planned((given_network, {"A": (0x1000, 0), "B": (0x1000, 0)}), board=tiny(3)))
     assert refusal(planned((given_network, {"A": (0x1000, 0), "B": (0x1001, 0)}), board=tiny(3))) == (
         "variants.yaml:7 (first fit): staging of pool B of network digits [0x70002000, 0x70003000) has 4096 bytes, "
-        "4097 are used (nothing there has 12288 free bytes: declare only initialisers that are not empty, or a board "
+        "4097 are used (nothing there has 12288 free bytes: declare only initializers that are not empty, or a board "
         "with more memory)"
     )
 
@@ -301,7 +301,7 @@ def test_weights_that_grew_into_what_is_staged() -> None:
     assert refusal(planned((given_network, {"A": (8, 0), "F": (0x6001, 0)}), board=tiny(8))) == (
         "variants.yaml:7 (first fit): staging of pool A of network digits [0x70006000, 0x70006008) overlaps pool F of "
         "network digits [0x70000000, 0x70006001) of a.mpool:2:5 by 1 bytes "
-        "(nothing there has 4096 free bytes: declare only initialisers that are not empty, or a board with more memory)"
+        "(nothing there has 4096 free bytes: declare only initializers that are not empty, or a board with more memory)"
     )
 
 

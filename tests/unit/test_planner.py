@@ -424,7 +424,7 @@ def test_nothing_lies_across_the_border_of_a_relative_pool():
         ),
         (
             [{"fformat": "FORMAT_HEX"}],
-            "p.mpool:3:1: fformat of pool AXISRAM3 is FORMAT_HEX: a relocatable model takes raw initialisers only "
+            "p.mpool:3:1: fformat of pool AXISRAM3 is FORMAT_HEX: a relocatable model takes raw initializers only "
             "(set its fformat to FORMAT_RAW)",
         ),
     ],
@@ -435,7 +435,7 @@ def test_relative_pools_that_no_loader_takes(changed, said):
     assert str(caught.value) == said
 
 
-def test_only_raw_initialisers():
+def test_only_raw_initializers():
     pools = pool_file(*N6_LIKE)
     pools = replace(pools, pools=tuple(replace(pool, fformat="FORMAT_HEX") for pool in pools.pools))
     plan(chain(8, 8), pools)
@@ -443,7 +443,7 @@ def test_only_raw_initialisers():
         plan(constants_program(8), pools)
 
 
-def test_a_chain_fits_when_its_neighbours_do():
+def test_a_chain_fits_when_its_neighbors_do():
     """Decreasing size alone fails here: what remains after the first two is in two pieces."""
     program = chain(32, 96, 64, 64, 96, 32)
     pools = pool_file(("RAM", 0x1000, 160, RAM))
@@ -456,7 +456,7 @@ def test_a_chain_fits_when_its_neighbours_do():
 
 
 @given(st.lists(st.integers(1, 64).map(lambda k: 32 * k), min_size=2, max_size=12))
-def test_every_chain_needs_no_more_than_its_neighbours(sizes):
+def test_every_chain_needs_no_more_than_its_neighbors(sizes):
     bound = max(map(sum, itertools.pairwise(sizes)))
     pools = pool_file(("RAM", 0x1000, bound, RAM))
     check(chain(*sizes), plan(chain(*sizes), pools), pools)
@@ -469,7 +469,7 @@ def test_every_chain_needs_no_more_than_its_neighbours(sizes):
 
 
 def _random_blocks(seed: int, count: int) -> list[Block]:
-    """Neighbours overlap; every third block lives longer."""
+    """Neighbors overlap; every third block lives longer."""
     rng = random.Random(seed)
     made = []
     for number in range(count):

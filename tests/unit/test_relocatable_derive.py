@@ -134,7 +134,7 @@ def test_pools_that_are_taken():
         ),
         (
             file(replace(RAM, fformat="FORMAT_C")),
-            "a.mpool:3:1: fformat of pool AXISRAM3 is FORMAT_C: a relocatable model takes raw initialisers only "
+            "a.mpool:3:1: fformat of pool AXISRAM3 is FORMAT_C: a relocatable model takes raw initializers only "
             "(set its fformat to FORMAT_RAW)",
         ),
         (

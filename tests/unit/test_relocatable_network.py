@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.build import builder, ec_headers, network_source, params_blob, pool_table, runtimes
+from neuralart.network.facts import NEURALART_VERSION
+from neuralart.relocatable.build import builder, ec_headers, network_source, params_blob, pool_table
 from neuralart.relocatable.build.network_source import SourcePool
 from neuralart.relocatable.build.objects import refusal
 from neuralart.relocatable.build.request import BuildRequest, check, find_network
@@ -87,7 +88,7 @@ def test_version_of_the_runtime_is_that_of_its_header():
     found = tuple(
         int(header.split(f"LL_ATON_VERSION_{part} ")[1].split()[0]) for part in ("MAJOR", "MINOR", "MICRO", "DEV")
     )
-    assert found == runtimes.VERSION
+    assert found == NEURALART_VERSION
 
 
 VENDOR = """\
@@ -328,18 +329,18 @@ def test_places_in_the_params(tmp_path, alignment, second):
     assert [d.foff for d in moved.descriptors] == [params_blob.align(24, alignment), 0]
 
 
-def test_other_names_of_initialisers(digits):
+def test_other_names_of_initializers(digits):
     raw = digits.parent / "network_atonbuf.xSPI2.raw"
     data = raw.read_bytes()
     raw.rename(digits.parent / "other.xSPI2.raw")
     assert prepare(digits).params.data == data
     (digits.parent / "stale.xSPI2.raw").write_bytes(b"")
-    assert "2 files could be the initialiser of pool xSPI2: other.xSPI2.raw, stale.xSPI2.raw" in refused(digits)
+    assert "2 files could be the initializer of pool xSPI2: other.xSPI2.raw, stale.xSPI2.raw" in refused(digits)
     raw.write_bytes(data)
     assert prepare(digits).params.data == data
 
 
-def test_initialisers_that_are_refused(digits):
+def test_initializers_that_are_refused(digits):
     raw = digits.parent / "network_atonbuf.xSPI2.raw"
     data = raw.read_bytes()
     raw.write_bytes(data[:100])

@@ -272,10 +272,10 @@ def test_memory_that_the_mpu_cannot_make_normal(cpu: str, base: int, size: int, 
         source(small.network(small.pool("S", base, 4)), board=small.board(cpu=cpu, memory=(*small.MEMORY, region)))
 
 
-# ---- initialisers
+# ---- initializers
 
 
-def test_initialisers_in_every_way() -> None:
+def test_initializers_in_every_way() -> None:
     network = small.network(
         small.pool("F", 0x7000_8000, 0x100, weights=0x100, cacheable=True),
         small.pool("A", 0x2400_1000, 0x100, weights=0x80),
@@ -345,7 +345,7 @@ def test_constants_that_nobody_brings() -> None:
     with pytest.raises(NeuralArtError) as caught:
         source(full(), board=FULL, plan=layout(initializer("F", "flash", 0x7000_0000, 0x7000_0000)))
     assert caught.value.what == (
-        "pool A of network net holds 128 bytes of constants, but no initialiser is declared for it"
+        "pool A of network net holds 128 bytes of constants, but no initializer is declared for it"
     )
     assert caught.value.hint == "declare it: initializers: [F, A]"
 
@@ -359,7 +359,7 @@ def test_constants_that_nobody_brings() -> None:
         ({"load_address": 0x9000_0000}, "there is no memory at 0x90000000"),
     ],
 )
-def test_initialisers_that_cannot_work(changes: dict, message: str) -> None:
+def test_initializers_that_cannot_work(changes: dict, message: str) -> None:
     item = replace(initializer("A", "boot-copy", 0x3400_1000, host.STAGING), **changes)
     with pytest.raises(NeuralArtError, match=re.escape(message)):
         source(full(), board=FULL, plan=layout(item))

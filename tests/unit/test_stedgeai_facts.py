@@ -62,7 +62,7 @@ def test_relative_pools():
     assert (flash.mode, flash.address, flash.used) == ("USEMODE_RELATIVE", 0x71000000, raw)
 
 
-def test_a_float_output_is_not_quantised():
+def test_a_float_output_is_not_quantized():
     facts = npu_facts("net", *_with_raw(read(float_output=True)))
     assert (facts.outputs[0].dtype, facts.outputs[0].scale, facts.outputs[0].zero_point) == ("float32", 0.0, 0)
 
@@ -76,7 +76,7 @@ def test_what_is_refused():
     network, raw = read()
     raws = {"xSPI2": raw}
     assert refusal(npu_facts, "other", network, None, raws) == "net.c: is of network 'net', not 'other'"
-    assert "but no initialiser was written" in refusal(npu_facts, "net", network, None, {})
+    assert "but no initializer was written" in refusal(npu_facts, "net", network, None, {})
     assert "bytes of constants are in pool xSPI2" in refusal(npu_facts, "net", network, None, {"xSPI2": 0})
     assert "no guard on LL_ATON_VERSION_MAJOR" in refusal(npu_facts, "net", replace(network, runtime=None), None, raws)
     half = network.text[: network.text.index("ll_atonn_rt_epoch_block_array[]") + 400]

@@ -75,8 +75,8 @@ def test_documented_failures(text, id_, said):
 
 def test_every_entry_is_reached_by_a_test():
     tested = {args[1] for args in test_documented_failures.pytestmark[0].args[1]}
-    assert {entry.id for entry in OWN.failures} - tested == {"licence"}
-    assert explain("Licence not accepted").id == "licence"
+    assert {entry.id for entry in OWN.failures} - tested == {"license"}
+    assert explain("License not accepted").id == "license"
 
 
 def test_ids_are_told_once():
@@ -139,7 +139,7 @@ def test_float_layers_are_counted_and_named():
     lines = [f"WARNING: norm_{n} is not quantized" for n in range(7)] + ["WARNING: norm_0 is not quantized"]
     (said,) = failures.warnings(lines, OWN)
     assert said == (
-        "7 layers are not quantised and will run as floating point on the CPU: "
+        "7 layers are not quantized and will run as floating point on the CPU: "
         "norm_0, norm_1, norm_2, norm_3, norm_4 and 2 more"
     )
 

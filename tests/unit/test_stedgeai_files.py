@@ -79,7 +79,7 @@ def pools_of(**formats):
     return replace(found, pools=tuple(replace(p, fformat=formats.get(p.fname, p.fformat)) for p in found.pools))
 
 
-def test_initialisers_by_format():
+def test_initializers_by_format():
     given = Conditions("n", "m")
     assert initializers(given, pools_of(), ("NOR", "RAM")) == {"NOR": "n_atonbuf.NOR.raw", "RAM": "n_atonbuf.RAM.raw"}
     assert initializers(given, pools_of(NOR="FORMAT_C"), ("NOR",)) == {"NOR": "n_atonbuf.NOR.c"}
@@ -91,7 +91,7 @@ def test_initialisers_by_format():
 
 
 @pytest.mark.parametrize("name", ["n_atonbuf.xSPI2.raw", "n_my-buf.A.c", "n_atonbuf.P.hex"])
-def test_names_of_initialisers(name):
+def test_names_of_initializers(name):
     assert is_initializer(name, "n")
     assert not is_initializer(name, "net")
 
@@ -153,7 +153,7 @@ def test_undeclared_and_not_empty(run):
     (run / "out/n_atonbuf.SRAM5.raw").write_bytes(b"x" * 300)
     text = refusal(collected, run)
     assert text == (
-        "network n: network n has constants in RAM (7 bytes), SRAM5 (300 bytes), whose initialiser is not declared and "
+        "network n: network n has constants in RAM (7 bytes), SRAM5 (300 bytes), whose initializer is not declared and "
         "would not be loaded (add the line initializers: [NOR, RAM, SRAM5] or --initializers NOR,RAM,SRAM5)"
     )
     assert "[NOR]" in refusal(collected, run, {}) or "NOR, RAM, SRAM5" in refusal(collected, run, {})
@@ -165,10 +165,10 @@ def test_undeclared_and_empty_is_nothing(run):
     assert collected(run, None).initializers == {"NOR": ("n_atonbuf.NOR.raw", b"weights")}
 
 
-def test_an_initialiser_in_another_format(run):
+def test_an_initializer_in_another_format(run):
     text = refusal(collected, run, {"NOR": "n_atonbuf.NOR.c"})
     assert (
-        "n_atonbuf.NOR.c: network n has initialisers in another format than its pool file says: n_atonbuf.NOR.raw"
+        "n_atonbuf.NOR.c: network n has initializers in another format than its pool file says: n_atonbuf.NOR.raw"
         in text
     )
 

@@ -233,7 +233,7 @@ def test_zero_points_may_be_absent() -> None:
     assert tensor.quantization.zero_points == (0,)
 
 
-def test_quantisation_of_floats_is_none() -> None:
+def test_quantization_of_floats_is_none() -> None:
     assert parse(small(tensor={"dtype": "float32"})).tensors[0].quantization is None
 
 
@@ -275,8 +275,8 @@ def test_strange_name_stays_on_one_line() -> None:
         ({"scale": 0.0}, "scale 0 is 0,"),
         ({"scale": [0.5, 0.5, -0.25, 1.0], "axis": 1}, "scale 2 is -0.25,"),
         ({"scale": [1, 2], "zero_point": [0, 0, 0], "axis": 1}, "2 scales but 3 zero points"),
-        ({"scale": [1, 2, 3, 4], "axis": 2}, "dimension 2 is quantised, the tensor has 2"),
-        ({"scale": [1, 2, 3, 4], "axis": -1}, "dimension -1 is quantised, the tensor has 2"),
+        ({"scale": [1, 2, 3, 4], "axis": 2}, "dimension 2 is quantized, the tensor has 2"),
+        ({"scale": [1, 2, 3, 4], "axis": -1}, "dimension -1 is quantized, the tensor has 2"),
         ({"scale": [1, 2, 3], "axis": 1}, "3 scales for the 4 slices of dimension 1 of 1x4"),
         ({"zero_point": 128}, "zero point 0 is 128, int8 allows -128 to 127"),
         ({"zero_point": -1, "dtype": "uint8"}, "zero point 0 is -1, uint8 allows 0 to 255"),

@@ -61,7 +61,7 @@ def test_other_models_stay_themselves() -> None:
     assert signed(plain) is plain
 
 
-def test_between_quantisations_uint8_stays() -> None:
+def test_between_quantizations_uint8_stays() -> None:
     """No conversion beside the one that the model has."""
     made = model(
         [

@@ -1,4 +1,4 @@
-"""network.csv, files of quantisation and options, of pools for CPU targets; pools and profiles as people write them."""
+"""network.csv, files of quantization and options, of pools for CPU targets; pools and profiles as people write them."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ def test_damaged_csv(at, bytes_):
         assert "\n" not in str(error)
 
 
-# --- quantisation ---
+# --- quantization ---
 
 
 def quant(edit=lambda data: None):
@@ -152,7 +152,7 @@ def test_q_json():
     assert found.signature == vendor.SIGNATURE and found.core is not None and found.core.numbers == (4, 0, 1)
     given = found.tensors["Input_0_out_0"]
     assert (given.type, given.scales, given.zero_points, given.channel_position) == ("S8", (0.5,), (3,), "CHLAST")
-    assert given.quantised and not found.tensors["Softmax_9_out_0"].quantised
+    assert given.quantized and not found.tensors["Softmax_9_out_0"].quantized
     assert found.inputs[0].shape == (1, 4)
 
 
@@ -329,9 +329,9 @@ def test_cpu_pools_that_do_not_go_together(old, new, finding):
 
 
 def test_unknown_keys_of_cpu_pools():
-    text = DOCUMENTED.replace('"name": "DTCM"', '"_why": 1, "colour": 2, "name": "DTCM"')
+    text = DOCUMENTED.replace('"name": "DTCM"', '"_why": 1, "color": 2, "name": "DTCM"')
     assert [note.split(": ", 1)[1] for note in parse_cpu_pools(text.encode(), "f").notes] == [
-        "unknown key 'colour' in pool DTCM"
+        "unknown key 'color' in pool DTCM"
     ]
 
 

@@ -106,7 +106,7 @@ static void put_hex(const char *name, uint32_t value) {
 
 static uint32_t system_register(uint32_t address) { return *(volatile uint32_t *)(uintptr_t)address; }
 
-/* One line; the host recognises its beginning. PC and LR are 0 where the stack pointer was none. */
+/* One line; the host recognizes its beginning. PC and LR are 0 where the stack pointer was none. */
 _Noreturn void fault_report(uint32_t sp, uint32_t exc_return, uint32_t pc, uint32_t lr) {
   uint32_t number;
   __asm__ volatile("mrs %0, ipsr" : "=r"(number));

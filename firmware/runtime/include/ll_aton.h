@@ -13,7 +13,7 @@ typedef enum {
 
 void LL_ATON_RT_RuntimeInit(void);
 void LL_ATON_RT_RuntimeDeInit(void);
-/* Runs the network's own initialisation; false if it refuses. */
+/* Runs the network's own initialization; false if it refuses. */
 bool LL_ATON_RT_Init_Network(NN_Instance_TypeDef *instance);
 void LL_ATON_RT_DeInit_Network(NN_Instance_TypeDef *instance);
 void LL_ATON_RT_Reset_Network(NN_Instance_TypeDef *instance);

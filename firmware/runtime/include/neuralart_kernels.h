@@ -1,7 +1,7 @@
 /* The kernels: one function per operator and element types, exact to the numerics profile litert-2.20.
  *
  * Tensors are dense, row major, channels last. Addresses come first, then the parameters. An absent bias is NULL.
- * Parameters hold shapes and per-tensor quantisation; whatever exists once per channel is passed as an array. No
+ * Parameters hold shapes and per-tensor quantization; whatever exists once per channel is passed as an array. No
  * kernel allocates, keeps state or uses a stack buffer whose size depends on a shape.
  */
 #ifndef NEURALART_KERNELS_H
@@ -64,7 +64,7 @@ void na_average_pool_s8(const int8_t *input, int8_t *output, const na_pool_t *p)
 
 #define NA_BROADCAST_RANK 6
 
-/* Output shape and the distance of neighbours in each input, 0 where the input repeats; unused leading dimensions are
+/* Output shape and the distance of neighbors in each input, 0 where the input repeats; unused leading dimensions are
  * 1. The innermost distances are 0 or 1. */
 typedef struct {
   int32_t shape[NA_BROADCAST_RANK];

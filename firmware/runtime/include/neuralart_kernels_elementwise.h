@@ -22,7 +22,7 @@ typedef struct {
 
 void na_mul_s8(const int8_t *input1, const int8_t *input2, int8_t *output, const na_mul_t *p);
 
-/* All three tensors have one quantisation. */
+/* All three tensors have one quantization. */
 typedef struct {
   na_broadcast_t broadcast;
 } na_extremum_t;

@@ -30,8 +30,8 @@ void na_transpose_conv_s8(const int8_t *input, const int8_t *filter, const int32
 
 #define NA_MEAN_RANK 3
 
-/* Dimensions that stay and dimensions that are summed, each outermost first, neighbours of the same kind joined; unused
- * leading ones are 1. A stride is the distance of neighbours in the input. */
+/* Dimensions that stay and dimensions that are summed, each outermost first, neighbors of the same kind joined; unused
+ * leading ones are 1. A stride is the distance of neighbors in the input. */
 typedef struct {
   int32_t kept[NA_MEAN_RANK], kept_stride[NA_MEAN_RANK];
   int32_t summed[NA_MEAN_RANK], summed_stride[NA_MEAN_RANK];

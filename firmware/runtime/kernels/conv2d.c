@@ -10,7 +10,7 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
   const int32_t filter_size = p->kernel_height * filter_row;
   const int32_t input_row = p->input_width * p->input_channels;
   const int32_t outputs_per_group = p->output_channels / (p->input_channels / p->kernel_channels);
-  /* Without dilation and groups the taps of a row are neighbours, in the input and in the filter: one run. */
+  /* Without dilation and groups the taps of a row are neighbors, in the input and in the filter: one run. */
   const int32_t joined = p->dilation_width == 1 && p->kernel_channels == p->input_channels;
   const int32_t offset = na_products_offset(p->input_offset);
   const int32_t tap_step = p->dilation_width * p->input_channels;
@@ -39,8 +39,7 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
           for (int32_t ky = rows.first; ky < last_row; ky++) {
             const int8_t *source = input + (rows.origin + ky * p->dilation_height) * input_row +
                                    first_column * p->input_channels + group * p->kernel_channels;
-            const int8_t *taps =
-                filter + channel * filter_size + ky * filter_row + columns.first * p->kernel_channels;
+            const int8_t *taps = filter + channel * filter_size + ky * filter_row + columns.first * p->kernel_channels;
             for (int32_t r = 0; r < runs; r++, source += tap_step, taps += p->kernel_channels)
               na_add_products(accumulator, outputs, source, taps, filter_size, whole, run, offset);
           }

@@ -3,7 +3,7 @@
 #include "neuralart_kernels.h"
 #include "window.h"
 
-enum { BLOCK = 4 }; /* neighbouring channels that are summed together */
+enum { BLOCK = 4 }; /* neighboring channels that are summed together */
 
 /* Accumulators wrap as 32-bit numbers, hence unsigned. */
 typedef struct {

@@ -1,4 +1,4 @@
-/* How FULLY_CONNECTED makes an output value of an accumulator. The profile requantises in float64, unlike every other
+/* How FULLY_CONNECTED makes an output value of an accumulator. The profile requantizes in float64, unlike every other
  * operator: accumulator * scale, to nearest, halves away from zero. IEEE arithmetic gives the same bits in hardware and
  * in libgcc. */
 #ifndef NEURALART_FULLY_CONNECTED_OUTPUT_H

@@ -2,7 +2,7 @@
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
 
-enum { BLOCK = 16, LAST = NA_MEAN_RANK - 1 }; /* neighbouring outputs that are summed together */
+enum { BLOCK = 16, LAST = NA_MEAN_RANK - 1 }; /* neighboring outputs that are summed together */
 
 /* Sums wrap as 32-bit numbers, hence unsigned. */
 static void add_run(uint32_t *sums, int32_t outputs, const int8_t *input, int32_t count, int32_t stride) {

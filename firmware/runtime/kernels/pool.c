@@ -6,7 +6,7 @@
 
 typedef void (*reduce_t)(const int8_t *input, int8_t *output, int32_t rows, int32_t columns, const na_pool_t *p);
 
-enum { BLOCK = 8 }; /* neighbouring channels; a constant count lets the compiler use vectors */
+enum { BLOCK = 8 }; /* neighboring channels; a constant count lets the compiler use vectors */
 
 static inline void take_larger(int8_t *restrict output, const int8_t *restrict input, int32_t count) {
   for (int32_t c = 0; c < count; c++) output[c] = input[c] > output[c] ? input[c] : output[c];

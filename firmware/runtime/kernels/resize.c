@@ -23,7 +23,7 @@ void na_resize_nearest_s8(const int8_t *input, const int32_t *rows, const int32_
 
 enum { FRACTION = 10, ONE = 1 << FRACTION };
 
-/* Two neighbours in the input and the weight of the second, in steps of 2^-10. */
+/* Two neighbors in the input and the weight of the second, in steps of 2^-10. */
 typedef struct {
   int32_t lower, upper, fraction;
 } between_t;

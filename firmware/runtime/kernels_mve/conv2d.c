@@ -12,7 +12,8 @@
 #include "neuralart_kernels.h"
 
 enum {
-  SLICE = 64,   /* output channels that are done for all positions before the next ones, at most; a multiple of NA_LANES */
+  /* Output channels that are done for all positions before the next ones, at most; a multiple of NA_LANES. */
+  SLICE = 64,
   BUFFER = 2304 /* bytes of a gathered window, at most: 3 x 3 of 256 channels */
 };
 
@@ -23,7 +24,7 @@ typedef struct {
   int32_t channels;
   int32_t filter_row, filter_size;
   int32_t input_row;
-  int32_t joined; /* taps of a row are neighbours in the input */
+  int32_t joined; /* taps of a row are neighbors in the input */
 } slice_t;
 
 /* The taps inside the input, and where the first of them is. */
@@ -32,7 +33,7 @@ typedef struct {
   const int8_t *taps; /* in the slice's first filter */
   na_taps_t rows, columns;
   int32_t inside; /* 0: none */
-  int32_t whole;  /* all of them */
+  int32_t whole; /* all of them */
 } window_t;
 
 static window_t window_at(const slice_t *s, const na_conv2d_t *p, const int8_t *input, na_taps_t rows, int32_t x) {
@@ -104,7 +105,7 @@ static void sum_runs(uint32_t sum[NA_LANES], const window_t *w, const slice_t *s
   }
 }
 
-/* Stores the outputs of up to four neighbouring channels. */
+/* Stores the outputs of up to four neighboring channels. */
 static inline void store(int8_t *output, const uint32_t sum[NA_LANES], const slice_t *s, const na_conv2d_t *p,
                          int32_t channel, int32_t outputs) {
   const mve_pred16_t lanes = vctp32q((uint32_t)outputs);

@@ -1,5 +1,5 @@
 /* What the MVE kernels share. They compute the numbers of the plain C kernels, bit by bit, in another order: sums wrap
- * as 32-bit numbers, so their order does not matter, and a requantisation of four lanes is that of
+ * as 32-bit numbers, so their order does not matter, and a requantization of four lanes is that of
  * neuralart_fixedpoint.h four times.
  *
  * A load of inactive lanes is no access: nothing behind the end of a tensor is touched.
@@ -85,8 +85,7 @@ static inline void na_copy(int8_t *to, const int8_t *from, int32_t count) {
 }
 
 static inline void na_fill(int8_t *to, int8_t value, int32_t count) {
-  for (; count > 0; count -= NA_BYTES, to += NA_BYTES)
-    vstrbq_p_s8(to, vdupq_n_s8(value), vctp8q((uint32_t)count));
+  for (; count > 0; count -= NA_BYTES, to += NA_BYTES) vstrbq_p_s8(to, vdupq_n_s8(value), vctp8q((uint32_t)count));
 }
 
 #endif

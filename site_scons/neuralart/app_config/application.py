@@ -132,7 +132,7 @@ def _text(path: Path) -> str:
 
 
 def _near(name: str, header: str) -> bool:
-    """In the header's folder, below it, or in a neighbour of it (Inc and Src)."""
+    """In the header's folder, below it, or in a neighbor of it (Inc and Src)."""
     parent = header.rsplit("/", 2)[0] if header.count("/") >= 2 else ""
     return not parent or name.startswith(f"{parent}/")
 
@@ -219,7 +219,7 @@ def _by_wrapper(application: Application, wrapper: Wrapper, where: str) -> str:
             hint="is the application complete? or say the generation: generation: n6-v2, for example",
         )
     ids = [number for name, number in wrapper.numbers.items() if name != "POSTPROCESS_CUSTOM"]
-    # The later wrapper counts in hundreds and asks the st-ai runtime for quantisation.
+    # The later wrapper counts in hundreds and asks the st-ai runtime for quantization.
     if any(number >= 100 for number in ids) or "stai_network_info" in wrapper.words:
         return "n6-v3"
     old = any(read.name.startswith("AI_OBJDETECT_") and "_PP_" in read.name for read in wrapper.reads)

@@ -1,7 +1,7 @@
 """Window and mel filters of an audio application (``user_mel_tables.[ch]``), in plain arithmetic.
 
 The mel scale of HTK is 2595 log10(1 + f / 700); Slaney's is linear below 1 kHz and logarithmic above. Filters are
-triangles between neighbouring mel points; with ``slaney`` each one has the same area. Only coefficients other than zero
+triangles between neighboring mel points; with ``slaney`` each one has the same area. Only coefficients other than zero
 are kept, with the first and the last bin of each filter.
 """
 

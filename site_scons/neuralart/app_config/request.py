@@ -179,8 +179,8 @@ def image(request: Request) -> Image:
                 f"input {tensor} is {tensor.dtype}, the camera writes uint8", "compile with input_data_type: uint8"
             )
     else:
-        grey = request.config.color_mode == "grayscale"
-        wanted = 1 if grey else 3
+        gray = request.config.color_mode == "grayscale"
+        wanted = 1 if gray else 3
         request.equal(
             channels,
             wanted,

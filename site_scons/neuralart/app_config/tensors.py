@@ -37,8 +37,8 @@ class TensorInfo:
         shape: With the batch, in memory order.
         layout: One letter for each axis (``NHWC``); empty where the network does not say.
         dtype: ``int8``, ``uint8``, ``float32``...
-        scale: 0.0 when not quantised.
-        zero_point: 0 when not quantised.
+        scale: 0.0 when not quantized.
+        zero_point: 0 when not quantized.
     """
 
     name: str

@@ -183,7 +183,7 @@ def _external(request: Request, environ: Mapping[str, str], listen: Callable[[st
     tree, log = work / overlay.TREE, work / external.LOG
     settings = "\n".join([request.made_with, *(f"{name}={value}" for name, value in given.variables)])
     with alone_with(work / overlay.RECORD):
-        changes = overlay.synchronise(made.files, work, made.tree.folders, made.staged.files, settings)
+        changes = overlay.synchronize(made.files, work, made.tree.folders, made.staged.files, settings)
         child = external.environment(environ, request.toolchain)
         run = commands.commands(
             config,

@@ -31,7 +31,7 @@ _COMPILED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".inc", ".inl", "
 
 @dataclass(frozen=True)
 class Changes:
-    """What a synchronisation did.
+    """What a synchronization did.
 
     Attributes:
         written: Paths that are new or have other bytes now.
@@ -200,7 +200,7 @@ def _above(names: Iterable[str]) -> set[str]:
     return {name[:at] for name in names for at in range(len(name)) if name[at] == "/"}
 
 
-def synchronise(
+def synchronize(
     wanted: Mapping[str, Path],
     work: Path,
     folders: Iterable[str] = (),
@@ -234,14 +234,14 @@ def synchronise(
             raise NeuralArtError(
                 "this folder was not made by this tool, so nothing is put into it", where=str(tree), hint="delete it"
             )
-        return _synchronise(wanted, tree, record, known, set(folders), set(generated), settings)
+        return _synchronize(wanted, tree, record, known, set(folders), set(generated), settings)
     except OSError as error:
         raise NeuralArtError(
             f"cannot be copied: {error.strerror or error}", where=str(error.filename or tree), hint="is the disk full?"
         ) from error
 
 
-def _synchronise(
+def _synchronize(
     wanted: Mapping[str, Path],
     tree: Path,
     record: Path,

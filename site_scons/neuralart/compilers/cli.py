@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.reference.options import CPU, FLAG, GENERATE, HONOURED, MAYBE, NO_EFFECT, REFUSED, Option
+from neuralart.compilers.reference.options import CPU, FLAG, GENERATE, HONORED, MAYBE, NO_EFFECT, REFUSED, Option
 from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.allow_abbrev = False
     parser.epilog = f"Options that are accepted without effect, or refused: {_DOC}"
     for option in GENERATE:
-        shown = option.why if option.effect == HONOURED else argparse.SUPPRESS
+        shown = option.why if option.effect == HONORED else argparse.SUPPRESS
         names = option.names
         if option.effect == REFUSED:
             # Whatever follows, the answer is the reason.

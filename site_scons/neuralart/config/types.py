@@ -90,7 +90,7 @@ class NetworkConfig:
         initializers: fnames of the pools whose raw file is declared; None: by rule.
         vectors: Folder of golden vectors; empty: none.
         check: How close outputs must come to them: (metric, bound) of ``max_lsb``, ``cos``, ``rmse``; none: exactly.
-        strategies: (fname of a pool, how its initialiser reaches it); pools not named follow the rule.
+        strategies: (fname of a pool, how its initializer reaches it); pools not named follow the rule.
         app_config: What the header of its application says beyond the network; None: there is none.
         budgets: What it may use; more is an error. None: there is no limit.
         where: Where the network was written.
@@ -181,7 +181,7 @@ class VariantConfig:
         machine: ``unicorn``, ``qemu``, ``silicon``; empty: the board's first.
         networks: In the order given.
         toolchain: Cross compiler.
-        optimization: GCC optimisation flag of the firmware, for example ``-O2``.
+        optimization: GCC optimization flag of the firmware, for example ``-O2``.
         kernels: ``c``, or ``mve``: for cores with the M-profile Vector Extension; the same results.
         slots: (name, address) of flash slots that the variant moves.
         reserved: Ranges to keep free.

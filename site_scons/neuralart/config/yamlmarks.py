@@ -215,7 +215,7 @@ class Value:
         return text
 
     def boolean(self) -> bool:
-        """True or false, spelt so.
+        """True or false, spelled so.
 
         Raises:
             NeuralArtError: Anything else, also YAML 1.1's yes, no, on, off.

@@ -22,6 +22,7 @@ PACKAGES = {
     "jinja2": ">=3.1,<4",
     "pyelftools": ">=0.31,<1",
     "filelock": ">=3.25,<5",
+    "packaging": ">=24",
 }
 EXTRAS = {"unicorn": ">=2.1.4,<3"}
 _MEANS = {
@@ -30,6 +31,7 @@ _MEANS = {
     "jinja2": "every build",
     "pyelftools": "every build: images are checked",
     "filelock": "every build and flash: what several processes change is locked",
+    "packaging": "versions that a network asks for, and this command",
     "unicorn": "run- and boot- of variants with machine: unicorn",
 }
 _SCONS = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)?)\.[0-9a-f]{6,}|SCons:? v?(\d+\.\d+(?:\.\d+)?)")

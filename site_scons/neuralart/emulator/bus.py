@@ -82,7 +82,7 @@ class Bus:
 
     def _on_read(self, uc: Any, offset: int, size: int, device: Device) -> int:
         if offset >= device.size:
-            self._halt(f"read at 0x{device.base + offset:08x}{self._near()}: nothing is modelled there")
+            self._halt(f"read at 0x{device.base + offset:08x}{self._near()}: nothing is modeled there")
             return 0
         # Registers are words; a narrower read takes its bytes.
         value = device.read(offset & ~3) >> 8 * (offset & 3)
@@ -91,7 +91,7 @@ class Bus:
     def _on_write(self, uc: Any, offset: int, size: int, value: int, device: Device) -> None:
         if offset >= device.size or (size != 4 and not device.narrow) or offset & (size - 1):
             self._halt(
-                f"write of {size} bytes at 0x{device.base + offset:08x}{self._near()}: no such register is modelled"
+                f"write of {size} bytes at 0x{device.base + offset:08x}{self._near()}: no such register is modeled"
             )
             return
         if size < 4:

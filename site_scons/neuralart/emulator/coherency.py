@@ -60,7 +60,7 @@ class Dirty:
 
 
 def watched_ranges(board: Board, networks: Sequence[Network]) -> tuple[Watched, ...]:
-    """Initialisers in RAM: somebody must bring them there at each start, and not into the core's cache alone.
+    """Initializers in RAM: somebody must bring them there at each start, and not into the core's cache alone.
 
     Args:
         board: The board.

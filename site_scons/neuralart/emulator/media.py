@@ -40,7 +40,7 @@ def _plan(path: Path, board: Board) -> FlashPlan:
 def of_plan(path: Path, board: Board, machine: Machine, top: Path) -> Media:
     """A fresh flash, written by a plan.
 
-    QEMU has neither flash nor boot chain: initialisers and descriptor are put into its memory, and the ELF stands in
+    QEMU has neither flash nor boot chain: initializers and descriptor are put into its memory, and the ELF stands in
     for the application.
 
     Raises:

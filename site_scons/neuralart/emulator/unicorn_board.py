@@ -1,6 +1,6 @@
 """A virtual board on Unicorn: the CPU's baseline instruction set, the real addresses, banks dead until enabled.
 
-Not modelled: interrupts and exceptions (the run stops at one), caches (but whether they are maintained, see
+Not modeled: interrupts and exceptions (the run stops at one), caches (but whether they are maintained, see
 coherency.py), MPU, SAU and RIF (its registers keep what is written), the NPU, time. Both aliases of a memory (secure
 and non-secure) are the same bytes and answer alike; peripherals answer at the addresses that the board's file gives,
 not at the other security state's.
@@ -39,7 +39,7 @@ WFI = b"\x30\xbf"
 # Numbers by which the emulator's core reports exceptions (QEMU, target/arm/cpu.h).
 EXCEPTIONS = {
     1: "undefined instruction",
-    2: "SVC: no exceptions are modelled",
+    2: "SVC: no exceptions are modeled",
     3: "prefetch abort",
     4: "data abort",
     7: "breakpoint",
@@ -80,7 +80,7 @@ class UnicornBoard:
             conditions: What else.
 
         Raises:
-            NeuralArtError: Unicorn is missing, the board cannot be modelled, or something is loaded where no memory is.
+            NeuralArtError: Unicorn is missing, the board cannot be modeled, or something is loaded where no memory is.
             MachineStop: The flash or the vector table does not start anything.
         """
         self._unicorn = import_unicorn()
@@ -230,7 +230,7 @@ class UnicornBoard:
         if missing:
             return missing
         if 0x40000000 <= address < 0x60000000:
-            return "this peripheral is not modelled"
+            return "this peripheral is not modeled"
         return "no memory is there"
 
     def _on_unmapped(self, uc: Any, access: int, address: int, size: int, value: int, data: Any) -> bool:

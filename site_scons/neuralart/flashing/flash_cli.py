@@ -16,7 +16,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     """What ``flash`` and ``verify`` have in common."""
     parser.add_argument("--plan", required=True, type=Path, metavar="FILE", help="flash_plan.json")
     parser.add_argument("--nor", required=True, type=Path, metavar="FILE", help="the virtual flash")
-    parser.add_argument("--only", choices=PARTS, help="a part; model: the initialisers and their descriptor")
+    parser.add_argument("--only", choices=PARTS, help="a part; model: the initializers and their descriptor")
     parser.add_argument(
         "--top", type=Path, default=Path(), metavar="DIR", help="folder that the plan's paths start from (default: .)"
     )

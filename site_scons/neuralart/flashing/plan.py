@@ -7,7 +7,7 @@ Schema 1::
        "address": 1880096768, "bytes": 81920, "sha256": "..."}, ...]}
 
 ``file`` is relative to the top folder of the project. Kinds: ``application`` (the image in its slot), ``model`` (an
-initialiser, in place or staged), ``descriptor`` (which initialisers are there).
+initializer, in place or staged), ``descriptor`` (which initializers are there).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from neuralart.files import read_bytes
 
 SCHEMA = 1
 KINDS = ("application", "model", "descriptor")
-# What may be written alone. Initialisers and their descriptor belong together: one without the other does not start.
+# What may be written alone. Initializers and their descriptor belong together: one without the other does not start.
 PARTS = {"application": ("application",), "model": ("model", "descriptor")}
 
 

@@ -123,7 +123,7 @@ def program(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path
     Args:
         plan: The plan; all of it must fit, also with ``only``.
         nor: The chip, changed in memory only. Nothing is changed unless all is in order.
-        only: ``application`` or ``model`` (initialisers and their descriptor); None: everything.
+        only: ``application`` or ``model`` (initializers and their descriptor); None: everything.
         top: Folder that the plan's paths start from.
 
     Raises:

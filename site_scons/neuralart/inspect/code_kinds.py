@@ -32,5 +32,5 @@ def _initializer(data: bytes, name: str) -> bool:
 KINDS: tuple[Kind, ...] = (
     Kind("network_c", "a generated network.c", "neuralart.inspect.views.network_c", _network_c),
     Kind("ecblobs", "a header with epoch-controller blobs", "neuralart.inspect.views.ecblobs", _ecblobs),
-    Kind("initialiser_c", "an initialiser as a C array", "neuralart.inspect.views.initializer_c", _initializer),
+    Kind("initializer_c", "an initializer as a C array", "neuralart.inspect.views.initializer_c", _initializer),
 )

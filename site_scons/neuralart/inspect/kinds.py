@@ -1,4 +1,4 @@
-"""The registry of kinds of files: how one is recognised and which module reads it.
+"""The registry of kinds of files: how one is recognized and which module reads it.
 
 A kind is data. Its module is imported only when a file of the kind is looked at, so the list costs nothing to load; it
 offers two functions:

@@ -91,7 +91,7 @@ def _report(data: bytes, name: str) -> bool:
 
 KINDS: tuple[Kind, ...] = (
     Kind("c_info", "information about a compiled network (c_info.json)", "neuralart.inspect.views.c_info", _c_info),
-    Kind("q_json", "quantisation for the Neural-ART compiler (_Q.json)", "neuralart.inspect.views.q_json", _q_json),
+    Kind("q_json", "quantization for the Neural-ART compiler (_Q.json)", "neuralart.inspect.views.q_json", _q_json),
     Kind("profile", "profiles of the Neural-ART compiler", "neuralart.inspect.views.profile", _profile),
     Kind("mpool", "memory pools of the Neural-ART compiler (.mpool)", "neuralart.inspect.views.mpool", _mpool),
     Kind("h7_pools", "memory pools of a CPU target", "neuralart.inspect.views.h7_pools", _h7_pools),

@@ -1,4 +1,4 @@
-"""What the recognisers of kinds share."""
+"""What the recognizers of kinds share."""
 
 from __future__ import annotations
 

@@ -49,10 +49,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NeuralArtError: A word is neither a variant nor a file, or a rule is none.
     """
-    from neuralart.lint import catalogue, engine
+    from neuralart.lint import catalog, engine
 
     if args.rules or args.markdown:
-        print(catalogue.markdown() if args.markdown else catalogue.text(), end="")
+        print(catalog.markdown() if args.markdown else catalog.text(), end="")
         return 0
     engine.check_ids(args.ignore)
     paths = [Path(word) for word in args.words if Path(word).exists()]
@@ -118,7 +118,7 @@ def _counted(findings: Sequence[Finding]) -> str:
 def _show(args: argparse.Namespace, findings: Sequence[Finding], notes: Sequence[str], failed: bool) -> None:
     from dataclasses import asdict
 
-    from neuralart.lint import catalogue, engine
+    from neuralart.lint import catalog, engine
 
     if args.json:
         import json
@@ -131,7 +131,7 @@ def _show(args: argparse.Namespace, findings: Sequence[Finding], notes: Sequence
             "findings": [
                 {
                     **asdict(finding),
-                    "page": catalogue.page_of(finding.rule) if finding.rule in known else catalogue.PAGE,
+                    "page": catalog.page_of(finding.rule) if finding.rule in known else catalog.PAGE,
                 }
                 for finding in findings
             ],

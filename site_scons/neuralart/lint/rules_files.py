@@ -83,7 +83,7 @@ RULES = (
     Rule(
         "undeclared-raw",
         ERROR,
-        "constants in a pool whose initialiser is not declared",
+        "constants in a pool whose initializer is not declared",
         "The compiler put weights where nobody expects them. They are not flashed, and the network computes zeros "
         "without "
         "any error.",

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.boards.types import Board
-from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Network, Pool, Rule
+from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Network, Pool, Rule
 from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
+from neuralart.network.facts import LL_ATON
 
 # Where the external RAM of an STM32N6 is mapped (xSPI1).
 PSRAM = (0x90000000, 0xA0000000)
@@ -36,12 +37,12 @@ def _psram(facts: Facts) -> Iterator[Hit]:
         said = f"{_who(network, pool)} has {pool.used} bytes in use at 0x{pool.address:08x}"
         if region is None:
             yield Hit(pool.where, f"{said}, where board {facts.board.name} has no external RAM")
-        elif network.runtime == VENDOR or region.kind == "psram":
+        elif network.runtime == LL_ATON or region.kind == "psram":
             yield Hit(
                 pool.where,
                 f"{said}, in the external RAM",
                 WARNING,
-                "it is slow, and the application must initialise it before the first inference; forbidden_pools in "
+                "it is slow, and the application must initialize it before the first inference; forbidden_pools in "
                 "budgets: makes this an error",
             )
 
@@ -169,7 +170,7 @@ def _scripts(facts: Facts) -> Iterator[Hit]:
 
 def _cacheable(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
-        for pool in network.pools if network.runtime == VENDOR and facts.board is not None else ():
+        for pool in network.pools if network.runtime == LL_ATON and facts.board is not None else ():
             region = facts.board.region_at(pool.address) if facts.board is not None else None
             internal = region is not None and region.kind == "ram"
             if pool.relative and pool.cacheable and pool.writable and pool.used and internal:
@@ -185,7 +186,7 @@ RULES = (
         "a network that uses external RAM, above all on a board that has none",
         "The compiler fills slower memories without a word once the faster ones are full. Without external RAM the "
         "first "
-        "access is a fault; with it inference is slow, and the RAM must have been initialised.",
+        "access is a fault; with it inference is slow, and the RAM must have been initialized.",
         "forbid the pool (size 0 in the pool file), or take a smaller model",
         ("board", "network"),
         _psram,

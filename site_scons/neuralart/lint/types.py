@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from neuralart.boards.types import Board
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.lint.scripts import LinkerScript
+from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
 from neuralart.vendor.profile_file import ProfileFile
 from neuralart.vendor.q_json import QFile
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 LEVELS = (ERROR, WARNING, NOTE)
-OURS, VENDOR = "neuralart", "ll_aton"
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Step:
 
 @dataclass(frozen=True)
 class RawFile:
-    """An initialiser beside a network: pool, file name, bytes, their SHA-256."""
+    """An initializer beside a network: pool, file name, bytes, their SHA-256."""
 
     pool: str
     name: str
@@ -118,7 +118,7 @@ class Network:
     Attributes:
         name: C name.
         where: Its file, or its place in the project file.
-        runtime: ``neuralart``, ``ll_aton``, or ``cpu`` for one without NPU.
+        runtime: as in ``network.json``.
         guard: Version of the runtime that its C asks for; None if it does not.
         guard_kind: ``error`` or ``warning``: what the guard does about another one.
         guard_where: ``file:line`` of it.
@@ -127,9 +127,9 @@ class Network:
         floats: Buffers inside of it that hold floats: name and place.
         blob_header: Name of the header with blobs that it includes; empty: none.
         files: Names of the files beside it that begin with its own file's name; None: not known.
-        raws: Initialisers beside it.
+        raws: Initializers beside it.
         mixed: Contradictions between it and the files beside it.
-        declared: Pools whose initialiser is declared; None: not known.
+        declared: Pools whose initializer is declared; None: not known.
         strategies: How constants reach their pools, by fname.
         model: File name of the model, and the place that names it; empty if not known.
         model_where: The place.
@@ -138,7 +138,7 @@ class Network:
 
     name: str
     where: str
-    runtime: str = VENDOR
+    runtime: str = LL_ATON
     guard: tuple[int, int, int, int] | None = None
     guard_kind: str = ""
     guard_where: str = ""
@@ -206,7 +206,7 @@ class Facts:
         scripts: Its linker scripts.
         runtimes: Headers of the runtime that it brings.
         profiles: Profile files.
-        exports: Quantisation files of the vendor's front end.
+        exports: Quantization files of the vendor's front end.
         models: Model files and the places that name them.
         hexes: Intel HEX files.
     """

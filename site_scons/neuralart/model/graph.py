@@ -1,4 +1,4 @@
-"""What a quantised model is, whichever file format it came from."""
+"""What a quantized model is, whichever file format it came from."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ DTYPE_BYTES: Mapping[str, int] = {
 
 @dataclass(frozen=True)
 class Quantization:
-    """Affine quantisation: real = scale * (stored - zero_point).
+    """Affine quantization: real = scale * (stored - zero_point).
 
     Attributes:
         scales: One value, or one per slice of ``axis``. Each is exactly a float32.
         zero_points: As many as scales.
-        axis: The quantised dimension when there are several scales.
+        axis: The quantized dimension when there are several scales.
     """
 
     scales: tuple[float, ...]
@@ -44,12 +44,12 @@ class Quantization:
 
     @property
     def scale(self) -> float:
-        """The scale of a per-tensor quantisation."""
+        """The scale of a per-tensor quantization."""
         return self.scales[0]
 
     @property
     def zero_point(self) -> int:
-        """The zero point of a per-tensor quantisation."""
+        """The zero point of a per-tensor quantization."""
         return self.zero_points[0]
 
 
@@ -62,7 +62,7 @@ class Tensor:
         name: Its name in the model (any text).
         shape: Dimensions in the model's order (TFLite: N, H, W, C); empty for a scalar.
         dtype: A key of :data:`DTYPE_BYTES`, or another TFLite type name in lower case.
-        quantization: None when the tensor is not quantised.
+        quantization: None when the tensor is not quantized.
         data: The constant's bytes, little endian, row major; None for an activation.
         signature: The shape with -1 for dynamic dimensions, where the model gives one.
     """

@@ -40,7 +40,7 @@ def read(path: Path, display: str = "") -> Model:
         raise NeuralArtError(error.what, where=shown, hint=error.hint) from error
     onnx = filekind.refuse_onnx(path)
     if onnx is not None:
-        raise NeuralArtError(onnx, where=shown, hint="convert the model to a quantised .tflite")
+        raise NeuralArtError(onnx, where=shown, hint="convert the model to a quantized .tflite")
     return parse(data, shown, path.stem)
 
 

@@ -1,4 +1,4 @@
-"""The tensors of a TensorFlow Lite file: types, shapes, constants, quantisation."""
+"""The tensors of a TensorFlow Lite file: types, shapes, constants, quantization."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _quantization(table: Table, dtype: str, shape: tuple[int, ...]) -> Quantizat
         # Older converters copy the weights' dimension to the bias. It has one dimension only: no other can be meant.
         axis = 0
     if not 0 <= axis < len(shape):
-        fail(f"dimension {axis} is quantised, the tensor has {len(shape)}")
+        fail(f"dimension {axis} is quantized, the tensor has {len(shape)}")
     if shape[axis] != len(scales):
         fail(f"{len(scales)} scales for the {shape[axis]} slices of dimension {axis} of {dimensions(shape)}")
     return Quantization(scales, zero_points, axis)

@@ -144,7 +144,7 @@ def _local(source: Source, model: str) -> str:
     """A path that a build can have."""
     name = PurePosixPath(model).name
     if not name.lower().endswith(_QUANTIZED):
-        source.note(f"{name} is not quantised: a network is compiled from .tflite (or .onnx)")
+        source.note(f"{name} is not quantized: a network is compiled from .tflite (or .onnx)")
     if re.match(r"[a-z]+://", model):
         source.note(f"{model} is not fetched: put {name} beside this file")
         return name

@@ -13,7 +13,7 @@ class MemoryPool:
     """One pool.
 
     Attributes:
-        fname: File postfix; names the initialiser ``<network>_atonbuf.<fname>.raw``.
+        fname: File postfix; names the initializer ``<network>_atonbuf.<fname>.raw``.
         name: Report name.
         address: Base address.
         size: Bytes; 0 disables the pool.
@@ -94,7 +94,7 @@ class PoolFile:
 
 
 def default_initializers(pools: PoolFile) -> tuple[str, ...]:
-    """fnames of the pools for which a build declares an initialiser when the user names none.
+    """fnames of the pools for which a build declares an initializer when the user names none.
 
     Pools that prefer constants or are read-only; without any such pool, all of them.
     """

@@ -82,7 +82,7 @@ def check(pools: PoolFile) -> None:
     for pool in mine:
         if pool.fformat != "FORMAT_RAW":
             raise NeuralArtError(
-                f"fformat of pool {pool.fname} is {pool.fformat}: a relocatable model takes raw initialisers only",
+                f"fformat of pool {pool.fname} is {pool.fformat}: a relocatable model takes raw initializers only",
                 where=pool.where,
                 hint="set its fformat to FORMAT_RAW",
             )

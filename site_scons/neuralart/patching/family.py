@@ -25,7 +25,7 @@ def refuse_n6(where: str, seen: str) -> NeuralArtError:
 
     Args:
         where: The application or the network.
-        seen: By what it was recognised.
+        seen: By what it was recognized.
     """
     return NeuralArtError(
         f"{seen}: an STM32N6 application is not patched: its compiler places activations at fixed addresses by the "

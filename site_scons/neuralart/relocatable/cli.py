@@ -6,7 +6,7 @@ import argparse
 import importlib
 
 ACTIONS = {
-    "build": ("neuralart.relocatable.build.build_cli", "make an image from network.c and its initialisers"),
+    "build": ("neuralart.relocatable.build.build_cli", "make an image from network.c and its initializers"),
     "verify": ("neuralart.relocatable.verify.verify_cli", "prove every invariant of an image"),
     "check": (
         "neuralart.relocatable.predict.check_cli",

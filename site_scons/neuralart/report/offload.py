@@ -7,7 +7,7 @@ multiply-accumulates would not say it: the compiler counts 0 operations for a so
 
 The reasons are conclusions from the types of an epoch's tensors, since the compiler gives none:
 
-``not quantised``
+``not quantized``
     It works on floating point.
 ``type``
     It converts between types, or works on whole numbers of a width that the NPU does not compute with (8 and 16 bits).
@@ -28,7 +28,7 @@ from neuralart.vendor.c_info.types import CPU, CInfo, InfoBuffer
 from neuralart.vendor.q_json import QFile
 from neuralart.vendor.report.types import Report
 
-NOT_QUANTISED, TYPE, OPERATOR, UNKNOWN = "not quantised", "type", "unsupported operator", "unknown"
+NOT_QUANTIZED, TYPE, OPERATOR, UNKNOWN = "not quantized", "type", "unsupported operator", "unknown"
 CONVERSIONS = frozenset({"QuantizeLinear", "DequantizeLinear", "Quantize", "Dequantize", "Cast", "Conversion"})
 WIDEST = 16
 _HARDWARE = ("HW", "EC")
@@ -131,11 +131,11 @@ def _reason(operators: Sequence[str], tensors: Sequence[InfoBuffer]) -> str:
     if operators and all(operator.removesuffix(_FLOATING) in CONVERSIONS for operator in operators):
         return TYPE
     if any(operator.endswith(_FLOATING) for operator in operators):
-        return NOT_QUANTISED
+        return NOT_QUANTIZED
     if not tensors or not all(buffer.format for buffer in tensors):
         return UNKNOWN
     if any(_format(buffer).startswith("FLOAT") for buffer in tensors):
-        return NOT_QUANTISED
+        return NOT_QUANTIZED
     return TYPE if any(buffer.bits > WIDEST for buffer in tensors) else OPERATOR
 
 
@@ -178,7 +178,7 @@ def from_c_info(info: CInfo, names: QFile | None = None, warnings: Iterable[str]
         tensors, types = _types(node, buffers)
         reason = _reason(operators, tensors)
         if reason == UNKNOWN and _named(node, layers, floating):
-            reason = NOT_QUANTISED
+            reason = NOT_QUANTIZED
         nodes_of = tuple(operator.name for operator in node.operators if operator.name)
         rows.append(CpuEpoch(node.number, kind, operators, nodes_of, layers, inserted, reason, types))
     return Offload(counts["HW"] + counts["EC"], counts["HYBRID"], counts["SW"], tuple(rows))

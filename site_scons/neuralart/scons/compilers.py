@@ -190,7 +190,7 @@ def files_of(
         board: For which board.
         compiler: By which compiler.
         pools: For which pools.
-        declared: Pools whose initialiser is declared.
+        declared: Pools whose initializer is declared.
         options: Words of the network's keys.
         model: The model; it need not be there yet.
 

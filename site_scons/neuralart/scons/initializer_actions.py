@@ -82,7 +82,7 @@ def write_descriptor(target: list[Any], source: list[Any], env: Any) -> None:
     def work() -> None:
         networks = _facts(source)
         raws = {}
-        # The sources behind the facts are the raw files, in the order of the described initialisers.
+        # The sources behind the facts are the raw files, in the order of the described initializers.
         described: list[Initializer] = env["NEURALART_DESCRIBED"]
         for item, node in zip(described, source[len(networks) :], strict=True):
             data = read_bytes(Path(str(node)))

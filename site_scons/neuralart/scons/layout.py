@@ -60,7 +60,7 @@ def layout_of(
 
 
 def _declared(network: NetworkNodes, board: Board, *, elsewhere: bool) -> tuple[str, ...]:
-    """Pools with an initialiser. A model of another board may list memories that this one does not have."""
+    """Pools with an initializer. A model of another board may list memories that this one does not have."""
     for name, node in network.initializers.items():
         if str(node).endswith(".c"):
             raise NeuralArtError(

@@ -1,4 +1,4 @@
-"""``env.Network(...)``: model, pools and options become C sources and memory initialisers."""
+"""``env.Network(...)``: model, pools and options become C sources and memory initializers."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class NetworkNodes:
 
     @property
     def code(self) -> list[Any]:
-        """C of this network alone: with what its compiler adds, and initialisers that were written as C."""
+        """C of this network alone: with what its compiler adds, and initializers that were written as C."""
         c = [node for name, node in sorted(self.more.items()) if name.endswith(".c")]
         return [self.c, *c, *(node for node in self.initializers.values() if str(node).endswith(".c"))]
 

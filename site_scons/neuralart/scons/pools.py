@@ -109,7 +109,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
 
 
 def declared_initializers(config: NetworkConfig, pools: PoolFile) -> tuple[str, ...]:
-    """Pools whose initialiser the build declares.
+    """Pools whose initializer the build declares.
 
     Raises:
         NeuralArtError: A pool that the user names is not there.

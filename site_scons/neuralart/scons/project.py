@@ -94,7 +94,7 @@ class Project:
 
     @at_read_time
     def check_targets(self, targets: Sequence[str]) -> None:
-        """Refuse a target that looks like a misspelt variant.
+        """Refuse a target that looks like a misspelled variant.
 
         Raises:
             SCons.Errors.UserError: It is neither a variant, an alias of one, nor a path.

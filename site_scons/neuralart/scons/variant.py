@@ -1,4 +1,4 @@
-"""``env.NeuralArtVariant(...)``: composes networks, initialisers, firmware, images, effects and summary."""
+"""``env.NeuralArtVariant(...)``: composes networks, initializers, firmware, images, effects and summary."""
 
 from __future__ import annotations
 

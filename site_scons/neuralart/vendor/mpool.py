@@ -179,7 +179,7 @@ def _check(pools: list[MemoryPool]) -> None:
             raise NeuralArtError(
                 f"fname '{pool.fname}' is used twice, first at {earlier.where}",
                 where=pool.where,
-                hint="each pool has its own initialiser file: give each its own fname",
+                hint="each pool has its own initializer file: give each its own fname",
             )
     fixed = [pool for pool in pools if pool.size and pool.mode == "USEMODE_ABSOLUTE"]
     for before, after in _pairs(sorted(fixed, key=lambda pool: (pool.address, pool.end))):

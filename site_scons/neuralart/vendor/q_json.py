@@ -1,6 +1,6 @@
 """Reader of ``<model>_OE_<version>_Q.json``: what the front end tells the Neural-ART compiler about a model.
 
-It says how each tensor is quantised, and which layer of the model each node of the exported graph comes from.
+It says how each tensor is quantized, and which layer of the model each node of the exported graph comes from.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class QTensor:
         name: There.
         type: ``S8``, ``U8``, ``S32``, ``FLOAT32``...
         family: ``integer``, ``float32``...
-        scales: Of its quantisation; empty if it has none.
+        scales: Of its quantization; empty if it has none.
         zero_points: The same.
         channel_position: ``CHFIRST`` or ``CHLAST``; empty but for inputs and outputs.
         user_allocated: The application provides the buffer.
@@ -42,7 +42,7 @@ class QTensor:
     user_allocated: bool = False
 
     @property
-    def quantised(self) -> bool:
+    def quantized(self) -> bool:
         """Whole numbers with a scale."""
         return bool(self.scales)
 
@@ -142,7 +142,7 @@ def parse_q_json(data: bytes, file: str) -> QFile:
     """
     root = Document(data, file).root
     if type(root.value) is not dict or "tensors" not in root.value or "nodes" not in root.value:
-        root.fail("not a quantisation file: 'tensors' and 'nodes' are not both there")
+        root.fail("not a quantization file: 'tensors' and 'nodes' are not both there")
     version = root.text("version")
     notes = [f"unknown key '{key}'" for key in root.unknown(_TOP)]
     if version.partition(".")[0] != VERSION_MAJOR:

@@ -68,7 +68,7 @@ def run(job: Job) -> None:
     if job.failure == "no-cinfo":
         del files[f"{job.name}_c_info.json"]
     if job.command == "generate" and job.key < "4":
-        files["LICENSE.txt"] = "A made-up licence.\n"
+        files["LICENSE.txt"] = "A made-up license.\n"
     if "--no-report" not in job.given:
         files[f"{job.name}_{job.command}_report.txt"] = texts.report(job, "")
     say(texts.summary(job))

@@ -35,7 +35,7 @@ def environment(job, files: list[dict]) -> dict:
     }
 
 
-def quantisation(job, onnx: bytes) -> str:
+def quantization(job, onnx: bytes) -> str:
     files = [{"name": f"{job.exported}.onnx", "signature": md5(onnx)}]
     data = {"version": "4.0", "environment": environment(job, files), "model_info": {}, "tensors": {}}
     data["nodes"] = {"Conv_2": {"names": ["conv2d"]}, "Softmax_9": {"names": ["softmax"]}}

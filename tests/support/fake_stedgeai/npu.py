@@ -109,7 +109,7 @@ def run(job: Job) -> None:
     Path(inner).mkdir(parents=True, exist_ok=True)
     onnx = b"\x08\x08\x12\x04fake" + hashlib.sha256(job.data).digest()
     write(job.out, f"{job.exported}.onnx", onnx)
-    write(job.out, f"{job.exported}_Q.json", info.quantisation(job, onnx))
+    write(job.out, f"{job.exported}_Q.json", info.quantization(job, onnx))
     placed = _compile(job, inner)
     controller = has(job, "--enable-epoch-controller")
     if controller:
@@ -168,7 +168,7 @@ def _finish(job: Job, placed: Placed, controller: bool, files: dict) -> None:
     rule = "-" * (len(job.out) + 40)
     say(f" Generated files ({len(listed)})\n {rule}\n" + "".join(f" {job.out}/{name}\n" for name in listed))
     if job.command == "generate" and job.key < "4":
-        write(job.out, "LICENSE.txt", "A made-up licence.\n")
+        write(job.out, "LICENSE.txt", "A made-up license.\n")
     if "--no-report" not in job.given and job.failure != "no-report":
         report = f"{job.name}_{job.command}_report.txt"
         say(f"Creating txt report file {job.out}/{report}")

@@ -33,7 +33,7 @@ class Row(NamedTuple):
     letter: str
     dtype: str
     bits: int
-    quantised: bool
+    quantized: bool
     user: str = ""
 
 
@@ -80,7 +80,7 @@ def stream(data: bytes, size: int) -> bytes:
 
 
 def weight_sizes(data: bytes) -> list[int]:
-    """Sizes that follow from the model's length alone: other weights of equal quantisation give the same C."""
+    """Sizes that follow from the model's length alone: other weights of equal quantization give the same C."""
     total = 321 + min(len(data), 1 << 16) // 8
     first = total // 3 // 16 * 16
     return [first, total - first]
@@ -128,7 +128,7 @@ def _activations(job, placed: Placed, writable: list[Pool]) -> None:
     given = job.given
     first = given.get("--inputs-ch-position") == "chfirst"
     for kind, shape in (("input", (1, 8, 8, 3)), ("output", (1, 10))):
-        dtype, bits, quantised = _DTYPE[given.get(f"--{kind}-data-type", "int8").split(",")[0]]
+        dtype, bits, quantized = _DTYPE[given.get(f"--{kind}-data-type", "int8").split(",")[0]]
         size = bits // 8
         for extent in shape:
             size *= extent
@@ -137,7 +137,7 @@ def _activations(job, placed: Placed, writable: list[Pool]) -> None:
         memory = (1, 3, 8, 8) if letter == "F" else shape
         name = "Input_0_out_0" if kind == "input" else "Softmax_9_out_0"
         if user:
-            placed.rows.append(Row(kind, name, "", 0, size, shape, memory, letter, dtype, bits, quantised, user))
+            placed.rows.append(Row(kind, name, "", 0, size, shape, memory, letter, dtype, bits, quantized, user))
             continue
         pool = next((p for p in writable if -(-p.used // 32) * 32 + size <= p.size), None)
         if pool is None:
@@ -145,7 +145,7 @@ def _activations(job, placed: Placed, writable: list[Pool]) -> None:
             return
         start = -(-pool.used // 32) * 32
         placed.rows.append(
-            Row(kind, name, pool.fname, start, start + size, shape, memory, letter, dtype, bits, quantised)
+            Row(kind, name, pool.fname, start, start + size, shape, memory, letter, dtype, bits, quantized)
         )
         pool.used = start + size
     if "--all-buffers-info" in job.options:

@@ -100,7 +100,7 @@ def _row(job, row: Row, number: int) -> tuple[str, str]:
     fields += [("is_param", int(row.table == "param")), ("epoch", 3), ("batch", 1), ("mem_shape", names[1])]
     fields += [("mem_ndims", len(row.memory)), ("chpos", f"CHPos_{position}"), ("Qm", 7), ("Qn", 0), ("Qunsigned", 0)]
     fields += [("type", f"DataType_{row.dtype}"), ("nbits", row.bits), ("ndims", len(row.shape)), ("shape", names[0])]
-    if row.quantised:
+    if row.quantized:
         arrays += f"  static const float {prefix}_quant_scale[] = {{ 0.00392156862745098 }};\n"
         arrays += f"  static const int16_t {prefix}_quant_offset[] = {{ {0 if row.dtype == 'UINT8' else -128} }};\n"
         fields += [("per_channel", 0), ("scale", f"{prefix}_quant_scale"), ("offset", f"{prefix}_quant_offset")]
@@ -178,7 +178,7 @@ def as_code(job, placed: Placed, fname: str) -> str:
 
 
 def files(job, placed: Placed, controller: bool) -> dict[str, str]:
-    """Everything that is C, but for initialisers."""
+    """Everything that is C, but for initializers."""
     found = {f"{job.name}.c": network_c(job, placed, controller)}
     if job.key >= "2.2":
         found[f"{job.name}.h"] = _header(job, placed)

@@ -4,7 +4,7 @@
 
 #include "main.h"
 
-/* Needs an initialised network. Answers the host until it says quit. */
+/* Needs an initialized network. Answers the host until it says quit. */
 void app_link_serve(AppConfig_TypeDef *app);
 
 #endif

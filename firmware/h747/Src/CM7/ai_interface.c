@@ -8,7 +8,7 @@ const char *ai_init(ai_handle *activation_buffer, ai_handle *input, ai_handle *o
   ai_error error = ai_network_create_and_init(&network, activation_buffer, NULL);
   if (error.type != AI_ERROR_NONE) {
     return error.code == AI_ERROR_CODE_NETWORK_ACTIVATIONS ? "an activation buffer is missing or not aligned"
-                                                           : "the network refuses to be initialised";
+                                                           : "the network refuses to be initialized";
   }
   ai_u16 input_count = 0, output_count = 0;
   inputs = ai_network_inputs_get(network, &input_count);

@@ -5,7 +5,7 @@
 
 #define BORDER ((CAM_PICTURE_HEIGHT - CAM_RES_HEIGHT) / 2)
 
-/* Every colour somewhere, and no two lines alike: a row or column too many shows. */
+/* Every color somewhere, and no two lines alike: a row or column too many shows. */
 static uint16_t sensor_pixel(uint32_t x, uint32_t y, uint32_t number) {
   return (uint16_t)(x * 73u + y * 1499u + number * 977u);
 }

@@ -3,21 +3,21 @@
 #include "dcache.h"
 
 #if AI_NETWORK_IN_1_CHANNEL != 1 && AI_NETWORK_IN_1_CHANNEL != 3
-#error "a camera gives 1 channel (grey) or 3 (colours)"
+#error "a camera gives 1 channel (gray) or 3 (colors)"
 #endif
 
 typedef struct {
   uint8_t red, green, blue;
-} colour_t;
+} color_t;
 
 static uint16_t pixel_at(const uint8_t *picture, uint32_t index) {
   return (uint16_t)(picture[2 * index] | picture[2 * index + 1] << 8);
 }
 
 /* RGB565 to 8 bits each: the high bits fill the low ones. */
-static colour_t colour_of(uint16_t pixel) {
+static color_t color_of(uint16_t pixel) {
   uint32_t red = pixel >> 11, green = (pixel >> 5) & 0x3fu, blue = pixel & 0x1fu;
-  return (colour_t){(uint8_t)(red << 3 | red >> 2), (uint8_t)(green << 2 | green >> 4), (uint8_t)(blue << 3 | blue >> 2)};
+  return (color_t){(uint8_t)(red << 3 | red >> 2), (uint8_t)(green << 2 | green >> 4), (uint8_t)(blue << 3 | blue >> 2)};
 }
 
 /* The nearest pixel. */
@@ -33,7 +33,7 @@ static void rescale(const AppConfig_TypeDef *app) {
   }
 }
 
-/* The input takes 0 to 1 for black to white, quantised as it says of itself. */
+/* The input takes 0 to 1 for black to white, quantized as it says of itself. */
 static void put_value(void *input, uint32_t index, uint8_t value) {
   if (AI_BUFFER_FMT_GET_TYPE(ai_get_input_format()) == AI_BUFFER_FMT_TYPE_FLOAT) {
     ((float *)input)[index] = (float)value / 255.0f;
@@ -57,16 +57,16 @@ void Network_Preprocess(AppConfig_TypeDef *app) {
                           AI_NETWORK_INPUTS_IN_ACTIVATIONS_SIZE + 32 - (AI_NETWORK_INPUTS_IN_ACTIVATIONS_SIZE % 32));
 #endif
   for (uint32_t index = 0; index < AI_NETWORK_WIDTH * AI_NETWORK_HEIGHT; index++) {
-    colour_t colour = colour_of(pixel_at(app->rescaled, index));
+    color_t color = color_of(pixel_at(app->rescaled, index));
 #if AI_NETWORK_IN_1_CHANNEL == 1
-    put_value(app->nn_input, index, (uint8_t)((colour.red * 77u + colour.green * 150u + colour.blue * 29u) >> 8));
+    put_value(app->nn_input, index, (uint8_t)((color.red * 77u + color.green * 150u + color.blue * 29u) >> 8));
 #else
 #if defined(PP_COLOR_MODE) && PP_COLOR_MODE == BGR_FORMAT
-    colour = (colour_t){colour.blue, colour.green, colour.red};
+    color = (color_t){color.blue, color.green, color.red};
 #endif
-    put_value(app->nn_input, 3 * index, colour.red);
-    put_value(app->nn_input, 3 * index + 1, colour.green);
-    put_value(app->nn_input, 3 * index + 2, colour.blue);
+    put_value(app->nn_input, 3 * index, color.red);
+    put_value(app->nn_input, 3 * index + 1, color.green);
+    put_value(app->nn_input, 3 * index + 2, color.blue);
 #endif
   }
 }

@@ -95,9 +95,9 @@ typedef struct {
   const ai_u32 *data;
 } ai_buffer_shape;
 
-/* Affine quantisation: value = scale * (element - zero point), for the whole tensor or for each channel. */
+/* Affine quantization: value = scale * (element - zero point), for the whole tensor or for each channel. */
 typedef struct {
-  ai_u16 size; /* 0: not quantised */
+  ai_u16 size; /* 0: not quantized */
   const ai_float *scale;
   const ai_i32 *zeropoint;
 } ai_buffer_meta_info;

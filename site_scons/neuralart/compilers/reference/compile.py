@@ -48,7 +48,7 @@ class CompileRequest:
         border: Types and channel positions of inputs and outputs.
         allocate_inputs: False: the application provides the input buffers.
         allocate_outputs: Likewise for the outputs.
-        initializers: fnames of the declared initialisers; None: by rule.
+        initializers: fnames of the declared initializers; None: by rule.
         report: Write the text report.
         arguments: The command line for reports; no folders in it.
         notes: Options without effect that were found before.
@@ -80,7 +80,7 @@ class CompileResult:
         network: The facts.
         plan: Where everything is.
         notes: Options without effect.
-        initializers: fnames of the declared initialisers.
+        initializers: fnames of the declared initializers.
     """
 
     files: Mapping[str, bytes] = field(repr=False)
@@ -103,7 +103,7 @@ def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
 
 
 def _raws(name: str, pools: PoolFile, placed: Plan, declared: Sequence[str]) -> dict[str, bytes]:
-    """Content of every declared initialiser, empty ones too.
+    """Content of every declared initializer, empty ones too.
 
     Raises:
         NeuralArtError: One that is not declared has content: it would never be loaded.
@@ -113,7 +113,7 @@ def _raws(name: str, pools: PoolFile, placed: Plan, declared: Sequence[str]) -> 
         wanted = [*declared, *missing]
         sizes = ", ".join(f"{fname} ({len(placed.images[fname])} bytes)" for fname in missing)
         raise NeuralArtError(
-            f"network {name} has constants in {sizes}, whose initialiser is not declared and would not be loaded",
+            f"network {name} has constants in {sizes}, whose initializer is not declared and would not be loaded",
             where=pools.path,
             hint=f"add the line   initializers: [{', '.join(wanted)}]   or --initializers {','.join(wanted)}",
         )

@@ -123,7 +123,7 @@ class Lowering:
         """Check an 8-bit tensor that is computed on.
 
         Raises:
-            NeuralArtError: Another element type, no quantisation, several scales, or values that make no sense.
+            NeuralArtError: Another element type, no quantization, several scales, or values that make no sense.
         """
         if tensor.dtype not in dtypes:
             hint = f"supported: {' and '.join(dtypes)}"
@@ -143,14 +143,14 @@ class Lowering:
         return Operand(tensor, quantization.scale, quantization.zero_point)
 
     def quantization(self, op: Operator, tensor: Tensor) -> Quantization:
-        """The quantisation of a tensor that must have one.
+        """The quantization of a tensor that must have one.
 
         Raises:
             NeuralArtError: It has none, or a scale is not a positive number.
         """
         quantization = tensor.quantization
         if quantization is None or not quantization.scales:
-            self.refuse(op, f"{describe(tensor)} has no scale", "only quantised models are supported")
+            self.refuse(op, f"{describe(tensor)} has no scale", "only quantized models are supported")
         if len(quantization.zero_points) != len(quantization.scales):
             counts = f"{len(quantization.scales)} scales and {len(quantization.zero_points)} zero points"
             self.refuse(op, f"{describe(tensor)} has {counts}")

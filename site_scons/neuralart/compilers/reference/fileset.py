@@ -17,7 +17,7 @@ _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
 
 
 def initializer_name(network: str, prefix: str, fname: str) -> str:
-    """File name of an initialiser.
+    """File name of an initializer.
 
     Args:
         network: C name of the network.
@@ -33,7 +33,7 @@ def file_names(network: str, prefix: str, initializers: Sequence[str], *, report
     Args:
         network: C name of the network.
         prefix: ``mem_file_prefix`` of the pool file.
-        initializers: fnames of the pools whose initialiser is declared.
+        initializers: fnames of the pools whose initializer is declared.
         report: The text report is written.
     """
     plain = [f"{network}.c", f"{network}.h", FACTS, MANIFEST, f"{network}_c_info.json"]

@@ -119,7 +119,7 @@ def _gather(sources: Sources) -> bytes:
 
 
 def _fill(sources: Sources) -> bytes:
-    """Bytes are repeated, whatever they mean: also those of quantised values."""
+    """Bytes are repeated, whatever they mean: also those of quantized values."""
     shape, value, output = sources.numbers(0, "sizes"), sources.input(1), sources.output()
     if value.elements != 1 or min(shape, default=1) < 1 or tuple(shape) != output.shape:
         raise Unsupported(f"{describe(output)} cannot be filled: sizes {list(shape)}, {value.elements} values")

@@ -27,14 +27,14 @@ class TensorArg:
 
 @dataclass(frozen=True)
 class ConstArg:
-    """The address of constant bytes that the compiler puts into an initialiser (weights, multipliers, tables).
+    """The address of constant bytes that the compiler puts into an initializer (weights, multipliers, tables).
 
     Attributes:
         data: Little-endian bytes.
         ctype: C element type.
         label: Its name in the parameter listing, for example ``conv1_w`` or ``conv1_multiplier``.
         align: Alignment in bytes.
-        tensor: The model tensor it holds unchanged, if any: its shape and quantisation go into the buffer table.
+        tensor: The model tensor it holds unchanged, if any: its shape and quantization go into the buffer table.
     """
 
     data: bytes = field(repr=False)

@@ -190,10 +190,10 @@ def _refuse_float(ctx: Lowering, op: Operator) -> None:
         if index < 0 or ctx.tensors[index].dtype not in _FLOATS:
             continue
         tensor = ctx.tensors[index]
-        quantised = any(t.dtype in ("int8", "uint8") and t.data is None for t in ctx.model.tensors)
-        what = "this part of the model is" if quantised else f"{tensor.dtype} model:"
-        what = f"{what} computed in {tensor.dtype}" if quantised else f"{what} the operator computes"
-        ctx.refuse(op, f"{what} on {describe(tensor)}", "quantise it to int8 (full integer quantisation)")
+        quantized = any(t.dtype in ("int8", "uint8") and t.data is None for t in ctx.model.tensors)
+        what = "this part of the model is" if quantized else f"{tensor.dtype} model:"
+        what = f"{what} computed in {tensor.dtype}" if quantized else f"{what} the operator computes"
+        ctx.refuse(op, f"{what} on {describe(tensor)}", "quantize it to int8 (full integer quantization)")
 
 
 def _signature(ctx: Lowering, op: Operator) -> str:

@@ -1,4 +1,4 @@
-"""Every option of ``stedgeai generate`` and of a profile: honoured, refused, or without effect here.
+"""Every option of ``stedgeai generate`` and of a profile: honored, refused, or without effect here.
 
 One table feeds the command line, the reader of profile options and docs/reference/generate-options.md. Nothing is ever
 ignored silently: an option without effect is noted in the report, anything else is refused with the reason.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-HONOURED = "honoured"
+HONORED = "honored"
 REFUSED = "refused"
 NO_EFFECT = "no effect"
 
@@ -25,7 +25,7 @@ class Option(NamedTuple):
 
     Attributes:
         names: All spellings, the canonical one first.
-        effect: ``honoured``, ``refused`` or ``no effect``.
+        effect: ``honored``, ``refused`` or ``no effect``.
         why: What it does here; for the others the reason.
         takes: ``flag``, ``value`` or ``optional value``.
         remedy: For refused ones: what to do instead.
@@ -55,19 +55,19 @@ _VALIDATE = "it belongs to the validate command"
 _SETS = "the command line of generate sets it"
 
 GENERATE: tuple[Option, ...] = (
-    Option(("--model", "-m"), HONOURED, "the .tflite to compile", VALUE, metavar="FILE"),
+    Option(("--model", "-m"), HONORED, "the .tflite to compile", VALUE, metavar="FILE"),
     Option(
         ("--target",),
-        HONOURED,
+        HONORED,
         "what to compile for: stm32n6, mps3-an547 (NPU flow), stm32h7, mps2-an500 (CPU flow)",
         VALUE,
         metavar="NAME",
     ),
-    Option(("--name", "-n"), HONOURED, "C name and file prefix (default network)", VALUE, metavar="NAME"),
-    Option(("--output", "-o"), HONOURED, "folder of the results (default ./st_ai_output)", VALUE, metavar="DIR"),
+    Option(("--name", "-n"), HONORED, "C name and file prefix (default network)", VALUE, metavar="NAME"),
+    Option(("--output", "-o"), HONORED, "folder of the results (default ./st_ai_output)", VALUE, metavar="DIR"),
     Option(
         ("--st-neural-art",),
-        HONOURED,
+        HONORED,
         "[profile@]file.json, profile-NAME of the board's own file, or nothing for its default",
         MAYBE,
         "the memory-pool file of CPU targets is --memory-pool FILE",
@@ -76,7 +76,7 @@ GENERATE: tuple[Option, ...] = (
     ),
     Option(
         ("--mpool",),
-        HONOURED,
+        HONORED,
         "memory-pool file instead of the profile's (own option)",
         VALUE,
         "CPU targets: --memory-pool FILE",
@@ -85,7 +85,7 @@ GENERATE: tuple[Option, ...] = (
     ),
     Option(
         ("--memory-pool",),
-        HONOURED,
+        HONORED,
         "memory-pool file (JSON) of the activations; without it they are one buffer",
         VALUE,
         "NPU targets: --mpool FILE or a profile",
@@ -94,55 +94,55 @@ GENERATE: tuple[Option, ...] = (
     ),
     Option(
         ("--split-weights",),
-        HONOURED,
+        HONORED,
         "each constant is a C array of its own",
         remedy="NPU targets: the pool file decides where weights go",
         flow=CPU,
     ),
     Option(
         ("--binary",),
-        HONOURED,
+        HONORED,
         "the weights in N_data.bin too",
         remedy="NPU targets: weights are always in N_atonbuf.<pool>.raw",
         flow=CPU,
     ),
     Option(
         ("--initializers",),
-        HONOURED,
-        "pools whose initialiser is declared, comma separated, or none (own option)",
+        HONORED,
+        "pools whose initializer is declared, comma separated, or none (own option)",
         VALUE,
         "CPU targets: weights are a C array",
         metavar="POOLS",
         flow=NPU,
     ),
-    Option(("--type", "-t"), HONOURED, "type of the model: tflite", VALUE, choices=("tflite",), metavar="TYPE"),
+    Option(("--type", "-t"), HONORED, "type of the model: tflite", VALUE, choices=("tflite",), metavar="TYPE"),
     Option(
         ("--input-data-type",),
-        HONOURED,
+        HONORED,
         "float32, int8 or uint8, int32 for an input that is int32 anyway; one for all inputs, or one for each, "
         "comma separated",
         VALUE,
         metavar="TYPES",
     ),
-    Option(("--output-data-type",), HONOURED, "likewise for the outputs", VALUE, metavar="TYPES"),
+    Option(("--output-data-type",), HONORED, "likewise for the outputs", VALUE, metavar="TYPES"),
     Option(
         ("--inputs-ch-position",),
-        HONOURED,
+        HONORED,
         "chlast or chfirst; refused where it would need a transposition",
         VALUE,
         metavar="POSITIONS",
     ),
-    Option(("--outputs-ch-position",), HONOURED, "likewise for the outputs", VALUE, metavar="POSITIONS"),
-    Option(("--no-inputs-allocation",), HONOURED, "the application provides the input buffers"),
-    Option(("--no-outputs-allocation",), HONOURED, "the application provides the output buffers"),
-    Option(("--allocate-inputs",), HONOURED, "the default; refused together with --no-inputs-allocation"),
-    Option(("--allocate-outputs",), HONOURED, "the default; refused together with --no-outputs-allocation"),
-    Option(("--all-buffers-info",), HONOURED, "as in a profile: relocatable models need it (own option)", flow=NPU),
-    Option(("--no-report",), HONOURED, "write no N_generate_report.txt"),
+    Option(("--outputs-ch-position",), HONORED, "likewise for the outputs", VALUE, metavar="POSITIONS"),
+    Option(("--no-inputs-allocation",), HONORED, "the application provides the input buffers"),
+    Option(("--no-outputs-allocation",), HONORED, "the application provides the output buffers"),
+    Option(("--allocate-inputs",), HONORED, "the default; refused together with --no-inputs-allocation"),
+    Option(("--allocate-outputs",), HONORED, "the default; refused together with --no-outputs-allocation"),
+    Option(("--all-buffers-info",), HONORED, "as in a profile: relocatable models need it (own option)", flow=NPU),
+    Option(("--no-report",), HONORED, "write no N_generate_report.txt"),
     Option(
-        ("--verbosity", "-v"), HONOURED, "0 to 3: how much is printed (default 1)", VALUE, choices=("0", "1", "2", "3")
+        ("--verbosity", "-v"), HONORED, "0 to 3: how much is printed (default 1)", VALUE, choices=("0", "1", "2", "3")
     ),
-    Option(("--quiet",), HONOURED, "print nothing but errors"),
+    Option(("--quiet",), HONORED, "print nothing but errors"),
     Option(("--workspace", "-w"), NO_EFFECT, "this compiler needs no workspace and writes none", VALUE, metavar="DIR"),
     Option(("--no-workspace",), NO_EFFECT, "this compiler needs no workspace"),
     Option(
@@ -169,7 +169,7 @@ GENERATE: tuple[Option, ...] = (
     Option(("--prefetch-compressed-weights",), NO_EFFECT, "no weight is compressed"),
     Option(
         ("--c-api",),
-        HONOURED,
+        HONORED,
         "legacy: the LL_ATON interface, on CPU targets ai_<name>_run and the like; st-ai is not written",
         VALUE,
         choices=("legacy",),
@@ -186,9 +186,9 @@ GENERATE: tuple[Option, ...] = (
         ("--fix-parametric-shapes",), REFUSED, "shapes must be fixed in the model", VALUE, "export it with fixed shapes"
     ),
     Option(("--custom",), REFUSED, "custom layers are not supported", VALUE),
-    Option(("--quantize", "-q"), REFUSED, "models are compiled as they are", MAYBE, "quantise the model before"),
+    Option(("--quantize", "-q"), REFUSED, "models are compiled as they are", MAYBE, "quantize the model before"),
     Option(("--hsp",), REFUSED, "there is no such accelerator here", MAYBE),
-    Option(("--ihex",), REFUSED, "raw initialisers only", MAYBE, "convert the .raw, or let the build do it"),
+    Option(("--ihex",), REFUSED, "raw initializers only", MAYBE, "convert the .raw, or let the build do it"),
     Option(("--address",), REFUSED, "the pool file gives all addresses", VALUE, "set the offset of the pool"),
     Option(("--copy-weights-at",), REFUSED, "the pool file gives all addresses", VALUE, "set the offset of the pool"),
     Option(("--no-c-files",), REFUSED, "the C is what this compiler is for"),
@@ -217,9 +217,9 @@ GENERATE: tuple[Option, ...] = (
 )
 
 PROFILE: tuple[Option, ...] = (
-    Option(("--enable-virtual-mem-pools",), HONOURED, "adjoining writable pools of equal properties form one pool"),
-    Option(("--all-buffers-info",), HONOURED, "the table of internal buffers is filled"),
-    Option(("--Opreserve-inputs",), HONOURED, "input buffers are not reused for other tensors"),
+    Option(("--enable-virtual-mem-pools",), HONORED, "adjoining writable pools of equal properties form one pool"),
+    Option(("--all-buffers-info",), HONORED, "the table of internal buffers is filled"),
+    Option(("--Opreserve-inputs",), HONORED, "input buffers are not reused for other tensors"),
     Option(("--native-float",), NO_EFFECT, "float32 is always computed as such"),
     Option(("--mvei",), NO_EFFECT, "the kernels are compiled for the board's own CPU"),
     Option(("--cache-maintenance",), NO_EFFECT, "the CPU alone touches the buffers during an inference"),
@@ -266,7 +266,7 @@ PROFILE: tuple[Option, ...] = (
             (("--load-mdesc", "-t", "--load-mdesc-file"), "software epochs need no machine description"),
             (("--load-cdesc", "--load-cdesc-file"), "software epochs need no machine description"),
             (("--onnx-input", "-i"), "use --model"),
-            (("--json-quant-file",), "the quantisation stands in the .tflite"),
+            (("--json-quant-file",), "the quantization stands in the .tflite"),
             (("--c-output", "-g"), "use --name"),
             (("--output-info-file",), "it is always N_c_info.json"),
             (("--out-dir-prefix",), "use --output"),
@@ -306,12 +306,12 @@ def document() -> str:
         "# Options of the reference compiler",
         "",
         "`neuralart compile` takes the options of `stedgeai generate`; profiles hold the options of its NPU compiler.",
-        "Each is honoured, has no effect here (then the report says so), or is refused. Unknown ones are refused too.",
+        "Each is honored, has no effect here (then the report says so), or is refused. Unknown ones are refused too.",
         "",
         "This page is written by `python -m neuralart.compilers.reference.options`; a test compares the two.",
     ]
     for title, table in (("Command line", GENERATE), ("Profile options", PROFILE)):
-        for effect, words in ((HONOURED, "honoured"), (NO_EFFECT, "no effect"), (REFUSED, "refused")):
+        for effect, words in ((HONORED, "honored"), (NO_EFFECT, "no effect"), (REFUSED, "refused")):
             parts += [
                 "",
                 f"## {title}: {words}",

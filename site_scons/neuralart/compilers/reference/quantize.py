@@ -1,4 +1,4 @@
-"""Quantisation arithmetic of the numerics profile ``litert-2.20``: how scales become integers.
+"""Quantization arithmetic of the numerics profile ``litert-2.20``: how scales become integers.
 
 Everything here repeats what LiteRT's reference kernels compute when they are prepared. A scale is always exactly a
 float32; Python floats are float64, so an operation that LiteRT does in float32 is rounded with :func:`float32`.

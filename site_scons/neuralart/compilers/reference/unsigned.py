@@ -28,7 +28,7 @@ _BOTH = ("QUANTIZE", "DEQUANTIZE")
 
 
 def signed(model: Model) -> Model:
-    """Turn every quantised uint8 tensor into int8.
+    """Turn every quantized uint8 tensor into int8.
 
     Tensors keep their numbers, names and shapes. A tensor between operators that take uint8 themselves (QUANTIZE,
     DEQUANTIZE) and the border stays uint8, as does one without a scale.

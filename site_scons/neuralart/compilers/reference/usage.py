@@ -1,4 +1,4 @@
-"""What a placement makes of each pool: its initialiser and how full it is."""
+"""What a placement makes of each pool: its initializer and how full it is."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class PoolPlan:
         fname: Its fname; joined with ``_`` for a virtual one.
         name: Report name, likewise.
         size: Capacity in bytes.
-        weights: Bytes of its initialiser (0 for a virtual pool: its parts have them).
+        weights: Bytes of its initializer (0 for a virtual pool: its parts have them).
         activations: Bytes that activations ever occupy.
         used: Highest offset in use.
         parts: fnames of the parts of a virtual pool.
@@ -55,7 +55,7 @@ def _covered(ranges: Sequence[tuple[int, int]], low: int, high: int) -> int:
 def images(
     items: Sequence[Constant], addresses: Mapping[tuple[str, int], int], pools: Sequence[MemoryPool]
 ) -> dict[str, bytes]:
-    """Initialiser of each pool that holds constants: from its base to the last byte of a constant, gaps zero.
+    """Initializer of each pool that holds constants: from its base to the last byte of a constant, gaps zero.
 
     Args:
         items: The constants.
@@ -101,7 +101,7 @@ def pool_plans(
     Args:
         pools: The pools.
         arenas: Writable arenas, preferred first.
-        raws: Initialisers.
+        raws: Initializers.
         ranges: Addresses [start, end) of the activations.
         constant_ranges: Likewise of the constants.
     """

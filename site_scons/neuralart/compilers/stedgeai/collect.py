@@ -29,9 +29,9 @@ class Collected:
     """The files of a run.
 
     Attributes:
-        files: Name -> content of the set, initialisers excepted.
+        files: Name -> content of the set, initializers excepted.
         initializers: fname -> (file name, content); empty ones too.
-        aside: Kept for the record: licence text, options in effect, pools as the compiler understood them.
+        aside: Kept for the record: license text, options in effect, pools as the compiler understood them.
         notes: What was not as usual.
     """
 
@@ -49,11 +49,11 @@ def _stand_in(name: str) -> bytes:
 
 
 def _refuse_undeclared(name: str, found: Mapping[str, int], declared: Mapping[str, str]) -> None:
-    """Refuse initialisers that would never be loaded: the network would compute with zeros.
+    """Refuse initializers that would never be loaded: the network would compute with zeros.
 
     Args:
         name: The network.
-        found: File -> bytes of every initialiser that is there.
+        found: File -> bytes of every initializer that is there.
         declared: fname -> file of the declared ones.
     """
     extra = {file: size for file, size in found.items() if size and file not in declared.values()}
@@ -65,12 +65,12 @@ def _refuse_undeclared(name: str, found: Mapping[str, int], declared: Mapping[st
     if all(pool in declared for pool in pools):
         files = ", ".join(sorted(extra))
         raise NeuralArtError(
-            f"network {name} has initialisers in another format than its pool file says: {files}",
+            f"network {name} has initializers in another format than its pool file says: {files}",
             where=", ".join(declared[pool] for pool in pools),
             hint="is the fformat of the pool the one that was meant?",
         )
     raise NeuralArtError(
-        f"network {name} has constants in {sizes}, whose initialiser is not declared and would not be loaded",
+        f"network {name} has constants in {sizes}, whose initializer is not declared and would not be loaded",
         where=f"network {name}",
         hint=f"add the line   initializers: [{', '.join(wanted)}]   or --initializers {','.join(wanted)}",
     )
@@ -94,11 +94,11 @@ def collect(
         folder: Where it ran.
         given: What decides which files there are.
         version: Of the tool.
-        declared: fname -> file of the declared initialisers; None: whichever there are.
+        declared: fname -> file of the declared initializers; None: whichever there are.
         csv: File of the table of epochs in the workspace; empty: not asked for.
 
     Raises:
-        NeuralArtError: A file is missing, or an initialiser was not declared.
+        NeuralArtError: A file is missing, or an initializer was not declared.
     """
     out = folder / OUTPUT
     there = {path.name: path for path in sorted(out.iterdir()) if path.is_file()} if out.is_dir() else {}
@@ -161,7 +161,7 @@ def _aside(folder: Path, given: Conditions) -> dict[str, bytes]:
 
 
 def sizes(raws: Mapping[str, tuple[str, bytes]]) -> dict[str, int]:
-    """Bytes of the initialisers by pool, as files hold them; of C sources the data, not the text."""
+    """Bytes of the initializers by pool, as files hold them; of C sources the data, not the text."""
     from neuralart.vendor.network_c.initializer_c import parse
 
     result = {}

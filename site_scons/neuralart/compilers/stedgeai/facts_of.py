@@ -7,14 +7,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import Epoch, Network, PoolUse, Port
+from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, Epoch, Network, PoolUse, Port
 from neuralart.vendor.c_info.types import CInfo, InfoPool
 from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool
 from neuralart.vendor.network_c.usage import used as used_of
 
-RUNTIME = "ll_aton"
-CPU_RUNTIME = "network_runtime"
 NUMERICS = "neural-art"
 CPU_NUMERICS = "st-ai"
 _MACC = re.compile(r"^model(?:/c-model)?:\s*macc=(?:[\d,]+/)?([\d,]+)", re.M)
@@ -29,10 +27,10 @@ def macc_of(report: str) -> int:
 
 
 def stamp(text: str, more: Iterable[str], pools: Sequence[PoolUse]) -> str:
-    """16 hex digits that change when code and initialisers no longer belong together.
+    """16 hex digits that change when code and initializers no longer belong together.
 
     Args:
-        text: Normalised C; its first comment does not count.
+        text: Normalized C; its first comment does not count.
         more: Further C that belongs to it.
         pools: As the network uses them.
     """
@@ -62,10 +60,10 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
     Args:
         network: The generated C.
         info: The compiler's description, which has exact numbers; None if it wrote none.
-        raws: Bytes of each initialiser file, by the fname of its pool.
+        raws: Bytes of each initializer file, by the fname of its pool.
 
     Raises:
-        NeuralArtError: Constants lie in a pool that has no initialiser.
+        NeuralArtError: Constants lie in a pool that has no initializer.
     """
     listed = [pool for pool in network.pools if pool.size and not pool.of_user]
     placed = rows_by_pool(network)
@@ -84,7 +82,7 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
         weights = raws.get(pool.fname, 0)
         if constants and not weights and not pool.virtual:
             raise NeuralArtError(
-                f"{covered(constants)} bytes of constants are in pool {pool.fname}, but no initialiser was written",
+                f"{covered(constants)} bytes of constants are in pool {pool.fname}, but no initializer was written",
                 where=network.where,
                 hint="the run was not complete: look at its log",
             )
@@ -153,14 +151,14 @@ def npu_facts(
 
     Args:
         name: The C name that was asked for.
-        network: The generated C, normalised.
+        network: The generated C, normalized.
         info: The compiler's description; None if it wrote none.
-        raws: Bytes of each initialiser file, by the fname of its pool.
+        raws: Bytes of each initializer file, by the fname of its pool.
         more: Further C that belongs to it (blobs).
         macc: Multiply-accumulate operations.
 
     Raises:
-        NeuralArtError: The C is cut off, has another name or no guard, or constants have no initialiser.
+        NeuralArtError: The C is cut off, has another name or no guard, or constants have no initializer.
     """
     cut = next((problem for problem in network.problems if problem.code == "cut-off"), None)
     if cut is not None:
@@ -175,7 +173,7 @@ def npu_facts(
     pools = pools_of(network, info, raws)
     return Network(
         name=name,
-        runtime=RUNTIME,
+        runtime=LL_ATON,
         runtime_version=network.runtime,
         abi_stamp=stamp(network.text, more, pools),
         numerics=NUMERICS,
@@ -200,7 +198,7 @@ def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
     Args:
         name: The C name.
         info: The description.
-        codes: The generated C without weights, normalised, for the stamp.
+        codes: The generated C without weights, normalized, for the stamp.
 
     Raises:
         NeuralArtError: The description has no graph.
@@ -252,7 +250,7 @@ def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
     build = int(info.core.build) if info.core.build.isdigit() else 0
     return Network(
         name=name,
-        runtime=CPU_RUNTIME,
+        runtime=NETWORK_RUNTIME,
         runtime_version=(*info.core.numbers, build),
         abi_stamp=stamp(first, more, pools),
         numerics=CPU_NUMERICS,

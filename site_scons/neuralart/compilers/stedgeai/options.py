@@ -78,7 +78,7 @@ RULES: Mapping[str, Rule] = {
     ),
     "--binary": Rule(CPU, FLAG, "weights are always in N_atonbuf.<pool>.raw"),
     "--relocatable": Rule(CPU, MAYBE, "relocatable models are made by 'neuralart relocatable build'"),
-    "--quantize": Rule(REFUSED, MAYBE, "models are compiled as they are: quantise the model before"),
+    "--quantize": Rule(REFUSED, MAYBE, "models are compiled as they are: quantize the model before"),
     "--ihex": Rule(REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
     "--address": Rule(REFUSED, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
     "--copy-weights-at": Rule(REFUSED, VALUE, "set the offset of the pool"),

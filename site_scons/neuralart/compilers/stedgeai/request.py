@@ -57,7 +57,7 @@ class Request:
         values: Every option as parsed, by its canonical name.
         extra: Further words for the tool.
         controller: ``--enable-epoch-controller`` was given.
-        initializers: fnames of the declared initialisers; None: by rule.
+        initializers: fnames of the declared initializers; None: by rule.
         report: A text report is written.
     """
 

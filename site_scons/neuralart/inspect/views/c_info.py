@@ -40,7 +40,7 @@ def _pool(pool: InfoPool, info: CInfo) -> dict[str, Any]:
         "parts": [names.get(part, str(part)) for part in pool.parts],
         "cacheable": pool.cacheable,
         "score": parts.plain(pool.score),
-        "initialisers": pool.initialised,
+        "initializers": pool.initialized,
         "user_allocated": pool.user_allocated,
         "buffers": len(pool.buffers),
     }
@@ -178,7 +178,7 @@ def as_record(info: CInfo, path: Path | None = None) -> dict[str, Any]:
         "totals": {
             "weights": info.weights_used,
             "activations": info.activations_used,
-            "initialisers": [pool.fname for pool in c_info_checks.initialisers(info)] if info.flow == NPU else [],
+            "initializers": [pool.fname for pool in c_info_checks.initializers(info)] if info.flow == NPU else [],
         },
         "buffers": {
             "count": len(info.buffers),
@@ -217,7 +217,7 @@ def as_record(info: CInfo, path: Path | None = None) -> dict[str, Any]:
 
 
 def _names(info: CInfo, path: Path) -> QFile | None:
-    """The quantisation file beside it that was made of the same model by the same tool: it knows the layers."""
+    """The quantization file beside it that was made of the same model by the same tool: it knows the layers."""
     signed = {file.signature for file in info.model.files if file.signature}
     for file in sorted(path.parent.glob("*_Q.json")):
         try:
@@ -230,7 +230,7 @@ def _names(info: CInfo, path: Path) -> QFile | None:
 
 
 def _beside(info: CInfo, path: Path) -> list[dict[str, str]]:
-    """The initialisers and the report of the same name against it; none of them need be there."""
+    """The initializers and the report of the same name against it; none of them need be there."""
     name = path.name.removesuffix(_SUFFIX) if path.name.endswith(_SUFFIX) else ""
     sizes = {}
     for pool in info.real_pools:

@@ -1,4 +1,4 @@
-"""Record of an initialiser as a C array."""
+"""Record of an initializer as a C array."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def record(path: Path) -> dict[str, Any]:
     found = initializer_c.read(path)
     pool = found.pool
     return {
-        "kind": "initialiser_c",
+        "kind": "initializer_c",
         "symbol": found.symbol,
         "name": found.network,
         "pool": pool.fname if pool else "",
@@ -40,7 +40,7 @@ def text(record: dict[str, Any]) -> str:
     pool = f"pool {record['pool']} ({record['pool_name']})" if record["pool"] else "a pool without description"
     place = f", {record['mode']}, base {address(record['address'])}" if record["address"] is not None else ""
     lines = [
-        f"initialiser of {pool}{place}",
+        f"initializer of {pool}{place}",
         f"  array {record['symbol']}: {record['bytes']:,} bytes in {record['words']:,} words, "
         f"CRC-32 0x{record['crc32']:08x}",
     ]

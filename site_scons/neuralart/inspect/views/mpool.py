@@ -37,7 +37,7 @@ def as_record(pools: PoolFile, notes: tuple[str, ...] = ()) -> dict[str, Any]:
             for pool in pools.pools
         ],
         "enabled": len(pools.enabled),
-        "initialisers": list(default_initializers(pools)),
+        "initializers": list(default_initializers(pools)),
         "notes": list(notes),
     }
 
@@ -76,5 +76,5 @@ def text(record: dict[str, Any]) -> str:
             ]
         )
     lines += table(heads, rows)
-    lines.append(f"  initialisers are expected of: {', '.join(record['initialisers']) or 'none'}")
+    lines.append(f"  initializers are expected of: {', '.join(record['initializers']) or 'none'}")
     return "\n".join([*lines, *parts.notes(record)]) + "\n"

@@ -1,4 +1,4 @@
-"""Record of a quantisation file ``<model>_OE_<version>_Q.json``."""
+"""Record of a quantization file ``<model>_OE_<version>_Q.json``."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def as_record(found: QFile) -> dict[str, Any]:
             {
                 "name": tensor.name,
                 "type": tensor.type,
-                "quantised": tensor.quantised,
+                "quantized": tensor.quantized,
                 "per_channel": len(tensor.scales) > 1,
                 "scales": [parts.finite(scale) for scale in tensor.scales],
                 "zero_points": list(tensor.zero_points),
@@ -56,9 +56,9 @@ def text(record: dict[str, Any]) -> str:
     """For people."""
     inserted = sum(not node["layers"] for node in record["nodes"])
     types = ", ".join(f"{count} {name or 'of unknown type'}" for name, count in record["types"].items())
-    floating = [tensor["name"] for tensor in record["tensors"] if not tensor["quantised"]]
+    floating = [tensor["name"] for tensor in record["tensors"] if not tensor["quantized"]]
     lines = [
-        f"quantisation of {record['model'] or 'a model'}, exported as {record['exported'] or 'unknown'}",
+        f"quantization of {record['model'] or 'a model'}, exported as {record['exported'] or 'unknown'}",
         f"  tool      ST Edge AI Core {record['core_version'] or 'unknown'}",
         f"  nodes     {len(record['nodes'])}, of which {inserted} inserted by the front end",
         f"  tensors   {len(record['tensors'])}: {types or 'none'}",

@@ -40,7 +40,7 @@ def pieces(board: Board, start: int, end: int) -> Iterator[tuple[MemoryRegion | 
     """A range of addresses, cut where memories end.
 
     Yields:
-        (memory or None, start, end): neighbours that lie in no memory are one piece.
+        (memory or None, start, end): neighbors that lie in no memory are one piece.
     """
     at = fold(board, start)
     stop = at + end - start

@@ -105,7 +105,7 @@ def advice(board: Board, claims: Mapping[Placement, Span], moved: Placement, siz
     if address is None:
         less = "use less of it"
         if moved.kind == "staging":
-            less = "declare only initialisers that are not empty"
+            less = "declare only initializers that are not empty"
         return f"nothing there has {needed} free bytes: {less}, or a board with more memory"
     if moved.kind == "pool" and address == moved.start:
         return f"{needed} bytes are free there: make that the size of the pool"

@@ -14,7 +14,7 @@ offset bytes header
 16     16    zero
 ====== ===== ==================================================================
 
-Then for each initialiser that is not empty and not linked into the image:
+Then for each initializer that is not empty and not linked into the image:
 
 ====== ===== ==================================================================
 offset bytes entry
@@ -56,7 +56,7 @@ _DAMAGED = "it is damaged: flash the model"
 
 @dataclass(frozen=True)
 class Entry:
-    """One initialiser.
+    """One initializer.
 
     Attributes:
         abi_stamp: 16 hexadecimal digits, small letters.
@@ -99,7 +99,7 @@ def build(entries: Sequence[Entry]) -> bytes:
     """The bytes of a descriptor.
 
     Args:
-        entries: In the order of the layout's initialisers.
+        entries: In the order of the layout's initializers.
 
     Raises:
         NeuralArtError: An entry cannot be written, or contradicts another.

@@ -16,7 +16,7 @@ def pool_owner(network: str, pool: str) -> str:
 
 
 def staging_owner(network: str, pool: str) -> str:
-    """Owner of the placement where a pool's initialiser is kept in flash."""
+    """Owner of the placement where a pool's initializer is kept in flash."""
     return _STAGING + pool_owner(network, pool)
 
 
@@ -105,7 +105,7 @@ class Layout:
     Attributes:
         board: Name of the board.
         placements: Slots, pools (declared capacity), firmware sections, reserved ranges, staging, descriptor.
-        initializers: One per declared initialiser, in the order of networks and of their declared pools.
+        initializers: One per declared initializer, in the order of networks and of their declared pools.
         descriptor: Address of the identity descriptor; None on a board without flash.
         application: Address of the application slot in flash; None on a board that loads images in place.
         loaded: Where a relocatable model is; None: the networks are linked into the firmware.

@@ -23,12 +23,12 @@ def in_flash(
     others: Sequence[Placement],
     anchor: int | None,
 ) -> tuple[Placement | None, dict[str, Placement]]:
-    """The descriptor, and a staging place for each initialiser that is copied at the start.
+    """The descriptor, and a staging place for each initializer that is copied at the start.
 
     Args:
         variant: For messages.
         found: Flash of the board.
-        drafts: All declared initialisers.
+        drafts: All declared initializers.
         merged: Address and ``file:line`` of slots, ``descriptor`` and ``staging`` among them if the variant says.
         others: Everybody who has a place already.
         anchor: The end of the application's slot: places from there on come first.
@@ -43,7 +43,7 @@ def in_flash(
     if not found:
         if copied:
             raise NeuralArtError(
-                f"{copied[0].owner}: the board has no flash with known sectors that could keep its initialiser",
+                f"{copied[0].owner}: the board has no flash with known sectors that could keep its initializer",
                 where=copied[0].where,
                 hint="strategy link or external-loader, or 'flash:' in the board's file",
             )

@@ -22,8 +22,8 @@ class LayoutNetwork:
     Attributes:
         name: C name.
         pools: Its pool file.
-        declared: fnames of the pools whose initialiser is declared, in order.
-        strategies: How initialisers reach their pools, by fname; the rest follow the rule.
+        declared: fnames of the pools whose initializer is declared, in order.
+        strategies: How initializers reach their pools, by fname; the rest follow the rule.
         where: ``file:line`` of the network, for messages.
         loaded: It becomes a relocatable model: a loader brings the constants of all pools.
     """
@@ -74,7 +74,7 @@ def pool_named(network: LayoutNetwork, name: str, key: str, where: str) -> Memor
         where: ``file:line``.
 
     Raises:
-        NeuralArtError: There is none: misspelt, disabled, or the name of a virtual pool.
+        NeuralArtError: There is none: misspelled, disabled, or the name of a virtual pool.
     """
     enabled = {pool.fname: pool for pool in network.pools.enabled}
     if name in enabled:
@@ -136,7 +136,7 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
     region = board.region_at(pool.address)
     if region is None:
         raise NeuralArtError(
-            f"{what} at 0x{pool.address:08x} has an initialiser, but board {board.name} has no memory there",
+            f"{what} at 0x{pool.address:08x} has an initializer, but board {board.name} has no memory there",
             where=pool.where,
             hint=f"disable it with size 0, or move it: `neuralart boards {board.name}` lists the memories",
         )
@@ -164,14 +164,14 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
 
 
 def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
-    """Every declared initialiser and every strategy is about a pool that there is.
+    """Every declared initializer and every strategy is about a pool that there is.
 
     Args:
         network: The network.
         places: ``file:line`` of ``initializers`` and of each ``strategies.POOL``.
 
     Raises:
-        NeuralArtError: One is not; or a strategy for a pool without an initialiser.
+        NeuralArtError: One is not; or a strategy for a pool without an initializer.
     """
     for name in network.declared:
         pool_named(network, name, "initializers", places.get("initializers", network.where))
@@ -180,7 +180,7 @@ def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
         pool_named(network, name, "strategies", where)
         if name not in network.declared:
             raise NeuralArtError(
-                f"strategies of network {network.name}: pool {name} has no initialiser",
+                f"strategies of network {network.name}: pool {name} has no initializer",
                 where=where,
                 hint=f"initializers: [{', '.join([*network.declared, name])}] declares it",
             )

@@ -1,4 +1,4 @@
-"""Declared initialisers before they have a place: which pool, by which way, how many bytes at most."""
+"""Declared initializers before they have a place: which pool, by which way, how many bytes at most."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from neuralart.network.pools import MemoryPool
 
 @dataclass(frozen=True)
 class Draft:
-    """A declared initialiser on its way to an :class:`~neuralart.memory.layout.placements.Initializer`.
+    """A declared initializer on its way to an :class:`~neuralart.memory.layout.placements.Initializer`.
 
     Attributes:
         network: Name of the network.
@@ -56,7 +56,7 @@ class Draft:
 
 
 def drafts(board: Board, variant: VariantConfig, network: LayoutNetwork, found: Sequence[Area]) -> list[Draft]:
-    """The declared initialisers of a network.
+    """The declared initializers of a network.
 
     Args:
         board: The board.

@@ -14,8 +14,8 @@ _STRIP = 22
 _LINE = 16
 _BLOCK_GAP = 14
 _HEAD = 44
-# Of a colour-blind-safe set; the lighter shade of each is what is declared, the full one what is used.
-_COLOURS = {
+# Of a color-blind-safe set; the lighter shade of each is what is declared, the full one what is used.
+_COLORS = {
     "slot": "#0072b2",
     "pool": "#009e73",
     "firmware": "#d55e00",
@@ -66,15 +66,15 @@ def _block(memory: MemoryUse, uses: list[Use], y: float) -> list[str]:
     ]
     # Large ones first: what lies inside a declared pool stays visible.
     for use in sorted(uses, key=lambda use: (-use.placement.size, use.placement.start, use.placement.owner)):
-        colour = _COLOURS[use.placement.kind]
-        lines.append(_bar(memory, use.placement.start, use.placement.end, top, colour, 0.35, _words(use)))
+        color = _COLORS[use.placement.kind]
+        lines.append(_bar(memory, use.placement.start, use.placement.end, top, color, 0.35, _words(use)))
         end = use.placement.start + (use.used or 0)
         if end > max(memory.start, use.placement.start):
-            lines.append(_bar(memory, use.placement.start, end, top, colour, 1.0, _words(use)))
+            lines.append(_bar(memory, use.placement.start, end, top, color, 1.0, _words(use)))
     at = top + _STRIP + _LINE - 3
     for use in uses:
         lines.append(
-            f'<rect x="{_LEFT}" y="{at - 9:.0f}" width="10" height="10" fill="{_COLOURS[use.placement.kind]}"/>'
+            f'<rect x="{_LEFT}" y="{at - 9:.0f}" width="10" height="10" fill="{_COLORS[use.placement.kind]}"/>'
         )
         lines.append(f'<text x="{_LEFT + 16}" y="{at:.0f}">{escape(_words(use))}</text>')
         at += _LINE
@@ -87,16 +87,16 @@ def _words(use: Use) -> str:
     return f"0x{placement.start:08x}-0x{placement.end:08x}  {placement.owner} ({size_text(placement.size)}{used})"
 
 
-def _bar(memory: MemoryUse, start: int, end: int, top: float, colour: str, opacity: float, words: str) -> str:
+def _bar(memory: MemoryUse, start: int, end: int, top: float, color: str, opacity: float, words: str) -> str:
     room = _WIDTH - 2 * _LEFT
     low = (max(start, memory.start) - memory.start) * room / memory.size
     high = (min(end, memory.start + memory.size) - memory.start) * room / memory.size
     width = max(high - low, _LEAST)
-    return _rect(_LEFT + min(low, room - width), top, width, colour, opacity, words)
+    return _rect(_LEFT + min(low, room - width), top, width, color, opacity, words)
 
 
-def _rect(x: float, y: float, width: float, colour: str, opacity: float, words: str) -> str:
+def _rect(x: float, y: float, width: float, color: str, opacity: float, words: str) -> str:
     return (
-        f'<rect x="{x:.2f}" y="{y:.0f}" width="{width:.2f}" height="{_STRIP}" fill="{colour}" '
+        f'<rect x="{x:.2f}" y="{y:.0f}" width="{width:.2f}" height="{_STRIP}" fill="{color}" '
         f'fill-opacity="{opacity:.2f}" stroke="#ffffff" stroke-width="0.5"><title>{escape(words)}</title></rect>'
     )

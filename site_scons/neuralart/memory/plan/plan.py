@@ -28,7 +28,7 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
         board: Its board.
         networks: Facts of its networks; none: the plan shows declared sizes.
         sizes: Bytes where they are known: ``application`` (the flash image with its header), ``code`` and ``data`` of
-            the firmware, ``NETWORK/POOL`` (:func:`raw_key`) of an initialiser if it is not what the facts say, and the
+            the firmware, ``NETWORK/POOL`` (:func:`raw_key`) of an initializer if it is not what the facts say, and the
             files in the slots of a relocatable model (:data:`~neuralart.memory.layout.slots.LOADED`).
 
     Returns:
@@ -125,8 +125,8 @@ def _start(layout: Layout, board: Board, pool: PoolUse, owner: str, placed: Mapp
                 hint="only a model whose pools are all relative runs on other boards (also_on)",
             ) from error
         group = owner.partition(" of ")[2]
-        neighbour = next((p for p in placed.values() if p.group == group), None)
-        file = _LINE.sub("", neighbour.chosen_by) if neighbour else group
+        neighbor = next((p for p in placed.values() if p.group == group), None)
+        file = _LINE.sub("", neighbor.chosen_by) if neighbor else group
         raise NeuralArtError(
             f"{owner} uses {pool.used} bytes, but {error.what}", where=file, hint="disable the pool with size 0"
         ) from error

@@ -1,4 +1,4 @@
-"""The networks of a variant as they are known before a compile: pools, declared initialisers, strategies."""
+"""The networks of a variant as they are known before a compile: pools, declared initializers, strategies."""
 
 from __future__ import annotations
 

@@ -36,8 +36,8 @@ class AddressPlan:
         board: The board.
         layout: What it was made from.
         uses: In the order of the layout's placements.
-        raws: Bytes of the initialisers, by (network, pool); empty before a build.
-        undeclared: Pools with constants that no declared initialiser brings, each with the name of its network.
+        raws: Bytes of the initializers, by (network, pool); empty before a build.
+        undeclared: Pools with constants that no declared initializer brings, each with the name of its network.
         written: Pools with activations, each with the name of its network.
         actual: The networks are compiled: uses are what is used. False: declared sizes only.
     """
@@ -52,5 +52,5 @@ class AddressPlan:
 
 
 def raw_key(network: str, pool: str) -> str:
-    """Key in ``sizes`` of the bytes of an initialiser."""
+    """Key in ``sizes`` of the bytes of an initializer."""
     return f"{network}/{pool}"

@@ -1,4 +1,4 @@
-"""``link`` initialisers: the raw file of a pool becomes an object in the image (``npu_link_<network>_<pool>.c``)."""
+"""``link`` initializers: the raw file of a pool becomes an object in the image (``npu_link_<network>_<pool>.c``)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def symbol(network: str, pool: str) -> str:
     """
     if not _SYMBOL.fullmatch(pool):
         raise NeuralArtError(
-            f"the initialiser of pool '{pool}' of network {network} cannot be linked: "
+            f"the initializer of pool '{pool}' of network {network} cannot be linked: "
             "its name has more than letters, digits and '_'",
             hint="rename the pool in its pool file (fname), or use another strategy",
         )

@@ -43,7 +43,7 @@ _DESCRIPTOR_CAPACITY = 4096
 
 
 def used_initializers(layout: Layout, networks: Sequence[Network]) -> list[Initializer]:
-    """Initialisers that have bytes: those of pools with constants. Declared ones without any are skipped.
+    """Initializers that have bytes: those of pools with constants. Declared ones without any are skipped.
 
     Raises:
         NeuralArtError: The layout does not say how the constants of a pool reach it.
@@ -55,7 +55,7 @@ def used_initializers(layout: Layout, networks: Sequence[Network]) -> list[Initi
                 declared = [item.pool for item in layout.initializers if item.network == network.name]
                 raise NeuralArtError(
                     f"pool {pool.fname} of network {network.name} holds {pool.weights} bytes of constants, "
-                    "but no initialiser is declared for it",
+                    "but no initializer is declared for it",
                     where=f"board {layout.board}",
                     hint=f"declare it: initializers: [{', '.join([*declared, pool.fname])}]",
                 )
@@ -80,7 +80,7 @@ def _descriptor(board: Board, layout: Layout, initializers: Sequence[Initializer
         for item in initializers:
             if item.strategy in ("boot-copy", "external-loader"):
                 raise NeuralArtError(
-                    f"the initialiser of pool {item.pool} of network {item.network} is loaded by strategy "
+                    f"the initializer of pool {item.pool} of network {item.network} is loaded by strategy "
                     f"{item.strategy}, which needs an identity descriptor in flash",
                     where=f"board {board.name}",
                     hint="the board needs 'flash:', or take strategy link",
@@ -114,7 +114,7 @@ def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[
                 "code cannot turn on",
                 where=f"board {board.name}",
                 hint=f"disable that pool (size 0), or set on_at_reset: true for {region.name} in a board file of your "
-                "own if your boot chain initialises it",
+                "own if your boot chain initializes it",
             )
 
 
@@ -129,7 +129,7 @@ def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_fi
 
     Raises:
         NeuralArtError: Ranges overlap or lie in no memory, the board does not say how to turn a memory on, or an
-            initialiser cannot be brought to its pool.
+            initializer cannot be brought to its pool.
     """
     spans = _pool_spans(board, networks)
     check_disjoint([*spans, *(firmware_spans(board) if with_firmware else [])], f"board {board.name}")

@@ -123,7 +123,7 @@ def network_rows(networks: Sequence[Network]) -> Rows:
 def initializer_rows(
     board: Board, networks: Sequence[Network], initializers: Sequence[Initializer]
 ) -> tuple[list[str], Rows]:
-    """Declarations of linked objects, and a row per initialiser.
+    """Declarations of linked objects, and a row per initializer.
 
     Raises:
         NeuralArtError: A strategy that start-up code cannot follow, or an address without memory.

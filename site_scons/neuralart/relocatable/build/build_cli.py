@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     levels = ("0", "1", "2")
     add("--verbosity", "-v", nargs="?", const="1", default="1", choices=levels, help="how much is printed (default 1)")
     add("--debug", action="store_true", help="like --verbosity 2 --no-clean")
-    add("--no-color", action="store_true", help="nothing: the output has no colours")
+    add("--no-color", action="store_true", help="nothing: the output has no colors")
     add("--layout", metavar="NAME", help="own option: aligned (default of our runtime) or vendor (default of theirs)")
     add("--objects", metavar="DIR", help="own option: folder that remembers objects (default DIR/objects)")
 

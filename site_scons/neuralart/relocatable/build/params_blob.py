@@ -46,7 +46,7 @@ def align(size: int, to: int) -> int:
 
 
 def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
-    """The initialiser of a pool, beside network.c.
+    """The initializer of a pool, beside network.c.
 
     ``<network>_atonbuf.<fname>.raw`` or another name that starts with the network's; else the only ``.raw`` for this
     pool in the folder.
@@ -64,7 +64,7 @@ def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
         return exact
     if len(found) > 1:
         raise NeuralArtError(
-            f"{len(found)} files could be the initialiser of pool {fname}: {', '.join(path.name for path in found)}",
+            f"{len(found)} files could be the initializer of pool {fname}: {', '.join(path.name for path in found)}",
             where=str(folder),
             hint="delete those of earlier compiles",
         )
@@ -86,7 +86,7 @@ def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
 
 
 def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: int, moved_first: bool) -> Params:
-    """Read all initialisers and give each its place.
+    """Read all initializers and give each its place.
 
     Args:
         source: The network.
@@ -96,7 +96,7 @@ def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: 
             epoch-controller blobs) then has the same base as they.
 
     Raises:
-        NeuralArtError: An initialiser is missing, or too large.
+        NeuralArtError: An initializer is missing, or too large.
     """
     order = [entry for entry in entries if entry.has_data]
     if moved_first:

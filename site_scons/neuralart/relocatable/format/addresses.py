@@ -59,7 +59,7 @@ def ec_front(image: Image) -> int:
 
 
 def raw_data(image: Image) -> bytes:
-    """The memory initialisers, without blobs in front and without bytes behind."""
+    """The memory initializers, without blobs in front and without bytes behind."""
     start = ec_front(image)
     return (image.params or b"")[start : start + image.context.params_bin_sz]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import struct
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.format import recognise
+from neuralart.relocatable.format import recognize
 from neuralart.relocatable.format.addresses import MIXED, PARAM, RELOC, file_offset, segment_text, stored_data
 from neuralart.relocatable.format.types import (
     FLASH,
@@ -77,7 +77,7 @@ def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
     Raises:
         NeuralArtError: It is no image, or no header of either size.
     """
-    recognise.refuse(data, where)
+    recognize.refuse(data, where)
     words = struct.unpack_from(f"<{26 if len(data) >= 104 else 24}I", data)
     if words[23] & SEGMENT == RAM:
         return dict(zip(WORDS_24, words, strict=False)), 24

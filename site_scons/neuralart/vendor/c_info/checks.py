@@ -91,7 +91,7 @@ def check_footprint(info: CInfo) -> tuple[str, ...]:
         return ()
     findings = []
     # Where the compiler put weights into writable pools, only the sum of both figures is certain.
-    mixed = any(pool.rights != "ACC_READ" for pool in initialisers(info))
+    mixed = any(pool.rights != "ACC_READ" for pool in initializers(info))
     figures = [
         ("weights", info.footprint.weights, info.weights_used),
         ("activations", info.footprint.activations, info.activations_used),
@@ -110,7 +110,7 @@ def check(info: CInfo) -> tuple[str, ...]:
     return (*check_pools(info), *check_graph(info), *check_footprint(info))
 
 
-def initialisers(info: CInfo) -> tuple[InfoPool, ...]:
+def initializers(info: CInfo) -> tuple[InfoPool, ...]:
     """Pools with constants in them, each of which has a raw file; parts in place of virtual pools."""
     by_id = {pool.id: pool for pool in info.pools}
     chosen = set()
@@ -140,7 +140,7 @@ def _parts_under(buffer: InfoBuffer, pool: InfoPool, by_id: Mapping[int, InfoPoo
 
 
 def check_raw_sizes(info: CInfo, sizes: Mapping[str, int]) -> tuple[str, ...]:
-    """Initialiser files against the pools: a raw file has exactly the used bytes of its pool.
+    """Initializer files against the pools: a raw file has exactly the used bytes of its pool.
 
     Args:
         info: The information.
@@ -149,7 +149,7 @@ def check_raw_sizes(info: CInfo, sizes: Mapping[str, int]) -> tuple[str, ...]:
     if info.flow != NPU:
         return ()
     findings = []
-    wanted = {pool.fname: pool for pool in initialisers(info)}
+    wanted = {pool.fname: pool for pool in initializers(info)}
     for fname, pool in wanted.items():
         if fname not in sizes:
             findings.append(f"pool {pool.name} holds constants ({pool.used} bytes used), but there is no {pool.file}")
@@ -157,5 +157,5 @@ def check_raw_sizes(info: CInfo, sizes: Mapping[str, int]) -> tuple[str, ...]:
             findings.append(f"{pool.file} has {sizes[fname]} bytes, pool {pool.name} uses {pool.used}")
     for fname, size in sorted(sizes.items()):
         if size and fname not in wanted:
-            findings.append(f"the initialiser of {fname} has {size} bytes, but no pool of that name holds constants")
+            findings.append(f"the initializer of {fname} has {size} bytes, but no pool of that name holds constants")
     return tuple(findings)

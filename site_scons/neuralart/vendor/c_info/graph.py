@@ -87,7 +87,7 @@ class Port:
         axes: Their names.
         type: ``FLOAT``, ``SIGNED``, ``UNSIGNED``...
         bits: Per element.
-        scales: Empty if not quantised.
+        scales: Empty if not quantized.
         zero_points: The same.
     """
 

@@ -41,7 +41,7 @@ def read_pool(item: Item) -> InfoPool:
     parts = item.integers("subpools")
     attributes = item.get("attributes")
     score = attributes.get("score") if attributes else None
-    initialised = attributes.get("use_for_initrs") if attributes else None
+    initialized = attributes.get("use_for_initrs") if attributes else None
     item.need("id")
     return InfoPool(
         id=item.integer("id", minimum=0),
@@ -56,7 +56,7 @@ def read_pool(item: Item) -> InfoPool:
         parts=parts,
         buffers=item.integers("buffers"),
         cacheable=item.text("cacheable"),
-        initialised=None if initialised is None or attributes is None else attributes.flag("use_for_initrs"),
+        initialized=None if initialized is None or attributes is None else attributes.flag("use_for_initrs"),
         score=None if score is None or attributes is None else attributes.real("score"),
         byte_width=attributes.integer("byte_width", minimum=0) if attributes else 0,
         freq_ratio=(attributes.real("freq_ratio") or 0.0) if attributes else 0.0,
@@ -68,7 +68,7 @@ def read_pool(item: Item) -> InfoPool:
 def read_buffer(item: Item) -> InfoBuffer:
     """One entry of ``buffers``."""
     epochs = item.get("epochs")
-    quantised = item.get("intq")
+    quantized = item.get("intq")
     flags = item.text("flags")
     item.need("id")
     return InfoBuffer(
@@ -86,8 +86,8 @@ def read_buffer(item: Item) -> InfoBuffer:
         last=epochs.integer("end") if epochs else 0,
         channel_first=item.flag("channel_first"),
         channel_last=item.flag("channel_last"),
-        scales=quantised.reals("scales") if quantised else (),
-        zero_points=quantised.integers("offsets") if quantised else (),
+        scales=quantized.reals("scales") if quantized else (),
+        zero_points=quantized.integers("offsets") if quantized else (),
         flags=tuple(flags.split("|")) if flags else (),
     )
 

@@ -66,7 +66,7 @@ class InfoPool:
     Attributes:
         id: Number that buffers refer to.
         name: Report name, for example ``octoFlash``.
-        file: Initialiser in the workspace, for example ``atonbuf.xSPI2.raw``; empty for a virtual pool and on CPUs.
+        file: Initializer in the workspace, for example ``atonbuf.xSPI2.raw``; empty for a virtual pool and on CPUs.
         address: Base address; None where the linker decides.
         symbol: C symbol of the array, where that stands in place of an address.
         size: Capacity in bytes; None if unlimited (written as -1).
@@ -76,7 +76,7 @@ class InfoPool:
         parts: Ids of the pools a virtual pool is made of.
         buffers: Ids of its buffers.
         cacheable: ``CACHEABLE_ON``, ``CACHEABLE_OFF``, ``CACHEABLE_UNDEF`` or empty.
-        initialised: It may hold initialisers; None if the file does not tell.
+        initialized: It may hold initializers; None if the file does not tell.
         score: The compiler's order of preference; None if the file does not tell.
         byte_width: Bytes per access; 0 if unknown.
         freq_ratio: NPU cycles per access; 0.0 if unknown.
@@ -96,7 +96,7 @@ class InfoPool:
     parts: tuple[int, ...] = ()
     buffers: tuple[int, ...] = ()
     cacheable: str = ""
-    initialised: bool | None = None
+    initialized: bool | None = None
     score: float | None = None
     byte_width: int = 0
     freq_ratio: float = 0.0
@@ -129,7 +129,7 @@ class InfoBuffer:
         last: Last epoch that needs it (inclusive).
         channel_first: Channels may stand first.
         channel_last: Channels may stand last.
-        scales: Of its quantisation; empty if it has none.
+        scales: Of its quantization; empty if it has none.
         zero_points: The same.
         flags: ``STAI_FLAG_...`` words.
     """

@@ -1,4 +1,4 @@
-"""Reading generated C without a compiler: comments out, strings as they are, initialisers by their braces."""
+"""Reading generated C without a compiler: comments out, strings as they are, initializers by their braces."""
 
 from __future__ import annotations
 

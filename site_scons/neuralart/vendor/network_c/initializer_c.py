@@ -1,4 +1,4 @@
-"""Initialisers as C: ``network_atonbuf.<fname>.c``, the contents of a pool as an array of 64-bit words."""
+"""Initializers as C: ``network_atonbuf.<fname>.c``, the contents of a pool as an array of 64-bit words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _WORD = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
 
 @dataclass(frozen=True)
 class InitializerC:
-    """An initialiser.
+    """An initializer.
 
     Attributes:
         where: Its name in messages.
@@ -54,7 +54,7 @@ def parse(text: str, where: str) -> InitializerC:
     array = _ARRAY.search(text)
     if array is None:
         raise NeuralArtError(
-            "no array uint64_t _mem_pool_...: no initialiser as C", where=where, hint="is the file complete?"
+            "no array uint64_t _mem_pool_...: no initializer as C", where=where, hint="is the file complete?"
         )
     lines = Lines(text)
     place = f"{where}:{lines.of(array.start())}"
@@ -93,7 +93,7 @@ def parse(text: str, where: str) -> InitializerC:
 
 
 def read(path: Path, display: str = "") -> InitializerC:
-    """Read an initialiser as C.
+    """Read an initializer as C.
 
     Args:
         path: The file.

@@ -185,7 +185,7 @@ class Port:
         channel_position: ``first``, ``last``, ``mixed`` or ``undefined``.
         dtype: ``int8``, ``uint8``, ``int16``, ``int32``, ``int64``, ``float32``, ``fxp``...; empty if not given.
         bits: Of an element; 0 if not given.
-        quant: None if it is not quantised.
+        quant: None if it is not quantized.
     """
 
     row: Row

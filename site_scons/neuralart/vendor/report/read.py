@@ -36,7 +36,7 @@ _RAN = re.compile(
 )
 
 
-def _labelled(lines: list[Line], label: str) -> str:
+def _labeled(lines: list[Line], label: str) -> str:
     """Text behind ``label   :`` or ``label: ``."""
     pattern = re.compile(rf"{re.escape(label)}\s*:\s*(\S.*)")
     return next((found.group(1).strip() for line in lines if (found := pattern.match(line.bare))), "")
@@ -74,13 +74,13 @@ def parse_report(data: bytes, file: str) -> Report:
     lines = without_long(every)
     version = next((found for line in every if (found := _VERSION.search(line.text))), None)
     notes: list[str] = []
-    parameters = _labelled(every, "Parameters")
+    parameters = _labeled(every, "Parameters")
     summary_command, summary = read_summary(lines)
     target, sections = read_sections(lines, notes)
     flash, ram = read_flash_and_ram(lines)
     totals, c_totals = read_totals(lines)
     elapsed = next((found for line in lines if (found := _ELAPSED.search(line.text))), None)
-    created = _labelled(lines, "Created date")
+    created = _labeled(lines, "Created date")
     report = Report(
         file=file,
         core=parse_core(version.group(1)) if version else None,
@@ -94,8 +94,8 @@ def parse_report(data: bytes, file: str) -> Report:
         totals=totals,
         c_totals=c_totals,
         target=target,
-        compiler=_labelled(every, "Compiler version"),
-        compiler_arguments=_labelled(every, "Compiler arguments"),
+        compiler=_labeled(every, "Compiler version"),
+        compiler_arguments=_labeled(every, "Compiler arguments"),
         pools=read_pools(lines, notes),
         counts=read_counts(lines),
         epochs=read_epochs(lines, notes),

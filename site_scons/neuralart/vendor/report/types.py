@@ -124,7 +124,7 @@ class SectionSizes:
         module: Object, library or sum, without the stars of its footnote.
         text: Code.
         rodata: Constants.
-        data: Initialised data.
+        data: Initialized data.
         bss: Zeroed data.
     """
 

@@ -53,7 +53,7 @@ class PortView:
 
     @property
     def quantization(self) -> Quantization | None:
-        """None if it is not quantised."""
+        """None if it is not quantized."""
         return self.tensor.quantization
 
 

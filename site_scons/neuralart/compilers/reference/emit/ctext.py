@@ -55,7 +55,7 @@ def single(value: float) -> str:
 
 
 def array(values: Sequence[object], per_line: int = 12) -> str:
-    """The inside of an initialiser list, in lines."""
+    """The inside of an initializer list, in lines."""
     rows = [values[at : at + per_line] for at in range(0, len(values), per_line)]
     return ",\n    ".join(", ".join(str(value) for value in row) for row in rows)
 

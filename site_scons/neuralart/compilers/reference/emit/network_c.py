@@ -29,7 +29,7 @@ def network_c(emission: Emission) -> str:
 
 
 def abi_stamp(emission: Emission, text: str) -> str:
-    """16 hex digits that change when code and initialisers no longer belong together.
+    """16 hex digits that change when code and initializers no longer belong together.
 
     A hash of the generated C without its first comment, and of base, size and extents of each pool.
 

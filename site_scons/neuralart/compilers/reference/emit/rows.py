@@ -31,7 +31,7 @@ class Row:
         memory: Shape in memory order.
         letter: ``L``, ``F`` or ``U``: channels last, first, undefined.
         dtype: Tensor dtype; ``uint8`` for opaque bytes.
-        quantization: None if not quantised.
+        quantization: None if not quantized.
     """
 
     name: str

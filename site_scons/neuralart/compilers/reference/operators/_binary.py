@@ -33,7 +33,7 @@ def binary(ctx: Lowering, op: Operator) -> Binary:
     """Check the tensors.
 
     Raises:
-        NeuralArtError: Types, quantisation or shapes are not supported.
+        NeuralArtError: Types, quantization or shapes are not supported.
     """
     first = ctx.operand(op, ctx.input(op, 0))
     second = ctx.operand(op, ctx.input(op, 1))

@@ -17,8 +17,8 @@ class Broadcast:
 
     Attributes:
         output: The output's shape.
-        shape: The same with neighbouring dimensions joined where both inputs allow it; innermost last, never empty.
-        stride1: Distance of neighbours in the first input per dimension of ``shape``, 0 where it repeats.
+        shape: The same with neighboring dimensions joined where both inputs allow it; innermost last, never empty.
+        stride1: Distance of neighbors in the first input per dimension of ``shape``, 0 where it repeats.
         stride2: Likewise for the second.
     """
 
@@ -28,7 +28,7 @@ class Broadcast:
     stride2: tuple[int, ...]
 
     def expression(self) -> str:
-        """The ``na_broadcast_t`` as a C initialiser, filled up with leading dimensions of 1."""
+        """The ``na_broadcast_t`` as a C initializer, filled up with leading dimensions of 1."""
         fill = RANK - len(self.shape)
         rows = (
             ("shape", (1,) * fill + self.shape),

@@ -68,7 +68,7 @@ def same_quantization(ctx: Lowering, op: Operator, tensors: Sequence[Tensor]) ->
             continue
         ctx.refuse(
             op,
-            f"the quantisations of {describe(first)} and {describe(tensor)} differ",
+            f"the quantizations of {describe(first)} and {describe(tensor)} differ",
             "all inputs and outputs must have the same",
         )
 
@@ -84,7 +84,7 @@ def target_bytes(tensor: Tensor, start: int = 0) -> TensorArg:
 
 
 def row(values: Sequence[int], fill: int) -> str:
-    """A C initialiser of RANK numbers, filled up in front."""
+    """A C initializer of RANK numbers, filled up in front."""
     return "{" + ", ".join(map(str, (*[fill] * (RANK - len(values)), *values))) + "}"
 
 

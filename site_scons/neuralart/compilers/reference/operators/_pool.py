@@ -7,7 +7,7 @@ from neuralart.compilers.reference.operators._window import window
 from neuralart.model.graph import Operator
 
 POOL_LIMITS = (
-    "int8, equal quantisation of input and output; SAME and VALID padding, strides; fused RELU, RELU6, RELU_N1_TO_1"
+    "int8, equal quantization of input and output; SAME and VALID padding, strides; fused RELU, RELU6, RELU_N1_TO_1"
 )
 
 _LARGEST_WINDOW = 1 << 23  # the sum of so many 8-bit values fits 32 bits

@@ -11,7 +11,7 @@ _SUFFIX = {"int8": "s8", "uint8": "u8"}
 def requantize(
     ctx: Lowering, op: Operator, source: Operand, target: Operand, factor: float, bounds: tuple[int, int]
 ) -> None:
-    """Emit a requantisation.
+    """Emit a requantization.
 
     Operations counted as multiply-accumulate: output elements.
 

@@ -8,7 +8,7 @@ from neuralart.compilers.reference.context import Lowering, Operand, describe
 from neuralart.compilers.reference.operators._constants import int32_values
 from neuralart.model.graph import Operator
 
-RESIZE_LIMITS = "int8; four dimensions; constant size; equal quantisation of input and output; "
+RESIZE_LIMITS = "int8; four dimensions; constant size; equal quantization of input and output; "
 
 _LARGEST = 1 << 20  # rows or columns; in steps of 2**-10 their positions fit 32 bits
 

@@ -43,11 +43,11 @@ def table(ctx: Lowering, op: Operator, source: Operand, target: Operand, stored:
 
 
 def sampled(source: Operand, target: Operand, function: Callable[[float], float]) -> Stored:
-    """A real function between two quantisations, in float32 throughout as the profile's reference computes it.
+    """A real function between two quantizations, in float32 throughout as the profile's reference computes it.
 
     Args:
-        source: Quantisation of the argument.
-        target: Quantisation of the result.
+        source: Quantization of the argument.
+        target: Quantization of the result.
         function: float32 -> float32; :func:`nearest` makes one of an exact function.
 
     Returns:

@@ -11,7 +11,7 @@ _KERNELS = {"int8": "na_dequantize_s8_f32", "uint8": "na_dequantize_u8_f32"}
 
 @operator("DEQUANTIZE", limits="int8 or uint8 to float32; one scale per tensor", floats=True)
 def dequantize(ctx: Lowering, op: Operator) -> None:
-    """Lower a dequantisation.
+    """Lower a dequantization.
 
     Operations counted as multiply-accumulate: output elements.
     """

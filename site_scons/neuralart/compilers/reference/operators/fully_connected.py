@@ -18,7 +18,7 @@ from neuralart.model.graph import Operator, Tensor
 def fully_connected(ctx: Lowering, op: Operator) -> None:
     """Lower a fully connected layer.
 
-    The profile requantises this one operator in float64 (since TensorFlow 2.20): the factors stay real numbers.
+    The profile requantizes this one operator in float64 (since TensorFlow 2.20): the factors stay real numbers.
     Multiply-accumulate operations: output elements x depth.
     """
     source = ctx.operand(op, ctx.input(op))

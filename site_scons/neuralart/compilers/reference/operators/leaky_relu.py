@@ -10,7 +10,7 @@ from neuralart.compilers.reference.quantize import FixedPoint
 from neuralart.model.graph import Operator
 
 
-@operator("LEAKY_RELU", limits="int8, by table, with requantisation; any slope")
+@operator("LEAKY_RELU", limits="int8, by table, with requantization; any slope")
 def leaky_relu(ctx: Lowering, op: Operator) -> None:
     """Lower a rectifier that multiplies values below zero by a slope."""
     source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))
@@ -29,7 +29,7 @@ def leaky_relu(ctx: Lowering, op: Operator) -> None:
     table(ctx, op, source, target, stored)
 
 
-@operator("ABS", limits="int8, by table, with requantisation")
+@operator("ABS", limits="int8, by table, with requantization")
 def absolute(ctx: Lowering, op: Operator) -> None:
     """Lower the absolute value."""
     source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))

@@ -7,7 +7,7 @@ from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._binary import BROADCAST_LIMITS, binary, emit_binary
 from neuralart.model.graph import Operator
 
-_LIMITS = f"{BROADCAST_LIMITS}; equal quantisation of inputs and output"
+_LIMITS = f"{BROADCAST_LIMITS}; equal quantization of inputs and output"
 _KERNELS = {"MAXIMUM": "na_maximum_s8", "MINIMUM": "na_minimum_s8"}
 
 

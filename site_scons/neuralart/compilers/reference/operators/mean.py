@@ -17,7 +17,7 @@ RANK = 3
 
 
 class Group(NamedTuple):
-    """Neighbouring dimensions of one kind as one.
+    """Neighboring dimensions of one kind as one.
 
     Attributes:
         size: Its length.
@@ -29,7 +29,7 @@ class Group(NamedTuple):
 
 
 def groups(shape: Sequence[int], axes: frozenset[int]) -> tuple[list[Group], list[Group]]:
-    """Dimensions that are kept and dimensions that are reduced, each outermost first, neighbours joined.
+    """Dimensions that are kept and dimensions that are reduced, each outermost first, neighbors joined.
 
     Args:
         shape: Of the input.
@@ -51,7 +51,7 @@ def groups(shape: Sequence[int], axes: frozenset[int]) -> tuple[list[Group], lis
 
 @operator(
     "MEAN",
-    limits=f"int8; constant axes, any of them; keep_dims or not; at most {RANK} groups of neighbouring dimensions that "
+    limits=f"int8; constant axes, any of them; keep_dims or not; at most {RANK} groups of neighboring dimensions that "
     f"are reduced, and {RANK} that are kept",
 )
 def mean(ctx: Lowering, op: Operator) -> None:

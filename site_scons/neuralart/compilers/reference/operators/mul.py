@@ -11,7 +11,7 @@ from neuralart.model.graph import Operator
 
 @operator("MUL", limits=f"{BROADCAST_LIMITS}; fused RELU, RELU6, RELU_N1_TO_1")
 def mul(ctx: Lowering, op: Operator) -> None:
-    """Lower a multiplication: the product of the stored values, less their zero points, is requantised once."""
+    """Lower a multiplication: the product of the stored values, less their zero points, is requantized once."""
     sides = binary(ctx, op)
     first, second, target = sides.first, sides.second, sides.target
     fixed = scale_factor(ctx, op, product_factor(first.scale, second.scale, target.scale), values=255 * 255)

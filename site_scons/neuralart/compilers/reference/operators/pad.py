@@ -73,7 +73,7 @@ def _joined(shape: Sequence[int], pairs: Paddings) -> tuple[list[int], Paddings]
 )
 @operator(
     "PADV2",
-    limits=f"{TYPES}; at most {_LARGEST_RANK} dimensions; constant paddings; a value of the output's quantisation",
+    limits=f"{TYPES}; at most {_LARGEST_RANK} dimensions; constant paddings; a value of the output's quantization",
     floats=True,
 )
 def pad(ctx: Lowering, op: Operator) -> None:
@@ -108,7 +108,7 @@ def _value(ctx: Lowering, op: Operator, target: Tensor, value: Tensor | None) ->
 
 @operator(
     "MIRROR_PAD",
-    limits=f"{TYPES}, equal quantisation of input and output; at most {_LARGEST_RANK} dimensions; constant paddings; "
+    limits=f"{TYPES}, equal quantization of input and output; at most {_LARGEST_RANK} dimensions; constant paddings; "
     "REFLECT and SYMMETRIC",
     floats=True,
 )

@@ -14,7 +14,7 @@ _KERNELS = {"int8": "na_quantize_f32_s8", "uint8": "na_quantize_f32_u8"}
 
 @operator("QUANTIZE", limits="float32 to int8 or uint8; between int8 and uint8; one scale per tensor", floats=True)
 def quantize(ctx: Lowering, op: Operator) -> None:
-    """Lower a quantisation of float32, or a change of quantisation.
+    """Lower a quantization of float32, or a change of quantization.
 
     Operations counted as multiply-accumulate: output elements.
     """

@@ -33,12 +33,12 @@ def copied(ctx: Lowering, op: Operator) -> None:
 
 @operator(
     "EXPAND_DIMS",
-    limits=f"{TYPES}, equal quantisation of input and output; constant dimension; costs nothing, except between an "
+    limits=f"{TYPES}, equal quantization of input and output; constant dimension; costs nothing, except between an "
     "input and an output",
     floats=True,
 )
-@operator("PACK", limits=f"{TYPES}, equal quantisation of inputs and output; any dimension", floats=True)
-@operator("UNPACK", limits=f"{TYPES}, equal quantisation of input and outputs; any dimension", floats=True)
+@operator("PACK", limits=f"{TYPES}, equal quantization of inputs and output; any dimension", floats=True)
+@operator("UNPACK", limits=f"{TYPES}, equal quantization of input and outputs; any dimension", floats=True)
 def packed(ctx: Lowering, op: Operator) -> None:
     """Lower an operator that copies values between equal scales only."""
     values = op.inputs[:1] if op.kind == "EXPAND_DIMS" else op.inputs

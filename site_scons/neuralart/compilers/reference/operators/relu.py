@@ -8,7 +8,7 @@ from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._requantize import requantize
 from neuralart.model.graph import Operator
 
-_LIMITS = "int8, with requantisation"
+_LIMITS = "int8, with requantization"
 
 
 @operator("RELU", limits=_LIMITS)

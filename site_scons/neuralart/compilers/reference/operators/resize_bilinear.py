@@ -13,7 +13,7 @@ _ONE = 1 << 10  # a step of the input
 
 @operator("RESIZE_BILINEAR", limits=f"{RESIZE_LIMITS}align_corners or half_pixel_centers, not both")
 def resize_bilinear(ctx: Lowering, op: Operator) -> None:
-    """Lower an interpolation between four neighbours, in fixed point; of a uint8 model in float32.
+    """Lower an interpolation between four neighbors, in fixed point; of a uint8 model in float32.
 
     Operations counted as multiply-accumulate: four per output element.
     """

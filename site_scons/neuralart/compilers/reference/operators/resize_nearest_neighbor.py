@@ -40,6 +40,6 @@ def nearest(before: int, after: int, made: Resize) -> list[int]:
     """
     aligned = made.align_corners and after > 1
     scale = float32((before - 1) / (after - 1)) if aligned else float32(before / after)
-    centre = 0.5 if made.half_pixel_centers else 0.0
-    positions = [float32((i + centre) * scale) for i in range(after)]
+    center = 0.5 if made.half_pixel_centers else 0.0
+    positions = [float32((i + center) * scale) for i in range(after)]
     return [min(round_half_away(p) if made.align_corners else floor(p), before - 1) for p in positions]

@@ -40,7 +40,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Constant:
-    """Bytes of an initialiser.
+    """Bytes of an initializer.
 
     Attributes:
         key: ``("tensor", number)`` when it is a tensor of the model, else ``("const", running number)``.

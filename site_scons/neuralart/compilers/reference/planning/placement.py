@@ -224,7 +224,7 @@ def strategies(items: Sequence[Block], epochs: int) -> list[Strategy]:
     """The strategies that are tried, the normal one (first fit by decreasing size) first.
 
     The last ones fill from both ends, by turns of the epoch that makes a block: what follows each other in a chain then
-    lies at opposite ends, and the largest sum of neighbours is enough.
+    lies at opposite ends, and the largest sum of neighbors is enough.
     """
     live = live_bytes(items, epochs)
     peak = _up(max(live, default=0), _ALIGN_AFTER_CONSTANTS)

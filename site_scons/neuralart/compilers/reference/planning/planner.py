@@ -1,6 +1,6 @@
 """Placement: constants and activations get addresses in the pools.
 
-Constants come first in each pool, in the order of their first use, so that an initialiser starts at the base of its
+Constants come first in each pool, in the order of their first use, so that an initializer starts at the base of its
 pool. Activations follow, each into the first arena of the order of preference that has a gap for as long as it lives
 (:mod:`~neuralart.compilers.reference.planning.arenas` has the order): in several orders, of which the one counts that
 reaches least far into the least preferred arena, then into the one before, and so on. Sizes, lifetimes and order decide
@@ -33,7 +33,7 @@ class Plan:
         constants: All constants in order.
         constant_address: Address by key.
         constant_of: (epoch, argument number) -> key of a constant.
-        images: Initialiser per pool (fname); only of pools with constants.
+        images: Initializer per pool (fname); only of pools with constants.
         blocks: What was placed.
         lower_bound: Largest sum of activations that are live at once: no placement needs less.
     """

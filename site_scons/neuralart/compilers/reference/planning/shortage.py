@@ -28,7 +28,7 @@ def _span(block: Block, epochs: int) -> str:
 
 
 def no_room_for_constants(items: Sequence[Constant], item: Constant, arenas: Sequence[Arena]) -> NeuralArtError:
-    """The error when an initialiser fits nowhere."""
+    """The error when an initializer fits nowhere."""
     total = sum(len(each.data) for each in items)
     listed = ", ".join(f"{arena.fname} {arena.size}" for arena in arenas)
     return NeuralArtError(

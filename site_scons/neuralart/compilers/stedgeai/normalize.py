@@ -122,7 +122,7 @@ def report(text: str) -> str:
     return _RULERS.sub(lambda found: found[1] + found[2] * _RULER, text)
 
 
-def normalise(files: Mapping[str, bytes], without_folders: Callable[[str], str]) -> dict[str, bytes]:
+def normalize(files: Mapping[str, bytes], without_folders: Callable[[str], str]) -> dict[str, bytes]:
     """The files of a run as they are delivered.
 
     Args:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.compilers.stedgeai import normalise as n
+from neuralart.compilers.stedgeai import normalize as n
 from neuralart.vendor.network_c.banner import banner
 
 NOTHING = n.folders({}, {})
 
 
 def one(name: str, text: str, without=NOTHING) -> str:
-    return n.normalise({name: text.encode()}, without)[name].decode()
+    return n.normalize({name: text.encode()}, without)[name].decode()
 
 
 # ---- C
@@ -62,13 +62,13 @@ def test_c_without_a_comment_and_an_open_one():
 
 
 def test_line_ends_of_windows_and_odd_bytes():
-    assert n.normalise({"n.c": b"/* \xff\xfe */\r\nint a;\r\n"}, NOTHING)["n.c"] == b"/* \xff\xfe */\nint a;\n"
+    assert n.normalize({"n.c": b"/* \xff\xfe */\r\nint a;\r\n"}, NOTHING)["n.c"] == b"/* \xff\xfe */\nint a;\n"
 
 
 @pytest.mark.parametrize("name", ["n_atonbuf.xSPI2.raw", "m_OE_3_3_1.onnx", "n_data.bin", "n.csv"])
 def test_data_is_not_touched(name):
     data = b'\r\n/srv/x @date 2025 "generated_time": "x"\r\n\xff'
-    assert n.normalise({name: data}, n.folders({Path("/srv/x"): "."}, {}))[name] == data
+    assert n.normalize({name: data}, n.folders({Path("/srv/x"): "."}, {}))[name] == data
 
 
 # ---- folders
@@ -126,7 +126,7 @@ def test_signatures_of_generated_files_are_those_of_what_is_delivered():
     for when in ("2025-01-01", "2026-01-01"):
         code = f"/**\n  * @date    {when}\n  */\n".encode()
         md5 = "0x" + hashlib.md5(code).hexdigest()
-        made = n.normalise({"n_c_info.json": info(md5=md5).encode(), "n.c": code}, NOTHING)
+        made = n.normalize({"n_c_info.json": info(md5=md5).encode(), "n.c": code}, NOTHING)
         files[when] = made
         listed = json.loads(made["n_c_info.json"])["environment"]["generated_model"]["model_files"]
         assert listed[0]["signature"] == "0x" + hashlib.md5(made["n.c"]).hexdigest()
