@@ -19,7 +19,7 @@ from neuralart.resources import PACKAGE
 MODULES = sorted(PACKAGE.rglob("*.py"))
 # From the ground up. A room imports itself and rooms of floors below; on one floor, rooms do not know each other.
 FLOORS = (
-    {"errors", "resources"},
+    {"errors", "jsontext", "resources"},
     {"files"},
     {"text"},
     {"model", "network", "config"},
@@ -35,7 +35,7 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert"}
-CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging"}
+CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
 
@@ -135,6 +135,16 @@ def test_no_calls_that_only_some_systems_have(path: Path) -> None:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os"
     }
     assert not used & calls
+
+
+@pytest.mark.parametrize("path", MODULES, ids=_name)
+def test_json_has_one_way_in(path: Path) -> None:
+    """``json.loads`` alone ends in a RecursionError for a deep text, and keeps the last of two equal keys."""
+    own = {"jsontext.py", "network/located.py", "inspect/sniffing.py"}
+    calls = {
+        ast.unparse(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)
+    }
+    assert not calls & {"json.loads", "json.load"} or _name(path) in own, "read it with neuralart.jsontext"
 
 
 def _loaded(code: str) -> set[str]:
