@@ -10,8 +10,6 @@ from pathlib import Path
 from neuralart import __version__
 from neuralart.compilers.reference.emit.c_info import c_info
 from neuralart.compilers.reference.emit.emission import TOOL, Emission
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
 from neuralart.compilers.reference.emit.network_c import abi_stamp, network_c
 from neuralart.compilers.reference.emit.network_h import network_h
 from neuralart.compilers.reference.emit.network_json import network as make_facts
@@ -27,6 +25,8 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
 from neuralart.network.facts import Network, to_json
+from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.manifest import manifest
 from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.vendor import mpool

@@ -7,8 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai import folder as folders
 from neuralart.compilers.stedgeai.arguments import CommandLine, command_line
@@ -26,6 +24,8 @@ from neuralart.compilers.stedgeai.version import release_of
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.facts import Network, to_json
+from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.manifest import manifest
 from neuralart.network.names import check_name
 from neuralart.network.pools import default_initializers
 from neuralart.resources import stable_name

@@ -18,8 +18,6 @@ from neuralart.compilers.reference.cpu.placing import place
 from neuralart.compilers.reference.cpu.pool_file import ActivationMemory, read
 from neuralart.compilers.reference.cpu.report import report as make_report
 from neuralart.compilers.reference.emit.emission import TOOL, Emission
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
 from neuralart.compilers.reference.emit.network_c import abi_stamp
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, write_set
 from neuralart.compilers.reference.ir import BorderOptions, Program
@@ -30,6 +28,8 @@ from neuralart.compilers.reference.targets import usable
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
 from neuralart.network.facts import Network, to_json
+from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.manifest import manifest
 from neuralart.network.names import check_name
 
 
