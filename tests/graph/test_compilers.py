@@ -11,9 +11,10 @@ import pytest
 import SCons.Errors
 
 from neuralart import cli
-from neuralart.config.types import Location, NetworkConfig, RelocatableConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, RelocatableConfig, VariantConfig
 from neuralart.resources import board_data_dir
 from neuralart.scons.registry import child_environment
+from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs
 from support.fake_stedgeai import VERSIONS, calls, install

@@ -15,9 +15,10 @@ import SCons.Subst
 
 from neuralart.boards.types import Board
 from neuralart.config.app_config import AppConfig
-from neuralart.config.types import Location, NetworkConfig, ToolchainConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, ToolchainConfig, VariantConfig
 from neuralart.resources import board_data_dir, firmware_dir
 from neuralart.scons.registry import Registry, identity
+from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs
 

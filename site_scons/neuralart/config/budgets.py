@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from neuralart.config.types import Location
-from neuralart.config.yamlmarks import Value
+from neuralart.text.values import Location, Value
 
 PREFIX = "budgets."
 _POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from neuralart.config.yamlmarks import Value
-from neuralart.config.yamltext import compose
 from neuralart.errors import NeuralArtError
+from neuralart.text.values import Value
+from neuralart.text.yaml_values import parse
 
 
 def value_of(given: Mapping[str, Any], where: str) -> Value:
@@ -29,7 +29,7 @@ def value_of(given: Mapping[str, Any], where: str) -> Value:
         data = json.dumps(given, ensure_ascii=False).encode()
     except UnicodeEncodeError as error:
         raise NeuralArtError("a text holds half a character", where=where) from error
-    return Value(compose(data, where), where, 1)
+    return parse(data, where)
 
 
 def _check(item: object, key: str, where: str) -> None:

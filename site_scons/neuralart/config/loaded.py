@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from neuralart.config.types import LOAD_MODES, RelocatableConfig
-from neuralart.config.yamlmarks import Value
+from neuralart.text.values import Value
 
 _FLAGS = ("split", "secure", "debug_info", "clear")
 KEYS = (*_FLAGS, "layout", "modes", "also_on", "exec_ram")

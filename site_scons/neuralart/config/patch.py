@@ -7,15 +7,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from neuralart.config.types import Location
-from neuralart.config.yamlmarks import Value
 from neuralart.errors import NeuralArtError
+from neuralart.text.values import NOWHERE, Location, Value
 
 ASPECT_RATIOS = ("crop", "fit", "padding")
 _MEMORY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _PREFIX = "patch."
 _RESERVE = "patch.reserve."
-_NOWHERE = Location("", 0)
 
 Settings = Mapping[str, tuple[Any, Location]]
 
@@ -43,7 +41,7 @@ class PatchConfig:
     memory_pools: str = ""
     reserve: tuple[tuple[str, int], ...] = ()
     include: tuple[str, ...] = ()
-    where: Location = _NOWHERE
+    where: Location = NOWHERE
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def said(self, key: str = "") -> str:

@@ -10,9 +10,9 @@ from typing import Any
 from neuralart.config import networks, patch
 from neuralart.config.application import application
 from neuralart.config.loaded import relocatable
-from neuralart.config.types import KERNELS, Location, NetworkConfig, Reserved, ToolchainConfig, VariantConfig
-from neuralart.config.yamlmarks import Value
+from neuralart.config.types import KERNELS, NetworkConfig, Reserved, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text.values import Location, Value
 
 VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
 # flash-application-NAME and flash-model-NAME write a part of NAME.

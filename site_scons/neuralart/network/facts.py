@@ -79,7 +79,7 @@ class Port:
         address: Absolute address; in a relative pool the one it has if the pool is at its default place; 0 when the
             application provides the buffer; in a pool of the application the offset in that.
         bytes: Size.
-        shape: In memory order.
+        shape: With the batch, in memory order; without one only if the model has none.
         dtype: ``int8``, ``uint8``, ``float32``...
         scale: 0.0 when not quantized.
         zero_point: 0 when not quantized.

@@ -8,10 +8,11 @@ from typing import Any
 import SCons.Util
 
 from neuralart.config.networks import LARGEST, METRICS, PAIRS, PIN, PIN_FORM
-from neuralart.config.types import Location, NetworkConfig
+from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.scons.compilers import RECORDED, REFERENCE, STEDGEAI
 from neuralart.scons.paths import literal
+from neuralart.text.values import Location
 
 # Limits ("budgets") are kept by what links a network.
 _OTHERS = {
