@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from neuralart import jsontext
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
+from neuralart.network.manifest import NAME as MANIFEST
 
 FACTS = "network.json"
 PROVENANCE = "provenance.txt"

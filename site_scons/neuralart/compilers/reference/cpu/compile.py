@@ -16,7 +16,6 @@ from neuralart.compilers.reference.cpu.placing import place
 from neuralart.compilers.reference.cpu.pool_file import ActivationMemory, read
 from neuralart.compilers.reference.cpu.report import report as make_report
 from neuralart.compilers.reference.emit.emission import Emission
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
 from neuralart.compilers.reference.emit.network_c import abi_stamp
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, write_set
 from neuralart.compilers.reference.ir import Program
@@ -35,6 +34,7 @@ from neuralart.compilers.reference.skeleton import (
 )
 from neuralart.model.graph import Model
 from neuralart.network.facts import Network, to_json
+from neuralart.network.manifest import NAME as MANIFEST
 
 
 @dataclass(frozen=True)
