@@ -12,11 +12,12 @@ from pathlib import Path
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lint import hexfile, networks, runtime_header
+from neuralart.lint import networks, runtime_header
 from neuralart.lint.engine import UNREADABLE
 from neuralart.lint.types import ERROR, Facts, Finding, HexFile, Network, Source
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
+from neuralart.text import ihex
 from neuralart.text.linker_script import read as linker_script
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor import mpool
@@ -128,9 +129,9 @@ def _take_json(bag: Bag, path: Path, file: str, named: bool) -> None:
 
 
 def _take_hex(bag: Bag, path: Path, file: str) -> None:
-    found = hexfile.parse(read_bytes(path).decode("ascii", "replace"), file)
-    if found is not None:
-        address, data = found
+    parts = ihex.parse(read_bytes(path), file).parts
+    if len(parts) == 1:
+        address, data = parts[0]
         bag.hexes.append(HexFile(file, address, len(data), hashlib.sha256(data).hexdigest()))
 
 
