@@ -292,7 +292,7 @@ def test_time_grows_with_length_only(tmp_path):
     """Twice the text takes about twice the time, not four times: measured generously."""
     import time
 
-    from neuralart.vendor.network_c.ctext import decode
+    from neuralart.text.c_source import decode
     from neuralart.vendor.network_c.read import parse
 
     def seconds(count: int) -> float:

@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from neuralart import boards, cli
 from neuralart.config.budgets import Budgets, read_settings, resolve
@@ -171,21 +169,6 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         taken(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("a /* b */ c", "a         c"),
-        ('a "b /* " c', "a         c"),
-        ("a // b\nc", "a     \nc"),
-        ("a '\"' b \"", 'a     b "'),
-        ("/* a\n b */c", "    \n     c"),
-        ('"\\"x" y', "      y"),
-    ],
-)
-def test_code_without_comments_and_texts(text: str, code: str) -> None:
-    assert gather.code_of(text) == code
-
-
 def test_runtime_headers(tmp_path: Path) -> None:
     found = runtime_header.parse("// x\n" + HEADER, "h")
     assert found is not None and (found.text, found.where, found.ours) == ("1.1.3.262", "h:2", False)
@@ -195,12 +178,6 @@ def test_runtime_headers(tmp_path: Path) -> None:
         (tmp_path / place).parent.mkdir()
         (tmp_path / place).write_text(HEADER)
     assert [path.parent.name for path in runtime_header.below(tmp_path)] == ["a", "b"]
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.text(alphabet="MEORY{}():=,;.*+-/KM0x19aSECTIN \n\"'", max_size=200))
-def test_any_text_is_some_code(text: str) -> None:
-    assert len(gather.code_of(text)) == len(text)
 
 
 # ---- limits ----------------------------------------------------------------------------------------------------------

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from neuralart.errors import NeuralArtError
 from neuralart.patching import camera, numbering, patchlist
 from neuralart.patching.c_info_input import Buffer, CompileInfo, read_c_info
-from neuralart.patching.ctext import Source
 from neuralart.patching.decide import array_bytes, decide
 from neuralart.patching.inputs import activation_pools, image_shape
 from neuralart.patching.render import renderer
+from neuralart.text.c_source import Source
 from neuralart.text.linker_script.read import parse
 from support.h747_app import LINKER_TEXT, FakeNetwork, FakePool
 

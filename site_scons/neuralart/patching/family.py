@@ -8,7 +8,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.patching.c_info_input import CompileInfo
-from neuralart.patching.ctext import Source
+from neuralart.text.c_source import Source
 
 # What the generator must be told for an application of this kind.
 LEGACY_OPTIONS = ("--c-api", "legacy")

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
 from neuralart.patching.c_info_input import CompileInfo
-from neuralart.patching.ctext import Source
 from neuralart.patching.defines import definitions, integer
 from neuralart.patching.inputs import activation_pools
+from neuralart.text.c_source import Source
 
 _ASSIGNED = re.compile(r"\b(\w+)\s*\.\s*data\s*=\s*AI_PTR\s*\(\s*g_\w+_activations_map\s*\[\s*([0-9]{1,4})\s*\]")
 
