@@ -261,7 +261,7 @@ WRONG = [
     (("buffers", 2, "size_bytes"), -1, "is -1, the least is 0"),
     (("buffers", 1, "is_param"), 0, "must be true or false, not a number"),
     (("buffers", 1, "intq", "scales", 0), "x", "buffers[1].intq.scales[0] must be a number, not a text"),
-    (("buffers", 1, "shape"), [1, "2"], "buffers[1].shape[1] must be a whole number"),
+    (("buffers", 1, "shape"), [1, 2.5], "buffers[1].shape[1] must be a whole number"),
     (("memory_pools", 3, "used_size_bytes"), -5, "is -5"),
     (("memory_pools", 3, "size_bytes"), -2, "is -2, the least is -1"),
     (("memory_pools", 3, "address"), "no symbol!", "is 'no symbol!'"),

@@ -207,7 +207,7 @@ def test_float_layers() -> None:
     many = net(floats=tuple((f"t{n}", "net.c:1") for n in range(9)))
     assert "t3 and 5 more" in one("float-layers", network=many).message
     assert run("float-layers", network=net()) == []
-    assert run("float-layers", network=replace(network, runtime="cpu")) == []
+    assert run("float-layers", network=replace(network, runtime="network_runtime")) == []
 
 
 @pytest.mark.parametrize("name", ["model_OE_3_3_1.onnx", "a.b_OE_3_1_0.ONNX", "x_OE_3_3_1_OE_3_3_1.onnx"])
@@ -439,7 +439,7 @@ def test_orphan_section() -> None:
 
 def test_pool_section() -> None:
     pools = (Pool("heap_overlay_pool", "heap_overlay_pool", 0, 10, 0, relative=True), Pool("SDRAM", "SDRAM", 0, 10, 0))
-    network = net(*pools, runtime="cpu")
+    network = net(*pools, runtime="network_runtime")
     both = ".NN_Activation_Buffer_AXIRAM .NN_Activation_Buffer_SDRAM"
     assert run("pool-section", network=network, scripts=parse(LD.format(more=f".x : {{ *({both}) }}"), "h7.ld")) == []
     one_only = parse(LD.format(more=".x : { *(.NN_Activation_Buffer_AXIRAM) }"), "h7.ld")

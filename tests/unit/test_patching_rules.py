@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
 from neuralart.patching import camera, numbering, patchlist
-from neuralart.patching.c_info_input import Buffer, CompileInfo, read_c_info
 from neuralart.patching.decide import array_bytes, decide
-from neuralart.patching.inputs import activation_pools, image_shape
+from neuralart.patching.inputs import activation_pools, image_shape, read_c_info
 from neuralart.patching.render import renderer
 from neuralart.text.c_source import Source
 from neuralart.text.linker_script.read import parse
+from neuralart.vendor.c_info.types import CInfo, InfoBuffer
 from support.h747_app import LINKER_TEXT, FakeNetwork, FakePool
 
 LIST = patchlist.load("stm32h747i-disco")
@@ -115,8 +115,8 @@ def test_sizes_of_arrays(size: int) -> None:
 # Input shape ----------------------------------------------------------------------------------------------------------
 
 
-def buffer(shape: list[int | None], axes: list[str], first: bool = False, last: bool = False) -> Buffer:
-    return Buffer(1, "in", 0, tuple(shape), tuple(axes), first, last)
+def buffer(shape: list[int | None], axes: list[str], first: bool = False, last: bool = False) -> InfoBuffer:
+    return InfoBuffer(1, "in", 0, 0, 0, shape=tuple(shape), axes=tuple(axes), channel_first=first, channel_last=last)
 
 
 @pytest.mark.parametrize(
@@ -212,7 +212,7 @@ def test_only_pools_that_the_application_provides() -> None:
 # Numbers --------------------------------------------------------------------------------------------------------------
 
 
-def info_of(network: FakeNetwork) -> CompileInfo:
+def info_of(network: FakeNetwork) -> CInfo:
     return read_c_info(json.dumps(network.c_info()).encode(), "c.json")
 
 

@@ -42,7 +42,8 @@ def read_pool(item: JsonValue) -> InfoPool:
     attributes = item.get("attributes")
     score = attributes.get("score") if attributes else None
     initialized = attributes.get("use_for_initrs") if attributes else None
-    item.need("id")
+    for key in ("id", "used_size_bytes"):
+        item.need(key)
     return InfoPool(
         id=item.integer_at("id", minimum=0),
         name=item.string_at("name"),
@@ -65,6 +66,12 @@ def read_pool(item: JsonValue) -> InfoPool:
     )
 
 
+def _shape(item: JsonValue) -> tuple[int | None, ...]:
+    """A size that is not fixed is a name, null, 0 or -1."""
+    sizes = item.list_of("shape", int, str, type(None), wanted="a whole number")
+    return tuple(size if type(size) is int and size > 0 else None for size in sizes)
+
+
 def read_buffer(item: JsonValue) -> InfoBuffer:
     """One entry of ``buffers``."""
     epochs = item.get("epochs")
@@ -80,14 +87,15 @@ def read_buffer(item: JsonValue) -> InfoBuffer:
         constant=item.boolean_at("is_param"),
         format=item.string_at("format"),
         bits=item.integer_at("nbits", minimum=0),
-        shape=item.integers_at("shape"),
+        shape=_shape(item),
+        batch=item.integer_at("batch", default=1),
         axes=item.strings_at("shape_map"),
         first=epochs.integer_at("start") if epochs else 0,
         last=epochs.integer_at("end") if epochs else 0,
         channel_first=item.boolean_at("channel_first"),
         channel_last=item.boolean_at("channel_last"),
-        scales=quantized.reals_at("scales") if quantized else (),
-        zero_points=quantized.integers_at("offsets") if quantized else (),
+        scales=(quantized.reals_at("scales") or quantized.reals_at("scale")) if quantized else (),
+        zero_points=(quantized.integers_at("offsets") or quantized.integers_at("zero")) if quantized else (),
         flags=tuple(flags.split("|")) if flags else (),
     )
 
