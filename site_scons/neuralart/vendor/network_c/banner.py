@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import PureWindowsPath
 
-from neuralart.vendor.network_c.ctext import literal
+from neuralart.vendor.network_c.initializers import literal
 from neuralart.vendor.network_c.types import Banner
 
 _HEAD = 1 << 16
