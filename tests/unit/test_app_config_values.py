@@ -769,7 +769,7 @@ def test_the_greeting() -> None:
     assert found == {"MSG_1": '"move net.tflite"', "MSG_2": '"Model runs on the STM32"'}
     own = said(made.MOVENET, welcome=('say "hi"', "second line of it"))
     assert values(own, "n6-v2", "WELCOME_") == {"MSG_1": '"say \\042hi\\042"', "MSG_2": '"second line of it"'}
-    found = values(own, "n6-v2", "WELCOME_", board="nucleo-n657x0-q")
+    found = values(own, "n6-v2", "WELCOME_", board="nucleo-n657x0-q", narrow_display=True)
     assert found["MSG_2"] == '(char *[2]) {"second line", "of it"}'
 
 

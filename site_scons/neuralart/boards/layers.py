@@ -33,6 +33,9 @@ FAMILY_KEYS = (
     "windows",
     "relocatable",
     "switches",
+    "firmware",
+    "external_ram",
+    "narrow_display",
     "note",
 )
 KEYS = (*FAMILY_KEYS, "family", "base")
