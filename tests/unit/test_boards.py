@@ -935,7 +935,7 @@ def test_facts_that_other_rooms_ask_for_are_checked(write: Writer, text: str, sa
 def test_no_code_knows_a_board_by_its_name_or_target() -> None:
     """What differs between boards is in their files; the words of a compiler's command line are not about boards."""
     texts = {path: path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
-    asked = re.compile(r"board\.(?:name|target) *(?:==|!=|in|not in) *[("\'{]|\.get\(board\.(?:name|target)")
+    asked = re.compile(r"board\.(?:name|target) *(?:==|!=|in\b|not in\b) *[\"({]|\.get\(board\.(?:name|target)")
     assert [str(path.relative_to(PACKAGE)) for path, text in texts.items() if asked.search(text)] == []
 
 
