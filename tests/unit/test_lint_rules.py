@@ -13,9 +13,10 @@ from neuralart.errors import NeuralArtError
 from neuralart.lint import catalog, engine
 from neuralart.lint.gather import code_of
 from neuralart.lint.runtime_header import RuntimeHeader
-from neuralart.lint.scripts import parse
 from neuralart.lint.types import Facts, Finding, HexFile, Network, Pool, RawFile, Source, Step
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.text.linker_script import read as linker_script
+from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile_file import parse_profiles
 from neuralart.vendor.q_json import QFile, QTensor
 
@@ -26,6 +27,10 @@ DK, NUCLEO, H747, AN547 = (
 HYPER = Pool("xSPI1", "hyperRAM", 0x90000000, 4096, 0, where="p.mpool:9:5")
 FLASH = Pool("xSPI2", "octoFlash", 0x71000000, 1000, 1000, writable=False, where="p.mpool:5:5")
 RAM5 = Pool("AXISRAM5", "npuRAM5", 0x342E0000, 2048, 0, where="p.mpool:7:5")
+
+
+def parse(text: str, name: str) -> LinkerScript:
+    return linker_script.parse(text.encode(), name)
 
 
 def net(*pools: Pool, **changes) -> Network:
@@ -115,6 +120,15 @@ def test_fsbl_range_of_linker_scripts() -> None:
     assert run("fsbl-range", scripts=script("0x34000400", "1023K")) == []
     assert run("fsbl-range", scripts=script("0x34180400", "255K")) == [], "the boot loader's own script"
     assert run("fsbl-range", board=H747, scripts=script("0x34000400", "2047K")) == []
+
+
+def test_memories_on_one_line_are_seen_as_those_on_several() -> None:
+    entries = ["ROM (xrw) : ORIGIN = 0x24000400, LENGTH = 1023K", "RAM (rw) : ORIGIN = 0x24100000, LENGTH = 2M"]
+    found = []
+    for blank in ("\n", "  "):
+        script = parse(f"MEMORY {{{blank}{blank.join(entries)}{blank}}}", "a.ld")
+        found.append([hit.message for rule in ("ns-alias", "fsbl-range") for hit in run(rule, scripts=script)])
+    assert len(found[0]) == 3 and found[0] == found[1]
 
 
 def test_ns_alias() -> None:

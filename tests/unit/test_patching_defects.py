@@ -16,8 +16,8 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.patching import camera, disk, inplace, mempools, mirror, patchlist, plan
-from neuralart.patching.linker_script import parse
 from neuralart.text import sizes
+from neuralart.text.linker_script.read import parse
 from support.h747_app import (
     APP_NETWORK_TEXT,
     INTERFACE,

@@ -39,12 +39,13 @@ class _Document:
         text: str,
         file: str,
         *,
-        relaxed: bool,
-        tolerant: bool,
-        tool: bool,
+        relaxed: bool = False,
+        tolerant: bool = False,
+        tool: bool = False,
         synonyms: Mapping[str, Sequence[str]] | None = None,
     ) -> None:
-        self.text, self.file, self.tool, self.synonyms = text, file, tool, synonyms or {}
+        self.text, self.file, self.tool = text, file, tool
+        self.synonyms = synonyms or {}
         self._reader = Reader(text, file, relaxed=relaxed, tolerant=tolerant, tool=tool)
         self._places: Place | None = None
         try:
@@ -181,16 +182,17 @@ class JsonValue(Value):
         """
         if type(self.value) is not dict:
             raise self.wrong("an object { }")
-        synonyms = self._document.synonyms.get(key, ()) if key not in self.value else ()
-        key = next((other for other in synonyms if other in self.value), key)
+        others = self._document.synonyms.get(key, ())
+        if others and self.value.get(key) is None:
+            key = next((other for other in others if other in self.value), key)
         value = self.value.get(key)
         absent = value is None and (self._document.tool or key not in self.value)
         return None if absent else self._inner(key, value)
 
-    def strange(self, known: Iterable[str]) -> list[str]:
-        """Keys of an object that are neither known nor another name of a known one, sorted."""
+    def strange(self, known: Iterable[str]) -> tuple[str, ...]:
+        """Keys of an object that its reader has no use for, in alphabetical order."""
         others = (other for key in known for other in self._document.synonyms.get(key, ()))
-        return sorted(set(self.value) - {*known, *others})
+        return tuple(sorted(set(self.value) - {*known, *others}))
 
     def items(self) -> list[Self]:
         """Entries of a list.
@@ -293,7 +295,7 @@ def parse(data: bytes, file: str, *, relaxed: bool = False, ascii_only: bool = F
         NeuralArtError: It is not such a document; ``where`` is ``file:line:column``.
     """
     text = _decode(data, file, ascii_only=ascii_only)
-    document = _Document(text, file, relaxed=relaxed, tolerant=False, tool=False)
+    document = _Document(text, file, relaxed=relaxed)
     return JsonValue(document.value, document)
 
 
@@ -312,7 +314,7 @@ def parse_tolerant(data: bytes, file: str, *, relaxed: bool = False) -> tuple[Js
         NeuralArtError: As :func:`parse`.
     """
     text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
-    document = _Document(text, file, relaxed=relaxed, tolerant=True, tool=False)
+    document = _Document(text, file, relaxed=relaxed, tolerant=True)
     marks = ("1:1: a byte-order mark, which the compiler's own reader refuses",) if data.startswith(_BOM) else ()
     return JsonValue(document.value, document), (*marks, *document.notes)
 
@@ -323,11 +325,11 @@ def parse_tool(data: bytes, file: str, synonyms: Mapping[str, Sequence[str]] | N
     Args:
         data: The file's bytes.
         file: Its name for messages.
-        synonyms: Other names of keys: who asks for a key that is absent gets what stands under one of them.
+        synonyms: Other names of keys: who asks for the key gets what stands under one of them.
 
     Raises:
         NeuralArtError: It is not JSON, or an object has the same key twice; ``where`` is ``file:line:column``.
     """
     text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
-    document = _Document(text, file, relaxed=False, tolerant=False, tool=True, synonyms=synonyms)
+    document = _Document(text, file, tool=True, synonyms=synonyms)
     return JsonValue(document.value, document)

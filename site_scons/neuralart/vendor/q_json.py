@@ -144,7 +144,7 @@ def parse_q_json(data: bytes, file: str) -> QFile:
     if type(root.value) is not dict or "tensors" not in root.value or "nodes" not in root.value:
         root.fail("not a quantization file: 'tensors' and 'nodes' are not both there")
     version = root.string_at("version")
-    notes = [f"unknown key '{key}'" for key in sorted(set(root.value) - set(_TOP))]
+    notes = [f"unknown key '{key}'" for key in root.strange(_TOP)]
     if version.partition(".")[0] != VERSION_MAJOR:
         notes.append(f"version '{version}' read as {VERSION_MAJOR}.0")
     environment = root.get("environment")
