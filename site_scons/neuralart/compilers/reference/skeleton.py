@@ -10,9 +10,8 @@ from typing import TypeVar
 
 from neuralart import __version__
 from neuralart.compilers.reference.emit.emission import TOOL
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
-from neuralart.compilers.reference.fileset import PROVENANCE
+from neuralart.compilers.reference.fileset import NAME as MANIFEST
+from neuralart.compilers.reference.fileset import PROVENANCE, manifest
 from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.compilers.reference.targets import usable
 from neuralart.files import read_bytes

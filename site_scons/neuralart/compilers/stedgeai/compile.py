@@ -8,9 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.profile_edits import csv_name
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
-from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
+from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, manifest
+from neuralart.compilers.reference.fileset import NAME as MANIFEST
 from neuralart.compilers.stedgeai import folder as folders
 from neuralart.compilers.stedgeai.arguments import CommandLine, command_line
 from neuralart.compilers.stedgeai.collect import Collected, collect, sizes
