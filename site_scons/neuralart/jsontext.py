@@ -1,6 +1,6 @@
 """The one way to read JSON whose lines nobody asks for: what is wrong with a text is a ValueError, always.
 
-Files whose values are named with their lines in messages are read by :mod:`neuralart.network.jsonpos`.
+Files whose values are named with their lines in messages are read by :mod:`neuralart.text.json_values`.
 """
 
 from __future__ import annotations
