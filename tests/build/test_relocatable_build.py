@@ -408,7 +408,7 @@ def test_installations_that_are_refused(packs, make, tmp_path):
         return str(caught.value)
 
     mismatch = refused(packs((1, 1, 3, 262)))
-    assert "made for ll_aton 1.1.3.8 (ST Edge AI Core 3.0)" in mismatch and "has 1.1.3.262" in mismatch
+    assert "made for ll_aton 1.1.3.8 (ST Edge AI Core 3.0.0)" in mismatch and "has 1.1.3.262" in mismatch
     assert "no such folder" in refused(tmp_path / "nowhere")
     assert "has no ll_aton_version.h" in refused(tmp_path)
     pack = fake_pack.make(tmp_path / "pack", (1, 1, 3, 8))

@@ -28,14 +28,14 @@ FLOORS = (
     {"emulator", "report"},
     {"lint", "export"},
     {"doctor", "inspect"},
-    {"applications"},
+    {"applications", "profiling"},
     {"cli"},
     {"__main__", "scons"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert"}
-CORE = {"SCons", "yaml", "jinja2", "elftools"}
-SLOW = {"yaml", "jinja2", "elftools", "SCons", *EXTRAS}
+CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging"}
+SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import cli
+from neuralart import __version__, cli
 from neuralart.compilers.reference import options
 from neuralart.compilers.reference.fileset import file_names
 from neuralart.compilers.reference.options import GENERATE, HONORED, NO_EFFECT, PROFILE, REFUSED
@@ -107,7 +107,7 @@ def test_a_run(folder, capsys):
     assert "Without effect here: --optimization 3" in (folder / "out" / "net_generate_report.txt").read_text()
     assert load(folder / "out" / "network.json").name == "net"
     lines = (folder / "out" / "provenance.txt").read_text().splitlines()
-    assert lines[0] == "tool: neuralart-reference 0.1.0"
+    assert lines[0] == f"tool: neuralart-reference {__version__}"
     assert lines[1] == "model: net.tflite"
 
 

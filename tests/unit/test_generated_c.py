@@ -11,7 +11,8 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.inspect.views.network_c import as_record
-from neuralart.vendor.network_c import checks, ctext, ecblobs, initializer_c, versions
+from neuralart.vendor import releases
+from neuralart.vendor.network_c import checks, ctext, ecblobs, initializer_c
 from neuralart.vendor.network_c.banner import guard, model_name
 from neuralart.vendor.network_c.pool_comments import in_use
 from neuralart.vendor.network_c.read import parse, read
@@ -369,9 +370,9 @@ def test_guard_against_branch():
 
 
 def test_releases():
-    assert versions.of_runtime((1, 1, 3, 262)).core == "4.0.0"
-    assert versions.of_runtime((1, 1, 3, 263)) is None and versions.of_runtime(None) is None
-    assert [release.core for release in versions.of_branch("STAI-4.0")] == ["4.0.0", "4.0.1"]
+    assert releases.of_runtime((1, 1, 3, 262)).core == "4.0.0"
+    assert releases.of_runtime((1, 1, 3, 263)) is None and releases.of_runtime(None) is None
+    assert [release.core for release in releases.of_branch("STAI-4.0")] == ["4.0.0", "4.0.1"]
 
 
 @pytest.mark.parametrize("relative", [False, True])

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from neuralart.compilers.stedgeai import profiles
 from neuralart.compilers.stedgeai.staging import conditions_of, stage
-from neuralart.compilers.stedgeai.version import FAMILIES
 from neuralart.vendor import mpool, profile
+from neuralart.vendor.releases import RELEASES
 from support.stedgeai_case import make, refusal, request
 
-SERIES = {".".join(map(str, family.series)): family for family in FAMILIES}
+SERIES = {".".join(map(str, release.series)): release for release in RELEASES}
 BASE = ("-O3", "--all-buffers-info", "--Os", "--Omax-ca-pipe", "4", "--Oauto-sched")
 
 
@@ -188,9 +188,9 @@ def test_another_pool_file(folder):
 @pytest.mark.parametrize("series", SERIES)
 def test_a_boards_own_profile_gets_the_tools_default_options(series):
     found, _, _ = staged(series=series, profile="")
-    family = SERIES[series]
-    assert set(family.built_in) <= set(found.options)
-    assert ("--mvei" in found.options) == (family.series < (3, 0))
+    release = SERIES[series]
+    assert set(release.habits.built_in) <= set(found.options)
+    assert ("--mvei" in found.options) == (release.series < (3, 0))
     assert "--all-buffers-info" in found.options
     assert len(found.options) == len(set(found.options))
 

@@ -13,7 +13,7 @@ from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, Ru
 from neuralart.files import read_bytes
 from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
-from neuralart.network.facts import Network
+from neuralart.network.facts import NEURALART, Network
 from neuralart.resources import firmware_dir
 
 _AGAIN = "build the variant again"
@@ -157,7 +157,7 @@ def collect(
         sources=tuple(sources),
         headers=(program / "npu_memory_init.h", program / "network_io.h"),
         images=tuple(images),
-        runtime=runtime_parts(any(built.facts.runtime == "neuralart" for built in networks), kernels),
+        runtime=runtime_parts(any(built.facts.runtime == NEURALART for built in networks), kernels),
         defines=tuple(defines),
         cpu_flags=tuple(cpu_flags),
     )

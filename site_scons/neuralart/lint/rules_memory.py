@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.boards.types import Board
-from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Network, Pool, Rule
+from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Network, Pool, Rule
 from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
+from neuralart.network.facts import LL_ATON
 
 # Where the external RAM of an STM32N6 is mapped (xSPI1).
 PSRAM = (0x90000000, 0xA0000000)
@@ -36,7 +37,7 @@ def _psram(facts: Facts) -> Iterator[Hit]:
         said = f"{_who(network, pool)} has {pool.used} bytes in use at 0x{pool.address:08x}"
         if region is None:
             yield Hit(pool.where, f"{said}, where board {facts.board.name} has no external RAM")
-        elif network.runtime == VENDOR or region.kind == "psram":
+        elif network.runtime == LL_ATON or region.kind == "psram":
             yield Hit(
                 pool.where,
                 f"{said}, in the external RAM",
@@ -169,7 +170,7 @@ def _scripts(facts: Facts) -> Iterator[Hit]:
 
 def _cacheable(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
-        for pool in network.pools if network.runtime == VENDOR and facts.board is not None else ():
+        for pool in network.pools if network.runtime == LL_ATON and facts.board is not None else ():
             region = facts.board.region_at(pool.address) if facts.board is not None else None
             internal = region is not None and region.kind == "ram"
             if pool.relative and pool.cacheable and pool.writable and pool.used and internal:

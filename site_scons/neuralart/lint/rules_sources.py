@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
+from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.vendor.network_c.ctext import Lines
 
 _RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
@@ -144,7 +145,7 @@ def _pool_sections(facts: Facts) -> Iterator[Hit]:
     if not any(pattern.startswith(".NN_Activation_Buffer") for script in scripts for pattern in script.patterns):
         return
     for network in facts.networks:
-        for pool in network.pools if network.runtime == "cpu" else ():
+        for pool in network.pools if network.runtime == NETWORK_RUNTIME else ():
             section = ".NN_Activation_Buffer_" + ("AXIRAM" if pool.name == "heap_overlay_pool" else pool.name)
             if pool.writable and pool.used and not any(script.takes(section) for script in scripts):
                 yield Hit(

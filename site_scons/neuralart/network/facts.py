@@ -15,6 +15,10 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 
 SCHEMA = 1
+NEURALART, LL_ATON, NETWORK_RUNTIME = "neuralart", "ll_aton", "network_runtime"
+"""Runtimes: ours, the vendor's for the NPU, the vendor's for networks on the CPU alone."""
+NEURALART_VERSION = (0, 1, 0, 0)
+"""As in firmware/runtime/include/ll_aton_version.h (a test compares them)."""
 APPLICATION = "USEMODE_APPLICATION"
 """Mode of the pools of a CPU network: the application's linker script gives them their places, weights too."""
 T = TypeVar("T")
@@ -115,7 +119,7 @@ class Network:
 
     Attributes:
         name: C name; prefix of files and suffix of symbols.
-        runtime: ``neuralart`` or ``ll_aton``.
+        runtime: :data:`NEURALART`, :data:`LL_ATON` or :data:`NETWORK_RUNTIME`.
         runtime_version: Four numbers, as in the guard of network.c.
         abi_stamp: 16 hex digits: hash of the normalized generated C and the layout of the pools.
         numerics: Named rounding profile, for example ``litert-2.20``.

@@ -7,7 +7,7 @@ reading a second time with :mod:`~neuralart.network.jsonpos`, and only when a me
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -31,13 +31,19 @@ class Document:
         value: What the standard library makes of it. ``NaN`` and ``Infinity``, which tools write, are floats.
     """
 
-    def __init__(self, data: bytes, file: str) -> None:
+    def __init__(self, data: bytes, file: str, synonyms: Mapping[str, Sequence[str]] | None = None) -> None:
         """Read it.
+
+        Args:
+            data: The file's bytes.
+            file: Its name in messages.
+            synonyms: Other names of keys: who asks for the key gets what stands under one of them.
 
         Raises:
             NeuralArtError: It is not JSON, or an object has the same key twice; ``where`` is ``file:line:column``.
         """
         self.file = file
+        self.synonyms = synonyms or {}
         self._data = data.removeprefix(_BOM)
         try:
             self.value: Any = json.loads(self._data.decode("utf-8"), object_pairs_hook=_members)
@@ -102,6 +108,9 @@ class Item:
         if type(self.value) is not dict:
             self.wrong("an object { }")
         found = self.value.get(key)
+        if found is None and key in self.document.synonyms:
+            key = next((other for other in self.document.synonyms[key] if other in self.value), key)
+            found = self.value.get(key)
         return None if found is None else Item(found, (*self.path, key), self.document)
 
     def need(self, key: str) -> Item:
@@ -197,4 +206,5 @@ class Item:
 
     def unknown(self, known: Iterable[str]) -> tuple[str, ...]:
         """Keys of an object that this reader has no use for."""
-        return tuple(sorted(set(self.value) - set(known)))
+        others = (other for key in known for other in self.document.synonyms.get(key, ()))
+        return tuple(sorted(set(self.value) - {*known, *others}))

@@ -22,7 +22,7 @@ from neuralart.compilers.stedgeai.profiles import csv_name, reference
 from neuralart.compilers.stedgeai.request import Request, check_model, check_target
 from neuralart.compilers.stedgeai.run import COMMAND, LOG, VENDOR, command_text, execute, put, working_folder
 from neuralart.compilers.stedgeai.staging import Staged, conditions_of, stage
-from neuralart.compilers.stedgeai.version import family_of, is_known
+from neuralart.compilers.stedgeai.version import release_of
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.facts import Network, to_json
@@ -32,6 +32,7 @@ from neuralart.resources import stable_name
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
 from neuralart.vendor.core_version import CoreVersion
+from neuralart.vendor.releases import is_known
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def plan(request: Request, version: CoreVersion) -> Plan:
     """
     check_name(request.name, "--name")
     check_target(request.target)
-    staged = stage(request, family_of(version))
+    staged = stage(request, release_of(version))
     given = conditions_of(request, staged)
     declared: dict[str, str] | None = None
     if staged.pools is not None:
@@ -176,7 +177,7 @@ def compile_network(
         model = reference(request.model, place)
         command = command_line(
             request,
-            family_of(install.version),
+            release_of(install.version),
             model=model,
             profile=planned.staged.argument,
             path=lambda text: reference(Path(text), place),
@@ -201,7 +202,7 @@ def compile_network(
             known[install.root] = "STEDGEAI_CORE_DIR"
         files = normalize({**found.files, **raw_files}, places_of(known, {model: request.model.name}))
     notes = list(found.notes)
-    if not is_known(install.version):
+    if not is_known(install.version.numbers):
         notes.append(f"{tool} is newer than the versions this program knows: taken as the nearest earlier one")
     facts = _facts(planned, found, files, notes)
     notes += failures.warnings(outcome.lines, table)

@@ -7,14 +7,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import Epoch, Network, PoolUse, Port
+from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, Epoch, Network, PoolUse, Port
 from neuralart.vendor.c_info.types import CInfo, InfoPool
 from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool
 from neuralart.vendor.network_c.usage import used as used_of
 
-RUNTIME = "ll_aton"
-CPU_RUNTIME = "network_runtime"
 NUMERICS = "neural-art"
 CPU_NUMERICS = "st-ai"
 _MACC = re.compile(r"^model(?:/c-model)?:\s*macc=(?:[\d,]+/)?([\d,]+)", re.M)
@@ -175,7 +173,7 @@ def npu_facts(
     pools = pools_of(network, info, raws)
     return Network(
         name=name,
-        runtime=RUNTIME,
+        runtime=LL_ATON,
         runtime_version=network.runtime,
         abi_stamp=stamp(network.text, more, pools),
         numerics=NUMERICS,
@@ -252,7 +250,7 @@ def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
     build = int(info.core.build) if info.core.build.isdigit() else 0
     return Network(
         name=name,
-        runtime=CPU_RUNTIME,
+        runtime=NETWORK_RUNTIME,
         runtime_version=(*info.core.numbers, build),
         abi_stamp=stamp(first, more, pools),
         numerics=CPU_NUMERICS,

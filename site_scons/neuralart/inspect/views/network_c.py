@@ -7,7 +7,8 @@ from typing import Any
 
 from neuralart.inspect.tables import address, findings, plural, table
 from neuralart.report import offload
-from neuralart.vendor.network_c import checks, versions
+from neuralart.vendor import releases
+from neuralart.vendor.network_c import checks
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import BLOCK_KINDS, Block, GeneratedNetwork, Pool, Port, Row
 from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool, used
@@ -82,7 +83,7 @@ def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, 
         path: Its file, if the files beside it are to be compared with it.
     """
     placed = rows_by_pool(network)
-    release = versions.of_runtime(network.runtime)
+    release = releases.of_runtime(network.runtime)
     rows = {table: sum(row.table == table for row in network.rows) for table in ("input", "output", "internal")}
     kinds = {kind: sum(block.kind == kind for block in network.blocks) for kind in BLOCK_KINDS}
     return {

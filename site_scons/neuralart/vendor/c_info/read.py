@@ -14,6 +14,7 @@ from pathlib import Path
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.located import Document, Item
+from neuralart.vendor import releases
 from neuralart.vendor.c_info.graph import Execution, Metric
 from neuralart.vendor.c_info.memory import read_buffer, read_footprint, read_pool
 from neuralart.vendor.c_info.nodes import read_access, read_blob, read_estimate, read_graph
@@ -41,7 +42,7 @@ _ENVIRONMENT = ("device", "generated_model", "network_signature", "target", "tes
 
 
 def _schema(root: Item) -> str:
-    if type(root.value) is not dict or "json_schema_version" not in root.value:
+    if type(root.value) is not dict or root.get("json_schema_version") is None:
         root.fail("not a c_info.json: there is no 'json_schema_version'")
     text = root.text("json_schema_version")
     found = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", text)
@@ -123,7 +124,7 @@ def parse_c_info(data: bytes, file: str) -> CInfo:
     Raises:
         NeuralArtError: It is none, or a known key has a value of the wrong type; ``where`` is ``file:line:column``.
     """
-    root = Document(data, file).root
+    root = Document(data, file, releases.synonyms()).root
     schema = _schema(root)
     environment = root.get("environment")
     listed = environment.entries("tools") if environment else []
@@ -134,7 +135,7 @@ def parse_c_info(data: bytes, file: str) -> CInfo:
     graphs = root.entries("graphs")
     graph = read_graph(graphs[0]) if graphs else None
     validation = root.get("validation")
-    npu = bool(compiler) or any(key in root.value for key in _NPU_KEYS)
+    npu = bool(compiler) or any(root.get(key) is not None for key in _NPU_KEYS)
     return CInfo(
         file=file,
         schema=schema,

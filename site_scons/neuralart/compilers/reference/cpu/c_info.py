@@ -13,10 +13,11 @@ from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, Key
 from neuralart.compilers.reference.cpu.ports import views
 from neuralart.compilers.reference.emit.c_info import FORMATS, edges, intq, originals, parameters
 from neuralart.compilers.reference.emit.ctext import data_type, dtype_of_ctype
-from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION, TOOL, score
+from neuralart.compilers.reference.emit.emission import TOOL, score
 from neuralart.compilers.reference.ir import Call
 from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 from neuralart.model.graph import DTYPE_BYTES, Tensor
+from neuralart.network.facts import NEURALART_VERSION
 
 _AXES = {1: ["CH"], 2: ["W", "CH"], 3: ["H", "W", "CH"]}
 
@@ -198,7 +199,7 @@ def _environment(network: CpuNetwork, stamp: str, files: tuple[str, ...]) -> dic
         "tools": [
             {
                 "name": TOOL,
-                "version": ".".join(map(str, RUNTIME_VERSION)),
+                "version": ".".join(map(str, NEURALART_VERSION)),
                 "arguments": emission.arguments,
                 "environment": [],
                 "input_model": {

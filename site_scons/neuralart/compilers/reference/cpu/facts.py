@@ -5,9 +5,9 @@ from __future__ import annotations
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
 from neuralart.compilers.reference.cpu.pool_file import WEIGHTS
 from neuralart.compilers.reference.cpu.ports import PortView, views
-from neuralart.compilers.reference.emit.emission import NUMERICS, RUNTIME, RUNTIME_VERSION
+from neuralart.compilers.reference.emit.emission import NUMERICS
 from neuralart.compilers.reference.usage import PoolPlan
-from neuralart.network.facts import APPLICATION, Epoch, Network, PoolUse, Port
+from neuralart.network.facts import APPLICATION, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port
 
 
 def _port(network: CpuNetwork, kind: str, index: int, port: PortView) -> Port:
@@ -57,8 +57,8 @@ def facts(network: CpuNetwork, stamp: str) -> Network:
     plans = sorted(network.emission.plan.pools, key=lambda plan: plan.address)
     return Network(
         name=network.name,
-        runtime=RUNTIME,
-        runtime_version=RUNTIME_VERSION,
+        runtime=NEURALART,
+        runtime_version=NEURALART_VERSION,
         abi_stamp=stamp,
         numerics=NUMERICS,
         pools=tuple(_pool(network, plan) for plan in plans),

@@ -7,7 +7,7 @@ from neuralart.compilers.reference.cpu.layers_c import array_variables, configur
 from neuralart.compilers.reference.cpu.ports import PortView, views
 from neuralart.compilers.reference.emit.banner import BANNER_END
 from neuralart.compilers.reference.emit.ctext import array, in_comment, single
-from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION
+from neuralart.network.facts import NEURALART_VERSION
 
 
 def banner(network: CpuNetwork, file: str) -> str:
@@ -20,7 +20,7 @@ def banner(network: CpuNetwork, file: str) -> str:
 
 
 def _head(network: CpuNetwork) -> str:
-    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), RUNTIME_VERSION, strict=True)
+    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), NEURALART_VERSION, strict=True)
     guard = " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
     name = network.name
     return (

@@ -9,10 +9,11 @@ import json
 from typing import Any
 
 from neuralart.compilers.reference.emit.ctext import data_type
-from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION, TOOL, Emission, score
+from neuralart.compilers.reference.emit.emission import TOOL, Emission, score
 from neuralart.compilers.reference.emit.rows import Row, constant_rows, internal_rows, port_rows
 from neuralart.compilers.reference.ir import Call
 from neuralart.model.graph import Quantization
+from neuralart.network.facts import NEURALART_VERSION
 
 _MAXINT = 4294967295
 AXES = {1: ["CH"], 2: ["BATCH", "CH"], 3: ["BATCH", "W", "CH"], 4: ["BATCH", "H", "W", "CH"]}
@@ -232,7 +233,7 @@ def _environment(emission: Emission, stamp: str) -> dict[str, Any]:
         "tools": [
             {
                 "name": TOOL,
-                "version": ".".join(map(str, RUNTIME_VERSION)),
+                "version": ".".join(map(str, NEURALART_VERSION)),
                 "arguments": emission.arguments,
                 "environment": [],
                 "input_model": {

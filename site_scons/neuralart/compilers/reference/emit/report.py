@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from neuralart.compilers.reference.emit.c_info import emission_elements, parameters
-from neuralart.compilers.reference.emit.emission import NUMERICS, RUNTIME_VERSION, Emission
+from neuralart.compilers.reference.emit.emission import NUMERICS, Emission
 from neuralart.compilers.reference.emit.lifetimes_text import lifetimes
 from neuralart.compilers.reference.emit.rows import constant_row
 from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import Tensor
+from neuralart.network.facts import NEURALART_VERSION
 
 _THIN = "-" * 84
 _THICK = "=" * 84
@@ -164,7 +165,7 @@ def _epochs(emission: Emission) -> list[str]:
 
 def report(emission: Emission) -> str:
     """The report. No date, no folder."""
-    version = ".".join(map(str, RUNTIME_VERSION))
+    version = ".".join(map(str, NEURALART_VERSION))
     _count, size = parameters(emission)
     macc = sum(call.macc for call in emission.program.calls)
     lines = [
