@@ -45,6 +45,8 @@ COMMANDS = {
 
 USER_ERROR = 1
 USAGE_ERROR = 2
+_SHOWN = 120
+"""Letters of a name that a message shows."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -63,6 +65,13 @@ def _parser(only: str | None) -> argparse.ArgumentParser:
         if name == only:
             importlib.import_module(module).configure(command)
     return parser
+
+
+def _said(error: OSError) -> NeuralArtError:
+    """What the system says of a name that cannot be used: too long, a loop of links, a device that is gone."""
+    name = str(error.filename or "")
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
+    return NeuralArtError(f"cannot use it: {error.strerror or error}", where=shown)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -90,6 +99,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever reads has seen enough (``| head``); the interpreter must not try to write the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    except OSError as error:
+        print(f"neuralart {asked}: error: {_said(error)}", file=sys.stderr)
+        return USER_ERROR
     except KeyboardInterrupt:
         print(f"neuralart {asked or ''}: interrupted".replace(" :", ":"), file=sys.stderr)
         return 130

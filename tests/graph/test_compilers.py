@@ -11,9 +11,10 @@ import pytest
 import SCons.Errors
 
 from neuralart import cli
-from neuralart.config.types import Location, NetworkConfig, RelocatableConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, RelocatableConfig, VariantConfig
 from neuralart.resources import board_data_dir
 from neuralart.scons.registry import child_environment
+from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs
 from support.fake_stedgeai import VERSIONS, calls, install
@@ -21,8 +22,6 @@ from support.stedgeai_case import make
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")
 BOARD = "stm32n6570-dk"
-# Line of _net's call, as of a line of an SConstruct.
-HERE = "test_compilers.py:50"
 CONTROLLER = "--enable-epoch-controller"
 
 
@@ -48,6 +47,10 @@ def tool(nets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def _net(env: Any, name: str = "net", compiler: Any = "stedgeai", profile: Any = "default@nets/na.json", **more: Any):
     return env.Network(name, model="nets/net.tflite", board=BOARD, compiler=compiler, profile=profile, **more)
+
+
+# The line of its call, as of a line of an SConstruct.
+HERE = f"{Path(__file__).name}:{_net.__code__.co_firstlineno + 1}"
 
 
 def _files(net: Any) -> set[str]:

@@ -14,9 +14,10 @@ from neuralart.app_config.kinds import KINDS
 from neuralart.compilers.reference.cpu import compile as cpu_compile
 from neuralart.config.app_config import AppConfig
 from neuralart.config.patch import PatchConfig
-from neuralart.config.types import Location, NetworkConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.resources import board_data_dir
 from neuralart.scons import cpu_network
+from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs
 from support.app_configs import Case, possible, write_application

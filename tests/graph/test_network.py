@@ -22,14 +22,16 @@ from support import graphs
 BOARD = "stm32n6570-dk"
 MODEL = "models/digits.tflite"
 POOLS = board_data_dir() / "pools" / f"{BOARD}.mpool"
-# Line of _net's call, as of a line of an SConstruct.
-HERE = "test_network.py:32"
 _ENDLESS: dict[str, Any] = {}
 _ENDLESS["cos"] = _ENDLESS
 
 
 def _net(env: Any, name: str = "digits", model: Any = MODEL, board: str = BOARD, **options: Any) -> Any:
     return env.Network(name, model=model, board=board, **options)
+
+
+# The line of its call, as of a line of an SConstruct.
+HERE = f"{Path(__file__).name}:{_net.__code__.co_firstlineno + 1}"
 
 
 def _folder_names(net: Any) -> list[str]:

@@ -513,7 +513,7 @@ class Terminal(io.StringIO):
 def test_progress_on_a_terminal_only_and_for_large_models_only(folder, monkeypatch, least, words, shown):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("neuralart.compilers.cli._LONG_MODEL", least)
+    monkeypatch.setattr("neuralart.compilers.reference.cli._LONG_MODEL", least)
     run(*GOOD, "-o", "out", *words)
     steps = [part.removeprefix("\x1b[K") for part in terminal.getvalue().split("\r")[1:]]
     expected = ["net: reading the model", "net: lowering", "net: placing and writing code", ""]
@@ -521,7 +521,7 @@ def test_progress_on_a_terminal_only_and_for_large_models_only(folder, monkeypat
 
 
 def test_no_progress_without_a_terminal(folder, monkeypatch, capsys):
-    monkeypatch.setattr("neuralart.compilers.cli._LONG_MODEL", 0)
+    monkeypatch.setattr("neuralart.compilers.reference.cli._LONG_MODEL", 0)
     assert run(*GOOD, "-o", "out", capsys=capsys)[1] == ""
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuralart import config
-from neuralart.config import variant_keys, variants, yamlmarks, yamltext
+from neuralart.config import variant_keys, variants
 from neuralart.config.read import KEYS as TOP_KEYS
 from neuralart.config.types import (
     STRATEGIES,
@@ -21,6 +21,7 @@ from neuralart.config.types import (
     ToolchainConfig,
 )
 from neuralart.errors import NeuralArtError
+from neuralart.text import yaml_values
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -707,8 +708,8 @@ def test_refused_memory_keys(tmp_path: Path, old: str, new: str, said: str) -> N
     assert refusal(tmp_path, MEMORY.replace(old, new)).startswith(f"variants.yaml:{said}")
 
 
-def scalar(text: str) -> yamlmarks.Value:
-    return yamlmarks.Value(yamltext.compose(b"x: " + text.encode(), "f"), "f", 1).mapping()["x"]
+def scalar(text: str) -> yaml_values.YamlValue:
+    return yaml_values.parse(b"x: " + text.encode(), "f").mapping()["x"]
 
 
 @given(st.integers(0, 0xFFFFFFFF))
@@ -743,7 +744,7 @@ def test_out_of_range(text: str) -> None:
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused_in_one_line(data: bytes) -> None:
     try:
-        yamltext.compose(data, "f")
+        yaml_values.parse(data, "f")
     except NeuralArtError as error:
         assert str(error).startswith("f:")
         assert "\n" not in str(error)

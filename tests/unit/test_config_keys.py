@@ -10,8 +10,8 @@ import pytest
 from neuralart.config import budgets, keys, loaded, networks, patch, tables, variant_keys
 from neuralart.config.keys import Key
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
-from neuralart.config.yamlmarks import Value
 from neuralart.errors import NeuralArtError
+from neuralart.text.values import Value
 
 PAGES = Path(__file__).parents[2] / "docs" / "reference"
 # Fields that no key decides, and keys that decide the fields of something else.

@@ -126,6 +126,13 @@ def test_heaps_of_parts(text):
                 assert "\n" not in problem.text
 
 
+def test_a_quoted_line_end_is_no_line_end():
+    at = NETWORK.index(".epoch_num = ") + len(".epoch_num = ")
+    network = parse(NETWORK[:at] + "1\n  .epoch_num = " + NETWORK[at:], "n.c")
+    (text,) = [problem.text for problem in checks.problems(network) if "no number" in problem.text]
+    assert text.endswith(": epoch_num is '1 .epoch_num = 1', no number")
+
+
 @given(st.data())
 @settings(max_examples=2 * ROUNDS, deadline=None, suppress_health_check=[HealthCheck.data_too_large])
 def test_parts_in_a_network(data):

@@ -364,7 +364,7 @@ def test_options_reach_the_plan(tmp_path: Path, capsys: Capture) -> None:
     [
         (["--reserve", "AXIRAM"], "MEMORY=SIZE is expected"),
         (["--reserve", "=4"], "MEMORY=SIZE is expected"),
-        (["--reserve", "AXIRAM=4X"], "'4X' is no size"),
+        (["--reserve", "AXIRAM=4X"], "is '4X', not a size"),
         (["--reserve", "AXI=4"], "reserve for 'AXI', no such memory"),
         (["--list", "h747"], "no patch list 'h747'"),
         (["--aspect-ratio", "full_screen"], "aspect ratio 'full_screen' is not known"),

@@ -79,12 +79,13 @@ def test_a_new_release_is_the_nearest_known_one_without_its_row() -> None:
     assert "m_OE_3_3_1.onnx" not in expected(Conditions("n", "m"), found).needed
 
 
-def test_a_renamed_key_of_c_info_is_read_with_the_row_and_missing_without(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_renamed_key_of_c_info_is_read_with_the_row_and_refused_without(monkeypatch: pytest.MonkeyPatch) -> None:
     old = parse_c_info(vendor_reports.dump(vendor_reports.c_info("4.0")), "c.json")
-    assert {pool.used for pool in parse_c_info(info_of_new(), "c.json").pools} == {0}
+    with pytest.raises(NeuralArtError, match=r"memory_pools\[0\] has no 'used_size_bytes'"):
+        parse_c_info(info_of_new(), "c.json")
     monkeypatch.setattr(releases, "RELEASES", (*RELEASES, NEW))
     new = parse_c_info(info_of_new(), "c.json")
-    assert new.pools == old.pools and max(pool.used for pool in new.pools) == 13168
+    assert new.pools == old.pools and max(pool.used for pool in new.pools) == 467824
     assert new.notes == ()
     # Files of the releases before are read as ever.
     assert parse_c_info(vendor_reports.dump(vendor_reports.c_info("2.2")), "c.json").weights_used == old.weights_used
@@ -115,8 +116,12 @@ def test_generated_c_of_a_new_release_agrees_with_itself(with_new: Release) -> N
 
 
 def test_relocatable_models_of_a_new_release(with_new: Release, tmp_path: Any) -> None:
-    pack = fake_pack.make(tmp_path / "pack", RUNTIME)
-    made = vendor_pack.runtime(pack, RUNTIME, BuildRequest(tmp_path / "network.c", tmp_path / "out"), "network.c")
+    pack = fake_pack.make(tmp_path / "pack", (1, 1, 3, 275))
+    header = pack / "Middlewares/ST/AI/Npu/ll_aton/ll_aton_version.h"
+    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), RUNTIME, strict=True)
+    header.write_text("".join(f"#define LL_ATON_VERSION_{part} {number}\n" for part, number in numbers))
+    request = BuildRequest(tmp_path / "network.c", tmp_path / "out", "net")
+    made = vendor_pack.runtime(pack, RUNTIME, request, "network.c")
     assert (made.version, made.header_words, made.context_words) == (RUNTIME, 26, 17)
     assert predict_firmware.text_of(RUNTIME) == "1.1.4.7 (ST Edge AI Core 4.1.0)"
 

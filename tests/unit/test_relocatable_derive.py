@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards
-from neuralart.config.types import Location, NetworkConfig, split_profile
+from neuralart.config.types import NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.derive import check_pools, derive
 from neuralart.memory.startup.static_pools import refuse_relative_networks, refuse_relative_pools
@@ -18,6 +18,7 @@ from neuralart.network.pools import MemoryPool, PoolFile, default_initializers
 from neuralart.network.relative import symbol
 from neuralart.relocatable.build.network_source import SourcePool
 from neuralart.resources import board_data_dir
+from neuralart.text.values import Location
 from neuralart.vendor import mpool, profile
 
 ROOT = Path(__file__).parents[2]

@@ -331,6 +331,19 @@ def test_test_starts_pytest(machine: Machine) -> None:
     assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", *ARGUMENTS]
 
 
+def test_all_tests_are_measured(machine: Machine) -> None:
+    machine.installed()
+    machine.run("test")
+    assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", "--cov"]
+
+
+def test_fast_tests_are_those_of_the_first_tiers(machine: Machine) -> None:
+    machine.installed()
+    machine.run("test", "--fast", "-x")
+    words = ["-n", "auto", "-m", "not long", "tests/unit", "tests/graph", "-x"]
+    assert machine.calls[-1] == ["venv-python", "-m", "pytest", *words]
+
+
 def test_test_is_a_command_only_in_front(machine: Machine) -> None:
     machine.installed()
     machine.run("a", "test")

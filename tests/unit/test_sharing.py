@@ -167,6 +167,7 @@ def programs(draw) -> Program:
     return made.program(*outputs)
 
 
+@pytest.mark.long
 @settings(max_examples=1500, deadline=None)
 @given(programs(), st.booleans(), st.booleans())
 def test_sharing_changes_no_output(program: Program, writable: bool, keep: bool) -> None:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neuralart.compilers import profile_edits
 from neuralart.compilers.stedgeai import profiles
 from neuralart.compilers.stedgeai.staging import conditions_of, stage
 from neuralart.vendor import mpool, profile
@@ -50,7 +51,7 @@ def folder(tmp_path, monkeypatch):
     ],
 )
 def test_edits(add, remove, result):
-    assert profiles.edit(BASE, add.split(), remove.split()) == tuple(result.split())
+    assert profile_edits.edit(BASE, add.split(), remove.split()) == tuple(result.split())
 
 
 @pytest.mark.parametrize(
@@ -64,18 +65,18 @@ def test_edits(add, remove, result):
     ],
 )
 def test_edits_that_do_not_fit(add, remove, said):
-    assert said in refusal(profiles.edit, BASE, add.split(), remove.split(), "na.json")
+    assert said in refusal(profile_edits.edit, BASE, add.split(), remove.split(), "na.json")
 
 
 def test_a_second_removal_of_the_same_is_noticed():
-    assert "is not in the profile" in refusal(profiles.edit, BASE, (), ("--Os", "-M"))
+    assert "is not in the profile" in refusal(profile_edits.edit, BASE, (), ("--Os", "-M"))
 
 
 def test_the_pair_for_profiling():
     both = (*BASE, "--enable-epoch-controller", "--ec-single-epoch")
-    assert profiles.has_controller(both) and not profiles.has_controller(BASE)
-    assert profiles.for_profiling(both) == BASE
-    assert profiles.for_profiling(BASE) == BASE
+    assert profile_edits.has_controller(both) and not profile_edits.has_controller(BASE)
+    assert profile_edits.for_profiling(both) == BASE
+    assert profile_edits.for_profiling(BASE) == BASE
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_the_pair_for_profiling():
     ],
 )
 def test_the_name_of_the_table(options, name):
-    assert profiles.csv_name(options) == name
+    assert profile_edits.csv_name(options) == name
 
 
 OPTION = st.sampled_from(
@@ -99,10 +100,10 @@ OPTION = st.sampled_from(
 @given(st.lists(OPTION, unique=True), OPTION)
 def test_what_was_added_can_be_removed(options, extra):
     words = tuple(word for option in options for word in option.split())
-    added = profiles.edit(words, extra.split())
+    added = profile_edits.edit(words, extra.split())
     assert extra.split()[0] in added
     kept = tuple(word for option in options if option != extra for word in option.split())
-    assert sorted(profiles.edit(added, (), extra.split()[:1])) == sorted(kept)
+    assert sorted(profile_edits.edit(added, (), extra.split()[:1])) == sorted(kept)
 
 
 # ---- what the tool gets

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from neuralart.boards.types import Console, Enable, Machine, MemoryRegion, Registers, Section
-from neuralart.config.yamlmarks import Value
+from neuralart.text.values import Value
 
 KINDS = ("ram", "flash", "psram", "rom")
 OWNERS = ("cpu", "npu", "cpu+npu", "periph")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart.boards.find import family_names, locate, locate_family
-from neuralart.config import yamlmarks
-from neuralart.config.yamlmarks import Value
 from neuralart.errors import nearest
+from neuralart.text import yaml_values
+from neuralart.text.yaml_values import YamlValue
 
 SCHEMA = 1
 FAMILY_KEYS = (
@@ -40,7 +40,7 @@ KEYS = (*FAMILY_KEYS, "family", "base")
 _DEPTH = 2
 
 
-def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) -> tuple[Value, tuple[Path, ...]]:
+def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) -> tuple[YamlValue, tuple[Path, ...]]:
     """Read a board file and everything it is based on.
 
     Args:
@@ -75,7 +75,7 @@ def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) ->
     return top, (path,)
 
 
-def overlaid(below: Value, above: Value, depth: int) -> Value:
+def overlaid(below: YamlValue, above: YamlValue, depth: int) -> YamlValue:
     """One mapping laid over another.
 
     Args:
@@ -95,11 +95,11 @@ def overlaid(below: Value, above: Value, depth: int) -> Value:
         if depth > 0 and under is not None and under.is_mapping and value.is_mapping:
             value = overlaid(under, value, depth - 1)
         entries[name] = value
-    return Value(None, above.file, above.line, above.key, entries)
+    return above.with_members(entries)
 
 
-def _open(path: Path, known: Sequence[str]) -> Value:
-    top = yamlmarks.read(path)
-    yamlmarks.check_schema(top, SCHEMA)
+def _open(path: Path, known: Sequence[str]) -> YamlValue:
+    top = yaml_values.read(path)
+    yaml_values.check_schema(top, SCHEMA)
     top.fields(known)
     return top

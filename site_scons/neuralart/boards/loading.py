@@ -8,8 +8,8 @@ from pathlib import Path
 from neuralart.boards import bootfields, checks, fields, layers
 from neuralart.boards.find import locate
 from neuralart.boards.types import Board
-from neuralart.config.yamlmarks import Value
 from neuralart.resources import stable_name
+from neuralart.text.yaml_values import YamlValue
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
@@ -58,7 +58,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
     return board
 
 
-def _places(entries: dict[str, Value]) -> dict[str, str]:
+def _places(entries: dict[str, YamlValue]) -> dict[str, str]:
     """Where the keys that decide addresses were written."""
     found = {key: value for key, value in entries.items() if key in ("code", "data", "flash", "boot")}
     for group in ("slots", "relocatable"):

@@ -6,14 +6,14 @@ import argparse
 import os
 from pathlib import Path
 
-from neuralart.compilers import cli
+from neuralart.compilers import command_line
 from neuralart.errors import NeuralArtError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The options of ``neuralart compile``; ``--recording`` says where to."""
-    cli.configure(parser)
-    parser.set_defaults(compiler=cli.STEDGEAI)
+    command_line.configure(parser)
+    parser.set_defaults(compiler=command_line.STEDGEAI)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.recording:
         raise NeuralArtError("is required", where="--recording", hint="the folder to record into")
-    if args.compiler != cli.STEDGEAI:
+    if args.compiler != command_line.STEDGEAI:
         raise NeuralArtError(
             f"'{args.compiler}' is not recorded", where="--compiler", hint="the reference compiler is there everywhere"
         )

@@ -7,8 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from neuralart.config.keys import Key, Settings, members, section
-from neuralart.config.types import Location
-from neuralart.config.yamlmarks import Value
+from neuralart.text.values import Location, Value
 
 _POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
 

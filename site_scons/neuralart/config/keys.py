@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
-from neuralart.config.types import Location
-from neuralart.config.yamlmarks import Value
+from neuralart.text.values import Location, Value
 
 Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from neuralart.config.types import Location
-from neuralart.config.yamlmarks import Value
-from neuralart.config.yamltext import MAX_DEPTH, compose
 from neuralart.errors import NeuralArtError
+from neuralart.text.values import Location, Value
+from neuralart.text.yaml_nodes import MAX_DEPTH
+from neuralart.text.yaml_values import parse
 
 
 def value_of(given: Mapping[str, Any], where: str | Location) -> Value:
@@ -33,7 +33,7 @@ def value_of(given: Mapping[str, Any], where: str | Location) -> Value:
         raise NeuralArtError("a text holds half a character", where=str(where)) from error
     except ValueError as error:
         raise NeuralArtError("a number has thousands of digits", where=str(where)) from error
-    return Value(compose(b"\n" * (line - 1) + data, file), file, line)
+    return parse(b"\n" * (line - 1) + data, file)
 
 
 def _check(item: object, key: str, where: str, levels: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from neuralart.config.keys import Key, names, read_settings
 from neuralart.config.types import LOAD_MODES, RelocatableConfig
-from neuralart.config.yamlmarks import Value
+from neuralart.text.values import Value
 
 LAYOUTS = ("aligned", "vendor")
 # The firmware aligns what it keeps for a model to this, and a model has at least a context and a vector of pools.

@@ -8,9 +8,8 @@ from typing import Any
 from neuralart.config import app_config, budgets
 from neuralart.config.keys import PATH, WORDS, Key, Settings, either, listed, members, names
 from neuralart.config.keys import read_settings as read_keys
-from neuralart.config.reals import real
-from neuralart.config.types import COMPILERS, STRATEGIES, Location, NetworkConfig
-from neuralart.config.yamlmarks import Value
+from neuralart.config.types import COMPILERS, STRATEGIES, NetworkConfig
+from neuralart.text.values import Location, Value
 
 DATA_TYPES = ("float32", "int8", "uint8", "int32")
 PAIRS = ("profiling",)
@@ -100,7 +99,7 @@ def _check(value: Value) -> tuple[tuple[str, float], ...]:
     bounds: dict[str, float] = {}
     for name, entry in fields.items():
         top = LARGEST[name]
-        bounds[name] = entry.integer(0, int(top)) if name == "max_lsb" else real(entry, 0.0, top)
+        bounds[name] = entry.integer(0, int(top)) if name == "max_lsb" else entry.real(0.0, top)
     return tuple(sorted(bounds.items()))
 
 

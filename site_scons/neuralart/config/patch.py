@@ -7,13 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from neuralart.config.keys import Key, Settings, either, members, section
-from neuralart.config.types import Location
-from neuralart.config.yamlmarks import Value
 from neuralart.errors import NeuralArtError
+from neuralart.text.values import NOWHERE, Location, Value
 
 ASPECT_RATIOS = ("crop", "fit", "padding")
 _MEMORY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_NOWHERE = Location("", 0)
 
 
 @dataclass(frozen=True)
@@ -39,7 +37,7 @@ class PatchConfig:
     memory_pools: str = ""
     reserve: tuple[tuple[str, int], ...] = ()
     include: tuple[str, ...] = ()
-    where: Location = _NOWHERE
+    where: Location = NOWHERE
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def said(self, key: str = "") -> str:

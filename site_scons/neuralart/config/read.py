@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neuralart.config import networks, variant_keys, variants, yamlmarks
+from neuralart.config import networks, variant_keys, variants
 from neuralart.config.keys import Key, Settings, names
-from neuralart.config.types import Location, ProjectConfig, VariantConfig
-from neuralart.config.yamlmarks import Value
+from neuralart.config.types import ProjectConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text import yaml_values
+from neuralart.text.values import Location, Value
 
 SCHEMA = 1
 KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
@@ -59,8 +60,8 @@ def read(path: Path, display: str = "") -> ProjectFile:
     Raises:
         NeuralArtError: It cannot be read, is not YAML, or says something that is not allowed.
     """
-    top = yamlmarks.read(path, display)
-    yamlmarks.check_schema(top, SCHEMA)
+    top = yaml_values.read(path, display)
+    yaml_values.check_schema(top, SCHEMA)
     entries = top.fields(KEYS)
     for key in ("networks", "variants"):
         if key not in entries:

@@ -10,8 +10,8 @@ from neuralart.config.application import application
 from neuralart.config.keys import Key, Settings, either, members, names, section
 from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.loaded import relocatable
-from neuralart.config.types import KERNELS, Location, Reserved, ToolchainConfig
-from neuralart.config.yamlmarks import Value
+from neuralart.config.types import KERNELS, Reserved, ToolchainConfig
+from neuralart.text.values import Location, Value
 
 MACHINES = ("silicon", "unicorn", "qemu")
 LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from neuralart.config import networks
 from neuralart.config.keys import Settings
-from neuralart.config.types import Location, NetworkConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.config.variant_keys import read_settings, values_of
-from neuralart.config.yamlmarks import Value
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text.values import Location, Value
 
 VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
 # flash-application-NAME and flash-model-NAME write a part of NAME.

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.config import yamlmarks
-from neuralart.config.yamlmarks import Value
 from neuralart.doctor import versions
 from neuralart.doctor.types import ERROR, NOTE, WARNING, Remark
 from neuralart.resources import PACKAGE, stable_name
+from neuralart.text import yaml_values
+from neuralart.text.values import Value
 from neuralart.vendor import releases
 from neuralart.vendor.releases import dotted
 
@@ -71,8 +71,8 @@ def read(path: Path | None = None) -> tuple[Combination, ...]:
     """
     own = of_releases() if path is None else ()
     path = path or data_file()
-    top = yamlmarks.read(path, stable_name(str(path)))
-    yamlmarks.check_schema(top, SCHEMA)
+    top = yaml_values.read(path, stable_name(str(path)))
+    yaml_values.check_schema(top, SCHEMA)
     fields = top.fields(("schema", "combinations"))
     if "combinations" not in fields:
         raise top.error("'combinations' is missing")

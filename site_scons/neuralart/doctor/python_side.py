@@ -21,6 +21,7 @@ PACKAGES = {
     "pyyaml": ">=6,<7",
     "jinja2": ">=3.1,<4",
     "pyelftools": ">=0.31,<1",
+    "filelock": ">=3.25,<5",
     "packaging": ">=24",
 }
 EXTRAS = {"unicorn": ">=2.1.4,<3"}
@@ -29,6 +30,7 @@ _MEANS = {
     "pyyaml": "every build: variants.yaml and the boards are YAML",
     "jinja2": "every build",
     "pyelftools": "every build: images are checked",
+    "filelock": "every build and flash: what several processes change is locked",
     "packaging": "versions that a network asks for, and this command",
     "unicorn": "run- and boot- of variants with machine: unicorn",
 }

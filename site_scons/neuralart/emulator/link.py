@@ -14,6 +14,10 @@ from neuralart.emulator.stops import LinkFailure, MachineStop
 
 PROTOCOL_VERSION = 1
 FAULT_MARK = "firmware fault:"
+LOOKS = 100
+"""So often a firmware looks in vain for input before nobody waits for it any more."""
+SLEEPING = 10.0
+"""A machine may be silent for so many times its limit, where it does not compute."""
 
 
 class Transport(Protocol):
@@ -31,6 +35,12 @@ class Transport(Protocol):
 
     def waiting_for(self) -> str:
         """What the machine does right now, for the message that no answer came."""
+
+    def spent(self) -> float | None:
+        """Seconds of processor time that the machine has computed so far; None where nobody can tell."""
+
+    def idle(self) -> bool:
+        """Has the firmware read all that was sent, and does it wait for more? Then nothing will come by itself."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +103,37 @@ def parse_hello(payload: bytes) -> tuple[RemoteNetwork, ...]:
     )
 
 
+class _Silence:
+    """How long the firmware has said nothing: counted in what it computed, so that a busy computer changes nothing."""
+
+    def __init__(self, transport: Transport, timeout: float) -> None:
+        """It begins now."""
+        self._transport = transport
+        self._timeout = timeout
+        self._spent = transport.spent()
+        self._since = time.monotonic()
+        self._idle = 0
+
+    def slice(self) -> float:
+        """Seconds to look for bytes before somebody looks at the limits again."""
+        return min(self._timeout, 1.0)
+
+    def reached(self) -> str:
+        """The limit that was reached; empty if none was."""
+        self._idle = self._idle + 1 if self._transport.idle() else 0
+        if self._idle >= LOOKS:
+            return "can come"
+        spent = self._transport.spent()
+        passed = time.monotonic() - self._since
+        if spent is not None and self._spent is not None:
+            if spent - self._spent >= self._timeout:
+                return f"after {self._timeout:g} s of computing"
+            # A machine that neither computes nor speaks sleeps, or has no processor to itself for very long.
+            most = SLEEPING * self._timeout
+            return f"after {most:g} s in which it hardly computed" if passed >= most else ""
+        return f"after {self._timeout:g} s of silence" if passed >= self._timeout else ""
+
+
 class Session:
     """Speaks with one run of the firmware."""
 
@@ -103,7 +144,7 @@ class Session:
 
         Args:
             transport: To the firmware.
-            timeout: Seconds that one answer may take.
+            timeout: Seconds that the firmware may compute without a word.
             on_text: Called with each line of text of the console.
         """
         self._transport = transport
@@ -170,12 +211,14 @@ class Session:
             self._say(line)
 
     def _expect(self, kind: str, what: str) -> bytes:
-        deadline = time.monotonic() + self._timeout
+        silence = _Silence(self._transport, self._timeout)
         while not self._frames:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                self._no_answer(what)
-            for event in self._decoder.feed(self._transport.read(min(left, 1.0))):
+            data = self._transport.read(silence.slice())
+            if data:
+                silence = _Silence(self._transport, self._timeout)
+            elif reached := silence.reached():
+                self._no_answer(what, reached)
+            for event in self._decoder.feed(data):
                 if isinstance(event, Text):
                     self._take_text(event.data)
                 else:
@@ -191,7 +234,7 @@ class Session:
             raise LinkFailure(f"the firmware sent a frame of type {frame.type!r}, expected {kind!r} ({what})")
         return frame.payload
 
-    def _no_answer(self, what: str) -> None:
+    def _no_answer(self, what: str, reached: str) -> None:
         self.flush_text()
         # A fault in the middle of a frame: its report looks like a part of the payload.
         pending = self._decoder.pending.decode("utf-8", "replace")
@@ -199,6 +242,6 @@ class Session:
             raise MachineStop(pending[pending.index(FAULT_MARK) :].splitlines()[0])
         unfinished = f"; an unfinished frame of {len(pending)} bytes came" if pending else ""
         raise MachineStop(
-            f"no answer after {self._timeout:g} s: waited for {what}; {self._transport.waiting_for()}{unfinished}",
-            hint="--timeout gives it longer",
+            f"no answer {reached}: waited for {what}; {self._transport.waiting_for()}{unfinished}",
+            hint="--timeout S allows S seconds of computing without a word",
         )

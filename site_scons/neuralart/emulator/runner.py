@@ -206,7 +206,7 @@ def run(
         loads: Raw files and their addresses.
         runs: Networks to check, at least one.
         surroundings: The flash, and what is to go wrong.
-        timeout: Seconds that one answer may take.
+        timeout: Seconds that the firmware may compute without a word.
         on_text: Called with each line of the console.
         on_note: Called with each note, also of a run that fails.
         on_vector: Called with network, vectors done, vectors in all.

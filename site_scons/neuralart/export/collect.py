@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from neuralart import jsontext
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
@@ -48,10 +48,10 @@ def listed_files(folder: Path) -> list[str]:
     """
     path = folder / "manifest.json"
     try:
-        names = [row["name"] for row in json.loads(read_bytes(path))["files"]]
+        names = [row["name"] for row in jsontext.loads(read_bytes(path))["files"]]
         if not all(isinstance(name, str) and "/" not in name and "\\" not in name for name in names):
             raise TypeError("a name is no name of a file beside it")
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NeuralArtError(f"not the manifest of a compile: {error}", where=str(path), hint=_AGAIN) from error
     for name in names:
         if not (folder / name).is_file():

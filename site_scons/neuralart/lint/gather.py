@@ -12,11 +12,13 @@ from pathlib import Path
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lint import hexfile, networks, runtime_header, scripts
+from neuralart.lint import hexfile, networks, runtime_header
 from neuralart.lint.engine import UNREADABLE
 from neuralart.lint.types import ERROR, Facts, Finding, HexFile, Network, Source
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
+from neuralart.text.linker_script import read as linker_script
+from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor import mpool
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import RESULTS
@@ -47,7 +49,7 @@ class Bag:
     networks: list[Network] = field(default_factory=list)
     pool_files: list[PoolFile] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
-    scripts: list[scripts.LinkerScript] = field(default_factory=list)
+    scripts: list[LinkerScript] = field(default_factory=list)
     runtimes: list[runtime_header.RuntimeHeader] = field(default_factory=list)
     profiles: list[ProfileFile] = field(default_factory=list)
     exports: list[QFile] = field(default_factory=list)
@@ -138,8 +140,7 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
     if suffix in _C:
         _take_c(bag, path, file)
     elif suffix in _LINKER:
-        text = decode(read_bytes(path))
-        bag.scripts.append(scripts.parse(text, file))
+        bag.scripts.append(linker_script.read(path, file))
     elif suffix in _MAKE or path.name in _MAKE_NAMES:
         bag.sources.append(Source(file, "make", decode(read_bytes(path))))
     elif suffix == ".mpool":

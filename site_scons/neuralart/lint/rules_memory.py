@@ -91,14 +91,14 @@ def _fsbl(facts: Facts) -> Iterator[Hit]:
             elif not pool.weights:
                 yield Hit(pool.where, f"{said}: free only once the boot loader has started the application", NOTE)
     for script in facts.scripts:
-        for area in script.areas:
-            start = fold(board, area.start)
+        for area in script.memories:
+            start = fold(board, area.origin)
             # A script that begins there is the boot loader's own.
-            if start < FSBL[0] < start + area.size:
+            if start < FSBL[0] < start + area.length:
                 yield Hit(
                     area.where,
-                    f"{area.name} reaches to 0x{start + area.size:08x}: the boot loader works from 0x{FSBL[0]:08x} on "
-                    "while it copies the image",
+                    f"{area.name} reaches to 0x{start + area.length:08x}: the boot loader works from 0x{FSBL[0]:08x} "
+                    "on while it copies the image",
                     WARNING,
                     f"LENGTH = {(FSBL[0] - start) // 1024}K ends before it",
                 )
@@ -119,12 +119,12 @@ def _alias(facts: Facts) -> Iterator[Hit]:
                 hint=f"offset 0x{start:08x} in the pool file",
             )
     for script in facts.scripts:
-        for area in script.areas:
-            start = fold(board, area.start)
-            if area.size and start != area.start:
+        for area in script.memories:
+            start = fold(board, area.origin)
+            if area.length and start != area.origin:
                 yield Hit(
                     area.where,
-                    f"{area.name} is at 0x{area.start:08x}, the non-secure alias of 0x{start:08x}; the firmware is "
+                    f"{area.name} is at 0x{area.origin:08x}, the non-secure alias of 0x{start:08x}; the firmware is "
                     "secure",
                     hint=f"ORIGIN = 0x{start:08x}",
                 )
@@ -154,15 +154,15 @@ def _networks(facts: Facts) -> Iterator[Hit]:
 def _scripts(facts: Facts) -> Iterator[Hit]:
     board = facts.board
     for script in facts.scripts:
-        for area in script.areas:
-            start = fold(board, area.start) if board is not None else area.start
+        for area in script.memories:
+            start = fold(board, area.origin) if board is not None else area.origin
             for network, pool in _used(facts):
                 base = fold(board, pool.address) if board is not None else pool.address
-                shared = min(start + area.size, base + pool.used) - max(start, base)
+                shared = min(start + area.length, base + pool.used) - max(start, base)
                 if shared > 0:
                     yield Hit(
                         area.where,
-                        f"{area.name} [0x{start:08x}, 0x{start + area.size:08x}) contains {shared} bytes of "
+                        f"{area.name} [0x{start:08x}, 0x{start + area.length:08x}) contains {shared} bytes of "
                         f"{_who(network, pool)} [0x{base:08x}, 0x{base + pool.used:08x})"
                         + (f" of {pool.where}" if pool.where else ""),
                     )

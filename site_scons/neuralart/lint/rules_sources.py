@@ -136,13 +136,18 @@ def _sections(facts: Facts) -> Iterator[Hit]:
             if code and not any(script.takes(match[1]) for script in scripts):
                 yield Hit(
                     _place(source, lines, match.start()),
-                    f"no linker script says where section {match[1]} goes ({', '.join(s.file for s in scripts)})",
+                    f"no linker script says where section {match[1]} goes ({', '.join(s.name for s in scripts)})",
                 )
 
 
 def _pool_sections(facts: Facts) -> Iterator[Hit]:
     scripts = [script for script in facts.scripts if script.places_sections]
-    if not any(pattern.startswith(".NN_Activation_Buffer") for script in scripts for pattern in script.patterns):
+    if not any(
+        pattern.startswith(".NN_Activation_Buffer")
+        for script in scripts
+        for section in script.sections
+        for pattern in section.patterns
+    ):
         return
     for network in facts.networks:
         for pool in network.pools if network.runtime == NETWORK_RUNTIME else ():
@@ -152,7 +157,7 @@ def _pool_sections(facts: Facts) -> Iterator[Hit]:
                     network.where,
                     f"network {network.name} has {pool.used} bytes of activations in pool {pool.name}; no linker "
                     "script "
-                    f"says where section {section} goes ({', '.join(script.file for script in scripts)})",
+                    f"says where section {section} goes ({', '.join(script.name for script in scripts)})",
                 )
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 
 from neuralart.boards.types import Board
 from neuralart.lint.runtime_header import RuntimeHeader
-from neuralart.lint.scripts import LinkerScript
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
+from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile_file import ProfileFile
 from neuralart.vendor.q_json import QFile
 

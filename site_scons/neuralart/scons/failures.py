@@ -11,10 +11,10 @@ from typing import Any, ParamSpec, TypeVar
 
 import SCons.Errors
 
-from neuralart.config.types import Location
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 from neuralart.scons.paths import named
+from neuralart.text.values import Location
 
 P = ParamSpec("P")
 R = TypeVar("R")

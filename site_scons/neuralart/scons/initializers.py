@@ -10,7 +10,7 @@ from typing import Any
 import SCons.Errors
 
 from neuralart.boards.types import Board
-from neuralart.config.types import Location, Reserved, VariantConfig
+from neuralart.config.types import Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.placements import Layout
@@ -24,6 +24,7 @@ from neuralart.scons.memory_runtime import memory_runtime
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
+from neuralart.text.values import Location
 
 _STAGED = ("flash", "boot-copy")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from neuralart import jsontext
 from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
@@ -49,7 +49,7 @@ def _earlier(folder: Path, network: str) -> set[str]:
     """
     names: set[str] = set()
     try:
-        data = json.loads((folder / MANIFEST).read_bytes())
+        data = jsontext.loads((folder / MANIFEST).read_bytes())
         owner = data["network"]
         names = {row["name"] for row in data["files"]}
     except OSError:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from neuralart.compilers.profile_edits import csv_name
 from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
 from neuralart.compilers.reference.emit.manifest import manifest
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
@@ -18,7 +19,7 @@ from neuralart.compilers.stedgeai.fileset import Conditions, c_info_name, file_n
 from neuralart.compilers.stedgeai.install import Install
 from neuralart.compilers.stedgeai.normalize import folders as places_of
 from neuralart.compilers.stedgeai.normalize import normalize
-from neuralart.compilers.stedgeai.profiles import csv_name, reference
+from neuralart.compilers.stedgeai.profiles import reference
 from neuralart.compilers.stedgeai.request import Request, check_model, check_target
 from neuralart.compilers.stedgeai.run import COMMAND, LOG, VENDOR, command_text, execute, put, working_folder
 from neuralart.compilers.stedgeai.staging import Staged, conditions_of, stage

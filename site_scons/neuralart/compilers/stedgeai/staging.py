@@ -7,16 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from neuralart.compilers.profile_edits import CONTROLLER, csv_name, edit, for_profiling, has_controller
 from neuralart.compilers.stedgeai.fileset import Conditions
-from neuralart.compilers.stedgeai.profiles import (
-    CONTROLLER,
-    csv_name,
-    derive,
-    description,
-    edit,
-    for_profiling,
-    has_controller,
-)
+from neuralart.compilers.stedgeai.profiles import derive, description
 from neuralart.compilers.stedgeai.request import ProfileChoice, Request
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes

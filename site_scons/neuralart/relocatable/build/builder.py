@@ -69,6 +69,7 @@ class Built:
         linked: The ELF, taken apart.
         files: Name -> bytes of what belongs into the output folder.
         ran: Commands that were run; empty when everything was remembered.
+        notes: What was wrong with the store of objects.
         said: What they printed.
         toolchain: What it was compiled with.
     """
@@ -80,6 +81,7 @@ class Built:
     ran: tuple[str, ...]
     said: tuple[str, ...]
     toolchain: str
+    notes: tuple[str, ...] = ()
 
 
 def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
@@ -286,7 +288,8 @@ def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
         files[f"{request.name}.elf"] = elf
         files[f"{request.name}.map"] = read_bytes(linked_at.with_suffix(".map"))
     identity = compiler.toolchain.identity
-    return Built(prepared, container, linked, files, tuple(compiler.ran), tuple(compiler.said), identity)
+    said, notes = tuple(compiler.said), tuple(compiler.notes)
+    return Built(prepared, container, linked, files, tuple(compiler.ran), said, identity, notes)
 
 
 def write(built: Built, extra: Mapping[str, bytes]) -> None:

@@ -10,7 +10,7 @@ from neuralart.memory.findings import Finding, error, warning
 from neuralart.relocatable.format import flags
 from neuralart.relocatable.format.addresses import ACTIV, RELOC, align8, ec_front, file_offset, raw_data
 from neuralart.relocatable.format.types import CONTEXT_WORDS, RAM, SEGMENT, Image
-from neuralart.vendor.releases import relocation_of
+from neuralart.vendor.releases import relocatable, relocation_of
 
 POINTERS = ("c_name", "rt_version_desc")
 _FILLED_BY_LOADER = 5
@@ -72,6 +72,7 @@ def _versions(image: Image) -> Iterator[Finding]:
         ):
             if expected != found:
                 yield error("context", f"the {part} of ll_aton {version} has {expected} words, this one has {found}")
+    yield from _release(image)
     if context.struct_sizes is not None:
         if 0 in context.struct_sizes or context.struct_sizes[1] > 0xFF:
             yield error("context", f"rt_c_struct_sizes is {context.struct_sizes}: two sizes from 1 to 255 are needed")
@@ -84,6 +85,17 @@ def _versions(image: Image) -> Iterator[Finding]:
             )
     if not context.c_name:
         yield error("context", "c_name is empty")
+
+
+def _release(image: Image) -> Iterator[Finding]:
+    """Loaders compare the version only in parts; a runtime that nobody knows may have another table of callbacks."""
+    version, extra = image.context.version, image.context.extra
+    releases = [release.runtime for release in relocatable()]
+    if version[0] and (*version, extra) not in releases:
+        known = ", ".join(".".join(map(str, each)) for each in releases)
+        yield warning("context", f"ll_aton {'.'.join(map(str, version))}.{extra} is no release known here: {known}")
+    if not version[0] and extra:
+        yield error("context", f"rt_version_extra is {extra}, the reference runtime has 0")
 
 
 def _sizes(image: Image) -> Iterator[Finding]:
@@ -115,7 +127,11 @@ def _params(image: Image) -> Iterator[Finding]:
         return
     behind = len(blob) - ec_front(image) - size
     if behind:
-        yield warning("params", f"{behind} bytes stand behind the end of the params")
+        yield error(
+            "params",
+            f"{behind} bytes stand behind the end of the params",
+            "something was appended: copy the file again",
+        )
     found = zlib.crc32(raw_data(image))
     if found != crc:
         yield error(

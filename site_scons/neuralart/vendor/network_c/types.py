@@ -25,8 +25,8 @@ class Problem:
 
     @property
     def text(self) -> str:
-        """One line."""
-        return f"{self.where}: {self.what}"
+        """One line, whatever was quoted from the file."""
+        return f"{self.where}: {' '.join(self.what.split())}"
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from neuralart import __version__
 from neuralart.compilers.reference.cpu.c_info import c_info
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
 from neuralart.compilers.reference.cpu.data_c import data_c, data_h, data_params_c, data_params_h
@@ -17,57 +15,47 @@ from neuralart.compilers.reference.cpu.network_c import network_c
 from neuralart.compilers.reference.cpu.placing import place
 from neuralart.compilers.reference.cpu.pool_file import ActivationMemory, read
 from neuralart.compilers.reference.cpu.report import report as make_report
-from neuralart.compilers.reference.emit.emission import TOOL, Emission
+from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
 from neuralart.compilers.reference.emit.network_c import abi_stamp
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, write_set
-from neuralart.compilers.reference.ir import BorderOptions, Program
+from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.options import CPU
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.sharing import share
-from neuralart.compilers.reference.targets import usable
-from neuralart.files import read_bytes
+from neuralart.compilers.reference.skeleton import (
+    CommonRequest,
+    Pairs,
+    Progress,
+    lowered,
+    plain_stem,
+    shaping_options,
+    with_manifest,
+    with_provenance,
+)
 from neuralart.model.graph import Model
 from neuralart.network.facts import Network, to_json
-from neuralart.network.names import check_name
 
 
 @dataclass(frozen=True)
-class CpuRequest:
+class CpuRequest(CommonRequest):
     """What to compile, and how.
 
     Attributes:
         model: The .tflite.
         memory_pool: The memory-pool file; None: one buffer as large as needed.
-        name: C name of the network.
         target: As ``--target``.
-        model_display: The model as the user named it; empty: the path.
-        memory_pool_display: The memory-pool file likewise.
-        border: Types and channel positions of inputs and outputs.
-        allocate_inputs: False: the application provides the input buffers.
-        allocate_outputs: Likewise for the outputs.
+        memory_pool_display: The memory-pool file as the user named it; empty: the path.
         split_weights: Each constant is an array of its own.
         binary: Write ``N_data.bin`` too.
-        report: Write the text report.
-        arguments: The command line for reports; no folders in it.
-        notes: Options without effect that were found before.
     """
 
     model: Path
     memory_pool: Path | None = None
-    name: str = "network"
     target: str = "stm32h7"
-    model_display: str = ""
     memory_pool_display: str = ""
-    border: BorderOptions = field(default_factory=BorderOptions)
-    allocate_inputs: bool = True
-    allocate_outputs: bool = True
     split_weights: bool = False
     binary: bool = False
-    report: bool = True
-    arguments: str = "generate"
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,29 +93,11 @@ def file_names(name: str, *, report: bool = True, binary: bool = False) -> tuple
     return (*plain, PROVENANCE)
 
 
-def _options(request: CpuRequest) -> tuple[tuple[str, str], ...]:
-    """Options that shape the code, as (name, value); no folders."""
-    border = request.border
-    lists = (
-        ("input-data-type", border.input_dtypes),
-        ("output-data-type", border.output_dtypes),
-        ("inputs-ch-position", border.inputs_ch_position),
-        ("outputs-ch-position", border.outputs_ch_position),
-    )
-    flags = (
-        ("split-weights", request.split_weights),
-        ("no-inputs-allocation", not request.allocate_inputs),
-        ("no-outputs-allocation", not request.allocate_outputs),
-    )
-    pools = request.memory_pool.stem if request.memory_pool is not None else ""
-    stem = "".join(char if (char.isalnum() and char.isascii()) or char in "._-" else "_" for char in pools)
-    return (
-        ("c-api", '"legacy"'),
-        *([("memory-pool", f'"{stem}"')] if pools else []),
-        *((name, "true") for name, on in flags if on),
-        *((name, f'"{",".join(values)}"') for name, values in lists if values),
-        ("name", f'"{request.name}"'),
-    )
+def _options(request: CpuRequest) -> Pairs:
+    stem = plain_stem(request.memory_pool)
+    first = (("c-api", '"legacy"'), *([("memory-pool", f'"{stem}"')] if stem else []))
+    flags = (("split-weights", request.split_weights),)
+    return shaping_options(request, flags, first, (("name", f'"{request.name}"'),))
 
 
 def build(
@@ -160,7 +130,7 @@ def build(
         pools=placed.pools,
         border=request.border,
         user_owned=owned,
-        options=_options(request),
+        options=tuple(_options(request)),
         arguments=request.arguments,
         notes=request.notes,
     )
@@ -183,25 +153,11 @@ def build(
     }
     if request.report:
         written[f"{name}_generate_report.txt"] = make_report(network)
-    files = {each: content.encode("utf-8") for each, content in written.items()}
-    if request.binary:
-        files[f"{name}_data.bin"] = b"".join(each.data for each in network.weights)
-    files[MANIFEST] = manifest(name, files).encode("utf-8")
-    return CpuResult(files, facts, network)
+    weights = {f"{name}_data.bin": b"".join(each.data for each in network.weights)} if request.binary else {}
+    return CpuResult(with_manifest(name, written, weights), facts, network)
 
 
-def _provenance(request: CpuRequest, model: bytes) -> bytes:
-    lines = [
-        f"tool: {TOOL} {__version__}",
-        f"model: {request.model_display or request.model}",
-        f"model sha256: {hashlib.sha256(model).hexdigest()}",
-        f"memory pools: {request.memory_pool_display or request.memory_pool or 'one buffer as large as needed'}",
-        f"arguments: {request.arguments}",
-    ]
-    return ("\n".join(lines) + "\n").encode("utf-8")
-
-
-def compile_network(request: CpuRequest, progress: Callable[[str], None] = lambda _text: None) -> CpuResult:
+def compile_network(request: CpuRequest, progress: Progress = lambda _text: None) -> CpuResult:
     """Compile a model.
 
     Args:
@@ -214,20 +170,13 @@ def compile_network(request: CpuRequest, progress: Callable[[str], None] = lambd
     Raises:
         NeuralArtError: The input is wrong, not supported or too large; said in one line.
     """
-    from neuralart.compilers.reference.lower import lower
-    from neuralart.model.tflite import read as read_model
-
-    check_name(request.name, "--name")
-    usable(request.target, CPU)
-    memories = () if request.memory_pool is None else read(request.memory_pool, request.memory_pool_display)
-    progress("reading the model")
-    model = read_model(request.model, request.model_display or str(request.model))
-    progress("lowering")
-    program = lower(model, request.border)
-    progress("placing and writing code")
+    pools, shown = request.memory_pool, request.memory_pool_display or str(request.memory_pool or "")
+    model, program, memories = lowered(
+        request, request.model, request.target, CPU, lambda: () if pools is None else read(pools, shown), progress
+    )
     result = build(request, model, program, memories)
-    files = {**result.files, PROVENANCE: _provenance(request, read_bytes(request.model))}
-    return CpuResult(files, result.network, result.cpu)
+    said = shown or "one buffer as large as needed"
+    return replace(result, files=with_provenance(result.files, request, request.model, said))
 
 
 def write(result: CpuResult, folder: Path) -> None:

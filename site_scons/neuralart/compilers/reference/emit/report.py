@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuralart.compilers.reference.emit.c_info import emission_elements, parameters
+from neuralart.compilers.reference.emit.c_info_rows import elements, parameters
 from neuralart.compilers.reference.emit.emission import NUMERICS, Emission
 from neuralart.compilers.reference.emit.lifetimes_text import lifetimes
 from neuralart.compilers.reference.emit.rows import constant_row
@@ -56,7 +56,7 @@ def _layers(emission: Emission) -> list[list[tuple[str, ...]]]:
             item for item in emission.plan.constants if item.operator == operator.index and item.tensor is not None
         ]
         rows = [constant_row(emission, item) for item in items]
-        count, size = sum(map(emission_elements, rows)), sum(row.size for row in rows)
+        count, size = sum(map(elements, rows)), sum(row.size for row in rows)
         sources = [
             _short(model.tensors[number].name)
             for number in operator.inputs

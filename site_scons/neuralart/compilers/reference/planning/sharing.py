@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 from neuralart.compilers.reference.ir import Call, Program, TensorArg
 from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes
@@ -175,29 +176,28 @@ def _moved(program: Program, epoch: int, copy: Call, *, into: bool) -> tuple[int
     ):
         return None
     start = program.offset(parent.tensor) + parent.offset
-    region = range(start, start + count)
+    move = _Move(memories, epoch, inner, outer, range(start, start + count))
     others = [number for number in range(len(program.calls)) if number != epoch]
-    if into:
-        harmless = _stays_intact(program, memories, others, epoch, inner, outer, region)
-    else:
-        harmless = _is_read_only(program, memories, others, epoch, inner, outer, region)
-    return (inner, outer, start) if harmless else None
+    return (inner, outer, start) if (_stays_intact if into else _is_read_only)(move, others) else None
 
 
-def _stays_intact(
-    program: Program,
-    memories: Memories,
-    others: Iterable[int],
-    epoch: int,
-    inner: int,
-    outer: int,
-    region: range,
-) -> bool:
+class _Move(NamedTuple):
+    """A copy of one memory into a region of another."""
+
+    memories: Memories
+    epoch: int
+    inner: int
+    outer: int
+    region: range
+
+
+def _stays_intact(move: _Move, others: Iterable[int]) -> bool:
     """Nothing disturbs a source that is computed in its place in the target.
 
     The source is not written after the copy. The target's part is not written before the source is used for the last
     time, so nobody reads it before the copy either.
     """
+    memories, epoch, inner, outer, region = move
     for number in others:
         if number > epoch and memories.writes(number, inner):
             return False
@@ -206,16 +206,9 @@ def _stays_intact(
     return not memories.has_input(outer)
 
 
-def _is_read_only(
-    program: Program,
-    memories: Memories,
-    others: Iterable[int],
-    epoch: int,
-    inner: int,
-    outer: int,
-    region: range,
-) -> bool:
+def _is_read_only(move: _Move, others: Iterable[int]) -> bool:
     """A target that is a part of the source: neither is written from the copy on, nor the target before."""
+    memories, epoch, inner, outer, region = move
     return not any(
         memories.writes(number, inner) or (number > epoch and memories.writes(number, outer, region))
         for number in others

@@ -9,15 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.jsonpos import MAX_DEPTH, Node, parse
-
-
-def plain(node: Node):
-    if isinstance(node.value, dict):
-        return {key: plain(member) for key, member in node.value.items()}
-    if isinstance(node.value, list):
-        return [plain(item) for item in node.value]
-    return node.value
+from neuralart.text import json_grammar
+from neuralart.text.json_values import MAX_DEPTH, parse, parse_tolerant, parse_tool
 
 
 def refusal(text: str | bytes, **options) -> NeuralArtError:
@@ -45,7 +38,7 @@ def test_reads_what_the_standard_library_writes(value, indent, ascii_text):
     if any(0xD800 <= ord(char) < 0xE000 for char in json.dumps(value, ensure_ascii=False)):
         assert "surrogate" in refusal(text).what
     else:
-        assert plain(parse(data, "f.json")) == json.loads(text)
+        assert parse(data, "f.json").value == json.loads(text)
 
 
 @given(st.text("{}[]\",:0123456789abtrue -+.eE\\u\n\r/*#'\t", max_size=30))
@@ -62,11 +55,11 @@ def test_agrees_with_the_standard_library_on_what_is_json(text):
     else:
         if "e" in text or "E" in text:
             try:
-                assert plain(parse(text.encode(), "f")) == expected
+                assert parse(text.encode(), "f").value == expected
             except NeuralArtError as error:
                 assert "too large" in error.what  # the standard library says infinity
         else:
-            assert plain(parse(text.encode(), "f")) == expected
+            assert parse(text.encode(), "f").value == expected
 
 
 @given(st.binary(max_size=40), st.booleans(), st.booleans())
@@ -81,10 +74,12 @@ def test_any_bytes_give_a_value_or_one_line(data, relaxed, ascii_only):
 
 def test_places():
     node = parse(b'{\n  "a": [1,\r\n\t22, {"b": "x"}]\r}', "f.json")
-    items = node.value["a"].value
-    assert [item.where for item in items] == ["f.json:2:9", "f.json:3:2", "f.json:3:6"]
-    assert items[2].value["b"].where == "f.json:3:12"
-    assert (node.kind, items[0].kind, items[2].value["b"].kind) == ("an object", "a number", "a text")
+    items = node.need("a").items()
+    assert [str(item.where) for item in items] == ["f.json:2:9", "f.json:3:2", "f.json:3:6"]
+    assert str(items[2].need("b").where) == "f.json:3:12"
+    assert [value.described for value in (node, items[0], items[2].need("b"))] == ["an object", "a number", "a text"]
+    assert (items[2].need("b").key, items[2].key, node.name) == ("a[2].b", "a[2]", "the document")
+    assert items[2].called("pool X").need("b").key == "b of pool X"
 
 
 @pytest.mark.parametrize(
@@ -139,7 +134,7 @@ def test_refusals(text, where, what, hint):
 
 
 def test_ascii_only():
-    assert parse('{"a": "\u00e9"}'.encode(), "f").value["a"].value == "\u00e9"
+    assert parse('{"a": "\u00e9"}'.encode(), "f").value["a"] == "\u00e9"
     error = refusal('{\n "a": "x\u00e9"}', ascii_only=True)
     assert (error.where, error.what) == ("f.json:2:9", "character U+00E9: this format is ASCII only")
 
@@ -147,9 +142,9 @@ def test_ascii_only():
 def test_relaxed_comments_and_continued_texts():
     text = '// head\n{ // one\n "a": "x // no\\\n  y", "b": "http://z"\n} // end'
     node = parse(text.encode(), "f", relaxed=True)
-    assert plain(node) == {"a": "x // no  y", "b": "http://z"}
-    assert node.value["b"].where == "f:4:12"
-    assert plain(parse(b'{"a": "x\\\r\n\ty"}', "f", relaxed=True)) == {"a": "x\ty"}
+    assert node.value == {"a": "x // no  y", "b": "http://z"}
+    assert str(node.need("b").where) == "f:4:12"
+    assert parse(b'{"a": "x\\\r\n\ty"}', "f", relaxed=True).value == {"a": "x\ty"}
 
 
 @pytest.mark.parametrize("text", ['{"a": "x\\\ny"}', '{"a": "x\\\r\ny"}'])
@@ -160,3 +155,48 @@ def test_strict_has_no_continued_texts(text):
 def test_relaxed_still_refuses_block_comments():
     error = refusal("/* x */ {}", relaxed=True)
     assert (error.what, error.hint) == ("a comment is not allowed here", "only // to the end of the line is")
+
+
+def test_a_place_costs_nothing_until_it_is_asked_for(monkeypatch):
+    """The careful reader does not read what the standard library can: not at all without a message, once with many."""
+    reads = []
+    document = json_grammar.Reader.document
+    monkeypatch.setattr(json_grammar.Reader, "document", lambda self: reads.append(1) or document(self))
+    value = parse_tool(json.dumps({"rows": [{"n": n} for n in range(100)]}).encode(), "f")
+    assert [row.integer_at("n") for row in value.items_at("rows")] == list(range(100))
+    assert reads == []
+    assert len({str(row.where) for row in value.items_at("rows")}) == 100
+    assert reads == [1]
+
+
+@pytest.mark.parametrize("read", [parse, parse_tool, lambda data, file: parse_tolerant(data, file)[0]])
+@pytest.mark.parametrize("depth", [MAX_DEPTH + 1, 500, 100_000])
+@pytest.mark.parametrize("pair", ["[]", '{"a":}'])
+def test_nested_deeply_is_one_line(read, depth, pair):
+    """The standard library says RecursionError where it is deep enough, and nothing before."""
+    opened, closed = pair[:-1], pair[-1]
+    with pytest.raises(NeuralArtError, match=f"nested deeper than {MAX_DEPTH} levels") as caught:
+        read((opened * depth + "1" + closed * depth).encode(), "f.json")
+    assert caught.value.where.startswith("f.json:1:")
+
+
+@pytest.mark.parametrize("text", ["NaN", "-Infinity", "1e999", "1" * 50, '"\\ud800"', '"\\ud800\\u0041"'])
+def test_what_only_tools_write(text):
+    value = parse_tool(f'{{"a": [{text}], "n": null}}'.encode(), "f")
+    assert repr(value.value) == repr(json.loads(f'{{"a": [{text}], "n": null}}'))
+    assert str(value.need("a").items()[0].where) == "f:1:8"
+    assert value.get("n") is None
+    assert refusal(f'{{"a": [{text}]}}').where == "f.json:1:8" or "surrogate" in refusal(f'{{"a": [{text}]}}').what
+
+
+def test_null_is_a_value_in_a_file_that_people_write():
+    value = parse(b'{"n": null}', "f").get("n")
+    assert value is not None
+    with pytest.raises(NeuralArtError, match="n must be a text, not null"):
+        value.string()
+
+
+@given(values)
+def test_a_tool_s_file_is_read_as_by_the_standard_library(value):
+    text = json.dumps(value)
+    assert parse_tool(text.encode(), "f").value == json.loads(text)
