@@ -2,7 +2,7 @@
 
 Values are float64 arrays [n, h, w, c] of integers, already without their zero point. All products and sums stay far
 below 2**53, so they are exact in whatever order a linear-algebra library adds, and everything else is done element
-by element: the same bits come out on every machine. Requantisation rounds once (TFLite rounds twice), so a value may
+by element: the same bits come out on every machine. Requantization rounds once (TFLite rounds twice), so a value may
 be one step away from the model's own; golden vectors are made by LiteRT, never by this file.
 """
 
@@ -19,7 +19,7 @@ def tidy(value: float) -> np.float32:
     return np.float32(math.ldexp(round(mantissa * 4096) / 4096, exponent))
 
 
-def requantise(real: np.ndarray, scale: float, low: int, high: int) -> np.ndarray:
+def requantize(real: np.ndarray, scale: float, low: int, high: int) -> np.ndarray:
     """Real values to steps of ``scale``, kept in low..high (both without the zero point)."""
     return np.clip(np.floor(real / float(scale) + 0.5), low, high)
 
@@ -72,7 +72,7 @@ def max_pool(value: np.ndarray, kernel: int, stride: int) -> np.ndarray:
 
 
 def bilinear_twice(value: np.ndarray) -> np.ndarray:
-    """RESIZE_BILINEAR to the double size with half pixel centres: 3/4 of the nearer, 1/4 of the other neighbour."""
+    """RESIZE_BILINEAR to the double size with half pixel centers: 3/4 of the nearer, 1/4 of the other neighbor."""
     for axis in (1, 2):
         size = value.shape[axis]
         before = np.take(value, np.maximum(np.arange(size) - 1, 0), axis)

@@ -1,7 +1,7 @@
 """Builds int8 models: every layer is written into the file, its scales chosen from what calibration pictures do.
 
-Filters are drawn from the raw stream of PCG64 and normalised channel by channel, as a batch normalisation would, so
-that values spread over the whole range and every bit of a requantisation matters.
+Filters are drawn from the raw stream of PCG64 and normalized channel by channel, as a batch normalization would, so
+that values spread over the whole range and every bit of a requantization matters.
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ class Network(Tracked):
         high = min(127 - zero, round(6 / float(scale))) if activation == "RELU6" else 127 - zero
 
         def step(value: np.ndarray) -> np.ndarray:
-            return layers.requantise((accumulate(value, weights, stride, padding) + bias) * steps, scale, low, high)
+            return layers.requantize((accumulate(value, weights, stride, padding) + bias) * steps, scale, low, high)
 
         return self.layer(kind, name, [source], constants, out, step, **options)
 
@@ -154,7 +154,7 @@ class Network(Tracked):
         low = 0 if activation == "RELU" else -128 - zero
 
         def step(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-            return layers.requantise(x * first + y * second, scale, low, 127 - zero)
+            return layers.requantize(x * first + y * second, scale, low, 127 - zero)
 
         return self.layer("ADD", name, [one, other], [], out, step, fused_activation_function=activation)
 
@@ -166,7 +166,7 @@ class Network(Tracked):
         scale, zero = out = self.range(self.values[source].sum(axis=(1, 2)) / area * into, "NONE")
 
         def step(x: np.ndarray) -> np.ndarray:
-            return layers.requantise(x.sum(axis=(1, 2)) / area * into, scale, -128 - zero, 127 - zero)
+            return layers.requantize(x.sum(axis=(1, 2)) / area * into, scale, -128 - zero, 127 - zero)
 
         axes = self.constant(f"{name}/axes", np.array([1, 2], np.int32))
         return self.layer("MEAN", name, [source], [axes], out, step, keep_dims=False)
@@ -176,12 +176,12 @@ class Network(Tracked):
         into = float(self.scale(source))
 
         def step(x: np.ndarray) -> np.ndarray:
-            return layers.requantise(x * into, scale, -128 - zero, 127 - zero)
+            return layers.requantize(x * into, scale, -128 - zero, 127 - zero)
 
         return self.layer("QUANTIZE", name, [source], [], (scale, zero), step)
 
     def concat(self, name: str, sources: Sequence[int], axis: int = 3) -> int:
-        """CONCATENATION; like a converter, with a QUANTIZE where quantisation differs (LiteRT wants it equal)."""
+        """CONCATENATION; like a converter, with a QUANTIZE where quantization differs (LiteRT wants it equal)."""
         widest = max(sources, key=lambda layer: float(self.scale(layer)))
         out = (self.scale(widest), self.zero(widest))
         equal = [
@@ -224,7 +224,7 @@ class Network(Tracked):
         scale, zero = out = self.range(np.where(real < 0, real * slope, real), "NONE")
 
         def step(x: np.ndarray) -> np.ndarray:
-            return layers.requantise(np.where(x < 0, x * slope, x) * into, scale, -128 - zero, 127 - zero)
+            return layers.requantize(np.where(x < 0, x * slope, x) * into, scale, -128 - zero, 127 - zero)
 
         return self.layer("LEAKY_RELU", name, [source], [], out, step, alpha=alpha)
 
@@ -237,7 +237,7 @@ class Network(Tracked):
         )
 
     def probabilities(self, kind: str, name: str, source: int) -> int:
-        """LOGISTIC or SOFTMAX with the only quantisation that LiteRT takes; nothing can be calibrated behind it."""
+        """LOGISTIC or SOFTMAX with the only quantization that LiteRT takes; nothing can be calibrated behind it."""
         out = self.writer.tensor(name, self.writer.tensors[source].shape, "int8", f32(1) / f32(256), -128)
         self.writer.op(kind, [source], [out])
         return out

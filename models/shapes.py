@@ -1,4 +1,4 @@
-"""Synthetic colour pictures of geometric shapes, drawn in integer arithmetic."""
+"""Synthetic color pictures of geometric shapes, drawn in integer arithmetic."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ def mask(kind: str, dx: np.ndarray, dy: np.ndarray, radius: int) -> np.ndarray:
 
 
 def ground(size: int, dice: Dice) -> tuple[np.ndarray, np.ndarray]:
-    """A noisy ground int64 [size, size, 3] and its colour."""
-    colour = dice.integers(10, 90, (3,))
+    """A noisy ground int64 [size, size, 3] and its color."""
+    color = dice.integers(10, 90, (3,))
     slope = dice.integers(-40, 41, (2,))
     lines = np.arange(size)
     light = (lines[:, np.newaxis] * slope[0] + lines * slope[1]) // size
-    return colour + light[..., np.newaxis] + dice.integers(-12, 13, (size, size, 3)), colour
+    return color + light[..., np.newaxis] + dice.integers(-12, 13, (size, size, 3)), color
 
 
-def paint(picture: np.ndarray, kind: str, place: tuple[int, int, int], colour: np.ndarray, dice: Dice) -> None:
+def paint(picture: np.ndarray, kind: str, place: tuple[int, int, int], color: np.ndarray, dice: Dice) -> None:
     """Draw a shape at (row, column, radius), slightly noisy."""
     lines = np.arange(len(picture))
     row, column, radius = place
     inside = mask(kind, lines[np.newaxis, :] - column, lines[:, np.newaxis] - row, radius)
-    picture[inside] = colour + dice.integers(-12, 13, (int(inside.sum()), 3))
+    picture[inside] = color + dice.integers(-12, 13, (int(inside.sum()), 3))
 
 
 def finish(picture: np.ndarray) -> np.ndarray:

@@ -231,10 +231,10 @@ class ModelWriter:
             name: Any text.
             shape: Dimensions; ``()`` for a scalar.
             dtype: TFLite type name in lower case (``int8``, ``float32``, ``int4``, ...).
-            scale: None: not quantised. One value, or one per slice of ``axis``.
+            scale: None: not quantized. One value, or one per slice of ``axis``.
             zero_point: One value for all scales, or as many as scales.
             data: Constant: an array (converted to ``dtype``, little endian) or the bytes themselves.
-            axis: The quantised dimension.
+            axis: The quantized dimension.
             signature: Shape with -1 for dynamic dimensions.
             variable: Mark it as a variable tensor.
             sparse: Mark it as sparse (with empty sparsity parameters).

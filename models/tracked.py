@@ -44,7 +44,7 @@ class Tracked:
         return self.writer.tensors[layer].zero_points[0]
 
     def real(self, layer: int) -> np.ndarray:
-        """What the calibration pictures give there, dequantised."""
+        """What the calibration pictures give there, dequantized."""
         return self.values[layer] * float(self.scale(layer))
 
     def run(self, pictures: np.ndarray, layer: int, chunk: int = 16) -> np.ndarray:
@@ -69,13 +69,13 @@ class Tracked:
         name: str,
         sources: Sequence[int],
         constants: Sequence[int],
-        quantisation: tuple[float, int],
+        quantization: tuple[float, int],
         step: Step,
         **options: Any,
     ) -> int:
         """Write an operator and compute what it gives for the calibration pictures."""
         value = step(*(self.values[source] for source in sources))
-        scale, zero = quantisation
+        scale, zero = quantization
         index = self.writer.tensor(name, (1, *value.shape[1:]), "int8", f32(scale), zero)
         self.writer.op(kind, [*sources, *constants], [index], **options)
         self._steps.append((index, tuple(sources), step))
@@ -83,7 +83,7 @@ class Tracked:
         return index
 
     def like(self, kind: str, name: str, source: int, constants: Sequence[int], step: Step, **options: Any) -> int:
-        """A layer with the quantisation of its input."""
+        """A layer with the quantization of its input."""
         return self.layer(kind, name, [source], constants, (self.scale(source), self.zero(source)), step, **options)
 
     def range(self, real: np.ndarray, activation: str) -> tuple[np.float32, int]:

@@ -8,7 +8,9 @@ enum { COPY = 2, RESET = 3 }; /* types of pools: contents from the params, activ
 
 static uint32_t type_of(const ll_aton_reloc_mem_pool_desc *pool) { return pool->flags >> 24; }
 
-static bool is_absolute(const ll_aton_reloc_mem_pool_desc *pool) { return type_of(pool) == COPY || type_of(pool) == RESET; }
+static bool is_absolute(const ll_aton_reloc_mem_pool_desc *pool) {
+  return type_of(pool) == COPY || type_of(pool) == RESET;
+}
 
 static bool share_bytes(const ll_aton_reloc_mem_pool_desc *a, const ll_aton_reloc_mem_pool_desc *b) {
   return a->dst - b->dst < b->size || b->dst - a->dst < a->size;

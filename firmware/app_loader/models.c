@@ -58,8 +58,8 @@ static _Noreturn void fail_with(uint16_t code, const char *text) {
 }
 
 static const char *name_of(int error) {
-  static const char *const names[] = {"NONE", "INVALID_BIN", "MEMORY", "NOT_SUPPORTED", "ARG", "INVALID_HDL",
-                                      "INSTALL", "PARAM_ADDR", "PARAM_DESC"};
+  static const char *const names[] = {"NONE",        "INVALID_BIN", "MEMORY",     "NOT_SUPPORTED", "ARG",
+                                      "INVALID_HDL", "INSTALL",     "PARAM_ADDR", "PARAM_DESC"};
   return error <= 0 && error > -(int)(sizeof names / sizeof *names) ? names[-error] : "?";
 }
 

@@ -18,6 +18,7 @@ typedef union {
   uintptr_t reserved;
 } vector_t;
 
+/* clang-format off */
 __attribute__((section(".vectors"), used, aligned(128))) const vector_t vector_table[VECTORS] = {
     [0] = {.stack = &__stack_top},
     [1] = {.handler = reset_handler},
@@ -32,6 +33,7 @@ __attribute__((section(".vectors"), used, aligned(128))) const vector_t vector_t
     [14] = {.handler = fault_handler}, /* PendSV */
     [15] = {.handler = fault_handler}, /* SysTick */
 };
+/* clang-format on */
 
 /* In assembly, because no C may run before the FPU (which is MVE's register file too), the variables and the stack
  * limit are right: the compiler may use vector registers or call memcpy wherever it likes. */

@@ -76,9 +76,7 @@ bool LL_ATON_RT_Init_Network(NN_Instance_TypeDef *instance) {
   return true;
 }
 
-void LL_ATON_RT_DeInit_Network(NN_Instance_TypeDef *instance) {
-  instance->exec_state = IDLE(instance);
-}
+void LL_ATON_RT_DeInit_Network(NN_Instance_TypeDef *instance) { instance->exec_state = IDLE(instance); }
 
 void LL_ATON_RT_Reset_Network(NN_Instance_TypeDef *instance) {
   instance->exec_state.current_epoch_block = instance->exec_state.first_epoch_block;

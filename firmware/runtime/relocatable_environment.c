@@ -36,8 +36,7 @@
 #endif
 
 #define VERSION                                                                                                        \
-  ((uint32_t)LL_ATON_VERSION_MAJOR << 24 | (uint32_t)LL_ATON_VERSION_MINOR << 16 |                                     \
-   (uint32_t)LL_ATON_VERSION_MICRO << 8)
+  ((uint32_t)LL_ATON_VERSION_MAJOR << 24 | (uint32_t)LL_ATON_VERSION_MINOR << 16 | (uint32_t)LL_ATON_VERSION_MICRO << 8)
 #define STRUCT_SIZES ((uint32_t)sizeof(LL_Buffer_InfoTypeDef) | (uint32_t)sizeof(LL_ATON_RT_EpochBlockItem_t) << 8)
 _Static_assert(sizeof(LL_Buffer_InfoTypeDef) < 256, "its size has 8 bits in the context of a model");
 

@@ -77,8 +77,8 @@ static int segments_are_right(const reloc_word_t *word) {
 static int in_order(const reloc_image_t *image, uint32_t data_end) {
   return image->ro >= 4u * image->words && image->ro % 4u == 0 && data_end <= image->bss &&
          image->got <= image->got_end && image->got_end <= image->bss && image->bss <= image->rw &&
-         (image->got | image->got_end | image->rel | image->rel_end) % 4u == 0 &&
-         image->stored <= image->rel && image->ro <= image->rel - image->stored && image->rel <= image->rel_end &&
+         (image->got | image->got_end | image->rel | image->rel_end) % 4u == 0 && image->stored <= image->rel &&
+         image->ro <= image->rel - image->stored && image->rel <= image->rel_end &&
          (image->params == 0 || image->params >= image->rel_end);
 }
 

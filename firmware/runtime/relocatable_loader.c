@@ -72,9 +72,9 @@ static int move_addresses(const reloc_plan_t *plan, int write) {
   }
   for (uint32_t n = 0; n < (image->rel_end - image->rel) / 4u; n++) {
     if (!word_of(plan, list[n], &in_file, &real)) {
-      return reloc_fail(AI_RELOC_RT_ERR_INVALID_BIN,
-                        list[n] >> 28 == RELOC_FLASH ? "addresses in the code (clang): only mode COPY can move them"
-                                                     : "the relocation list names a word that is not in the data");
+      return reloc_fail(AI_RELOC_RT_ERR_INVALID_BIN, list[n] >> 28 == RELOC_FLASH
+                                                         ? "addresses in the code (clang): only mode COPY can move them"
+                                                         : "the relocation list names a word that is not in the data");
     }
     if (!translate(plan, *reloc_words(in_file), &value)) {
       return reloc_fail(AI_RELOC_RT_ERR_INVALID_BIN, "an address in the data leaves its segment");

@@ -17,7 +17,8 @@ static int check_memory(const ll_aton_reloc_config *config, reloc_plan_t *plan) 
   uint32_t mode = config->mode & MODES;
   if ((mode != AI_RELOC_RT_LOAD_MODE_XIP && mode != AI_RELOC_RT_LOAD_MODE_COPY) ||
       (config->mode & ~(MODES | AI_RELOC_RT_LOAD_MODE_CLEAR)) != 0) {
-    return reloc_fail(AI_RELOC_RT_ERR_NOT_SUPPORTED, "the mode is not exactly one of XIP and COPY, or has unknown bits");
+    return reloc_fail(AI_RELOC_RT_ERR_NOT_SUPPORTED,
+                      "the mode is not exactly one of XIP and COPY, or has unknown bits");
   }
   plan->mode = config->mode;
   uint32_t start = (uint32_t)config->exec_ram_addr;
@@ -58,8 +59,8 @@ static int check_read_only_pool(const ll_aton_reloc_mem_pool_desc *pool, reloc_k
   return AI_RELOC_RT_ERR_NONE;
 }
 
-static int check_external_pool(const ll_aton_reloc_mem_pool_desc *pool, reloc_kind_t kind, const ll_aton_reloc_config *config,
-                               reloc_plan_t *plan) {
+static int check_external_pool(const ll_aton_reloc_mem_pool_desc *pool, reloc_kind_t kind,
+                               const ll_aton_reloc_config *config, reloc_plan_t *plan) {
   if (kind.data != RELOC_DATA_ACTIV && kind.data != RELOC_DATA_MIXED) {
     return reloc_fail(AI_RELOC_RT_ERR_PARAM_DESC, "the relative pool of external RAM holds params only");
   }
@@ -71,8 +72,7 @@ static int check_external_pool(const ll_aton_reloc_mem_pool_desc *pool, reloc_ki
     return reloc_fail(AI_RELOC_RT_ERR_MEMORY, "external RAM is too small (ext_ram_sz)");
   }
   if ((kind.attributes & RELOC_ATTRIBUTE_CACHEABLE) != 0 && range.start <= CACHEABLE_ABOVE) {
-    return reloc_fail(AI_RELOC_RT_ERR_PARAM_ADDR,
-                      "the pool of external RAM is cacheable: it must be above 0x60000000");
+    return reloc_fail(AI_RELOC_RT_ERR_PARAM_ADDR, "the pool of external RAM is cacheable: it must be above 0x60000000");
   }
   plan->param_1 = range.start;
   plan->size_1 = range.size;
@@ -110,7 +110,8 @@ static int check_pool(const ll_aton_reloc_mem_pool_desc *pool, const ll_aton_rel
     case RELOC_TYPE_COPY:
     case RELOC_TYPE_RESET:
       if (pool->dst == 0 || wraps(reloc_range_of(pool->dst, pool->size)) || data_is_wrong) {
-        return reloc_fail(AI_RELOC_RT_ERR_PARAM_DESC, "an absolute pool without a place, or with data of the wrong kind");
+        return reloc_fail(AI_RELOC_RT_ERR_PARAM_DESC,
+                          "an absolute pool without a place, or with data of the wrong kind");
       }
       return AI_RELOC_RT_ERR_NONE;
     default:

@@ -115,13 +115,18 @@ typedef struct {
 } reloc_plan_t;
 
 static inline reloc_kind_t reloc_kind_of(const ll_aton_reloc_mem_pool_desc *pool) {
-  return (reloc_kind_t){pool->flags >> 24, (pool->flags >> 16) & 0xffu, (pool->flags >> 8) & 0xffu, pool->flags & 0xffu};
+  return (reloc_kind_t){pool->flags >> 24, (pool->flags >> 16) & 0xffu, (pool->flags >> 8) & 0xffu,
+                        pool->flags & 0xffu};
 }
 
-static inline int reloc_has_data(reloc_kind_t kind) { return kind.data == RELOC_DATA_PARAM || kind.data == RELOC_DATA_MIXED; }
+static inline int reloc_has_data(reloc_kind_t kind) {
+  return kind.data == RELOC_DATA_PARAM || kind.data == RELOC_DATA_MIXED;
+}
 
 /* Bytes that a pool takes: its file is filled up to a multiple of 8. */
-static inline reloc_range_t reloc_range_of(uint32_t start, uint32_t size) { return (reloc_range_t){start, reloc_align8(size)}; }
+static inline reloc_range_t reloc_range_of(uint32_t start, uint32_t size) {
+  return (reloc_range_t){start, reloc_align8(size)};
+}
 
 /* Remembers the reason, returns the error. */
 int reloc_fail(int error, const char *reason);

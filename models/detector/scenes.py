@@ -25,7 +25,7 @@ class Thing:
 
 def scene(dice: Dice) -> tuple[np.ndarray, list[Thing]]:
     """A picture int8 [96, 96, 3] and its objects, which do not touch each other."""
-    picture, colour = shapes.ground(SIZE, dice)
+    picture, color = shapes.ground(SIZE, dice)
     things: list[Thing] = []
     for _ in range(dice.one(1, 4)):
         radius = dice.one(8, 13) if dice.one(0, 2) else dice.one(15, 22)
@@ -37,7 +37,7 @@ def scene(dice: Dice) -> tuple[np.ndarray, list[Thing]]:
             for other in things
         ):
             continue
-        lighter = colour + dice.integers(90, 160, (3,))
+        lighter = color + dice.integers(90, 160, (3,))
         shapes.paint(picture, CLASSES[thing.kind], (thing.row, thing.column, thing.radius), lighter, dice)
         things.append(thing)
     return shapes.finish(picture), things

@@ -2,9 +2,9 @@
 
 ``python models/digits/generate.py`` writes them, ``--check`` compares what it would write with what is there.
 
-The model is a real one (it recognises digits), but nothing of it comes from floating-point training: the filters
+The model is a real one (it recognizes digits), but nothing of it comes from floating-point training: the filters
 are drawn from a fixed random stream, the classifier is an integer averaged perceptron over the features that the
-quantised layers compute. So the same bytes come out on every machine and with every NumPy.
+quantized layers compute. So the same bytes come out on every machine and with every NumPy.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SEED_FILTERS, SEED_TRAINING, SEED_HELD_OUT, SEED_GOLDEN = 11, 12, 13, 14
 
 f32 = np.float32
 INPUT_SCALE = f32(1) / f32(255)
-# Chosen so that few values saturate; not powers of two, so that requantisation has full 31-bit multipliers.
+# Chosen so that few values saturate; not powers of two, so that requantization has full 31-bit multipliers.
 CONV1_SCALE, CONV2_SCALE = f32(0.0025), f32(0.0018)
 LOGITS_SCALE, LOGITS_ZERO = f32(0.13), -5
 SOFTMAX_SCALE = f32(1) / f32(256)
@@ -69,7 +69,7 @@ class Parameters:
 
 
 def quantize(pictures: np.ndarray) -> np.ndarray:
-    """Grey levels uint8 [n, 16, 16] -> the model's input int8 [n, 16, 16, 1]."""
+    """Gray levels uint8 [n, 16, 16] -> the model's input int8 [n, 16, 16, 1]."""
     return (pictures.astype(np.int64) - 128).astype(np.int8)[..., np.newaxis]
 
 
@@ -137,7 +137,7 @@ def model(parameters: Parameters, classifier: tuple[np.ndarray, np.ndarray, np.f
 
 
 def accuracy(content: bytes, pictures: np.ndarray, labels: np.ndarray) -> int:
-    """How many of the pictures LiteRT recognises."""
+    """How many of the pictures LiteRT recognizes."""
     outputs = oracle.run(content, [[picture[np.newaxis]] for picture in quantize(pictures)])
     return sum(int(one[0].argmax()) == label for one, label in zip(outputs, labels, strict=True))
 

@@ -1,4 +1,4 @@
-"""Synthetic handwritten-like digits, 16 x 16 grey levels: our own font, disturbed with integer arithmetic only.
+"""Synthetic handwritten-like digits, 16 x 16 gray levels: our own font, disturbed with integer arithmetic only.
 
 Randomness is the raw stream of PCG64: NumPy guarantees that stream over releases and machines, which it does
 not do for the distributions drawn from it.
@@ -71,8 +71,8 @@ def draw(digit: int, dice: Dice) -> np.ndarray:
     ink |= dice.integers(0, 200, ink.shape) < 1
     dark = dice.one(130, 256)
     ground = dice.integers(0, 30, ink.shape)
-    grey = np.where(ink, dark * dice.integers(70, 101, ink.shape) // 100, ground)
-    return grey.astype(np.uint8)
+    gray = np.where(ink, dark * dice.integers(70, 101, ink.shape) // 100, ground)
+    return gray.astype(np.uint8)
 
 
 def dataset(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -9,19 +9,19 @@ from digits.synthetic import Dice
 SIZE = 64
 JOINTS = ("head", "left hand", "right hand", "left foot", "right foot")
 # Gloves and shoes differ: a network of this size could not tell left from right otherwise.
-_COLOURS = ((230, 190, 160), (240, 60, 60), (70, 90, 250), (240, 220, 40), (50, 230, 90))
+_COLORS = ((230, 190, 160), (240, 60, 60), (70, 90, 250), (240, 220, 40), (50, 230, 90))
 
 
-def _blob(picture: np.ndarray, row: int, column: int, radius: int, colour: np.ndarray) -> None:
+def _blob(picture: np.ndarray, row: int, column: int, radius: int, color: np.ndarray) -> None:
     lines = np.arange(SIZE)
     inside = (lines[:, np.newaxis] - row) ** 2 + (lines[np.newaxis, :] - column) ** 2 <= radius * radius
-    picture[inside] = colour
+    picture[inside] = color
 
 
-def _limb(picture: np.ndarray, start: tuple[int, int], end: tuple[int, int], colour: np.ndarray) -> None:
+def _limb(picture: np.ndarray, start: tuple[int, int], end: tuple[int, int], color: np.ndarray) -> None:
     for step in range(25):
         row, column = ((a * (24 - step) + b * step + 12) // 24 for a, b in zip(start, end, strict=True))
-        _blob(picture, row, column, 1, colour)
+        _blob(picture, row, column, 1, color)
 
 
 def draw(dice: Dice) -> tuple[np.ndarray, np.ndarray]:
@@ -39,8 +39,8 @@ def draw(dice: Dice) -> tuple[np.ndarray, np.ndarray]:
     cloth = dice.integers(100, 180, (3,))
     for start, end in ((neck, hip), (neck, joints[1]), (neck, joints[2]), (hip, joints[3]), (hip, joints[4])):
         _limb(picture, start, end, cloth)
-    for number, (place, colour) in enumerate(zip(joints, _COLOURS, strict=True)):
-        _blob(picture, *place, 5 if number == 0 else 3, np.array(colour) + dice.integers(-15, 16, (3,)))
+    for number, (place, color) in enumerate(zip(joints, _COLORS, strict=True)):
+        _blob(picture, *place, 5 if number == 0 else 3, np.array(color) + dice.integers(-15, 16, (3,)))
     return (np.clip(picture, 0, 255) - 128).astype(np.int8), np.array(joints, np.int64)
 
 

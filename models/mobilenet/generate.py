@@ -26,8 +26,8 @@ SEED_FILTERS, SEED_TRAINING, SEED_HELD_OUT, SEED_GOLDEN = 27, 22, 23, 24
 BLOCKS = ((4, 16, 2, 2), (6, 24, 2, 3), (6, 40, 2, 2))
 
 
-# What is told apart: the colour of whatever shape there is.
-COLOURS = {
+# What is told apart: the color of whatever shape there is.
+COLORS = {
     "red": (230, 50, 40),
     "orange": (240, 140, 30),
     "yellow": (235, 225, 50),
@@ -42,17 +42,17 @@ COLOURS = {
 
 
 def dataset(count: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """Pictures int8 [count, 96, 96, 3] of one shape each, and labels int64 [count], every colour equally often."""
-    dice, table = Dice(seed), list(COLOURS.values())
-    labels = np.arange(count, dtype=np.int64) % len(COLOURS)
+    """Pictures int8 [count, 96, 96, 3] of one shape each, and labels int64 [count], every color equally often."""
+    dice, table = Dice(seed), list(COLORS.values())
+    labels = np.arange(count, dtype=np.int64) % len(COLORS)
     pictures = []
     for label in labels:
         picture, _ = shapes.ground(SIZE, dice)
         radius = dice.one(20, 36)
         place = (dice.one(radius, SIZE - radius), dice.one(radius, SIZE - radius), radius)
         light = dice.one(75, 106)
-        colour = np.array(table[int(label)]) * light // 100
-        shapes.paint(picture, shapes.KINDS[dice.one(0, len(shapes.KINDS))], place, colour, dice)
+        color = np.array(table[int(label)]) * light // 100
+        shapes.paint(picture, shapes.KINDS[dice.one(0, len(shapes.KINDS))], place, color, dice)
         pictures.append(shapes.finish(picture))
     return np.stack(pictures), labels
 
@@ -87,17 +87,15 @@ def model() -> bytes:
     """The file."""
     net, features = backbone()
     pictures, labels = dataset(TRAINING, SEED_TRAINING)
-    targets = np.eye(len(COLOURS), dtype=np.int64)[labels] * 12 - 2
+    targets = np.eye(len(COLORS), dtype=np.int64)[labels] * 12 - 2
     weights, bias = readout.ridge(net.run(pictures, features), targets, np.ones(TRAINING, np.int64), damping=1)
     logits = net.linear("FULLY_CONNECTED", "logits", features, weights, bias)
-    colour = net.probabilities("SOFTMAX", "colour", logits)
-    return net.writer.finish(
-        [net.input], [colour], "mobilenet: colours of shapes, made by models/mobilenet/generate.py"
-    )
+    color = net.probabilities("SOFTMAX", "colour", logits)
+    return net.writer.finish([net.input], [color], "mobilenet: colours of shapes, made by models/mobilenet/generate.py")
 
 
 def accuracy(content: bytes) -> int:
-    """How many of the held-out pictures LiteRT recognises."""
+    """How many of the held-out pictures LiteRT recognizes."""
     pictures, labels = dataset(HELD_OUT, SEED_HELD_OUT)
     outputs = oracle.run(content, [[picture[np.newaxis]] for picture in pictures])
     return sum(int(one[0].argmax()) == label for one, label in zip(outputs, labels, strict=True))
@@ -118,7 +116,7 @@ def main(arguments: list[str]) -> int:
     files = generate()
     content = files["mobilenet.tflite"]
     correct = accuracy(content)
-    report = f"{len(content)} bytes, {correct} of {HELD_OUT} held-out colours right ({oracle.identity()})"
+    report = f"{len(content)} bytes, {correct} of {HELD_OUT} held-out colors right ({oracle.identity()})"
     return command.main(arguments, HERE, files, f"mobilenet.tflite: {report}")
 
 

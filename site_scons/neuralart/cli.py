@@ -22,6 +22,7 @@ COMMANDS = {
     "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
+    "sign": ("neuralart.flashing.sign_cli", "put the boot chain's header in front of an image, without a signature"),
     "flash": ("neuralart.flashing.flash_cli", "write the flash of a device by a flash plan (the virtual flash)"),
     "verify": ("neuralart.flashing.verify_cli", "compare the flash of a device with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
@@ -31,6 +32,7 @@ COMMANDS = {
     ),
     "check-image": ("neuralart.memory.image.check_cli", "check a firmware image before it reaches a board"),
     "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
+    "profile": ("neuralart.profiling.cli", "show what the compiler expects of a network, epoch by epoch"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
     "lint": ("neuralart.lint.cli", "look for the known traps in networks, pool files, sources and linker scripts"),
     "doctor": ("neuralart.doctor.cli", "show the tools on this machine, and what each missing one means"),
@@ -44,6 +46,8 @@ COMMANDS = {
 
 USER_ERROR = 1
 USAGE_ERROR = 2
+_SHOWN = 120
+"""Letters of a name that a message shows."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -62,6 +66,13 @@ def _parser(only: str | None) -> argparse.ArgumentParser:
         if name == only:
             importlib.import_module(module).configure(command)
     return parser
+
+
+def _said(error: OSError) -> NeuralArtError:
+    """What the system says of a name that cannot be used: too long, a loop of links, a device that is gone."""
+    name = str(error.filename or "")
+    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
+    return NeuralArtError(f"cannot use it: {error.strerror or error}", where=shown)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,6 +103,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         known = sys.modules.get("neuralart.plugins")
         found = known.blamed(error) if known is not None else None
+        if found is None and isinstance(error, OSError):
+            found = _said(error)
         if found is None:
             raise
         print(f"neuralart {asked}: error: {found}", file=sys.stderr)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import time
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,22 +12,73 @@ from neuralart.errors import NeuralArtError
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name and rename it.
+    """Write a file under a temporary name and rename it. A symbolic link in its place is replaced, not followed.
 
     Raises:
         NeuralArtError: The place cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(data)
-        temporary.replace(path)
+        with new_file(path) as temporary:
+            temporary.write_bytes(data)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
         raise NeuralArtError(
             f"cannot write: {error.strerror}", where=str(path), hint="is the folder writable, is the disk full?"
         ) from error
+
+
+@contextlib.contextmanager
+def new_file(path: Path) -> Iterator[Path]:
+    """A place for a file's new bytes, which take the file's name when all went well and are deleted when not.
+
+    Args:
+        path: The file; its folder is there.
+
+    Yields:
+        The place: a new and empty file, in nobody else's use.
+
+    Raises:
+        OSError: The folder cannot be written, or the name cannot be taken.
+    """
+    head, tail = f".{path.name}.", ".part"
+    for each in _named(path.parent, head, tail):
+        # Left by a process that was killed; what a living one writes is left alone.
+        if not _runs(each.name[len(head) : -len(tail)]):
+            each.unlink(missing_ok=True)
+    temporary = path.with_name(f"{head}{os.getpid()}-{threading.get_ident()}{tail}")
+    # Never an existing file, and never through a link.
+    os.close(os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666))
+    try:
+        yield temporary
+        temporary.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink()
+        raise
+
+
+def _named(folder: Path, head: str, tail: str) -> list[Path]:
+    with os.scandir(folder) as entries:
+        names = [entry.name for entry in entries if entry.name.startswith(head) and entry.name.endswith(tail)]
+    return [folder / name for name in names]
+
+
+def _runs(writer: str) -> bool:
+    """Is who writes under this name still there? This very thread says no: it writes one file once at a time."""
+    pid, _, thread = writer.partition("-")
+    if not pid.isdecimal():
+        return False
+    if int(pid) == os.getpid():
+        return thread != str(threading.get_ident())
+    if os.name != "posix":
+        return True  # os.kill would end it
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:
+        return True
+    return True
 
 
 def write_text(path: Path, text: str) -> None:
@@ -55,46 +106,40 @@ def read_bytes(path: Path) -> bytes:
         ) from error
 
 
-def _make_folder(path: Path) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise NeuralArtError(f"cannot make the folder: {error.strerror}", where=str(path.parent)) from error
-
-
 @contextlib.contextmanager
 def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
-    """Wait until no other process of ours changes a file, and keep others waiting meanwhile.
+    """Wait until no other process of ours changes a file or a folder, and keep others waiting meanwhile.
+
+    The operating system frees the lock when its holder ends, whatever ended it.
 
     Args:
-        path: The file; while it is ours a file of the same name with ``.lock`` stands beside it.
+        path: The file or folder; while it is ours a file of the same name with ``.lock`` stands beside it.
         patience: Seconds to wait.
 
     Raises:
         NeuralArtError: The place cannot be written, or somebody else does not come to an end.
     """
+    from filelock import FileLock, Timeout
+
     beside = path.with_name(f"{path.name}.lock")
-    end = time.monotonic() + patience
-    while True:
-        try:
-            os.close(os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
-            break
-        except FileExistsError as error:
-            if time.monotonic() > end:
-                raise NeuralArtError(
-                    "another process is changing it",
-                    where=str(path),
-                    hint=f"if none is (one was killed): delete {beside}",
-                ) from error
-            time.sleep(0.01)
-        except FileNotFoundError:
-            _make_folder(beside)
-        except OSError as error:
-            raise NeuralArtError(
-                f"cannot lock: {error.strerror}", where=str(beside), hint="is the folder writable?"
-            ) from error
+    lock = FileLock(beside, timeout=patience, poll_interval=0.01)
+    try:
+        beside.parent.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout as error:
+        raise NeuralArtError(
+            f"another process is changing it, for more than {patience:g} s",
+            where=str(path),
+            hint="wait until it has ended, then say it again",
+        ) from error
+    except OSError as error:
+        raise NeuralArtError(
+            f"cannot lock: {error.strerror or error}", where=str(beside), hint="is the folder writable?"
+        ) from error
     try:
         yield
     finally:
+        # Deleted while it is still ours: whoever waits for this very file sees that it lost its name, and starts anew.
         with contextlib.suppress(OSError):
             beside.unlink()
+        lock.release()

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from neuralart import jsontext
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import write_text
@@ -126,7 +127,7 @@ def _remembered(cache: Path | None) -> dict[str, dict[str, str]]:
     if cache is None or not cache.is_file():
         return {}
     try:
-        known = json.loads(cache.read_text("utf-8"))
+        known = jsontext.loads(cache.read_text("utf-8"))
         return {
             str(key): {str(name): str(text) for name, text in answer.items()}
             for key, answer in known.items()

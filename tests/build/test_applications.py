@@ -14,6 +14,7 @@ import pytest
 
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
+from neuralart.files import alone_with
 from neuralart.memory.image import elf_facts
 from neuralart.resources import package_parent
 from support.fake_apps import application, compile_again, generated, network
@@ -516,8 +517,6 @@ def test_the_folder_that_is_built_in_may_lie_in_the_application(tmp_path: Path, 
 
 def test_two_at_once_do_not_mix(place: Place) -> None:
     (place.root / "work").mkdir()
-    lock = place.root / "work/overlay.json.lock"
-    lock.write_text("")
     command = [sys.executable, "-c"]
     command += [
         "import neuralart.files as f; f.alone_with.__wrapped__.__defaults__ = (0.1,);"
@@ -525,8 +524,8 @@ def test_two_at_once_do_not_mix(place: Place) -> None:
     ]
     words = ["application", "build", *MAKE, *place.files, "--work=work", "--output=out/firmware.elf"]
     env = {**os.environ, "PYTHONPATH": str(package_parent())}
-    done = subprocess.run([*command, *words], cwd=place.root, capture_output=True, text=True, env=env)
+    with alone_with(place.root / "work/overlay.json"):
+        done = subprocess.run([*command, *words], cwd=place.root, capture_output=True, text=True, env=env)
     assert "another process is changing it" in done.stderr
     assert not place.elf.exists()
-    lock.unlink()
     place.build()

@@ -79,7 +79,7 @@ def doorbell(wheel_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 def test_wheel_needs_no_extra(wheel_python: Path) -> None:
     done = subprocess.run([str(wheel_python), "-m", "pip", "list", "--format=json"], capture_output=True, check=True)
     installed = {row["name"].lower() for row in json.loads(done.stdout)}
-    assert {"scons", "pyyaml", "jinja2", "pyelftools", "scons-neuralart"} <= installed
+    assert {"scons", "pyyaml", "jinja2", "pyelftools", "packaging", "scons-neuralart"} <= installed
     assert not installed & {"numpy", "unicorn", "flatbuffers", "tflite", "ai-edge-litert"}
 
 

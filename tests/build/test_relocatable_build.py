@@ -144,6 +144,66 @@ def test_a_changed_header_compiles_again(tmp_path):
     assert objects[0] == objects[2] != objects[1] and len(compiler.ran) == 2
 
 
+@pytest.fixture
+def stored(digits, tmp_path):
+    """A store of objects that was filled once, and how to build with it again."""
+    store = tmp_path / "objects"
+
+    def again() -> builder.Built:
+        return builder.build(BuildRequest(digits, tmp_path / "out", "network", objects=store, keep=True))
+
+    return again(), store, again
+
+
+def flip(path: Path) -> None:
+    data = bytearray(path.read_bytes())
+    data[len(data) // 2] ^= 1
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("what", ["*_reloc-*.o", "*softmax*.o", "network-*.elf", "network-*.map"])
+def test_a_flipped_byte_in_the_store_is_made_again(stored, what):
+    first, store, again = stored
+    (path,) = list(store.glob(what))[:1]
+    flip(path)
+    if not what.endswith((".elf", ".map")):
+        for linked in store.glob("network-*.elf"):
+            linked.unlink()
+    second = again()
+    assert second.notes == (f"{path.name} in the store of objects is damaged: it is made again",)
+    assert second.container.image == first.container.image and second.files == first.files
+    assert second.ran and again().ran == () and again().notes == ()
+
+
+def test_a_store_that_was_cut_short_or_holds_a_link(stored, tmp_path):
+    first, store, again = stored
+    cut, linked = sorted(store.glob("*.o"))[:2]
+    cut.write_bytes(b"")
+    elsewhere = tmp_path / "elsewhere.o"
+    elsewhere.write_bytes(linked.read_bytes())
+    linked.unlink()
+    linked.symlink_to(elsewhere)
+    before = elsewhere.read_bytes()
+    flip(next(store.glob("network-*.elf")))
+    second = again()
+    assert second.container.image == first.container.image
+    assert elsewhere.read_bytes() == before and not linked.is_symlink() and linked.read_bytes() == before
+
+
+def test_the_store_says_nothing_of_this_machine_and_this_run(stored, digits, tmp_path):
+    """Equal bytes of all of it in another folder; no process, no path."""
+    _, store, _ = stored
+    other = tmp_path / "other place" / "objects"
+    builder.build(BuildRequest(digits, tmp_path / "other place" / "out", "network", objects=other, keep=True))
+    contents = [{path.name: path.read_bytes() for path in place.iterdir()} for place in (store, other)]
+    assert contents[0] == contents[1]
+    assert not [name for name in contents[0] if name.startswith(".") or name.endswith((".part", ".d", ".lock"))]
+    maps = [data for name, data in contents[0].items() if name.endswith(".map")]
+    assert maps and not [data for data in maps if str(tmp_path).encode() in data or b".part" in data]
+    here = str(Path(toolchain.find(ToolchainConfig(), os.environ).folder).parent).encode()
+    assert not [line for data in maps for line in data.splitlines() if b" /" in line or here + b"/lib" in line]
+
+
 @pytest.mark.parametrize(("secure", "debug"), [(True, False), (False, True)])
 def test_flags(make, tmp_path, secure, debug):
     code = compile_digits(tmp_path / "net", "xSPI1", "xSPI2", relative=("xSPI1", "xSPI2"))
@@ -354,7 +414,7 @@ def test_order_of_the_link(packs, make, tmp_path):
     """The addresses in an image follow it."""
     built, _ = make(fake_pack.network(tmp_path / "net"), pack=packs(), objects=tmp_path / "objects")
     words = [Path(word).name for word in built.ran[-1].split() if word.endswith((".o", ".a"))]
-    assert [re.sub(r"-[0-9a-f]{16}-[0-9a-f]{8}", "", word) for word in words] == [
+    assert [re.sub(r"-[0-9a-f]{16}", "", word) for word in words] == [
         "network_reloc.o",
         "ll_aton.o",
         "ll_aton_util.o",
@@ -408,7 +468,7 @@ def test_installations_that_are_refused(packs, make, tmp_path):
         return str(caught.value)
 
     mismatch = refused(packs((1, 1, 3, 262)))
-    assert "made for ll_aton 1.1.3.8 (ST Edge AI Core 3.0)" in mismatch and "has 1.1.3.262" in mismatch
+    assert "made for ll_aton 1.1.3.8 (ST Edge AI Core 3.0.0)" in mismatch and "has 1.1.3.262" in mismatch
     assert "no such folder" in refused(tmp_path / "nowhere")
     assert "has no ll_aton_version.h" in refused(tmp_path)
     pack = fake_pack.make(tmp_path / "pack", (1, 1, 3, 8))

@@ -28,7 +28,7 @@ FLAGS = ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", "-mthumb",
 SIZES = """#include "ll_aton_NN_interface.h"
 const uint32_t struct_sizes = sizeof(LL_Buffer_InfoTypeDef) | sizeof(LL_ATON_RT_EpochBlockItem_t) << 8;
 """
-# Entry 3 (get_input): r0 = r0 + word 1 of the data, by r9; and r9 and r3 are spoilt.
+# Entry 3 (get_input): r0 = r0 + word 1 of the data, by r9; and r9 and r3 are spoiled.
 GET_INPUT = struct.pack("<HHHHHH", 0xF8D9, 0x3004, 0x18C0, 0x4689, 0x4603, 0x4770)
 
 

@@ -25,9 +25,10 @@ from neuralart.config.application_types import (
     StageConfig,
     StageRule,
 )
-from neuralart.config.types import Location, NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
 from neuralart.scons.registry import Registry
 from neuralart.scons.user_objects import object_names
+from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs
 from support.fake_apps import HERE, application

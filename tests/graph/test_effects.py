@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 import SCons.Errors
 
-from neuralart.config.types import Location, NetworkConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.scons import effects
 from neuralart.scons.project import requested
+from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs
 

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 import SCons.Errors
 
-from neuralart.config.types import Location, NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
 from neuralart.resources import board_data_dir
+from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs
 from support.rel_networks import write_mpool

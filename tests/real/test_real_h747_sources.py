@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.patching import linker_script, mempools
+from neuralart.patching import mempools
+from neuralart.text.linker_script import read as linker_script
 from support.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, ROOT, START, STOP, FakeNetwork, FakePool, tree
 
 DATA = Path(os.environ.get("NEURALART_REAL_DATA") or "/nonexistent")

@@ -11,8 +11,8 @@ import pytest
 
 from neuralart.compilers.reference.profile_options import choices
 from neuralart.errors import NeuralArtError
-from neuralart.network.jsonpos import parse
 from neuralart.network.pools import default_initializers
+from neuralart.text.json_values import parse
 from neuralart.vendor import mpool, profile
 
 pytestmark = pytest.mark.real

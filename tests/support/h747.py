@@ -17,10 +17,11 @@ from neuralart.emulator.runner import NetworkRun, RunResult, machine_of, run
 from neuralart.emulator.starting import Surroundings, started_machine
 from neuralart.memory.startup.linker import board_config_h
 from neuralart.network import facts
-from neuralart.patching import linker_script, mirror, patchlist
+from neuralart.patching import mirror, patchlist
 from neuralart.patching.network_files import NetworkFiles
 from neuralart.patching.plan import Plan, Request, make
 from neuralart.resources import firmware_dir
+from neuralart.text.linker_script import read as linker_script
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
 
 REPO = Path(__file__).resolve().parents[2]

@@ -6,7 +6,22 @@ import struct
 from collections.abc import Callable
 from dataclasses import replace
 
-from support.rel_images import COPY, FULL, IN_PARAMS, MIXED, P1, PARAM, RAM, RESET, ROM, Built, Pool, Recipe, build
+from support.rel_images import (
+    COPY,
+    FULL,
+    IN_PARAMS,
+    MIXED,
+    OURS,
+    P1,
+    PARAM,
+    RAM,
+    RESET,
+    ROM,
+    Built,
+    Pool,
+    Recipe,
+    build,
+)
 
 Change = Callable[[], Built]
 
@@ -48,6 +63,14 @@ def _damaged_params() -> Built:
     built = build(FULL)
     built.data[-100] ^= 1
     return built
+
+
+def _same_entries(first: int, second: int) -> Change:
+    def change() -> Built:
+        built = build(FULL)
+        return built.put(f"entry{second}", built.word(f"entry{first}"))
+
+    return change
 
 
 def _moved_params() -> Built:
@@ -207,5 +230,16 @@ FAULTS: dict[str, Change] = {
     "blob length": _ec(60, 0x1000),
     "blob patches": _ec(48, 99),
     "blob table": _ec(24, 7),
+    "4 GB of activations": put("context.acts_sz", 0xFFFFFFFF),
+    "no activations": put("context.acts_sz", 0),
+    "1 GB of constants": put("context.params_sz", 1 << 30),
+    "more params than pools": put("pool2.size", 64),
+    "params of no pool in a split model": put("pool0.size", 8, Recipe(split=True)),
+    "release that nobody knows": put("context.rt_version_extra", 999),
+    "rest of a version of ours": put("context.rt_version_extra", 7, OURS),
+    "two tables are one": _same_entries(6, 7),
+    "a table is a setter": _same_entries(2, 8),
+    "inference is a getter": _same_entries(1, 3),
+    "bytes behind a split model": _appended(b"12345678", Recipe(split=True)),
     "padding": lambda: build(FULL).add("rel_end", -4),
 }

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config import app_config, yamlmarks
+from neuralart.config import app_config
 from neuralart.config.app_config import AppConfig, AudioConfig
 from neuralart.errors import NeuralArtError
+from neuralart.text import yaml_values
 
 MOVENET = "use_case: pose_estimation, model_type: movenet"
 DETECTOR = "use_case: object_detection, model_type: yolo_v8"
@@ -202,7 +203,7 @@ def test_layers_change_single_keys(tmp_path: Path) -> None:
 network: {use_case: audio_event_detection, class_names: [a], confidence_thresh: 0.5, audio: {n_mels: 40, fmin: 0}}
 override: {confidence_thresh: 0.75, audio: {fmin: 50}}
 """)
-    parts = yamlmarks.read(path, "v.yaml").mapping()
+    parts = yaml_values.read(path, "v.yaml").mapping()
     layers = [app_config.read_settings(parts[name]) for name in ("network", "override")]
     got = app_config.resolve({**layers[0], "model": ("x.tflite", None), **layers[1]})
     assert got is not None

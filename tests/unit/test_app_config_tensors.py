@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,9 +11,13 @@ import pytest
 
 from neuralart.app_config import tensors
 from neuralart.app_config.tensors import TensorInfo
+from neuralart.compilers.stedgeai.facts_of import cpu_facts
 from neuralart.errors import NeuralArtError
 from neuralart.network import facts
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.c_info.types import CPU
 from support import smallboard as small
+from support import vendor_reports
 
 
 def port(shape: tuple[int, ...], position: str) -> facts.Port:
@@ -96,9 +101,9 @@ def test_c_info(tmp_path: Path) -> None:
     assert (got.network, got.where) == ("od", "c_info.json")
     assert got.inputs == (TensorInfo("t1", (1, 8, 9, 3), "NHWC", "uint8", 0.25, 7),)
     assert got.outputs == (
-        TensorInfo("t2", (1, 84, 1344), "NCH", "float32", 0.0, 0),
+        TensorInfo("t2", (1, 84, 1344), "NCW", "float32", 0.0, 0),
         TensorInfo("t3", (1, 8, 9, 3), "NHWC", "int8", 0.5, -3),
-        TensorInfo("t4", (1, 256, 32), "NCH", "int8", 0.25, 7),
+        TensorInfo("t4", (1, 256, 32), "NCW", "int8", 0.25, 7),
         TensorInfo("t5", (1, 10), "NC", "uint8", 0.0, 0),
         TensorInfo("t6", (1, 2, 3, 4), "", "uint8", 0.25, 7),
         TensorInfo("t7", (1, 2), "", "uint8", 0.25, 7),
@@ -115,18 +120,17 @@ def test_c_info(tmp_path: Path) -> None:
             {"json_schema_version": "2.0", "validation": {}},
             "this c_info.json holds no graph (take the one that generate",
         ),
-        ({"graphs": [], "buffers": []}, "this c_info.json holds no graph"),
-        ({"graphs": {}}, "'graphs' is an object, it must be a list"),
-        ({"graphs": [{}]}, "'buffers' is missing (is it a c_info.json?)"),
-        ({"graphs": [{}], "buffers": []}, "'name' is missing"),
-        (c_info(graphs=[{"name": "m", "inputs": [9], "outputs": []}]), "inputs: there is no buffer 9"),
-        (c_info(buffer(2, shape=[])), "'shape' must be whole numbers from 1 on (no dynamic sizes)"),
-        (c_info(buffer(2, shape=[1, -1, 3])), "'shape' must be whole numbers from 1 on"),
-        (c_info(buffer(2, shape=[1, 2.5])), "'shape' must be whole numbers from 1 on"),
-        (c_info(buffer(2, format="STAI_FORMAT_Q7")), "unknown format 'STAI_FORMAT_Q7' (known: STAI_FORMAT_FLOAT"),
-        (c_info(buffer(2, format=3)), "'format' is a number, it must be a text"),
-        (c_info(buffer(2, intq={"scales": ["x"]})), "'scales' must be numbers"),
-        (c_info({"name": "x"} | {"id": True}), "'id' is true or false, it must be a number"),
+        ({"graphs": [], "buffers": []}, "not a c_info.json: there is no 'json_schema_version'"),
+        ({"json_schema_version": "2.0", "graphs": [], "buffers": []}, "this c_info.json holds no graph"),
+        ({"json_schema_version": "2.0", "graphs": {}}, "c_info.json:1:42: graphs must be a list [ ], not an object"),
+        (c_info(graphs=[{"name": "m", "inputs": [9], "outputs": []}]), "there is no buffer 9, which is an input"),
+        (c_info(buffer(2, shape=[])), "'shape' of 't2' is [], it must be whole numbers from 1 on (no dynamic sizes)"),
+        (c_info(buffer(2, shape=[1, -1, 3])), "'shape' of 't2' is [1, ?, 3], it must be whole numbers from 1 on"),
+        (c_info(buffer(2, shape=[1, 2.5])), "buffers[1].shape[1] must be a whole number, not a number"),
+        (c_info(buffer(2, format="STAI_FORMAT_Q7")), "unknown format 'STAI_FORMAT_Q7' of 't2' (known: float32"),
+        (c_info(buffer(2, format=3)), "buffers[1].format must be a text, not a number"),
+        (c_info(buffer(2, intq={"scales": ["x"]})), "buffers[1].intq.scales[0] must be a number, not a text"),
+        (c_info({"name": "x"} | {"id": True}), "graphs[0].outputs[0] must be a whole number, not true or false"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, data: object, said: str) -> None:
@@ -141,8 +145,45 @@ def test_no_file(tmp_path: Path) -> None:
         tensors.read(tmp_path / "none.json")
 
 
+# ---- a network's facts and its c_info.json say the same
+
+
+def cpu_data(release: str, **changes: object) -> dict[str, object]:
+    """A CPU network of the vendor's tool: a picture in, classes out; shapes without the batch."""
+    data = copy.deepcopy(vendor_reports.cpu_c_info(release))
+    ids = {*data["graphs"][0]["inputs"], *data["graphs"][0]["outputs"]}
+    for each in data["buffers"]:
+        if each["id"] in ids:
+            each.update(changes)
+    return data
+
+
+@pytest.mark.parametrize("release", vendor_reports.RELEASES)
+@pytest.mark.parametrize(
+    ("shape", "axes", "position", "expected"),
+    [
+        ([64, 48, 3], ["H", "W", "CH"], "last", ((1, 64, 48, 3), "NHWC")),
+        ([3, 64, 48], ["CH", "H", "W"], "first", ((1, 3, 64, 48), "NCHW")),
+        ([40, 30], ["H", "CH"], "last", ((1, 40, 30), "NWC")),
+        ([10], ["CH"], "last", ((1, 10), "NC")),
+        ([48, 64, 3], ["W", "H", "CH"], "last", ((1, 48, 64, 3), "")),
+    ],
+)
+def test_a_cpu_network_is_the_same_by_its_facts_and_by_its_c_info(
+    tmp_path: Path, release: str, shape: list[int], axes: list[str], position: str, expected: tuple[object, str]
+) -> None:
+    flags = {"channel_last": position == "last", "channel_first": position == "first"}
+    data = cpu_data(release, shape=shape, shape_map=axes, batch=0, **flags)
+    (tmp_path / "network_c_info.json").write_text(json.dumps(data))
+    network = cpu_facts("network", parse_c_info(json.dumps(data).encode(), "c.json"), ["int x;"])
+    (tmp_path / "network.json").write_text(facts.to_json(network))
+    told, own = (tensors.read(tmp_path / name, "x") for name in ("network_c_info.json", "network.json"))
+    assert (told.inputs, told.outputs) == (own.inputs, own.outputs)
+    assert (own.inputs[0].shape, own.inputs[0].layout) == expected
+
+
 @pytest.mark.real
-def test_real_files() -> None:
+def test_real_files(tmp_path: Path) -> None:
     import os
 
     found = 0
@@ -153,5 +194,10 @@ def test_real_files() -> None:
             assert "holds no graph" in str(error), path
             continue
         assert got.inputs and got.outputs and all(t.layout for t in (*got.inputs, *got.outputs)), path
+        info = parse_c_info(path.read_bytes(), "c.json")
+        if info.flow == CPU and info.core is not None:
+            (tmp_path / "network.json").write_text(facts.to_json(cpu_facts(got.network, info, ())))
+            own = tensors.read(tmp_path / "network.json")
+            assert (own.inputs, own.outputs) == (got.inputs, got.outputs), path
         found += 1
     assert found

@@ -25,7 +25,8 @@ def c_info(out: list[int] = (1, 48, 48, 13), dtype: str = "FLOAT") -> str:
         return {"id": number, "name": f"t{number}", "shape": shape, "shape_map": names, "format": f"STAI_FORMAT_{kind}"}
 
     buffers = [buffer(1, [1, 192, 192, 3], "U8"), buffer(2, list(out), dtype)]
-    return json.dumps({"buffers": buffers, "graphs": [{"name": "network", "inputs": [1], "outputs": [2]}]})
+    graph = {"name": "network", "inputs": [1], "outputs": [2]}
+    return json.dumps({"json_schema_version": "2.0", "buffers": buffers, "graphs": [graph]})
 
 
 @pytest.fixture
@@ -84,7 +85,9 @@ def test_files_that_belong_to_the_header(folder: Path, capsys: pytest.CaptureFix
         for at, shape in enumerate(((1, 512, 16), (1, 512, 1), (1, 384, 1), (1, 384, 16)), 2)
     ]
     graph = {"name": "network", "inputs": [1], "outputs": [2, 3, 4, 5]}
-    (folder / "c_info.json").write_text(json.dumps({"buffers": buffers, "graphs": [graph]}))
+    (folder / "c_info.json").write_text(
+        json.dumps({"json_schema_version": "2.0", "buffers": buffers, "graphs": [graph]})
+    )
     keys = "use_case: face_detection, confidence_thresh: 0.5, nms_thresh: 0.3, max_detection_boxes: 3"
     (folder / "cfg" / "app.yaml").write_text(f"schema: 1\napp_config: {{{keys}}}\n")
     assert run("--application", "fw", "-o", "inc/other.h") == 0

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.applications import arguments
-from neuralart.config import application, yamlmarks
+from neuralart.config import application
 from neuralart.config.application_types import (
     ELF,
     EXTERNAL,
@@ -21,6 +21,7 @@ from neuralart.config.application_types import (
     inside,
 )
 from neuralart.errors import NeuralArtError
+from neuralart.text import yaml_values
 
 DOC = Path(__file__).parents[2] / "docs" / "reference" / "applications.md"
 MAKE = "make: {folder: app, artefact: build/a.elf"
@@ -29,7 +30,7 @@ MAKE = "make: {folder: app, artefact: build/a.elf"
 def read(tmp_path: Path, text: str) -> ApplicationConfig:
     path = tmp_path / "variants.yaml"
     path.write_text(f"# a line above\napplication: {text}\n", "utf-8")
-    return application.application(yamlmarks.read(path, "variants.yaml").mapping()["application"])
+    return application.application(yaml_values.read(path, "variants.yaml").mapping()["application"])
 
 
 def refusal(tmp_path: Path, text: str) -> str:

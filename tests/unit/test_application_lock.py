@@ -9,7 +9,7 @@ import pytest
 
 from neuralart.applications import archives, lock_facts, postprocessing, version_lock
 from neuralart.applications.staging import Generated
-from neuralart.vendor.network_c.versions import RELEASES
+from neuralart.vendor.releases import RELEASES
 from support.fake_stedgeai import VERSIONS
 from support.stedgeai_case import refusal
 from support.vendor_network_c import Want, make

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.located import Document
+from neuralart.text.json_values import parse_tool
 from neuralart.vendor.c_info import checks as c_info_checks
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.read import parse_c_info
@@ -261,7 +261,7 @@ WRONG = [
     (("buffers", 2, "size_bytes"), -1, "is -1, the least is 0"),
     (("buffers", 1, "is_param"), 0, "must be true or false, not a number"),
     (("buffers", 1, "intq", "scales", 0), "x", "buffers[1].intq.scales[0] must be a number, not a text"),
-    (("buffers", 1, "shape"), [1, "2"], "buffers[1].shape[1] must be a whole number"),
+    (("buffers", 1, "shape"), [1, 2.5], "buffers[1].shape[1] must be a whole number"),
     (("memory_pools", 3, "used_size_bytes"), -5, "is -5"),
     (("memory_pools", 3, "size_bytes"), -2, "is -2, the least is -1"),
     (("memory_pools", 3, "address"), "no symbol!", "is 'no symbol!'"),
@@ -341,12 +341,16 @@ def test_half_a_character_can_be_printed():
     parse_c_info(data, "c.json").signature.encode()
 
 
-def test_where_the_careful_reader_cannot_follow():
-    """NaN is in the file and is no JSON: the way to the value stands in for its place."""
+def test_places_in_a_file_with_nan():
+    """NaN is in the file and is no JSON: the place of another value is told all the same."""
     data = vendor.results_c_info("2.2")
     data["validation"]["val_error_desc"] = 7
-    error = refusal(vendor.dump(data))
-    assert str(error) == "c.json: validation.val_error_desc: validation.val_error_desc must be a text, not a number"
+    text = vendor.dump(data)
+    assert b"NaN" in text
+    error = refusal(text)
+    line = text[: text.index(b'"val_error_desc"')].count(b"\n") + 1
+    assert error.where.startswith(f"c.json:{line}:")
+    assert error.what == "validation.val_error_desc must be a text, not a number"
 
 
 def changed(edit, release="2.2"):
@@ -530,6 +534,7 @@ def test_damaged_bytes_are_read_or_refused(at, bytes_):
 
 @given(VALUES)
 def test_places_are_those_of_the_careful_reader(value):
-    document = Document(json.dumps({"a": [value, {"b": value}]}, allow_nan=True).encode(), "x")
-    where = document.where(("a", 1, "b"))
-    assert where.startswith("x")
+    text = json.dumps({"a": [value, {"b": value}]}, allow_nan=True)
+    before = len(json.dumps({"a": [value, {"b": 0}]}, allow_nan=True)) - len("0}]}")
+    found = parse_tool(text.encode(), "x").need("a").items()[1].mapping()["b"]
+    assert (found.where.line, found.where.column) == (1, before + 1)

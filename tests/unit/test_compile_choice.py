@@ -7,7 +7,7 @@ import json
 import pytest
 
 from neuralart import cli
-from neuralart.compilers.cli import COMPILERS
+from neuralart.compilers.command_line import COMPILERS
 from neuralart.network.facts import load
 from neuralart.resources import package_parent
 from support.programs import N6_LIKE, pool_text

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import cli
+from neuralart import __version__, cli
 from neuralart.compilers.reference import options
 from neuralart.compilers.reference.fileset import file_names
 from neuralart.compilers.reference.options import GENERATE, HONORED, NO_EFFECT, PROFILE, REFUSED
@@ -107,7 +107,7 @@ def test_a_run(folder, capsys):
     assert "Without effect here: --optimization 3" in (folder / "out" / "net_generate_report.txt").read_text()
     assert load(folder / "out" / "network.json").name == "net"
     lines = (folder / "out" / "provenance.txt").read_text().splitlines()
-    assert lines[0] == "tool: neuralart-reference 0.1.0"
+    assert lines[0] == f"tool: neuralart-reference {__version__}"
     assert lines[1] == "model: net.tflite"
 
 
@@ -513,7 +513,7 @@ class Terminal(io.StringIO):
 def test_progress_on_a_terminal_only_and_for_large_models_only(folder, monkeypatch, least, words, shown):
     terminal = Terminal()
     monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("neuralart.compilers.cli._LONG_MODEL", least)
+    monkeypatch.setattr("neuralart.compilers.reference.cli._LONG_MODEL", least)
     run(*GOOD, "-o", "out", *words)
     steps = [part.removeprefix("\x1b[K") for part in terminal.getvalue().split("\r")[1:]]
     expected = ["net: reading the model", "net: lowering", "net: placing and writing code", ""]
@@ -521,7 +521,7 @@ def test_progress_on_a_terminal_only_and_for_large_models_only(folder, monkeypat
 
 
 def test_no_progress_without_a_terminal(folder, monkeypatch, capsys):
-    monkeypatch.setattr("neuralart.compilers.cli._LONG_MODEL", 0)
+    monkeypatch.setattr("neuralart.compilers.reference.cli._LONG_MODEL", 0)
     assert run(*GOOD, "-o", "out", capsys=capsys)[1] == ""
 
 

@@ -22,9 +22,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory import regions
 from neuralart.network import facts
 from neuralart.patching import numbering
-from neuralart.patching.c_info_input import read_c_info
-from neuralart.patching.ctext import Source
+from neuralart.patching.inputs import read_c_info
 from neuralart.patching.network_files import NetworkFiles, read
+from neuralart.text.c_source import Source
 from support import cpu_native
 from support.h747 import DIGITS, pools
 from support.programs import chain, small_network
@@ -383,7 +383,7 @@ def test_buffers_of_the_application() -> None:
     assert [pool["name"] for pool in user] == ["_user_io_input_0", "_user_io_output_0"]
     assert data["memory_footprint"]["io"] == [16, 3]
     info = read_c_info(result.files["network_c_info.json"], "c.json")
-    inputs = next(buffer for buffer in info.buffers if buffer.id == info.inputs[0])
+    inputs = next(buffer for buffer in info.buffers if buffer.id == info.graph.inputs[0])
     assert next(pool for pool in info.pools if pool.id == inputs.pool).user_allocated
 
 

@@ -24,6 +24,7 @@ def made() -> dict[str, bytes]:
     return generate.generate()
 
 
+@pytest.mark.long
 def test_generator_makes_the_committed_bytes(made: dict[str, bytes]) -> None:
     assert sorted(made) == ["digits.tflite", "vectors/inputs.bin", "vectors/outputs.bin", "vectors/vectors.json"]
     for name, data in made.items():

@@ -29,6 +29,7 @@ from neuralart.doctor.known_bad import Facts
 from neuralart.doctor.tools import CMAKE, CUBEIDE, MAKE, PROGRAMMER, QEMU, SIGNING, TOOLS
 from neuralart.doctor.types import BROKEN, MISSING, OK, UNFIT, Need
 from neuralart.errors import NeuralArtError
+from neuralart.vendor import releases
 from support.fake_tools import FakeMachine
 
 SLEEP = f"{shutil.which('sleep')} 60"
@@ -154,6 +155,13 @@ def test_the_environment_of_a_program(fake: FakeMachine) -> None:
         ("", "*", False),
         ("v1", "*", False),
         ("1", "*", True),
+        # As pip reads them.
+        ("4.0.1", "==4.0", False),
+        ("4.0.0", "==4.0", True),
+        ("4.0.1", "==4.0.*", True),
+        ("4.0.1", "~=4.0", True),
+        ("5.0", "~=4.0", False),
+        ("4.0.1", "!=4.0.*", False),
     ],
 )
 def test_ranges(version: str, wanted: str, good: bool) -> None:
@@ -553,9 +561,7 @@ def test_known_combinations(versions_: dict, missing: tuple, words: dict, expect
 
 def test_every_release_has_its_runtime_in_the_list() -> None:
     """The list says the same as the table of releases."""
-    from neuralart.vendor.network_c.versions import RELEASES
-
-    for release in RELEASES:
+    for release in releases.RELEASES:
         right = ".".join(map(str, release.runtime))
         assert not {each for each in said({"stedgeai": release.core, "ll_aton": right}) if each.startswith("runtime")}
         wrong = said({"stedgeai": release.core, "ll_aton": "9.9.9.9"})

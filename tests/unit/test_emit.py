@@ -16,12 +16,11 @@ import pytest
 from neuralart import toolchain
 from neuralart.compilers.reference.compile import CompileRequest, build
 from neuralart.compilers.reference.emit import ctext
-from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION
 from neuralart.compilers.reference.ir import BorderOptions
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Model
-from neuralart.network.facts import from_json
+from neuralart.network.facts import NEURALART_VERSION, from_json
 from neuralart.resources import firmware_dir
 from support.programs import FLASH, N6_LIKE, RAM, chain, constants_program, pool_file, small_network
 
@@ -64,7 +63,7 @@ def test_banner_options_and_guard():
     guard = re.search(
         r"^#if (LL_ATON_VERSION_MAJOR.*)\n#  error \"Possible mismatch in ll_aton library used\"$", code, re.M
     )
-    assert [int(number) for number in re.findall(r"!= (\d+)", guard.group(1))] == list(RUNTIME_VERSION)
+    assert [int(number) for number in re.findall(r"!= (\d+)", guard.group(1))] == list(NEURALART_VERSION)
     includes = re.findall(r'^#include "(.*)"$', code, re.M)
     assert includes == ["ll_aton_NN_interface.h", "ll_aton.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h"]
 
@@ -72,7 +71,7 @@ def test_banner_options_and_guard():
 def test_the_version_is_the_runtimes():
     header = (INCLUDE / "ll_aton_version.h").read_text()
     numbers = [int(re.search(rf"VERSION_{part} (\d+)", header).group(1)) for part in ("MAJOR", "MINOR", "MICRO", "DEV")]
-    assert tuple(numbers) == RUNTIME_VERSION
+    assert tuple(numbers) == NEURALART_VERSION
 
 
 POOL = re.compile(r"/\* index=(\d+) file postfix=(\S+) name=(\S+) offset=(\S+)\s+(\S+) size=(\d+)\s+(vpool )?(\w+)")

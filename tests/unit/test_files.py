@@ -6,6 +6,8 @@ import errno
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -93,11 +95,55 @@ def test_a_folder_stands_where_the_file_goes(tmp_path: Path) -> None:
     assert _names(tmp_path / "t") == []
 
 
-def test_a_folder_stands_where_the_temporary_file_goes(tmp_path: Path) -> None:
-    (tmp_path / ".t.part").mkdir()
-    with pytest.raises(NeuralArtError, match="cannot write"):
-        write_bytes(tmp_path / "t", b"new")
-    assert _names(tmp_path) == [".t.part"]
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_link_in_its_place_is_replaced_and_never_followed(there: bool, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    if there:
+        elsewhere.write_bytes(b"precious")
+    (tmp_path / "t").symlink_to(elsewhere)
+    write_bytes(tmp_path / "t", b"new")
+    assert not (tmp_path / "t").is_symlink() and (tmp_path / "t").read_bytes() == b"new"
+    assert (elsewhere.read_bytes() if there else not elsewhere.exists()) == (b"precious" if there else True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+def test_links_where_the_temporary_file_goes_are_not_followed(tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.write_bytes(b"precious")
+    for name in (".t.part", f".t.{os.getpid()}-{threading.get_ident()}.part"):
+        (tmp_path / name).symlink_to(elsewhere)
+    write_bytes(tmp_path / "t", b"new")
+    assert elsewhere.read_bytes() == b"precious"
+    assert (tmp_path / "t").read_bytes() == b"new"
+
+
+def test_half_files_of_the_killed_are_swept_away_those_of_the_living_stay(tmp_path: Path) -> None:
+    ended = subprocess.run([sys.executable, "-c", "import os; print(os.getpid())"], capture_output=True, text=True)
+    living, other = f".t.{os.getppid()}-1.part", f".t.{os.getpid()}-1.part"
+    for name in (f".t.{ended.stdout.strip()}-5.part", living, other, ".t.x.part", ".u.99999999-1.part"):
+        (tmp_path / name).write_bytes(b"half")
+    write_bytes(tmp_path / "t", b"new")
+    assert _names(tmp_path) == sorted([living, other, ".u.99999999-1.part", "t"])
+
+
+def test_the_mode_is_the_one_of_any_new_file(tmp_path: Path) -> None:
+    write_bytes(tmp_path / "t", b"new")
+    (tmp_path / "usual").write_bytes(b"")
+    assert (tmp_path / "t").stat().st_mode == (tmp_path / "usual").stat().st_mode
+
+
+def test_many_writers_of_one_file(tmp_path: Path) -> None:
+    """Each writes all of it; nobody's rename fails because of another's."""
+    path = tmp_path / "t"
+
+    def write(number: int) -> None:
+        write_bytes(path, bytes([number]) * 5000)
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(write, range(200)))
+    assert len(set(path.read_bytes())) == 1 and path.stat().st_size == 5000
+    assert _names(tmp_path) == ["t"]
 
 
 def test_a_file_stands_where_the_folder_goes(tmp_path: Path) -> None:
@@ -153,6 +199,31 @@ def test_nobody_else_changes_it_meanwhile(tmp_path: Path) -> None:
     running = [subprocess.Popen([sys.executable, "-c", COUNT, str(path)], env=env) for _ in range(3)]
     assert [process.wait(timeout=60) for process in running] == [0, 0, 0]
     assert path.read_text("utf-8") == "60"
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from neuralart.files import alone_with
+with alone_with(Path(sys.argv[1])):
+    print("mine", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_lock_is_freed_by_a_kill(tmp_path: Path) -> None:
+    path = tmp_path / "flash.nor"
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], env=env, stdout=subprocess.PIPE) as holder:
+        assert holder.stdout is not None and holder.stdout.readline() == b"mine\n"
+        with pytest.raises(NeuralArtError, match=r"another process is changing it"), alone_with(path, patience=0.05):
+            pass
+        holder.kill()
+        holder.wait()
+    assert _names(tmp_path) == ["flash.nor.lock"]
+    with alone_with(path, patience=0.05):
+        assert _names(tmp_path) == ["flash.nor.lock"]
+    assert _names(tmp_path) == []
 
 
 def test_a_place_that_cannot_be_locked(tmp_path: Path) -> None:

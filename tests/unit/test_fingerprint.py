@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import fingerprint as module
+from neuralart.compilers.command_line import AUTO, COMPILERS, RECORDED, REFERENCE, STEDGEAI, rooms_of
+from neuralart.resources import PACKAGE
 
 FILES = {
     "__init__.py": "",
@@ -133,9 +135,13 @@ def test_it_is_16_hex_digits_and_differs_by_room(package: Path) -> None:
 @pytest.mark.parametrize(
     ("room", "inside", "outside"),
     [
-        ("compilers", {"errors.py", "model/graph.py", "network/pools.py"}, {"scons/tool.py", "report/summary.py"}),
-        ("memory/ihex.py", {"memory/ihex.py"}, {"memory/startup/startup.py", "errors.py"}),
-        ("memory/startup/startup.py", {"memory/regions.py", "boards/types.py", "network/facts.py"}, {"memory/ihex.py"}),
+        (
+            "compilers/reference",
+            {"errors.py", "model/graph.py", "network/pools.py"},
+            {"scons/tool.py", "report/summary.py"},
+        ),
+        ("text/ihex.py", {"text/ihex.py", "errors.py"}, {"memory/startup/startup.py", "files.py"}),
+        ("memory/startup/startup.py", {"memory/regions.py", "boards/types.py", "network/facts.py"}, {"text/ihex.py"}),
         ("report/summary.py", {"network/facts.py"}, {"scons/report.py", "memory/regions.py"}),
     ],
 )
@@ -143,3 +149,36 @@ def test_rooms_of_the_real_package(room: str, inside: set[str], outside: set[str
     names = {path.relative_to(module.PACKAGE).as_posix() for path in module.closure((room,))}
     assert inside <= names
     assert not outside & names
+
+
+def _copy(folder: Path) -> Path:
+    """The real package's code in another folder."""
+    for path in PACKAGE.rglob("*.py"):
+        place = folder / path.relative_to(PACKAGE)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(path.read_bytes())
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("changed", "kinds"),
+    [
+        ("compilers/stedgeai/asking.py", {STEDGEAI, RECORDED, AUTO}),
+        ("compilers/record_cli.py", {RECORDED, AUTO}),
+        ("compilers/reference/lower.py", {REFERENCE, AUTO}),
+        ("compilers/reference/operators/gelu.py", {REFERENCE, AUTO}),
+        ("compilers/reference/cpu/compile.py", {REFERENCE, AUTO}),
+        ("compilers/command_line.py", {REFERENCE, STEDGEAI, RECORDED, AUTO}),
+        ("model/tflite.py", {REFERENCE, AUTO}),
+        ("compilers/cli.py", set()),
+        ("lint/types.py", set()),
+    ],
+)
+def test_a_compile_depends_on_the_code_of_its_compiler_only(
+    changed: str, kinds: set[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "PACKAGE", _copy(tmp_path / "neuralart"))
+    _forget()
+    before = {kind: module.fingerprint(*rooms_of(kind)) for kind in COMPILERS}
+    _after(tmp_path / "neuralart" / changed, "# a comment\n")
+    assert {kind for kind in COMPILERS if module.fingerprint(*rooms_of(kind)) != before[kind]} == kinds

@@ -77,6 +77,7 @@ def change(**keys):
         (lambda d: d.pop("schema"), "it has no 'schema'"),
         (lambda d: d.update(writs=[]), "unknown key 'writs' .did you mean 'writes'"),
         (lambda d: d.update(writes={}), "'writes' a list"),
+        (lambda d: d.update(writes=[]), "it has no writes: there is nothing to flash"),
         (lambda d: d.pop("board"), "'board' must be a text"),
         (lambda d: d["writes"].append(7), r"writes\[3\]: not an object"),
         (lambda d: d["writes"][1].pop("file"), r"writes\[1\]: 'file' is missing"),
@@ -104,7 +105,21 @@ def test_wrong_plans_are_named(tmp_path, three, edit, message):
     assert str(path) in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{", "null", '"x"', "\x00", "9" * 5000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{",
+        "null",
+        '"x"',
+        "\x00",
+        "9" * 5000,
+        "[" * 100_000,
+        '{"schema":' * 100_000,
+        '{"schema": 1, "schema": 1}',
+    ],
+)
 def test_what_is_no_plan(tmp_path, text):
     path = tmp_path / "x.json"
     path.write_text(text, encoding="utf-8")
@@ -256,6 +271,16 @@ def test_the_commands(words, tmp_path, capsys):
         "weights: 70000 bytes at 0x71000000, 1 sector erased and written, 1 sector held these bytes already"
     ]
     assert load(nor).read(0x1011180, 4) == b"tail"
+
+
+def test_what_a_killed_flash_left_is_in_nobodys_way(words, tmp_path):
+    """Its lock and half a file of its own; both are gone afterwards."""
+    given, nor = words
+    nor.parent.mkdir()
+    for name in (f"{nor.name}.lock", f".{nor.name}.99999999-1.part"):
+        nor.with_name(name).write_bytes(b"half")
+    assert cli.main(["flash", *given]) == 0
+    assert [path.name for path in nor.parent.iterdir()] == [nor.name]
 
 
 def test_a_lost_neighbor_is_said_by_the_command(words, capsys):

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.emulator.frames import LONGEST, Damaged, Decoder, Frame, Text, encode
-from neuralart.emulator.link import RemoteNetwork, Session, parse_hello
+from neuralart.emulator import link
+from neuralart.emulator.link import LONGEST, Damaged, Decoder, Frame, RemoteNetwork, Session, Text, encode, parse_hello
 from neuralart.emulator.stops import LinkFailure, MachineStop
 
 FRAMES = st.builds(Frame, st.sampled_from("HIOEQD"), st.binary(max_size=60))
@@ -128,6 +128,75 @@ class Script:
     def waiting_for(self) -> str:
         return "the script is over"
 
+    def spent(self) -> float | None:
+        return None
+
+    def idle(self) -> bool:
+        return False
+
+
+class Machine(Script):
+    """A machine that computes so many seconds each time somebody looks, and speaks when it has computed enough."""
+
+    def __init__(self, step: float, answers: dict[float, bytes], *, waits: bool = False) -> None:
+        super().__init__()
+        self.step, self.answers, self.waits, self.computed = step, dict(answers), waits, 0.0
+
+    def read(self, seconds: float) -> bytes:
+        self.computed += self.step
+        due = [at for at in self.answers if at <= self.computed]
+        return b"".join(self.answers.pop(at) for at in sorted(due))
+
+    def spent(self) -> float | None:
+        return self.computed
+
+    def idle(self) -> bool:
+        return self.waits
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """A clock that goes on by so many seconds each time it is asked."""
+    state = [0.0, 1.0]
+
+    def now() -> float:
+        state[0] += state[1]
+        return state[0]
+
+    monkeypatch.setattr(link.time, "monotonic", now)
+    return state
+
+
+def test_a_busy_computer_does_not_end_a_run(clock):
+    """Nine times the limit passes while the machine computes a ninth of it, again and again between its words."""
+    clock[1] = 9.0
+    words = {float(second): b"." for second in range(1, 5)}
+    machine = Machine(0.5, {**words, 5.0: encode(Frame("O", b"\0done"))})
+    lines: list[str] = []
+    assert Session(machine, timeout=10.0, on_text=lines.append).infer(0, b"") == b"done"
+    assert clock[0] > 80
+
+
+def test_words_of_the_firmware_are_an_answer_to_the_limit():
+    """It computes ten times the limit in all, and says something in between."""
+    machine = Machine(0.1, {**{n * 0.9: b"still here\n" for n in range(1, 11)}, 10.0: encode(Frame("O", b"\0done"))})
+    assert Session(machine, timeout=1.0).infer(0, b"") == b"done"
+
+
+@pytest.mark.parametrize(
+    ("machine", "step", "message"),
+    [
+        (Machine(0.25, {}), 0.0, "no answer after 2 s of computing: waited for outputs; the script is over"),
+        (Machine(0.0, {}), 1.0, "no answer after 20 s in which it hardly computed: waited for outputs"),
+        (Machine(0.0, {}, waits=True), 0.0, "no answer can come: waited for outputs"),
+    ],
+)
+def test_a_limit_says_which_one_it_is(machine, step, message, clock):
+    clock[1] = step
+    with pytest.raises(MachineStop, match=message) as caught:
+        Session(machine, timeout=2.0).infer(0, b"")
+    assert caught.value.hint == "--timeout S allows S seconds of computing without a word"
+
 
 def test_a_session():
     lines: list[str] = []
@@ -158,9 +227,9 @@ def test_a_session():
         (
             [encode(Frame("O", bytes(99)))[:20]],
             MachineStop,
-            "no answer after 0.01 s: .*; an unfinished frame of 20 byt",
+            "no answer after 0.01 s of silence: .*; an unfinished frame of 20 byt",
         ),
-        ([], MachineStop, "no answer after 0.01 s: waited for outputs; the script is over"),
+        ([], MachineStop, "no answer after 0.01 s of silence: waited for outputs; the script is over"),
     ],
 )
 def test_what_a_session_says_to_trouble(portions, error, message):

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import cli as inspector
 from neuralart.inspect import kinds
-from neuralart.vendor.network_c import checks, ctext, ecblobs, initializer_c
+from neuralart.text import c_source
+from neuralart.vendor.network_c import checks, ecblobs, initializer_c
 from neuralart.vendor.network_c.read import parse
 from support import vendor_network_c as vendor
 from support.fuzz import damage, damage_text
@@ -118,12 +119,19 @@ def test_files_that_are_cut_off(name, tmp_path):
 def test_heaps_of_parts(text):
     for read in (parse, ecblobs.parse, initializer_c.parse):
         try:
-            found = read(ctext.decode(text.encode("utf-8", "surrogatepass")), "n.c")
+            found = read(c_source.decode(text.encode("utf-8", "surrogatepass")), "n.c")
         except NeuralArtError as error:
             one_line(error)
         else:
             for problem in checks.problems(found) if read is parse else found.problems:
                 assert "\n" not in problem.text
+
+
+def test_a_quoted_line_end_is_no_line_end():
+    at = NETWORK.index(".epoch_num = ") + len(".epoch_num = ")
+    network = parse(NETWORK[:at] + "1\n  .epoch_num = " + NETWORK[at:], "n.c")
+    (text,) = [problem.text for problem in checks.problems(network) if "no number" in problem.text]
+    assert text.endswith(": epoch_num is '1 .epoch_num = 1', no number")
 
 
 @given(st.data())

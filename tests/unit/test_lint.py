@@ -7,16 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from neuralart import boards, cli
-from neuralart.config import yamlmarks
 from neuralart.config.budgets import Budgets, read_settings, resolve
 from neuralart.errors import NeuralArtError
-from neuralart.lint import budgets, engine, gather, hexfile, runtime_header, scripts
-from neuralart.memory.ihex import ihex
+from neuralart.lint import budgets, engine, gather, runtime_header
 from neuralart.network.facts import Epoch, Network, PoolUse
+from neuralart.text import yaml_values
+from neuralart.text.ihex import ihex
 from neuralart.vendor.c_info.graph import Estimate
 from neuralart.vendor.c_info.types import NPU, CInfo
 from support.vendor_network_c import RAM5, RAM6, RELEASES, Want, make
@@ -171,21 +169,6 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         taken(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("a /* b */ c", "a         c"),
-        ('a "b /* " c', "a         c"),
-        ("a // b\nc", "a     \nc"),
-        ("a '\"' b \"", 'a     b "'),
-        ("/* a\n b */c", "    \n     c"),
-        ('"\\"x" y', "      y"),
-    ],
-)
-def test_code_without_comments_and_texts(text: str, code: str) -> None:
-    assert gather.code_of(text) == code
-
-
 def test_runtime_headers(tmp_path: Path) -> None:
     found = runtime_header.parse("// x\n" + HEADER, "h")
     assert found is not None and (found.text, found.where, found.ours) == ("1.1.3.262", "h:2", False)
@@ -195,84 +178,6 @@ def test_runtime_headers(tmp_path: Path) -> None:
         (tmp_path / place).parent.mkdir()
         (tmp_path / place).write_text(HEADER)
     assert [path.parent.name for path in runtime_header.below(tmp_path)] == ["a", "b"]
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("64K", 65536),
-        ("0x34000000 + 1M", 0x34100000),
-        ("(2 + 3) * 4 - 1", 19),
-        ("ORIGIN(RAM) + LENGTH(RAM)", 0x30020000),
-        ("org(RAM)", 0x30000000),
-        ("BASE + 010", 0x1008),
-        ("16 / 3", 5),
-    ],
-)
-def test_expressions(text: str, value: int) -> None:
-    script = scripts.parse(
-        f"BASE = 0x1000;\nMEMORY {{ RAM : ORIGIN = 0x30000000, LENGTH = 128K }}\nx = {text};", "a.ld"
-    )
-    assert script.symbols[-1] == scripts.Symbol("x", value, "a.ld:3")
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        ".",
-        "y",
-        "LENGTH(ROM)",
-        "1 /",
-        "1 / 0",
-        "(1",
-        "1 << 40 2",
-        "-1",
-        "0x1FFFFFFFFFFFFFFFFFFFF",
-        "09",
-        "SIZEOF(.x)",
-        "ORIGIN(",
-    ],
-)
-def test_expressions_that_nobody_knows_yet(text: str) -> None:
-    assert scripts.parse(f"MEMORY {{ RAM : ORIGIN = 1, LENGTH = 1 }}\nx = {text};", "a.ld").symbols == ()
-
-
-def test_deep_expressions() -> None:
-    assert scripts.parse(f"x = {'(' * 140}1{')' * 140};", "a.ld").symbols == ()
-
-
-def test_memories_of_a_script() -> None:
-    text = (
-        "/* RAM : ORIGIN = 1, LENGTH = 2 */\nMEMORY\n{\n A (rx) : ORIGIN = 0x10, LENGTH = 1K\n"
-        " B(rw):org=0x20,len=X\n C : o = 0x30, l = LENGTH(A)\n}"
-    )
-    script = scripts.parse(text, "a.ld")
-    assert [(area.name, area.rights, area.start, area.size, area.where) for area in script.areas] == [
-        ("A", "rx", 0x10, 1024, "a.ld:4"),
-        ("C", "", 0x30, 1024, "a.ld:6"),
-    ]
-    assert not script.places_sections and not script.takes(".text")
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.text(alphabet="MEORY{}():=,;.*+-/KM0x19aSECTIN \n\"'", max_size=200))
-def test_any_text_is_some_script(text: str) -> None:
-    scripts.parse(text, "a.ld")
-    gather.code_of(text)
-
-
-def test_hex_files() -> None:
-    data = bytes(range(256)) * 300
-    assert hexfile.parse(ihex(0x7000FFF0, data), "x.hex") == (0x7000FFF0, data)
-    assert hexfile.parse(ihex(0, b""), "x.hex") is None
-    pieces = ihex(0x1000, b"a").splitlines()[:-1] + ihex(0x2000, b"b").splitlines()
-    assert hexfile.parse("\n".join(pieces), "x.hex") is None
-
-
-@pytest.mark.parametrize("text", ["hello", ":", ":0", ":00000001FE", ":02000004", ":10000000", ":zz"])
-def test_hex_files_that_are_none(text: str) -> None:
-    with pytest.raises(NeuralArtError, match=r"x\.hex:1: "):
-        hexfile.parse(text, "x.hex")
 
 
 # ---- limits ----------------------------------------------------------------------------------------------------------
@@ -336,7 +241,7 @@ def test_limits_that_cannot_be_checked_are_not_kept() -> None:
 def limits_of(tmp_path: Path, text: str):
     path = tmp_path / "b.yaml"
     path.write_text(f"budgets: {text}\n")
-    return read_settings(yamlmarks.read(path, "b.yaml").mapping()["budgets"])
+    return read_settings(yaml_values.read(path, "b.yaml").mapping()["budgets"])
 
 
 def test_reading_limits(tmp_path: Path) -> None:

@@ -11,11 +11,12 @@ import pytest
 from neuralart import boards
 from neuralart.errors import NeuralArtError
 from neuralart.lint import catalog, engine
-from neuralart.lint.gather import code_of
 from neuralart.lint.runtime_header import RuntimeHeader
-from neuralart.lint.scripts import parse
 from neuralart.lint.types import Facts, Finding, HexFile, Network, Pool, RawFile, Source, Step
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.text.c_source import blanked
+from neuralart.text.linker_script import read as linker_script
+from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile_file import parse_profiles
 from neuralart.vendor.q_json import QFile, QTensor
 
@@ -28,12 +29,16 @@ FLASH = Pool("xSPI2", "octoFlash", 0x71000000, 1000, 1000, writable=False, where
 RAM5 = Pool("AXISRAM5", "npuRAM5", 0x342E0000, 2048, 0, where="p.mpool:7:5")
 
 
+def parse(text: str, name: str) -> LinkerScript:
+    return linker_script.parse(text.encode(), name)
+
+
 def net(*pools: Pool, **changes) -> Network:
     return Network("net", "net.c", pools=pools, **changes)
 
 
 def c(text: str, file: str = "main.c") -> Source:
-    return Source(file, "c", text, code_of(text))
+    return Source(file, "c", text, blanked(text, texts=True))
 
 
 def make(text: str) -> Source:
@@ -117,6 +122,15 @@ def test_fsbl_range_of_linker_scripts() -> None:
     assert run("fsbl-range", board=H747, scripts=script("0x34000400", "2047K")) == []
 
 
+def test_memories_on_one_line_are_seen_as_those_on_several() -> None:
+    entries = ["ROM (xrw) : ORIGIN = 0x24000400, LENGTH = 1023K", "RAM (rw) : ORIGIN = 0x24100000, LENGTH = 2M"]
+    found = []
+    for blank in ("\n", "  "):
+        script = parse(f"MEMORY {{{blank}{blank.join(entries)}{blank}}}", "a.ld")
+        found.append([hit.message for rule in ("ns-alias", "fsbl-range") for hit in run(rule, scripts=script)])
+    assert len(found[0]) == 3 and found[0] == found[1]
+
+
 def test_ns_alias() -> None:
     found = one("ns-alias", network=net(replace(RAM5, address=0x242E0000)))
     assert "the non-secure alias of 0x342e0000" in found.message and "offset 0x342e0000" in found.hint
@@ -193,7 +207,7 @@ def test_float_layers() -> None:
     many = net(floats=tuple((f"t{n}", "net.c:1") for n in range(9)))
     assert "t3 and 5 more" in one("float-layers", network=many).message
     assert run("float-layers", network=net()) == []
-    assert run("float-layers", network=replace(network, runtime="cpu")) == []
+    assert run("float-layers", network=replace(network, runtime="network_runtime")) == []
 
 
 @pytest.mark.parametrize("name", ["model_OE_3_3_1.onnx", "a.b_OE_3_1_0.ONNX", "x_OE_3_3_1_OE_3_3_1.onnx"])
@@ -425,7 +439,7 @@ def test_orphan_section() -> None:
 
 def test_pool_section() -> None:
     pools = (Pool("heap_overlay_pool", "heap_overlay_pool", 0, 10, 0, relative=True), Pool("SDRAM", "SDRAM", 0, 10, 0))
-    network = net(*pools, runtime="cpu")
+    network = net(*pools, runtime="network_runtime")
     both = ".NN_Activation_Buffer_AXIRAM .NN_Activation_Buffer_SDRAM"
     assert run("pool-section", network=network, scripts=parse(LD.format(more=f".x : {{ *({both}) }}"), "h7.ld")) == []
     one_only = parse(LD.format(more=".x : { *(.NN_Activation_Buffer_AXIRAM) }"), "h7.ld")

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 
 from neuralart import config
 from neuralart.cli import main
-from neuralart.config import app_config, yamlmarks
+from neuralart.config import app_config
 from neuralart.config.app_config import AppConfig
 from neuralart.errors import NeuralArtError
 from neuralart.model_zoo import convert, emit, tree
 from neuralart.model_zoo.convert import Imported, Wishes
+from neuralart.text import yaml_values
 
 V1 = """\
 general: {project_name: Demo}
@@ -123,7 +124,7 @@ def section(tmp_path: Path, got: Imported) -> AppConfig:
     """The section as config reads it."""
     path = tmp_path / "out.yaml"
     path.write_text(emit.text(got, "u.yaml"))
-    network = yamlmarks.read(path).mapping()["networks"].mapping()[got.network].mapping()
+    network = yaml_values.read(path).mapping()["networks"].mapping()[got.network].mapping()
     made = app_config.resolve(app_config.read_settings(network["app_config"]))
     assert made is not None
     return made

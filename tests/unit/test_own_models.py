@@ -105,7 +105,7 @@ def test_values_spread_in_every_layer(name: str) -> None:
     traced = oracle.trace(path_of(name), inputs[:3])
     for operator in model.operators:
         tensor = model.tensors[operator.outputs[0]]
-        if tensor.dtype != "int8" or tensor.name in ("color", "scores", "probabilities"):
+        if tensor.dtype != "int8" or tensor.name in ("colour", "scores", "probabilities"):
             continue
         values = np.stack([one[operator.outputs[0]] for one in traced])
         assert len(np.unique(values)) > min(40, values.size // 3), tensor.name

@@ -9,8 +9,9 @@ import pytest
 from neuralart import config
 from neuralart.config import patch
 from neuralart.config.patch import PatchConfig
-from neuralart.config.types import Location, VariantConfig
+from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
+from neuralart.text.values import Location
 
 GOOD = """\
 schema: 1

@@ -115,6 +115,7 @@ def fresh(folder: Path, patched: str = "") -> App:
     return app
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["before", "half", "after"])
 @pytest.mark.parametrize("start", ["", "crop"])
 def test_killed_while_patching_in_place(how: str, start: str, versions: Any, tmp_path: Path) -> None:
@@ -149,6 +150,7 @@ def test_killed_while_patching_in_place(how: str, start: str, versions: Any, tmp
     assert {"", "forward"} <= seen
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["before", "half", "after"])
 def test_killed_while_restoring(how: str, versions: Any, tmp_path: Path) -> None:
     original, crop, padding = versions
@@ -172,6 +174,7 @@ def test_killed_while_restoring(how: str, versions: Any, tmp_path: Path) -> None
             assert sources(app) == original
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["before", "half", "after"])
 def test_killed_while_copying_out_of_tree(how: str, tmp_path: Path) -> None:
     app = fresh(tmp_path / "app")
@@ -197,6 +200,7 @@ def test_killed_while_copying_out_of_tree(how: str, tmp_path: Path) -> None:
     assert app.snapshot() == before
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["error", "errors"])
 def test_a_disk_that_says_no(how: str, versions: Any, tmp_path: Path) -> None:
     original, _crop, padding = versions
@@ -456,6 +460,7 @@ def journal_step(tmp_path_factory: pytest.TempPathFactory) -> int:
     raise AssertionError("there is no journal")
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 @pytest.mark.parametrize("steps", [-9, -1, 0, 1, 8, 11, 12, 13, 14, 15])
 def test_kill_9(steps: int, journal_step: int, versions: Any, tmp_path: Path) -> None:

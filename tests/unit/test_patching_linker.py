@@ -2,223 +2,21 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import linker_script, mempools, units
+from neuralart.patching import mempools
 from neuralart.patching.budget import Budget, Use
-from neuralart.patching.linker_tokens import evaluate
+from neuralart.text import sizes
+from neuralart.text.linker_script.read import parse
+from neuralart.text.linker_script.types import LinkerScript
 from support.h747_app import LINKER_TEXT
 
 
-def script(text: str) -> linker_script.LinkerScript:
-    return linker_script.parse(text.encode(), "a.ld")
-
-
-ONE = "MEMORY { RAM (xrw) : ORIGIN = 0x20000000, LENGTH = 64K  ROM (rx): org = 0, len = 1M }\nSECTIONS {\n"
-
-
-def test_an_application_script() -> None:
-    made = script(LINKER_TEXT)
-    assert [(m.name, m.origin, m.length, m.writable) for m in made.memories] == [
-        ("FLASH_BK1", 0x08000000, 1 << 20, False),
-        ("DTCMRAM", 0x20000000, 128 << 10, True),
-        ("AXIRAM", 0x24000000, 512 << 10, True),
-        ("SDRAM", 0xD0000000, 32 << 20, True),
-    ]
-    for section, memory in (
-        (".NN_Activation_Buffer_AXIRAM", "AXIRAM"),
-        (".NN_Activation_Buffer_DTCMRAM", "DTCMRAM"),
-        (".CapturedImage_Buffer_AXIRAM", "AXIRAM"),
-        (".CapturedImage_Buffer_SDRAM", "SDRAM"),
-        (".data.x", "AXIRAM"),
-    ):
-        assert made.place(section).name == memory
-    stack = made.stack()
-    assert stack is not None and (stack[0].name, stack[1]) == ("AXIRAM", 1024)
-
-
-@pytest.mark.parametrize(
-    ("memory", "origin", "length"),
-    [
-        ("ORIGIN = 0x10, LENGTH = 2K", 0x10, 2048),
-        ("o = 16 , l = 0x2M", 16, 2 << 20),
-        ("org = 4K + 2 * (8 - 4), len = 64K - 0x400", 4104, 63 << 10),
-        ("ORIGIN = ORIGIN(A) + LENGTH(A), LENGTH = BASE / 2", 0x1100, 0x800),
-        ("ORIGIN = 1 << 4 | 1, LENGTH = 0xFF & 0x0F", 17, 15),
-        ("ORIGIN = 0 /* here */, LENGTH = /* so much */ 1", 0, 1),
-    ],
-)
-def test_expressions_in_memory(memory: str, origin: int, length: int) -> None:
-    made = script(
-        f"BASE = 0x1000;\nMEMORY {{ A : ORIGIN = 0x1000, LENGTH = 0x100\nB (rw!x) : {memory} C : o = 1, l = 1 }}"
-    )
-    assert [(m.name, m.origin, m.length) for m in made.memories][1] == ("B", origin, length)
-    assert [m.name for m in made.memories] == ["A", "B", "C"]
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "*(.x)",
-        "KEEP(*(.a .x))",
-        "KEEP (*(SORT_BY_NAME(.x)))",
-        "*(SORT(.a.*) EXCLUDE_FILE(*crt.o) .x)",
-        "*(EXCLUDE_FILE (*b.o *c.o) .x)",
-        '_s = .; . = ALIGN(4); FILL(0xFF) BYTE(1) *(.x) ASSERT(. < 4, "too (large")',
-        "*.o(.x)",
-        "*main.o (.x)",
-        "*(.[wxy])",
-        ":main.o(.x)",
-        "*(*)",
-        '*(".x")',
-    ],
-)
-def test_bodies_that_take_a_section(body: str) -> None:
-    assert (
-        script(f"{ONE} .out 0x20000000 (NOLOAD) : ALIGN(8) SUBALIGN(4) {{ {body} }} >RAM AT> ROM :phdr =0x00\n}}")
-        .place(".x")
-        .name
-        == "RAM"
-    )
-
-
-@pytest.mark.parametrize(
-    ("sections", "said"),
-    [
-        (".out : { *(.y) } >RAM", "a.ld: no output section takes '.x': the linker would place it anywhere"),
-        (".out : { libc.a(*) *lib.a:*(.x) a.a:*(*) crt0.o(.x) *startup.o(.x) } >RAM", "no output section takes '.x'"),
-        (".out : { *(.x) }", "a.ld:3: output section .out takes '.x' and does not say which memory"),
-        (".out : { *(.x) } >ROM", "'.x' would go to ROM (rx), which is not for variables"),
-        (".out : { *(.x) } >RAMM", "no memory 'RAMM' in MEMORY (did you mean 'RAM'? known: RAM, ROM)"),
-        ("/DISCARD/ : { *(.x) }", "'.x' is thrown away by /DISCARD/"),
-        ("INCLUDE more.ld .out : { *(.y) } >RAM", "more.ld is included and was not read"),
-        ('. = 4; PROVIDE(x = .); ASSERT(x, "y")', "no output section takes '.x'"),
-    ],
-)
-def test_sections_without_a_place(sections: str, said: str) -> None:
-    with pytest.raises(NeuralArtError) as caught:
-        script(f"{ONE}{sections}\n}}").place(".x")
-    assert said in str(caught.value)
-
-
-def test_aliases_of_memories() -> None:
-    text = 'REGION_ALIAS("FAST", RAM)\nREGION_ALIAS(SLOW, NOWHERE)\n'
-    made = script(f"{ONE.split('SECTIONS')[0]}{text}SECTIONS {{ .a : {{ *(.x) }} >FAST .b : {{ *(.y) }} >SLOW }}")
-    assert made.place(".x").name == "RAM"
-    with pytest.raises(NeuralArtError, match="no memory 'NOWHERE'"):
-        made.place(".y")
-
-
-def test_the_first_section_that_takes_it_gets_it() -> None:
-    assert (
-        script(f"{ONE} .a : {{ *(.y*) }} >ROM\n .b : {{ *(.x*) }} > RAM\n .c : {{ *(.x) }} >ROM }}").place(".x").name
-        == "RAM"
-    )
-
-
-def test_known_sections_of_the_family_are_named() -> None:
-    with pytest.raises(NeuralArtError, match=r"it knows \.NN_Activation_Buffer_AXIRAM, .*DTCMRAM"):
-        script(LINKER_TEXT).place(".NN_Activation_Buffer_npuRAM4")
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("", "no MEMORY"),
-        ("SECTIONS { }", "no MEMORY"),
-        ("MEMORY { A : ORIGIN = 0, LENGTH = 1 ", "'{' is not closed"),
-        ("MEMORY { A ORIGIN = 0 }", "not a line of MEMORY"),
-        ("MEMORY { A : ORIGIN = x, LENGTH = 1 }", "ORIGIN of A is 'x'"),
-        ("MEMORY { A : ORIGIN = 0, LENGTH = 5 5 }", "LENGTH of A: not understood"),
-        ("MEMORY { A : ORIGIN = 0, LENGTH = 8G }", "LENGTH of A"),
-        ("MEMORY { A : ORIGIN = 0, LENGTH = 0x200000000 }", "no number of 32 bits"),
-        ("MEMORY { A : ORIGIN = 0, LENGTH = 0 - 1 }", "no number of 32 bits"),
-        ("MEMORY { A : ORIGIN = 0, LENGTH = 1 / 0 }", "no number of 32 bits"),
-        ("MEMORY { A : o = 0, l = 1 A : o = 0, l = 1 }", "memory A stands twice"),
-        ("MEMORY { A : o = 0, l = 1 }\nSECTIONS { .x : }", "a.ld:2: output section .x has no body"),
-        ("MEMORY { A : o = 0, l = 1 }\n/* never", "a.ld:2: not a linker script: a comment that does not end"),
-        ('\n"', "a.ld:2: not a linker script"),
-        ("MEMORY { ) }", "')' closes nothing"),
-        ("MEMORY { A : o = 0, l = " + "(" * 9999 + "1" + ")" * 9999 + " }", "nested too deep"),
-    ],
-)
-def test_what_is_no_linker_script(text: str, said: str) -> None:
-    with pytest.raises(NeuralArtError) as caught:
-        script(text)
-    assert said in str(caught.value) and "\n" not in str(caught.value)
-
-
-WORDS = [
-    "MEMORY",
-    "SECTIONS",
-    "ORIGIN",
-    "LENGTH",
-    "INCLUDE",
-    "REGION_ALIAS",
-    ".a",
-    "*",
-    "A",
-    "0x1",
-    "4K",
-    *'{}():;=>,"',
-    "/*",
-    "*/",
-]
-
-
-@given(st.lists(st.sampled_from(WORDS)))
-def test_any_words_are_read_or_refused(words: list[str]) -> None:
-    for text in (" ".join(words), ONE + " ".join(words) + "}"):
-        try:
-            script(text)
-        except NeuralArtError as error:
-            assert "\n" not in str(error)
-
-
-@given(st.integers(0, 1 << 30), st.integers(1, 999), st.sampled_from(["+", "-", "*", "/", "<<", ">>", "&", "|"]))
-def test_arithmetic(left: int, right: int, sign: str) -> None:
-    right = right % 8 if sign in ("<<", ">>") else right
-    expected = left // right if sign == "/" else eval(f"{left} {sign} {right}")
-    assert evaluate(f"{left} {sign} {right}", {}) == expected
-    assert evaluate(f"a{sign}b", {"a": left, "b": right}) == expected
-    assert evaluate(f"{left} {sign} nobody", {}) is None
-
-
-@pytest.mark.arm
-def test_the_linker_places_them_where_the_reader_says(tmp_path: Path) -> None:
-    """Every section of the script, linked by the real linker."""
-    made = script(LINKER_TEXT)
-    sections = sorted(
-        pattern
-        for section in made.sections
-        for pattern in section.patterns
-        if pattern.startswith(".") and "Buffer" in pattern and section.memory != "FLASH_BK1"
-    )
-    assert len(sections) > 6
-    lines = [f'char v{n}[{64 + n}] __attribute__((section("{name}")));' for n, name in enumerate(sections)]
-    (tmp_path / "main.c").write_text("\n".join([*lines, "void Reset_Handler(void) { for (;;) v0[0]++; }", ""]))
-    (tmp_path / "a.ld").write_text(LINKER_TEXT)
-    gcc = shutil.which("arm-none-eabi-gcc") or "arm-none-eabi-gcc"
-    subprocess.run(
-        [gcc, "-mcpu=cortex-m7", "-mthumb", "-nostdlib", "-Wl,-T,a.ld", "main.c", "-o", "a.elf"],
-        cwd=tmp_path,
-        check=True,
-        capture_output=True,
-    )
-    shown = subprocess.run(
-        [gcc.replace("gcc", "nm"), "a.elf"], cwd=tmp_path, check=True, capture_output=True, text=True
-    )
-    address = {line.split()[2]: int(line.split()[0], 16) for line in shown.stdout.splitlines()}
-    for n, name in enumerate(sections):
-        memory = made.place(name)
-        assert memory.origin <= address[f"v{n}"] < memory.origin + memory.length, name
+def script(text: str) -> LinkerScript:
+    return parse(text.encode(), "a.ld").complete()
 
 
 # Budgets --------------------------------------------------------------------------------------------------------------
@@ -287,13 +85,13 @@ def test_the_stack_at_the_end_of_a_memory_is_told() -> None:
     ],
 )
 def test_sizes(text: str, size: int) -> None:
-    assert units.parse(text, "here") == size
+    assert sizes.parse(text, "here") == size
 
 
 @pytest.mark.parametrize("text", ["", "K", "-1", "1.5K", "1T", "5G", "1 K B", "0x", "1KiB", "99999999999", "１"])
 def test_no_sizes(text: str) -> None:
     with pytest.raises(NeuralArtError, match="here: "):
-        units.parse(text, "here")
+        sizes.parse(text, "here")
 
 
 @pytest.mark.parametrize(
@@ -317,20 +115,23 @@ def test_pool_sizes(size: str, bytes_: int, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{}", "not a memory-pool file"),
-        ("[]", "not a memory-pool file"),
-        ('{"memory": {"mempools": 1}}', "not a memory-pool file"),
-        ('{"memory": {"mempools": [1]}}', "not a memory-pool file"),
-        ('{"memory": {"mempools": [{"name": "A"}]}}', "not a memory-pool file"),
-        ('{"memory": {"mempools": [{"name": "A", "size": {}}]}}', "a size without 'value'"),
-        ('{"memory": {"mempools": [{"name": "A", "size": {"value": "4", "magnitude": "KB"}}]}}', "magnitude is 'KB'"),
+        ("{}", "the document has no 'memory'"),
+        ("[]", "the document must be an object { }, not a list"),
+        ('{"memory": {"mempools": 1}}', "mempools must be a list [ ], not a number"),
+        ('{"memory": {"mempools": [1]}}', "pool 0 must be an object { }, not a number"),
+        ('{"memory": {"mempools": [{"name": "A"}]}}', "pool A has no 'size'"),
+        ('{"memory": {"mempools": [{"name": "A", "size": {}}]}}', "size of pool A has no 'value'"),
+        (
+            '{"memory": {"mempools": [{"name": "A", "size": {"value": "4", "magnitude": "KiB"}}]}}',
+            "size of pool A is 'KiB'",
+        ),
         (
             '{"memory": {"mempools": [{"name": "A", "size": {"value": "4K", "magnitude": "BYTES"}}]}}',
-            "no number of BYTES",
+            "size of pool A is '4K'",
         ),
         (
             '{"memory": {"mempools": [{"name": "A", "size": {"value": true, "magnitude": "BYTES"}}]}}',
-            "no number of BYTES",
+            "size of pool A must be a number or a text, not true or false",
         ),
         ('{"memory": {"mempools": [{"name": "A", "size": "1"}, {"name": "A", "size": "1"}]}}', "stands there twice"),
         ('{"memory":', "p.json:1"),

@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
 from neuralart.patching import camera, numbering, patchlist
-from neuralart.patching.c_info_input import Buffer, CompileInfo, read_c_info
-from neuralart.patching.ctext import Source
 from neuralart.patching.decide import array_bytes, decide
-from neuralart.patching.inputs import activation_pools, image_shape
-from neuralart.patching.linker_script import parse
+from neuralart.patching.inputs import activation_pools, image_shape, read_c_info
 from neuralart.patching.render import renderer
+from neuralart.text.c_source import Source
+from neuralart.text.linker_script.read import parse
+from neuralart.vendor.c_info.types import CInfo, InfoBuffer
 from support.h747_app import LINKER_TEXT, FakeNetwork, FakePool
 
 LIST = patchlist.load("stm32h747i-disco")
@@ -115,8 +115,8 @@ def test_sizes_of_arrays(size: int) -> None:
 # Input shape ----------------------------------------------------------------------------------------------------------
 
 
-def buffer(shape: list[int | None], axes: list[str], first: bool = False, last: bool = False) -> Buffer:
-    return Buffer(1, "in", 0, tuple(shape), tuple(axes), first, last)
+def buffer(shape: list[int | None], axes: list[str], first: bool = False, last: bool = False) -> InfoBuffer:
+    return InfoBuffer(1, "in", 0, 0, 0, shape=tuple(shape), axes=tuple(axes), channel_first=first, channel_last=last)
 
 
 @pytest.mark.parametrize(
@@ -172,16 +172,22 @@ def test_two_inputs_are_no_camera_application(tmp_path: Path) -> None:
         ({"memory_pools": []}, "'memory_pools' is missing or empty: a validation writes such files"),
         ({"graphs": None}, "'graphs' is missing or empty"),
         ({"memory_pools": [{"id": 0, "name": "x", "rights": "ACC_WRITE"}]}, "memory_pools[0] has no 'used_size_bytes'"),
-        ({"memory_pools": [{"id": 0, "name": 3, "used_size_bytes": 0, "rights": ""}]}, "'name' of memory_pools[0]"),
-        ({"memory_pools": [{"id": True, "name": "", "used_size_bytes": 0, "rights": ""}]}, "'id' of memory_pools[0]"),
+        (
+            {"memory_pools": [{"id": 0, "name": 3, "used_size_bytes": 0, "rights": ""}]},
+            "memory_pools[0].name must be a text, not a number",
+        ),
+        (
+            {"memory_pools": [{"id": True, "name": "", "used_size_bytes": 0, "rights": ""}]},
+            "memory_pools[0].id must be a whole number, not true or false",
+        ),
         (
             {"memory_pools": [{"id": 0, "name": "", "used_size_bytes": -1, "rights": ""}]},
-            "used_size_bytes of memory_pools[0]",
+            "memory_pools[0].used_size_bytes is -1, the least is 0",
         ),
-        ({"memory_pools": {}}, "'memory_pools' of the file is not of its type (list)"),
-        ({"buffers": [7]}, "buffers[0] is no object"),
-        ({"graphs": [{"inputs": ["x"]}]}, "'inputs' holds what is no number"),
-        ({"environment": []}, "environment is no object"),
+        ({"memory_pools": {}}, "memory_pools must be a list [ ], not an object"),
+        ({"buffers": [7]}, "buffers[0] must be an object { }, not a number"),
+        ({"graphs": [{"inputs": ["x"]}]}, "graphs[0].inputs[0] must be a whole number, not a text"),
+        ({"environment": []}, "environment must be an object { }, not a list"),
     ],
 )
 def test_a_c_info_that_is_wrong(change: dict[str, Any], said: str) -> None:
@@ -206,7 +212,7 @@ def test_only_pools_that_the_application_provides() -> None:
 # Numbers --------------------------------------------------------------------------------------------------------------
 
 
-def info_of(network: FakeNetwork) -> CompileInfo:
+def info_of(network: FakeNetwork) -> CInfo:
     return read_c_info(json.dumps(network.c_info()).encode(), "c.json")
 
 

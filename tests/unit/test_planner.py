@@ -110,6 +110,7 @@ POOLS = (
 )
 
 
+@pytest.mark.long
 @settings(max_examples=300, deadline=None)
 @given(programs(), st.booleans(), st.booleans(), st.integers(0, 3))
 def test_any_placement_is_sound(program, virtual, keep_inputs, drop):

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container
 from neuralart.relocatable.predict.prediction import Call, Room
 from neuralart.relocatable.predict.predictor import predict
-from neuralart.relocatable.verify import report
+from neuralart.relocatable.verify import report, verify_memories
 from neuralart.relocatable.verify.verifier import verify
 from support import rel_images
 from support.rel_faults import FAULTS
@@ -31,7 +33,9 @@ WORDS = {
         "error params: CRC-32 of the 160 bytes of params is 0x136823e5, params_bin_crc32 says 0x66f7e578 "
         "(the params are damaged, or of another build)"
     ),
-    "bytes behind the params": "warning params: 12 bytes stand behind the end of the params",
+    "bytes behind the params": (
+        "error params: 12 bytes stand behind the end of the params (something was appended: copy the file again)"
+    ),
     "no context": (
         "refused x.bin@0x5c: the header has neither 24 nor 26 words: its last one must point to the context "
         "in RAM (0x4…), word 23 is 0x2000007d, word 25 is 0x20000000"
@@ -227,6 +231,30 @@ WORDS = {
         "error ec-blob: the epoch-controller blob at FLASH+0x180 is damaged: the table's 7 relocations reach "
         "into the blob at +0x38"
     ),
+    "4 GB of activations": (
+        "error pools: acts_sz of the context is 4294967295, the pools of the table have 352864 bytes for activations"
+    ),
+    "no activations": (
+        "error pools: acts_sz of the context is 0, the pools of the table have 352864 bytes for activations"
+    ),
+    "1 GB of constants": (
+        "error pools: params_sz of the context is 1073741824, the pools of the table have 157 bytes for constants"
+    ),
+    "more params than pools": (
+        "error pools: 32 bytes of params from params+0x80 belong to no pool (the table's sizes are wrong, or the "
+        "params are of another build)"
+    ),
+    "params of no pool in a split model": (
+        "error pools: params_sz of the context is 93, the pools of the table have 8 bytes for constants"
+    ),
+    "release that nobody knows": (
+        "warning context: ll_aton 1.1.3.999 is no release known here: 1.1.0.31, 1.1.1.14, 1.1.3.8, 1.1.3.262, 1.1.3.275"
+    ),
+    "rest of a version of ours": "error context: rt_version_extra is 7, the reference runtime has 0",
+    "two tables are one": "error entries: entries get_epoch_items and get_output_buffers_info are both 0x20000075",
+    "a table is a setter": "error entries: entries input_setter and get_input_buffers_info are both 0x2000006d",
+    "inference is a getter": "error entries: entries ec_inference_init and input_getter are both 0x2000006b",
+    "bytes behind a split model": "error sections: 8 bytes behind the end of the image at 0x2a8",
     "padding": "warning sections: the padding from 0x42c to 0x430 is not zero",
 }
 
@@ -246,6 +274,38 @@ def told(name: str) -> list[str]:
 @pytest.mark.parametrize("name", FAULTS)
 def test_fault(name: str) -> None:
     assert told(name)[0] == WORDS[name]
+
+
+NOWHERE = [
+    ({"dst": 0x50000000}, "stm32n6570-dk", "error", "[0x50000000, 0x50056220) is not all memory of stm32n6570-dk"),
+    ({"dst": 0x50000000}, "", "error", "[0x50000000, 0x50056220) is not all memory of mps3-an547, nucleo"),
+    ({"size": 1 << 30}, "stm32n6570-dk", "error", "[0x342e0000, 0x742e0000) is not all memory of stm32n6570-dk"),
+    ({"size": 1 << 30}, "", "error", "[0x342e0000, 0x742e0000) is not all memory of"),
+    ({"dst": 0x18000000}, "nucleo-n657x0-q", "error", "[0x18000000, 0x18056220) is not all memory"),
+    ({"dst": 0x91FFFF00}, "stm32n6570-dk", "error", "[0x91ffff00, 0x92056120) is not all memory"),
+    ({"dst": 0x71FFFF00}, "stm32n6570-dk", "error", "[0x71ffff00, 0x72056120) is not all memory"),
+    # Nobody said which board: its external memory may be larger than that of those known here.
+    ({"dst": 0x7FFFFF00}, "", "error", "[0x7fffff00, 0x80056120) is not all memory"),
+    ({"dst": 0x7F000000}, "", "warning", "(name yours with --board or --board-file)"),
+]
+
+
+@pytest.mark.parametrize(("change", "board", "level", "said"), NOWHERE)
+def test_pools_where_no_board_has_memory(change, board, level, said) -> None:
+    pool = replace(rel_images.RESET, **change)
+    image = container.parse(bytes(rel_images.build(rel_images.Recipe(pools=(rel_images.PARAM, pool))).data), "x.bin")
+    found = verify(image, verify_memories.of_board(board))
+    assert [finding.level for finding in found] == [level]
+    assert said in str(found[0])
+
+
+@pytest.mark.parametrize("dst", [0x342E0000, 0x34350000 - 352800, 0x34064000, 0x90000000, 0x91000000])
+def test_pools_in_memory_of_a_board(dst) -> None:
+    """Also such as reach over adjoining banks."""
+    pool = replace(rel_images.RESET, dst=dst)
+    image = container.parse(bytes(rel_images.build(rel_images.Recipe(pools=(rel_images.PARAM, pool))).data), "x.bin")
+    for board in ("stm32n6570-dk", ""):
+        assert verify(image, verify_memories.of_board(board)) == ()
 
 
 def test_every_fault_has_its_own_words() -> None:

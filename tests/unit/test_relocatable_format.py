@@ -315,7 +315,8 @@ def test_verify_command(folder, capsys):
     )
     assert cli.main(["relocatable", "verify", "split_rel.bin"]) == 0
     said = capsys.readouterr()
-    assert "sound" in said.out and said.err.startswith("split_rel.bin: warning: params: split: the 96 bytes")
+    assert "split_rel.bin: no errors, 1 warning: 'digits' for runtime" in said.out
+    assert said.err.startswith("split_rel.bin: warning: params: split: the 96 bytes")
     assert cli.main(["relocatable", "verify", "bad.bin"]) == 1
     said = capsys.readouterr()
     assert said.out == "" and said.err.splitlines() == [

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.build import builder, ec_headers, network_source, params_blob, pool_table, runtimes
+from neuralart.network.facts import NEURALART_VERSION
+from neuralart.relocatable.build import builder, ec_headers, network_source, params_blob, pool_table
 from neuralart.relocatable.build.network_source import SourcePool
 from neuralart.relocatable.build.objects import refusal
 from neuralart.relocatable.build.request import BuildRequest, check, find_network
@@ -87,7 +88,7 @@ def test_version_of_the_runtime_is_that_of_its_header():
     found = tuple(
         int(header.split(f"LL_ATON_VERSION_{part} ")[1].split()[0]) for part in ("MAJOR", "MINOR", "MICRO", "DEV")
     )
-    assert found == runtimes.VERSION
+    assert found == NEURALART_VERSION
 
 
 VENDOR = """\

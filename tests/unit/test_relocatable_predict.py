@@ -156,9 +156,9 @@ def test_ten_pools():
         (
             CORE_22,
             firmware(CORE_40),
-            "image is for runtime 1.1.1.14 (ST Edge AI Core 2.2), the firmware has 1.1.3.262 (ST Edge AI Core 4.0.0)",
+            "image is for runtime 1.1.1.14 (ST Edge AI Core 2.2.0), the firmware has 1.1.3.262 (ST Edge AI Core 4.0.0)",
         ),
-        (CORE_40, firmware(CORE_21), "the firmware has 1.1.0.31 (ST Edge AI Core 2.1)"),
+        (CORE_40, firmware(CORE_21), "the firmware has 1.1.0.31 (ST Edge AI Core 2.1.0)"),
         (OURS, firmware(CORE_40), "the image is for runtime 0.1.0.0 (the reference runtime)"),
         (CORE_40, firmware(OURS), "the firmware has 0.1.0.0 (the reference runtime)"),
         (replace(OURS, description="other (RELOC.GCC)"), firmware(OURS), "not for neuralart-reference"),

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from neuralart.compilers.reference.ir import Call, Program, StructArg, TensorArg
 from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes
-from neuralart.compilers.reference.planning.memories import Memories
 from neuralart.compilers.reference.planning.planner import plan
-from neuralart.compilers.reference.planning.sharing import IN_PLACE, share
+from neuralart.compilers.reference.planning.sharing import IN_PLACE, Memories, share
 from support.programs import RAM, pool_file, tensor
 
 HEADERS = Path(__file__).parents[2] / "firmware" / "runtime" / "include"
@@ -167,6 +166,7 @@ def programs(draw) -> Program:
     return made.program(*outputs)
 
 
+@pytest.mark.long
 @settings(max_examples=1500, deadline=None)
 @given(programs(), st.booleans(), st.booleans())
 def test_sharing_changes_no_output(program: Program, writable: bool, keep: bool) -> None:

@@ -10,13 +10,14 @@ from neuralart.compilers.stedgeai.arguments import command_line
 from neuralart.compilers.stedgeai.cli import request_from_words
 from neuralart.compilers.stedgeai.compile import plan
 from neuralart.compilers.stedgeai.request import check_model, check_target
-from neuralart.compilers.stedgeai.version import FAMILIES, family_of
+from neuralart.compilers.stedgeai.version import release_of
 from neuralart.resources import package_parent
 from neuralart.vendor.core_version import parse_core
+from neuralart.vendor.releases import RELEASES
 from support.fake_stedgeai import VERSIONS
 from support.stedgeai_case import make, refusal, request
 
-SERIES = {".".join(map(str, family.series)): family for family in FAMILIES}
+SERIES = {".".join(map(str, release.series)): release for release in RELEASES}
 NPU = ("generate", "--model", "m.tflite", "--target", "stm32n6", "--name", "net")
 STAGED = ("--st-neural-art", "default@profile/profile.json")
 END = ("--workspace", "ws", "--output", "out")
@@ -225,9 +226,9 @@ def test_models_that_are_taken(folder, name):
     check_model(folder / name, name)
 
 
-def test_the_family_of_each_version():
+def test_the_release_of_each_version():
     for text in VERSIONS:
-        assert family_of(parse_core(text)) is SERIES[text.rpartition(".")[0]]
+        assert release_of(parse_core(text)).core == text
 
 
 # ---- the documentation
@@ -248,4 +249,6 @@ def test_the_documentation_tells_what_happens_to_each_option():
 
 def test_the_documentation_tells_the_names_of_exports():
     row = next(line for line in DOC.splitlines() if line.startswith("| `M_OE_V.onnx`"))
-    assert [cell.strip() for cell in row.split("|")[2:7]] == [f"`{family.front_end}`" for family in FAMILIES]
+    assert [cell.strip() for cell in row.split("|")[2:7]] == [
+        f"`{release.habits.front_end}`" for release in SERIES.values()
+    ]

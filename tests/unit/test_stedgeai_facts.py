@@ -181,7 +181,7 @@ def cpu_info(**more) -> bytes:
         "memory_pools": [pool, weights | {"rights": "ACC_READ"}],
         "buffers": [buffer, buffer | {"id": 6, "name": "out", "format": "STAI_FORMAT_FLOAT32", "nbits": 32}],
         "graphs": [
-            {"id": 0, "name": "net", "inputs": [5], "outputs": [6, 99], "edges": [],
+            {"id": 0, "name": "net", "inputs": [5], "outputs": [6], "edges": [],
              "nodes": [{"id": 1, "name": "c", "type": "Conv2D", "macc": 7},
                        {"id": 2, "name": "d", "type": "Dense", "macc": 5}]}
         ],
@@ -203,6 +203,12 @@ def test_facts_of_a_cpu_network():
     assert [epoch.operators for epoch in facts.epochs] == [("Conv2D",), ("Dense",)]
     assert facts.macc == 12
     assert cpu_facts("net", info, ["int a;", "int c;"]).abi_stamp != facts.abi_stamp
+
+
+def test_a_cpu_description_with_an_output_that_is_not_listed():
+    graph = {"id": 0, "name": "net", "inputs": [5], "outputs": [6, 99], "edges": [], "nodes": []}
+    info = parse_c_info(cpu_info(graphs=[graph]), "net_c_info.json")
+    assert "net_c_info.json: there is no buffer 99" in refusal(cpu_facts, "net", info, [])
 
 
 def test_a_cpu_description_without_a_graph():

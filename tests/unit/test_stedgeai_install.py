@@ -12,6 +12,7 @@ import pytest
 from neuralart.compilers.stedgeai import asking, places, version
 from neuralart.compilers.stedgeai.install import choose, find
 from neuralart.errors import NeuralArtError
+from neuralart.vendor import releases
 from neuralart.vendor.core_version import parse_core
 from support.fake_stedgeai import VERSIONS, calls, install
 
@@ -47,8 +48,8 @@ def test_what_version_prints(text):
     found = version.parse(f"some loader noise\r\nST Edge AI Core v{core}\n  ISPU 1.2\n  STM32CubeAI 12.0\n", "x")
     assert found.text == core
     assert version.short(found) == text
-    assert version.is_known(found)
-    assert version.family_of(found).series == found.numbers[:2]
+    assert releases.is_known(found.numbers)
+    assert version.release_of(found).core == text
 
 
 @pytest.mark.parametrize(
@@ -95,14 +96,14 @@ def test_what_is_no_pin(pin):
 def test_versions_before_the_npu():
     assert "has no Neural-ART compiler" in message(version.check_pin, "1.0.*", "v.yaml:3")
     old = parse_core("1.0.0-19899")
-    assert "ST Edge AI Core 1.0.0-19899 has no Neural-ART" in message(version.family_of, old)
+    assert "ST Edge AI Core 1.0.0-19899 has no Neural-ART" in message(version.release_of, old)
 
 
 def test_a_version_of_the_future_is_taken_as_the_nearest():
     future = parse_core("5.1.0-3")
-    assert not version.is_known(future)
-    assert version.family_of(future).series == (4, 0)
-    assert version.family_of(parse_core("2.9.0")).series == (2, 2)
+    assert not releases.is_known(future.numbers)
+    assert version.release_of(future).series == (4, 0)
+    assert version.release_of(parse_core("2.9.0")).series == (2, 2)
 
 
 # ---- where

@@ -8,13 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neuralart.compilers import profile_edits
 from neuralart.compilers.stedgeai import profiles
 from neuralart.compilers.stedgeai.staging import conditions_of, stage
-from neuralart.compilers.stedgeai.version import FAMILIES
 from neuralart.vendor import mpool, profile
+from neuralart.vendor.releases import RELEASES
 from support.stedgeai_case import make, refusal, request
 
-SERIES = {".".join(map(str, family.series)): family for family in FAMILIES}
+SERIES = {".".join(map(str, release.series)): release for release in RELEASES}
 BASE = ("-O3", "--all-buffers-info", "--Os", "--Omax-ca-pipe", "4", "--Oauto-sched")
 
 
@@ -50,7 +51,7 @@ def folder(tmp_path, monkeypatch):
     ],
 )
 def test_edits(add, remove, result):
-    assert profiles.edit(BASE, add.split(), remove.split()) == tuple(result.split())
+    assert profile_edits.edit(BASE, add.split(), remove.split()) == tuple(result.split())
 
 
 @pytest.mark.parametrize(
@@ -64,18 +65,18 @@ def test_edits(add, remove, result):
     ],
 )
 def test_edits_that_do_not_fit(add, remove, said):
-    assert said in refusal(profiles.edit, BASE, add.split(), remove.split(), "na.json")
+    assert said in refusal(profile_edits.edit, BASE, add.split(), remove.split(), "na.json")
 
 
 def test_a_second_removal_of_the_same_is_noticed():
-    assert "is not in the profile" in refusal(profiles.edit, BASE, (), ("--Os", "-M"))
+    assert "is not in the profile" in refusal(profile_edits.edit, BASE, (), ("--Os", "-M"))
 
 
 def test_the_pair_for_profiling():
     both = (*BASE, "--enable-epoch-controller", "--ec-single-epoch")
-    assert profiles.has_controller(both) and not profiles.has_controller(BASE)
-    assert profiles.for_profiling(both) == BASE
-    assert profiles.for_profiling(BASE) == BASE
+    assert profile_edits.has_controller(both) and not profile_edits.has_controller(BASE)
+    assert profile_edits.for_profiling(both) == BASE
+    assert profile_edits.for_profiling(BASE) == BASE
 
 
 @pytest.mark.parametrize(
@@ -88,7 +89,7 @@ def test_the_pair_for_profiling():
     ],
 )
 def test_the_name_of_the_table(options, name):
-    assert profiles.csv_name(options) == name
+    assert profile_edits.csv_name(options) == name
 
 
 OPTION = st.sampled_from(
@@ -99,10 +100,10 @@ OPTION = st.sampled_from(
 @given(st.lists(OPTION, unique=True), OPTION)
 def test_what_was_added_can_be_removed(options, extra):
     words = tuple(word for option in options for word in option.split())
-    added = profiles.edit(words, extra.split())
+    added = profile_edits.edit(words, extra.split())
     assert extra.split()[0] in added
     kept = tuple(word for option in options if option != extra for word in option.split())
-    assert sorted(profiles.edit(added, (), extra.split()[:1])) == sorted(kept)
+    assert sorted(profile_edits.edit(added, (), extra.split()[:1])) == sorted(kept)
 
 
 # ---- what the tool gets
@@ -188,9 +189,9 @@ def test_another_pool_file(folder):
 @pytest.mark.parametrize("series", SERIES)
 def test_a_boards_own_profile_gets_the_tools_default_options(series):
     found, _, _ = staged(series=series, profile="")
-    family = SERIES[series]
-    assert set(family.built_in) <= set(found.options)
-    assert ("--mvei" in found.options) == (family.series < (3, 0))
+    release = SERIES[series]
+    assert set(release.habits.built_in) <= set(found.options)
+    assert ("--mvei" in found.options) == (release.series < (3, 0))
     assert "--all-buffers-info" in found.options
     assert len(found.options) == len(set(found.options))
 

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
+from neuralart.text import sizes
 from neuralart.vendor import atonn_options, h7_conf, h7_pools, mpool, network_csv
 from neuralart.vendor.atonn_options import parse_options
-from neuralart.vendor.core_version import parse_compiler, parse_core
+from neuralart.vendor.core_version import parse_core
 from neuralart.vendor.h7_conf import parse_cpu_project
 from neuralart.vendor.h7_pools import parse_cpu_pools
 from neuralart.vendor.mpool_notes import parse_noted
@@ -51,21 +52,6 @@ def test_versions_of_the_tool(text, found):
 @pytest.mark.parametrize("text", ["", "4.0", "four", "4.0.1-20581 7ed50de05 and more"])
 def test_no_versions(text):
     assert parse_core(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("1.1.1-14", (1, 1, 1, 14)),
-        ("1.1.1-14 Internal Build atonn-v1.1.1-14-ge619e8606", (1, 1, 1, 14)),
-        ("1.1.3", (1, 1, 3, 0)),
-        ("1.1", None),
-        ("1.1.3-262x", None),
-        ("", None),
-    ],
-)
-def test_versions_of_the_compiler(text, found):
-    assert parse_compiler(text) == found
 
 
 # --- network.csv ---
@@ -283,17 +269,17 @@ def test_cpu_pools_in_every_spelling():
     ("text", "size"), [("8B", 8), ("8", 8), ("1kb", 1024), ("2 MB", 2 << 20), ("1GBYTES", 1 << 30), ("0x10KB", 16384)]
 )
 def test_sizes_with_units(text, size):
-    assert h7_pools.bytes_of(text, "f", "size") == size
+    assert sizes.parse(text, "f", "size") == size
 
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"128KB"', '"128KiB"', "has the unit 'KiB'"),
+        ('"128KB"', '"128KiB"', "size of pool AXIRAM is '128KiB', not a size"),
         ('"128KB"', '"lots"', "is 'lots'"),
-        ('"128KB"', "-1", "is negative: -1"),
+        ('"128KB"', "-1", "size of pool AXIRAM is -1 bytes"),
         ('"128KB"', "true", "must be a number, a text or value and magnitude, not true or false"),
-        ('"128KB"', '{"value": "1"}', "has no 'magnitude'"),
+        ('"128KB"', '{"magnitude": "BYTES"}', "has no 'value'"),
         ('"128KB"', '{"value": "1", "magnitude": "BITS"}', "magnitude of size of pool AXIRAM is 'BITS'"),
         ('"128KB"', '{"value": {}, "magnitude": "BYTES"}', "must be a number or a text, not an object"),
         ('"128KB"', "null", "not null"),
@@ -304,7 +290,7 @@ def test_sizes_with_units(text, size):
         ('"address": 536870912', '"address": 1, "offset": 1', "both 'address' and 'offset'"),
         ('"mempools": [', '"mempools": {', "':' is missing|a key in double quotes is missing"),
         ('"mempools"', '"pools"', "memory has no 'mempools'"),
-        ('"memory"', '"memories"', "there is no 'memory'"),
+        ('"memory"', '"memories"', "the document has no 'memory'"),
         ('"name": "DTCM", ', '"name": "DTCM", "fname": "x", ', "a pool with 'fname'"),
     ],
 )
@@ -364,10 +350,10 @@ def test_conf():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('"1024KB"', '"1024KW"', "has the unit 'KW'"),
-        ('["B1", "B2"]', "[1]", "an entry of board must be a text"),
-        ('"${ProjectFolder}"', "1", "a variable of env must be a text"),
-        ('{ "name": "debug" }', "3", "an entry of configurations must be an object"),
+        ('"1024KB"', '"1024KW"', "internalFlash_size is '1024KW', not a size"),
+        ('["B1", "B2"]', "[1]", "board[0] must be a text"),
+        ('"${ProjectFolder}"', "1", "must be a text"),
+        ('{ "name": "debug" }', "3", "must be an object"),
         ('"templates": [', '"templates": {', "is missing"),
         ('"version": "0.1"', '"version": 0.1', "version must be a text"),
     ],

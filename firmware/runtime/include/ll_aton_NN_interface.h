@@ -82,12 +82,16 @@ typedef struct {
   uint16_t ndims;
   const uint32_t *shape;
   uint8_t per_channel;
-  const float *scale;    /* NULL when not quantized */
+  const float *scale; /* NULL when not quantized */
   const int16_t *offset; /* zero points */
 } LL_Buffer_InfoTypeDef;
 
-static inline unsigned char *LL_Buffer_addr_start(const LL_Buffer_InfoTypeDef *b) { return b->addr_base.p + b->offset_start; }
-static inline unsigned char *LL_Buffer_addr_end(const LL_Buffer_InfoTypeDef *b) { return b->addr_base.p + b->offset_end; }
+static inline unsigned char *LL_Buffer_addr_start(const LL_Buffer_InfoTypeDef *b) {
+  return b->addr_base.p + b->offset_start;
+}
+static inline unsigned char *LL_Buffer_addr_end(const LL_Buffer_InfoTypeDef *b) {
+  return b->addr_base.p + b->offset_end;
+}
 static inline uint32_t LL_Buffer_len(const LL_Buffer_InfoTypeDef *b) { return b->offset_end - b->offset_start; }
 
 /* ---- buffers that the application provides ---- */
@@ -132,6 +136,7 @@ typedef struct {
   NN_Execution_State_TypeDef exec_state;
 } NN_Instance_TypeDef;
 
+/* clang-format off */
 #define LL_ATON_DECLARE_NAMED_NN_INTERFACE(N)                                                                          \
   bool LL_ATON_EC_Network_Init_##N(void);                                                                              \
   bool LL_ATON_EC_Inference_Init_##N(void);                                                                            \
@@ -155,6 +160,7 @@ typedef struct {
       .input_buffers_info = LL_ATON_Input_Buffers_Info_##N,                                                            \
       .output_buffers_info = LL_ATON_Output_Buffers_Info_##N,                                                          \
       .internal_buffers_info = LL_ATON_Internal_Buffers_Info_##N}
+/* clang-format on */
 
 #define LL_ATON_DECLARE_NAMED_NN_INSTANCE_AND_INTERFACE(N)                                                             \
   LL_ATON_DECLARE_NAMED_NN_INTERFACE(N);                                                                               \

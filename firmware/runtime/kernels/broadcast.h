@@ -22,17 +22,16 @@ static inline int na_next_row(const na_broadcast_t *b, int32_t *index, const int
 
 /* Defines kernel(input1, input2, output, parameters), whose element value(a, b, p) is computed from one stored value
  * of each input. */
-#define NA_BROADCAST_KERNEL(kernel, parameters_t, value)                                         \
-  void kernel(const int8_t *input1, const int8_t *input2, int8_t *output, const parameters_t *p) { \
-    const int32_t count = p->broadcast.shape[NA_BROADCAST_OUTER];                                  \
-    const int32_t step1 = p->broadcast.stride1[NA_BROADCAST_OUTER];                                \
-    const int32_t step2 = p->broadcast.stride2[NA_BROADCAST_OUTER];                                \
-    int32_t index[NA_BROADCAST_OUTER] = {0};                                                       \
-    do {                                                                                           \
-      for (int32_t i = 0; i < count; i++)                                                          \
-        output[i] = (int8_t)value(input1[i * step1], input2[i * step2], p);                        \
-      output += count;                                                                             \
-    } while (na_next_row(&p->broadcast, index, &input1, &input2));                                 \
+#define NA_BROADCAST_KERNEL(kernel, parameters_t, value)                                                               \
+  void kernel(const int8_t *input1, const int8_t *input2, int8_t *output, const parameters_t *p) {                     \
+    const int32_t count = p->broadcast.shape[NA_BROADCAST_OUTER];                                                      \
+    const int32_t step1 = p->broadcast.stride1[NA_BROADCAST_OUTER];                                                    \
+    const int32_t step2 = p->broadcast.stride2[NA_BROADCAST_OUTER];                                                    \
+    int32_t index[NA_BROADCAST_OUTER] = {0};                                                                           \
+    do {                                                                                                               \
+      for (int32_t i = 0; i < count; i++) output[i] = (int8_t)value(input1[i * step1], input2[i * step2], p);          \
+      output += count;                                                                                                 \
+    } while (na_next_row(&p->broadcast, index, &input1, &input2));                                                     \
   }
 
 #endif

@@ -3,9 +3,7 @@
 
 #include "neuralart_kernels.h"
 
-void na_copy_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p) {
-  memmove(output, input, (size_t)p->count);
-}
+void na_copy_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p) { memmove(output, input, (size_t)p->count); }
 
 void na_flip_sign_8(const uint8_t *input, uint8_t *output, const na_bytes_t *p) {
   for (int32_t i = 0; i < p->count; i++) output[i] = input[i] ^ 0x80u;

@@ -39,8 +39,7 @@ void na_conv2d_s8(const int8_t *input, const int8_t *filter, const int32_t *bias
           for (int32_t ky = rows.first; ky < last_row; ky++) {
             const int8_t *source = input + (rows.origin + ky * p->dilation_height) * input_row +
                                    first_column * p->input_channels + group * p->kernel_channels;
-            const int8_t *taps =
-                filter + channel * filter_size + ky * filter_row + columns.first * p->kernel_channels;
+            const int8_t *taps = filter + channel * filter_size + ky * filter_row + columns.first * p->kernel_channels;
             for (int32_t r = 0; r < runs; r++, source += tap_step, taps += p->kernel_channels)
               na_add_products(accumulator, outputs, source, taps, filter_size, whole, run, offset);
           }

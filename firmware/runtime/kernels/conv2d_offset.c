@@ -17,8 +17,8 @@ static taps_t taps_at(const na_conv2d_t *w, int32_t y, int32_t x) {
 
 /* The accumulator of one output value over `depth` neighboring input channels. It wraps as a 32-bit number, hence
  * unsigned; a single product always fits. */
-static uint32_t sum(uint32_t accumulator, const int8_t *input, const int8_t *filter, int32_t filter_step,
-                    int32_t depth, const taps_t *t, const na_conv2d_offset_t *p) {
+static uint32_t sum(uint32_t accumulator, const int8_t *input, const int8_t *filter, int32_t filter_step, int32_t depth,
+                    const taps_t *t, const na_conv2d_offset_t *p) {
   const na_conv2d_t *w = &p->window;
   for (int32_t ky = t->rows.first; ky < t->rows.end; ky++) {
     for (int32_t kx = t->columns.first; kx < t->columns.end; kx++) {
@@ -46,11 +46,10 @@ static inline void convolve(const int8_t *input, const int8_t *filter, const int
       for (int32_t x = 0; x < w->output_width; x++) {
         const taps_t t = taps_at(w, y, x);
         for (int32_t channel = 0; channel < w->output_channels; channel++) {
-          const uint32_t accumulator =
-              sum(bias ? (uint32_t)bias[channel] : 0u, input + channel / per_group * depth,
-                  filter + channel * filter_size, filter_step, depth, &t, p);
-          *output++ = (int8_t)na_requantize((int32_t)accumulator, multiplier[channel], shift[channel],
-                                            w->output_offset, w->activation_min, w->activation_max);
+          const uint32_t accumulator = sum(bias ? (uint32_t)bias[channel] : 0u, input + channel / per_group * depth,
+                                           filter + channel * filter_size, filter_step, depth, &t, p);
+          *output++ = (int8_t)na_requantize((int32_t)accumulator, multiplier[channel], shift[channel], w->output_offset,
+                                            w->activation_min, w->activation_max);
         }
       }
     }

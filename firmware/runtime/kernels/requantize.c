@@ -2,11 +2,11 @@
 #include "neuralart_fixedpoint.h"
 #include "neuralart_kernels.h"
 
-#define REQUANTIZE(name, from, to)                                                                           \
-  void name(const from *input, to *output, const na_requantize_t *p) {                                      \
-    for (int32_t i = 0; i < p->count; i++)                                                                   \
-      output[i] = (to)na_requantize(input[i] + p->input_offset, p->multiplier, p->shift, p->output_offset, \
-                                    p->activation_min, p->activation_max);                                   \
+#define REQUANTIZE(name, from, to)                                                                                     \
+  void name(const from *input, to *output, const na_requantize_t *p) {                                                 \
+    for (int32_t i = 0; i < p->count; i++)                                                                             \
+      output[i] = (to)na_requantize(input[i] + p->input_offset, p->multiplier, p->shift, p->output_offset,             \
+                                    p->activation_min, p->activation_max);                                             \
   }
 
 REQUANTIZE(na_requantize_s8_s8, int8_t, int8_t)

@@ -30,10 +30,10 @@ static inline void rows(const int8_t *input1, const int8_t *input2, int8_t *outp
   do {
     for (int32_t i = 0; i < count; i += NA_LANES) {
       const mve_pred16_t lanes = vctp32q((uint32_t)(count - i));
-      const int32x4_t a = operand(input1 + i * step1, step1, lanes, p->input1_offset, fraction_bits,
-                                  p->input1_multiplier, shift1);
-      const int32x4_t b = operand(input2 + i * step2, step2, lanes, p->input2_offset, fraction_bits,
-                                  p->input2_multiplier, shift2);
+      const int32x4_t a =
+          operand(input1 + i * step1, step1, lanes, p->input1_offset, fraction_bits, p->input1_multiplier, shift1);
+      const int32x4_t b =
+          operand(input2 + i * step2, step2, lanes, p->input2_offset, fraction_bits, p->input2_multiplier, shift2);
       const int32x4_t between = kind == SUM ? vaddq_s32(a, b) : vsubq_s32(a, b);
       const int32x4_t both = kind == SQUARE ? vmulq_s32(between, between) : between;
       const int32x4_t scaled = na_scale_x4(both, multiplier, shift);

@@ -12,7 +12,8 @@
 #include "neuralart_kernels.h"
 
 enum {
-  SLICE = 64,   /* output channels that are done for all positions before the next ones, at most; a multiple of NA_LANES */
+  /* Output channels that are done for all positions before the next ones, at most; a multiple of NA_LANES. */
+  SLICE = 64,
   BUFFER = 2304 /* bytes of a gathered window, at most: 3 x 3 of 256 channels */
 };
 
@@ -32,7 +33,7 @@ typedef struct {
   const int8_t *taps; /* in the slice's first filter */
   na_taps_t rows, columns;
   int32_t inside; /* 0: none */
-  int32_t whole;  /* all of them */
+  int32_t whole; /* all of them */
 } window_t;
 
 static window_t window_at(const slice_t *s, const na_conv2d_t *p, const int8_t *input, na_taps_t rows, int32_t x) {

@@ -4,7 +4,8 @@
 #include "../kernels/window.h"
 #include "neuralart_kernels.h"
 
-enum { PAIR = 8 }; /* neighboring channels that are summed together: the even ones and the odd ones in a register each */
+/* Neighboring channels that are summed together: the even ones and the odd ones in a register each. */
+enum { PAIR = 8 };
 
 typedef struct {
   const int8_t *input, *filter; /* of the first tap inside */

@@ -12,7 +12,8 @@ typedef struct {
 
 static sums_t sum_two(const int8_t *input, const int8_t *f0, const int8_t *f1, int32_t depth) {
   int32_t a0 = 0, a1 = 0, s0 = 0, s1 = 0;
-  for (uint32_t whole = (uint32_t)depth / NA_BYTES; whole > 0; whole--, input += NA_BYTES, f0 += NA_BYTES, f1 += NA_BYTES) {
+  for (uint32_t whole = (uint32_t)depth / NA_BYTES; whole > 0;
+       whole--, input += NA_BYTES, f0 += NA_BYTES, f1 += NA_BYTES) {
     const int8x16_t x = vld1q_s8(input), v0 = vld1q_s8(f0), v1 = vld1q_s8(f1);
     a0 = vmladavaq_s8(a0, x, v0);
     a1 = vmladavaq_s8(a1, x, v1);
@@ -39,8 +40,7 @@ void na_fully_connected_s8(const int8_t *input, const int8_t *filter, const int3
     /* sum((f + fo) * (x + xo)) = sum(f * x) + xo * sum(f) + fo * sum(x + xo); the last part is the same for all units.
      */
     uint32_t common = 0;
-    if (p->filter_offset != 0)
-      common = (uint32_t)p->filter_offset * (na_sum(input, depth) + (uint32_t)depth * offset);
+    if (p->filter_offset != 0) common = (uint32_t)p->filter_offset * (na_sum(input, depth) + (uint32_t)depth * offset);
     for (int32_t unit = 0; unit < p->units; unit += UNITS) {
       const int32_t units = p->units - unit < UNITS ? 1 : UNITS;
       const int8_t *f = filter + unit * depth;

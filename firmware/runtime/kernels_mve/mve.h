@@ -85,8 +85,7 @@ static inline void na_copy(int8_t *to, const int8_t *from, int32_t count) {
 }
 
 static inline void na_fill(int8_t *to, int8_t value, int32_t count) {
-  for (; count > 0; count -= NA_BYTES, to += NA_BYTES)
-    vstrbq_p_s8(to, vdupq_n_s8(value), vctp8q((uint32_t)count));
+  for (; count > 0; count -= NA_BYTES, to += NA_BYTES) vstrbq_p_s8(to, vdupq_n_s8(value), vctp8q((uint32_t)count));
 }
 
 #endif

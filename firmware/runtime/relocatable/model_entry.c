@@ -43,7 +43,9 @@ __attribute__((section(".network_flags"), used)) static const uint32_t _network_
 
 /* ---- entry points ---- */
 
+/* clang-format off */
 #define NETWORK_FUNCTION(type, name, arguments) extern type OF_THE_NETWORK(name) arguments
+/* clang-format on */
 
 NETWORK_FUNCTION(bool, LL_ATON_EC_Network_Init_, (void));
 NETWORK_FUNCTION(bool, LL_ATON_EC_Inference_Init_, (void));

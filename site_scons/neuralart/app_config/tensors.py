@@ -5,26 +5,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network import facts, jsonpos
-from neuralart.network.jsonpos import Node
+from neuralart.network import facts
+from neuralart.text.json_values import parse_tool
+from neuralart.vendor.c_info.ports import ports
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.c_info.types import CInfo
 
-_FORMATS = {
-    "STAI_FORMAT_FLOAT": "float32",
-    "STAI_FORMAT_FLOAT32": "float32",
-    "STAI_FORMAT_FLOAT16": "float16",
-    "STAI_FORMAT_S8": "int8",
-    "STAI_FORMAT_U8": "uint8",
-    "STAI_FORMAT_S16": "int16",
-    "STAI_FORMAT_U16": "uint16",
-    "STAI_FORMAT_S32": "int32",
-    "STAI_FORMAT_U32": "uint32",
-    "STAI_FORMAT_BOOL": "bool",
-}
-_AXES = {"BATCH": "N", "H": "H", "HEIGHT": "H", "W": "W", "WIDTH": "W", "CH": "C", "CHANNEL": "C", "D": "D"}
+_DTYPES = ("float32", "float16", "int8", "uint8", "int16", "uint16", "int32", "uint32", "bool")
 _SPACE = {3: "W", 4: "HW", 5: "DHW"}
 
 
@@ -91,13 +81,13 @@ def _layout(port: facts.Port) -> str:
     return f"N{space}C" if port.channel_position == "last" else f"NC{space}"
 
 
+def _tensor(port: facts.Port) -> TensorInfo:
+    return TensorInfo(port.name, port.shape, _layout(port), port.dtype, port.scale, port.zero_point)
+
+
 def from_network(network: facts.Network, where: str = "") -> Tensors:
     """Tensors of a compiled network."""
-
-    def made(port: facts.Port) -> TensorInfo:
-        return TensorInfo(port.name, port.shape, _layout(port), port.dtype, port.scale, port.zero_point)
-
-    return Tensors(network.name, tuple(map(made, network.inputs)), tuple(map(made, network.outputs)), where)
+    return Tensors(network.name, tuple(map(_tensor, network.inputs)), tuple(map(_tensor, network.outputs)), where)
 
 
 def read(path: Path, display: str = "") -> Tensors:
@@ -108,84 +98,35 @@ def read(path: Path, display: str = "") -> Tensors:
     """
     shown = display or str(path)
     data = read_bytes(path)
-    top = jsonpos.parse(data, shown)
-    if isinstance(top.value, dict) and "graphs" in top.value:
-        return _from_c_info(top, shown)
-    if isinstance(top.value, dict) and "json_schema_version" in top.value:
-        raise NeuralArtError(
-            "this c_info.json holds no graph", where=shown, hint="take the one that generate wrote, not validate's"
-        )
+    top = parse_tool(data, shown).value
+    if isinstance(top, dict) and ("graphs" in top or "json_schema_version" in top):
+        return from_c_info(parse_c_info(data, shown))
     return from_network(facts.from_json(data.decode("utf-8", "replace"), shown), shown)
 
 
-# c_info.json, json_schema_version 2.0: graphs[0].inputs and .outputs are ids of buffers[]. ------------
+def from_c_info(info: CInfo) -> Tensors:
+    """Tensors of a network by its ``c_info.json``: the same as by its ``network.json``.
 
+    Raises:
+        NeuralArtError: It has no graph, or an input or output is not listed, not fixed or of a strange type.
+    """
+    if info.graph is None:
+        raise NeuralArtError(
+            "this c_info.json holds no graph", where=info.file, hint="take the one that generate wrote, not validate's"
+        )
+    formats = {buffer.id: buffer.format for buffer in info.buffers}
 
-def _get(node: Node, key: str, kind: type | tuple[type, ...], words: str) -> Any:
-    found = node.value.get(key) if isinstance(node.value, dict) else None
-    if found is None:
-        raise NeuralArtError(f"'{key}' is missing", where=node.where, hint="is it a c_info.json?")
-    if not isinstance(found.value, kind) or isinstance(found.value, bool):
-        raise NeuralArtError(f"'{key}' is {found.kind}, it must be {words}", where=found.where)
-    return found.value
+    def tensors(ids: tuple[int, ...]) -> tuple[TensorInfo, ...]:
+        found = ports(info, ids)
+        for number, port in zip(ids, found, strict=True):
+            if port.dtype not in _DTYPES:
+                raise NeuralArtError(
+                    f"unknown format '{formats[number]}' of '{port.name}'",
+                    where=info.file,
+                    hint=f"known: {', '.join(_DTYPES)}",
+                )
+        return tuple(map(_tensor, found))
 
-
-def _from_c_info(top: Node, shown: str) -> Tensors:
-    graphs = _get(top, "graphs", list, "a list")
-    if not graphs:
-        raise NeuralArtError("this c_info.json holds no graph", where=shown)
-    buffers = {_get(node, "id", int, "a number"): node for node in _get(top, "buffers", list, "a list")}
-
-    def tensors(key: str) -> tuple[TensorInfo, ...]:
-        made = []
-        for item in _get(graphs[0], key, list, "a list"):
-            if item.value not in buffers:
-                raise NeuralArtError(f"{key}: there is no buffer {item.value}", where=item.where)
-            made.append(_from_buffer(buffers[item.value]))
-        return tuple(made)
-
-    return Tensors(_network_name(top, graphs[0]), tensors("inputs"), tensors("outputs"), shown)
-
-
-def _network_name(top: Node, graph: Node) -> str:
-    """The C name; ``graphs[0].name`` is the model's."""
-    node: Any = top
-    for key in ("environment", "generated_model", "name"):
-        node = node.value.get(key) if isinstance(node, Node) and isinstance(node.value, dict) else None
-    if isinstance(node, Node) and isinstance(node.value, str):
-        return node.value
-    return str(_get(graph, "name", str, "a text"))
-
-
-def _from_buffer(node: Node) -> TensorInfo:
-    shape = tuple(
-        item.value if type(item.value) is int and item.value > 0 else 0 for item in _get(node, "shape", list, "a list")
-    )
-    if not shape or 0 in shape:
-        raise NeuralArtError("'shape' must be whole numbers from 1 on", where=node.where, hint="no dynamic sizes")
-    written = node.value.get("shape_map")
-    names = written.value if written is not None and isinstance(written.value, list) else []
-    letters = [_AXES.get(str(item.value), "?") for item in names]
-    layout = "".join(letters) if len(letters) == len(shape) and "?" not in letters else ""
-    if letters and "N" not in letters:  # CPU targets leave the batch out
-        shape, layout = (1, *shape), f"N{layout}" if layout else ""
-    spelling = _get(node, "format", str, "a text")
-    if spelling not in _FORMATS:
-        raise NeuralArtError(f"unknown format '{spelling}'", where=node.where, hint=f"known: {', '.join(_FORMATS)}")
-    scale, zero = _quantization(node)
-    return TensorInfo(_get(node, "name", str, "a text"), shape, layout, _FORMATS[spelling], scale, zero)
-
-
-def _quantization(node: Node) -> tuple[float, int]:
-    """Scale and zero point; of the first channel where each has its own."""
-    found = node.value.get("intq")
-    values = found.value if found is not None and isinstance(found.value, dict) else {}
-    read: list[float] = []
-    for one, other in (("scales", "scale"), ("offsets", "zero")):
-        row = values.get(one, values.get(other))
-        numbers = row.value if row is not None and isinstance(row.value, list) else []
-        number = numbers[0].value if numbers else 0
-        if isinstance(number, bool) or not isinstance(number, (int, float)) or not math.isfinite(number):
-            raise NeuralArtError(f"'{one}' must be numbers", where=row.where if row is not None else node.where)
-        read.append(number)
-    return float(read[0]), int(read[1])
+    # The graph's name is the model's.
+    name = info.name or info.graph.name
+    return Tensors(name, tensors(info.graph.inputs), tensors(info.graph.outputs), info.file)

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import write_text
+from neuralart.files import new_file, write_text
 
 TREE, RECORD = "tree", "overlay.json"
 SCHEMA = 1
@@ -83,12 +84,12 @@ class _Known:
 def _read_record(path: Path) -> _Known | None:
     """The last time; None if the record is damaged."""
     try:
-        data = json.loads(path.read_bytes())
+        data = jsontext.loads(path.read_bytes())
         if data["schema"] != SCHEMA:
             return None
         files = {str(name): _Mark.parse(row) for name, row in data["files"].items()}
         return _Known(files, {str(folder) for folder in data["folders"]}, str(data["settings"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 
 
@@ -173,17 +174,12 @@ class _Sync:
     def _copy(self, source: Path, target: Path, from_: os.stat_result) -> None:
         if target.is_dir() and not target.is_symlink():
             _remove(target)
-        part = target.with_name(f".{target.name}.part")
-        try:
+        with new_file(target) as part:
             shutil.copyfile(source, part)
             # The first time there is nothing that was made of it, so the tree's own order of times can stay: make
             # would else run generators whose results the user keeps beside their sources. Later, new is new.
             if self.first:
                 os.utime(part, ns=(from_.st_mtime_ns, from_.st_mtime_ns))
-            part.replace(target)
-        finally:
-            if part.exists():
-                part.unlink()
 
 
 def _is_ours(tree: Path, name: str) -> bool:

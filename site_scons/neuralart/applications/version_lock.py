@@ -15,7 +15,7 @@ from neuralart.applications.lock_facts import Archive, LockFacts, NetworkStamp
 from neuralart.applications.postprocessing import CHOICE, Kinds, is_wrapper
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.lint.runtime_header import RuntimeHeader
-from neuralart.vendor.network_c.versions import Release, of_runtime
+from neuralart.vendor.releases import Release, of_runtime
 
 ERROR, NOTE = "error", "note"
 _TAKE = "take Middlewares/ST/AI of the installation that compiles the network, or compile with the one it is of"

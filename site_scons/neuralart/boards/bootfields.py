@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from neuralart.boards.fields import need, register
 from neuralart.boards.types import Boot, FlashWindow, LoadSlots
-from neuralart.config.yamlmarks import Value
 from neuralart.errors import nearest
+from neuralart.text.values import Value
 
 _ADDRESS_SPACE = 1 << 32
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from neuralart.boards.types import Board, MemoryRegion, Section
-from neuralart.config.yamlmarks import Value
 from neuralart.errors import nearest
+from neuralart.text.values import Value
 
 
 def check(board: Board, top: Value) -> None:

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from neuralart.boards.types import Console, Enable, Machine, MemoryRegion, Registers, Section
-from neuralart.config.yamlmarks import Value
+from neuralart.text.values import Value
 
 KINDS = ("ram", "flash", "psram", "rom")
 OWNERS = ("cpu", "npu", "cpu+npu", "periph")
@@ -127,6 +127,21 @@ def _region(name: str, value: Value) -> MemoryRegion:
         sector=power_of_two(fields["sector"]) if "sector" in fields else None,
         mpu_normal=fields["mpu_normal"].boolean() if "mpu_normal" in fields else False,
     )
+
+
+def window(value: Value | None) -> tuple[int, int] | None:
+    """A range of addresses as ``base`` and ``size``: its first address and the one behind its last.
+
+    Raises:
+        NeuralArtError: A key is wrong, or it runs over the end of the address space.
+    """
+    if value is None:
+        return None
+    value.fields(("base", "size"))
+    base, size = need(value, "base").integer(), need(value, "size").integer(1, _ADDRESS_SPACE)
+    if base + size > _ADDRESS_SPACE:
+        raise value.error(f"{base:#010x} + {size:#x} bytes runs over the end of the address space")
+    return base, base + size
 
 
 def power_of_two(value: Value) -> int:

@@ -6,8 +6,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.protocol import AUTO, LL_ATON, NEURALART, RECORDED, REFERENCE, STEDGEAI, FileSet, Job, roles
+from neuralart.compilers.protocol import AUTO, RECORDED, REFERENCE, STEDGEAI, FileSet, Job, roles
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.plugins import register
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ class Reference:
 
     def compile(self, job: Job, output: Path) -> str:
         """Compile."""
-        from neuralart.compilers.cli import run_reference
+        from neuralart.compilers.reference.cli import run
 
-        return run_reference(job.args, output)
+        return run(job.args, output)
 
 
 class Stedgeai:

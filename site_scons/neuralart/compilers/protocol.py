@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 REFERENCE, STEDGEAI, AUTO, RECORDED = "reference", "stedgeai", "auto", "recorded"
 # What every network has.
 NEEDED = ("c", "facts", "manifest")
-# The runtime that generated C needs: the one of this package, or the vendor's.
-NEURALART, LL_ATON = "neuralart", "ll_aton"
 
 
 @dataclass(frozen=True)
@@ -97,7 +95,7 @@ class Job:
     @property
     def extra(self) -> tuple[str, ...]:
         """Words of ``extra_options``, which mean something to this compiler alone."""
-        from neuralart.compilers.stedgeai.cli import split_words
+        from neuralart.compilers.command_line import split_words
 
         return split_words(self.args.extra_options)
 
@@ -108,7 +106,7 @@ class Job:
         Raises:
             NeuralArtError: An option is missing, refused or contradicts another.
         """
-        from neuralart.compilers.cli import request_of
+        from neuralart.compilers.reference.cli import request_of
 
         return request_of(self.args)
 

@@ -6,14 +6,14 @@ import argparse
 import os
 from pathlib import Path
 
-from neuralart.compilers import cli
+from neuralart.compilers import command_line
 from neuralart.compilers.protocol import STEDGEAI
 from neuralart.errors import NeuralArtError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The options of ``neuralart compile``; ``--recording`` says where to."""
-    cli.configure(parser)
+    command_line.configure(parser)
     parser.set_defaults(compiler=STEDGEAI)
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.compilers.stedgeai import folder as folders
 from neuralart.compilers.stedgeai.compile import Plan, Result, plan
 from neuralart.compilers.stedgeai.install import Install
@@ -173,7 +174,7 @@ def load(folder: Path) -> Recording:
     if not path.is_file():
         raise NeuralArtError(f"no recording: there is no {NAME}", where=str(folder), hint="neuralart record makes one")
     try:
-        data = json.loads(read_bytes(path))
+        data = jsontext.loads(read_bytes(path))
         if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
             raise NeuralArtError(f"schema {data['schema']}, this version reads {SCHEMA}", where=str(path), hint=_AGAIN)
         tool = parse_core(_text(data["tool"]))
@@ -190,7 +191,7 @@ def load(folder: Path) -> Recording:
             tuple((_text(option), _text(value)) for option, value in data["options"]),
             files,
         )
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError) as error:
         raise NeuralArtError(f"is no recording: {error}", where=str(path), hint=_AGAIN) from error
 
 

@@ -12,11 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
-from neuralart.config import yamlmarks
-from neuralart.config.reals import real, reals
-from neuralart.config.types import Location
-from neuralart.config.yamlmarks import Value
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text import yaml_values
+from neuralart.text.values import NOWHERE, Location, Value
 
 SCHEMA = 1
 # Use case -> model types; the first is meant where none is named and there is only one.
@@ -40,7 +38,6 @@ NORMS = ("none", "slaney")
 SAMPLE_RATES = (16000, 48000)  # what the digital microphone can do
 
 _DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
-_NOWHERE = Location("", 0)
 _PREFIX = "app_config."
 _AUDIO = "app_config.audio."
 
@@ -139,7 +136,7 @@ class AppConfig:
     camera: str = ""
     defines: tuple[str, ...] = ()
     audio: AudioConfig | None = None
-    where: Location = _NOWHERE
+    where: Location = NOWHERE
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def said(self, key: str = "") -> str:
@@ -163,7 +160,7 @@ def _welcome(value: Value) -> tuple[str, ...]:
 
 
 def _anchors(value: Value) -> tuple[float, ...]:
-    numbers = reals(value, 1e-6, 1e6)
+    numbers = value.reals(1e-6, 1e6)
     if not numbers or len(numbers) % 2:
         raise value.error(f"has {len(numbers)} numbers, it takes pairs", "width and height of each anchor in turn")
     return numbers
@@ -204,8 +201,8 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "aspect_ratio": lambda value: value.choice(ASPECT_RATIOS),
     "color_mode": lambda value: value.choice(COLOR_MODES),
     "camera_flip": lambda value: value.choice(CAMERA_FLIPS),
-    "confidence_thresh": lambda value: real(value, 0.0, 1.0),
-    "nms_thresh": lambda value: real(value, 0.0, 1.0),
+    "confidence_thresh": lambda value: value.real(0.0, 1.0),
+    "nms_thresh": lambda value: value.real(0.0, 1.0),
     "max_detection_boxes": lambda value: value.integer(1, 0xFFFF),
     "anchors": _anchors,
     "network_stride": lambda value: value.integer(1, 256),
@@ -231,8 +228,8 @@ _AUDIO_READERS: dict[str, Callable[[Value], Any]] = {
     "htk": Value.boolean,
     "to_db": Value.boolean,
     "use_garbage_class": Value.boolean,
-    "unknown_class_threshold": lambda value: real(value, 0.0, 1.0),
-    "silence_threshold": lambda value: real(value, 0.0, 1e9),
+    "unknown_class_threshold": lambda value: value.real(0.0, 1.0),
+    "silence_threshold": lambda value: value.real(0.0, 1e9),
     "sensor": Value.text,
 }
 KEYS = (*_READERS, "audio")
@@ -344,8 +341,8 @@ def read(path: Path, display: str = "") -> AppConfig:
     Raises:
         NeuralArtError: It cannot be read, or says something that is not allowed.
     """
-    top = yamlmarks.read(path, display)
-    yamlmarks.check_schema(top, SCHEMA)
+    top = yaml_values.read(path, display)
+    yaml_values.check_schema(top, SCHEMA)
     fields = top.fields(("schema", "app_config"))
     if "app_config" not in fields:
         raise top.error("'app_config' is missing", "the file is schema: 1 and app_config: with its keys")

@@ -22,8 +22,8 @@ from neuralart.config.application_types import (
     StageRule,
     inside,
 )
-from neuralart.config.yamlmarks import Value
 from neuralart.errors import nearest
+from neuralart.text.values import Value
 
 _DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)

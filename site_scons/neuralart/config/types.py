@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from neuralart.config.application_types import ApplicationConfig
+from neuralart.text.values import NOWHERE, Location
 
 if TYPE_CHECKING:
     from neuralart.config.app_config import AppConfig
@@ -22,17 +23,6 @@ REFERENCE_APPLICATION = ApplicationConfig()
 COMPILERS = ("reference", "stedgeai", "auto", "recorded")
 # How a loader installs a relocatable model: its code stays in flash, or is copied into RAM.
 LOAD_MODES = ("xip", "copy")
-
-
-@dataclass(frozen=True)
-class Location:
-    """A place in a user's file."""
-
-    file: str
-    line: int
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -122,7 +112,7 @@ class NetworkConfig:
     strategies: tuple[tuple[str, str], ...] = ()
     app_config: AppConfig | None = None
     budgets: Budgets | None = None
-    where: Location = Location("", 0)
+    where: Location = NOWHERE
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, key: str) -> Location:
@@ -142,7 +132,7 @@ class Reserved:
     name: str
     address: int
     size: int
-    where: Location = Location("", 0)
+    where: Location = NOWHERE
 
 
 @dataclass(frozen=True)
@@ -213,7 +203,7 @@ class VariantConfig:
     patch: PatchConfig | None = None
     application: ApplicationConfig = REFERENCE_APPLICATION
     folder: str = ""
-    where: Location = Location("", 0)
+    where: Location = NOWHERE
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, key: str) -> Location:

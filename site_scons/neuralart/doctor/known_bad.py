@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.config import yamlmarks
-from neuralart.config.yamlmarks import Value
 from neuralart.doctor import versions
 from neuralart.doctor.types import ERROR, NOTE, WARNING, Remark
 from neuralart.resources import PACKAGE, stable_name
+from neuralart.text import yaml_values
+from neuralart.text.values import Value
+from neuralart.vendor import releases
+from neuralart.vendor.releases import dotted
 
 SCHEMA = 1
 MISSING, PRESENT = "missing", "present"
@@ -62,14 +64,15 @@ def data_file() -> Path:
 
 
 def read(path: Path | None = None) -> tuple[Combination, ...]:
-    """Read a list.
+    """Read a list; without a path the package's own, to which the releases and their runtimes are added.
 
     Raises:
         NeuralArtError: It is wrong; ``where`` is ``file:line``.
     """
+    own = of_releases() if path is None else ()
     path = path or data_file()
-    top = yamlmarks.read(path, stable_name(str(path)))
-    yamlmarks.check_schema(top, SCHEMA)
+    top = yaml_values.read(path, stable_name(str(path)))
+    yaml_values.check_schema(top, SCHEMA)
     fields = top.fields(("schema", "combinations"))
     if "combinations" not in fields:
         raise top.error("'combinations' is missing")
@@ -79,7 +82,27 @@ def read(path: Path | None = None) -> tuple[Combination, ...]:
         if combination.id in found:
             raise item.error(f"'{combination.id}' is there twice")
         found[combination.id] = combination
-    return tuple(found.values())
+    return (*found.values(), *own)
+
+
+def of_releases() -> tuple[Combination, ...]:
+    """A release of ST Edge AI Core and the runtime of another one, for each release."""
+    found = []
+    for release in releases.RELEASES:
+        series, runtime = dotted(release.series), dotted(release.runtime)
+        # One runtime for all of a series that has one release.
+        alone = sum(each.series == release.series for each in releases.RELEASES) == 1
+        found.append(
+            Combination(
+                id=f"runtime-{series if alone else release.core}",
+                when=(("stedgeai", f"{series}.*" if alone else release.core), ("ll_aton", f"!={runtime}")),
+                level=WARNING,
+                says=f"ST Edge AI Core {{stedgeai}} makes networks for runtime {runtime}, "
+                "the project has the headers of {ll_aton}",
+                remedy="take Middlewares/ST/AI from the installation that compiles the networks",
+            )
+        )
+    return tuple(found)
 
 
 def _combination(item: Value) -> Combination:

@@ -12,7 +12,7 @@ from neuralart.doctor.cross import Wanted, wanted
 from neuralart.doctor.types import Need
 from neuralart.errors import NeuralArtError, nearest
 
-ALWAYS = ("python", "scons", "pyyaml", "jinja2", "pyelftools")
+ALWAYS = ("python", "scons", "pyyaml", "jinja2", "pyelftools", "packaging", "filelock")
 # Tools of an application that brings a build of its own.
 _APPLICATIONS = {"make": "make", "cmake": "cmake", "cubeide": "stm32cubeide"}
 # What executes an image, by kind of machine, and the verbs that do it.

@@ -16,13 +16,22 @@ from neuralart.errors import NeuralArtError
 
 PYTHON = ">=3.11"
 # Distribution -> range that works, as pyproject.toml has them.
-PACKAGES = {"scons": ">=4.9,<5", "pyyaml": ">=6,<7", "jinja2": ">=3.1,<4", "pyelftools": ">=0.31,<1"}
+PACKAGES = {
+    "scons": ">=4.9,<5",
+    "pyyaml": ">=6,<7",
+    "jinja2": ">=3.1,<4",
+    "pyelftools": ">=0.31,<1",
+    "filelock": ">=3.25,<5",
+    "packaging": ">=24",
+}
 EXTRAS = {"unicorn": ">=2.1.4,<3"}
 _MEANS = {
     "scons": "every build",
     "pyyaml": "every build: variants.yaml and the boards are YAML",
     "jinja2": "every build",
     "pyelftools": "every build: images are checked",
+    "filelock": "every build and flash: what several processes change is locked",
+    "packaging": "versions that a network asks for, and this command",
     "unicorn": "run- and boot- of variants with machine: unicorn",
 }
 _SCONS = re.compile(r"\bv?(\d+\.\d+(?:\.\d+)?)\.[0-9a-f]{6,}|SCons:? v?(\d+\.\d+(?:\.\d+)?)")

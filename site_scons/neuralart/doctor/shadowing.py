@@ -10,7 +10,7 @@ from neuralart.doctor.types import ERROR, WARNING, Remark
 from neuralart.resources import PACKAGE
 
 # What we import, and what the tool is to SCons.
-MODULES = ("neuralart", "SCons", "yaml", "jinja2", "elftools")
+MODULES = ("neuralart", "SCons", "yaml", "jinja2", "elftools", "filelock")
 # SCons puts these on the path of modules and of tools; ``python -m`` puts the folder it runs in there.
 _FOLDERS = ("", "site_scons", "site_scons/site_tools")
 _TAKEN = "a file of this name stands in front of the real module"

@@ -129,7 +129,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="how close the outputs of each --network must come: exact (default), or max_lsb=1,cos=0.99,rmse=0.1",
     )
     parser.add_argument(
-        "--timeout", type=_seconds, default=60.0, metavar="S", help="seconds one answer may take (default: 60)"
+        "--timeout",
+        type=_seconds,
+        default=60.0,
+        metavar="S",
+        help="seconds of processor time that the firmware may compute without a word (default: 60)",
     )
     parser.add_argument("--console", type=Path, metavar="FILE", help="write the console's text there as well")
 

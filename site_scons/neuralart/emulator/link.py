@@ -4,16 +4,129 @@ from __future__ import annotations
 
 import struct
 import time
+import zlib
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from neuralart.emulator.frames import Damaged, Decoder, Frame, Text, encode
 from neuralart.emulator.stops import LinkFailure, MachineStop
+
+# Frames of the host link: a pure codec (docs/reference/host-link.md) ------------------------------------------------
+
+START = 0x01
+# Longer than any memory of a board: such a length is damage.
+LONGEST = 1 << 28
+_HEADER = struct.Struct("<BI")
+_CRC = struct.Struct("<I")
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A whole frame.
+
+    Attributes:
+        type: One character.
+        payload: Its bytes.
+    """
+
+    type: str
+    payload: bytes
+
+
+@dataclass(frozen=True)
+class Text:
+    """Bytes between frames."""
+
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Damaged:
+    """Something that began like a frame and is none.
+
+    Attributes:
+        type: The type byte as a character.
+        reason: What is wrong, with the numbers.
+    """
+
+    type: str
+    reason: str
+
+
+Event = Frame | Text | Damaged
+
+
+def encode(frame: Frame) -> bytes:
+    """Bytes of a frame."""
+    body = _HEADER.pack(ord(frame.type), len(frame.payload)) + frame.payload
+    return bytes([START]) + body + _CRC.pack(zlib.crc32(body))
+
+
+class Decoder:
+    """Takes bytes in any portions, gives frames and text in their order.
+
+    After damage it goes on searching behind the start byte that was wrong, so the next whole frame is found.
+    """
+
+    def __init__(self) -> None:
+        self._buffer = bytearray()
+
+    @property
+    def pending(self) -> bytes:
+        """What has come of an unfinished frame."""
+        return bytes(self._buffer)
+
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """Yields:
+        What is complete now.
+        """
+        self._buffer += data
+        while self._buffer:
+            start = self._buffer.find(START)
+            if start != 0:
+                text = bytes(self._buffer[: len(self._buffer) if start < 0 else start])
+                del self._buffer[: len(text)]
+                yield Text(text)
+                continue
+            event = self._frame()
+            if event is None:
+                return
+            yield event
+
+    def _frame(self) -> Event | None:
+        buffer = self._buffer
+        head = 1 + _HEADER.size
+        if len(buffer) < head:
+            return None
+        kind, length = _HEADER.unpack_from(buffer, 1)
+        if length > LONGEST:
+            return self._damaged(kind, f"length {length}")
+        end = head + length
+        if len(buffer) < end + _CRC.size:
+            return None
+        (received,) = _CRC.unpack_from(buffer, end)
+        computed = zlib.crc32(memoryview(buffer)[1:end])
+        if received != computed:
+            return self._damaged(kind, f"CRC 0x{received:08x}, computed 0x{computed:08x} over {length} bytes")
+        frame = Frame(chr(kind), bytes(buffer[head:end]))
+        del buffer[: end + _CRC.size]
+        return frame
+
+    def _damaged(self, kind: int, reason: str) -> Damaged:
+        # The rest may hold a whole frame: only the wrong start byte is given up.
+        del self._buffer[:1]
+        return Damaged(chr(kind), reason)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 PROTOCOL_VERSION = 1
 FAULT_MARK = "firmware fault:"
+LOOKS = 100
+"""So often a firmware looks in vain for input before nobody waits for it any more."""
+SLEEPING = 10.0
+"""A machine may be silent for so many times its limit, where it does not compute."""
 
 
 class Transport(Protocol):
@@ -31,6 +144,12 @@ class Transport(Protocol):
 
     def waiting_for(self) -> str:
         """What the machine does right now, for the message that no answer came."""
+
+    def spent(self) -> float | None:
+        """Seconds of processor time that the machine has computed so far; None where nobody can tell."""
+
+    def idle(self) -> bool:
+        """Has the firmware read all that was sent, and does it wait for more? Then nothing will come by itself."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +212,37 @@ def parse_hello(payload: bytes) -> tuple[RemoteNetwork, ...]:
     )
 
 
+class _Silence:
+    """How long the firmware has said nothing: counted in what it computed, so that a busy computer changes nothing."""
+
+    def __init__(self, transport: Transport, timeout: float) -> None:
+        """It begins now."""
+        self._transport = transport
+        self._timeout = timeout
+        self._spent = transport.spent()
+        self._since = time.monotonic()
+        self._idle = 0
+
+    def slice(self) -> float:
+        """Seconds to look for bytes before somebody looks at the limits again."""
+        return min(self._timeout, 1.0)
+
+    def reached(self) -> str:
+        """The limit that was reached; empty if none was."""
+        self._idle = self._idle + 1 if self._transport.idle() else 0
+        if self._idle >= LOOKS:
+            return "can come"
+        spent = self._transport.spent()
+        passed = time.monotonic() - self._since
+        if spent is not None and self._spent is not None:
+            if spent - self._spent >= self._timeout:
+                return f"after {self._timeout:g} s of computing"
+            # A machine that neither computes nor speaks sleeps, or has no processor to itself for very long.
+            most = SLEEPING * self._timeout
+            return f"after {most:g} s in which it hardly computed" if passed >= most else ""
+        return f"after {self._timeout:g} s of silence" if passed >= self._timeout else ""
+
+
 class Session:
     """Speaks with one run of the firmware."""
 
@@ -103,7 +253,7 @@ class Session:
 
         Args:
             transport: To the firmware.
-            timeout: Seconds that one answer may take.
+            timeout: Seconds that the firmware may compute without a word.
             on_text: Called with each line of text of the console.
         """
         self._transport = transport
@@ -170,12 +320,14 @@ class Session:
             self._say(line)
 
     def _expect(self, kind: str, what: str) -> bytes:
-        deadline = time.monotonic() + self._timeout
+        silence = _Silence(self._transport, self._timeout)
         while not self._frames:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                self._no_answer(what)
-            for event in self._decoder.feed(self._transport.read(min(left, 1.0))):
+            data = self._transport.read(silence.slice())
+            if data:
+                silence = _Silence(self._transport, self._timeout)
+            elif reached := silence.reached():
+                self._no_answer(what, reached)
+            for event in self._decoder.feed(data):
                 if isinstance(event, Text):
                     self._take_text(event.data)
                 else:
@@ -191,7 +343,7 @@ class Session:
             raise LinkFailure(f"the firmware sent a frame of type {frame.type!r}, expected {kind!r} ({what})")
         return frame.payload
 
-    def _no_answer(self, what: str) -> None:
+    def _no_answer(self, what: str, reached: str) -> None:
         self.flush_text()
         # A fault in the middle of a frame: its report looks like a part of the payload.
         pending = self._decoder.pending.decode("utf-8", "replace")
@@ -199,6 +351,6 @@ class Session:
             raise MachineStop(pending[pending.index(FAULT_MARK) :].splitlines()[0])
         unfinished = f"; an unfinished frame of {len(pending)} bytes came" if pending else ""
         raise MachineStop(
-            f"no answer after {self._timeout:g} s: waited for {what}; {self._transport.waiting_for()}{unfinished}",
-            hint="--timeout gives it longer",
+            f"no answer {reached}: waited for {what}; {self._transport.waiting_for()}{unfinished}",
+            hint="--timeout S allows S seconds of computing without a word",
         )

@@ -19,7 +19,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
-from neuralart.network.facts import Network
+from neuralart.network.facts import NEURALART, Network
 from neuralart.relocatable.format import container, stamp
 
 if TYPE_CHECKING:
@@ -131,9 +131,9 @@ class _Check:
 
 def _check_of(one: NetworkRun) -> _Check:
     network, vectors = facts.load(one.network), golden.load(one.vectors)
-    if network.runtime != "neuralart":
+    if network.runtime != NEURALART:
         raise NeuralArtError(
-            f"network {network.name} is made for runtime {network.runtime}: virtual boards run neuralart only",
+            f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only",
             where=str(one.network),
         )
     golden.check(vectors, network)
@@ -144,7 +144,7 @@ def _check_of(one: NetworkRun) -> _Check:
     if image.context.version[0] != 0:
         version = ".".join(str(part) for part in (*image.context.version, image.context.extra))
         raise NeuralArtError(
-            f"a model for runtime {version} ({image.context.description}): virtual boards run neuralart only",
+            f"a model for runtime {version} ({image.context.description}): virtual boards run {NEURALART} only",
             where=image.where,
         )
     return _Check(network, vectors, image.context.c_name, stamp.stamp_of(image), True, one.closeness)
@@ -206,7 +206,7 @@ def run(
         loads: Raw files and their addresses.
         runs: Networks to check, at least one.
         surroundings: The flash, and what is to go wrong.
-        timeout: Seconds that one answer may take.
+        timeout: Seconds that the firmware may compute without a word.
         on_text: Called with each line of the console.
         on_note: Called with each note, also of a run that fails.
         on_vector: Called with network, vectors done, vectors in all.

@@ -88,6 +88,7 @@ class UnicornBoard:
         self._board = board
         self._stop = ""
         self._starved = False
+        self._spent = 0.0
         if given.nor is None:
             boot = Boot.direct(board, firmware, tuple(loads))
         else:
@@ -286,6 +287,13 @@ class UnicornBoard:
     def _run(self, seconds: float) -> None:
         """Run until a stop, the firmware waits for input, or time is over."""
         deadline = time.monotonic() + seconds
+        began = time.thread_time()
+        try:
+            self._run_until(deadline)
+        finally:
+            self._spent += time.thread_time() - began
+
+    def _run_until(self, deadline: float) -> None:
         self._starved = False
         while not (self._stop or self._starved):
             left = deadline - time.monotonic()
@@ -322,6 +330,14 @@ class UnicornBoard:
     def memory(self, address: int, size: int) -> bytes:
         """Bytes as a debugger reads them; fewer where no memory answers."""
         return self._banks.peek(address, size)
+
+    def spent(self) -> float:
+        """Seconds of processor time of the emulation."""
+        return self._spent
+
+    def idle(self) -> bool:
+        """The firmware waits for input, and all that was sent was read."""
+        return self._starved
 
     def waiting_for(self) -> str:
         """What the core does right now."""

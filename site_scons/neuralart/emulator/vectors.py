@@ -6,7 +6,6 @@ tensors in order, little endian).
 
 from __future__ import annotations
 
-import json
 import math
 import struct
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.emulator.stops import Difference
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
@@ -114,14 +114,14 @@ def load(folder: Path) -> Vectors:
     path = folder / "vectors.json"
     where = str(path)
     try:
-        data = json.loads(read_bytes(path).decode("utf-8"))
+        data = jsontext.loads(read_bytes(path).decode("utf-8"))
         schema = data["schema"]
         if schema != SCHEMA:
             raise NeuralArtError(f"schema {schema}, this version reads {SCHEMA}", where=where)
         count = int(data["count"])
         inputs = tuple(_tensor(row, where) for row in data["inputs"])
         outputs = tuple(_tensor(row, where) for row in data["outputs"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError) as error:
         raise NeuralArtError(f"not a vectors.json: {type(error).__name__}: {error}", where=where) from error
     if count < 1 or not inputs or not outputs:
         raise NeuralArtError(

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.export.plan import MANIFEST, SCHEMA, files, is_name, sha256
 from neuralart.export.types import ExportInputs
@@ -43,7 +44,7 @@ def _listed(folder: Path) -> tuple[dict[str, str], bool]:
         return {}, True
     hint = "restore it, or delete the folder and export again; --force takes the folder as it is"
     try:
-        data = json.loads(read_bytes(path))
+        data = jsontext.loads(read_bytes(path))
         schema = data["schema"]
         if schema != SCHEMA or isinstance(schema, bool):
             raise NeuralArtError(f"schema {schema}, this version writes {SCHEMA}", where=str(path), hint=hint)
@@ -51,7 +52,7 @@ def _listed(folder: Path) -> tuple[dict[str, str], bool]:
         if not all(isinstance(name, str) and isinstance(digest, str) for name, digest in found.items()):
             raise TypeError("names and hashes must be texts")
         finished = not data.get(_UNFINISHED, False)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NeuralArtError(f"not the manifest of an export: {error}", where=str(path), hint=hint) from error
     for name in found:
         if not is_name(name) or name == MANIFEST:

@@ -14,6 +14,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.export import makefiles
 from neuralart.export.types import ExportInputs, NetworkPart
 from neuralart.files import read_bytes
+from neuralart.network.facts import NEURALART
 
 SCHEMA = 1
 MANIFEST = "manifest.json"
@@ -138,7 +139,7 @@ def files(inputs: ExportInputs) -> dict[str, bytes]:
         include_dirs=tuple(include),
         hex_files=tuple(row["hex"] for row in images if row["bytes"] and not row["external"]),
         defines=inputs.defines,
-        exact_floats=all(part.runtime == "neuralart" for part in inputs.networks),
+        exact_floats=all(part.runtime == NEURALART for part in inputs.networks),
     )
     draft.put(MAKE, makefiles.make(text).encode(), MAKE)
     draft.put(CMAKE, makefiles.cmake(text).encode(), CMAKE)

@@ -20,6 +20,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 
@@ -149,7 +150,7 @@ def parse(text: str, where: str) -> FlashPlan:
         NeuralArtError: It is not a flash plan of this schema.
     """
     try:
-        data = json.loads(text)
+        data = jsontext.loads(text)
     except ValueError as error:
         raise NeuralArtError(f"not a flash plan: {error}", where=where) from error
     if not isinstance(data, dict) or "schema" not in data:
@@ -162,6 +163,8 @@ def parse(text: str, where: str) -> FlashPlan:
     if not isinstance(data.get("board"), str) or not isinstance(data.get("writes"), list):
         raise NeuralArtError("not a flash plan: 'board' must be a text and 'writes' a list", where=where)
     writes = tuple(_row(row, f"{where}: writes[{number}]") for number, row in enumerate(data["writes"]))
+    if not writes:
+        raise NeuralArtError("it has no writes: there is nothing to flash", where=where, hint="build the variant again")
     names = [write.name for write in writes]
     for number, name in enumerate(names):
         if name in names[:number]:

@@ -10,13 +10,14 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lint.types import OURS, VENDOR, Network, Pool, RawFile, Step
+from neuralart.lint.types import Network, Pool, RawFile, Step
 from neuralart.network import facts
+from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, NEURALART
 from neuralart.network.pools import PoolFile
+from neuralart.text.c_source import Lines, decode
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CPU, CInfo
 from neuralart.vendor.network_c import checks
-from neuralart.vendor.network_c.ctext import Lines, decode
 from neuralart.vendor.network_c.read import parse
 from neuralart.vendor.network_c.types import GeneratedNetwork
 from neuralart.vendor.network_c.usage import covered, rows_by_pool, used
@@ -129,7 +130,7 @@ def from_c(path: Path, file: str, data: bytes) -> Network:
     return Network(
         name=generated.name,
         where=file,
-        runtime=OURS if generated.runtime is not None and generated.runtime[0] == 0 else VENDOR,
+        runtime=NEURALART if generated.runtime is not None and generated.runtime[0] == 0 else LL_ATON,
         guard=generated.runtime,
         guard_kind=generated.guard,
         guard_where=f"{file}:{Lines(generated.text).of(at)}" if at >= 0 else file,
@@ -155,7 +156,7 @@ def from_info(info: CInfo) -> Network:
     return Network(
         name=info.name,
         where=info.file,
-        runtime="cpu" if info.flow == CPU else VENDOR,
+        runtime=NETWORK_RUNTIME if info.flow == CPU else LL_ATON,
         pools=tuple(
             Pool(
                 fname=pool.fname if pool.file else pool.name,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.boards.types import Board
-from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Network, Pool, Rule
+from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Network, Pool, Rule
 from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
+from neuralart.network.facts import LL_ATON
 from neuralart.plugins import register
 
 # Where the external RAM of an STM32N6 is mapped (xSPI1).
-PSRAM = (0x90000000, 0xA0000000)
 # Code and variables of a first-stage boot loader of an STM32N6, until it has started the application.
 FSBL = (0x34180000, 0x34200000)
 # Ways by which start-up code brings constants to their pool, after the boot loader.
@@ -31,13 +31,13 @@ def _used(facts: Facts) -> Iterator[tuple[Network, Pool]]:
 
 def _psram(facts: Facts) -> Iterator[Hit]:
     for network, pool in _used(facts):
-        if facts.board is None or not PSRAM[0] <= pool.address < PSRAM[1] or facts.board.target != "stm32n6":
+        if facts.board is None or not facts.board.in_external_ram(pool.address):
             continue
         region = facts.board.region_at(pool.address)
         said = f"{_who(network, pool)} has {pool.used} bytes in use at 0x{pool.address:08x}"
         if region is None:
             yield Hit(pool.where, f"{said}, where board {facts.board.name} has no external RAM")
-        elif network.runtime == VENDOR or region.kind == "psram":
+        elif network.runtime == LL_ATON or region.kind == "psram":
             yield Hit(
                 pool.where,
                 f"{said}, in the external RAM",
@@ -54,8 +54,7 @@ def _nowhere(facts: Facts) -> Iterator[Hit]:
     seen = set()
     for network, pool in _used(facts):
         seen.add((network.name, pool.fname))
-        spill = board.target == "stm32n6" and PSRAM[0] <= pool.address < PSRAM[1]
-        if board.region_at(pool.address) is None and not spill:
+        if board.region_at(pool.address) is None and not board.in_external_ram(pool.address):
             yield Hit(
                 pool.where,
                 f"{_who(network, pool)} has {pool.used} bytes in use at 0x{pool.address:08x}, where board "
@@ -75,7 +74,7 @@ def _nowhere(facts: Facts) -> Iterator[Hit]:
 
 
 def _boots(board: Board | None) -> bool:
-    return board is not None and board.target == "stm32n6" and board.boot is not None
+    return board is not None and board.boot is not None
 
 
 def _fsbl(facts: Facts) -> Iterator[Hit]:
@@ -91,14 +90,14 @@ def _fsbl(facts: Facts) -> Iterator[Hit]:
             elif not pool.weights:
                 yield Hit(pool.where, f"{said}: free only once the boot loader has started the application", NOTE)
     for script in facts.scripts:
-        for area in script.areas:
-            start = fold(board, area.start)
+        for area in script.memories:
+            start = fold(board, area.origin)
             # A script that begins there is the boot loader's own.
-            if start < FSBL[0] < start + area.size:
+            if start < FSBL[0] < start + area.length:
                 yield Hit(
                     area.where,
-                    f"{area.name} reaches to 0x{start + area.size:08x}: the boot loader works from 0x{FSBL[0]:08x} on "
-                    "while it copies the image",
+                    f"{area.name} reaches to 0x{start + area.length:08x}: the boot loader works from 0x{FSBL[0]:08x} "
+                    "on while it copies the image",
                     WARNING,
                     f"LENGTH = {(FSBL[0] - start) // 1024}K ends before it",
                 )
@@ -119,12 +118,12 @@ def _alias(facts: Facts) -> Iterator[Hit]:
                 hint=f"offset 0x{start:08x} in the pool file",
             )
     for script in facts.scripts:
-        for area in script.areas:
-            start = fold(board, area.start)
-            if area.size and start != area.start:
+        for area in script.memories:
+            start = fold(board, area.origin)
+            if area.length and start != area.origin:
                 yield Hit(
                     area.where,
-                    f"{area.name} is at 0x{area.start:08x}, the non-secure alias of 0x{start:08x}; the firmware is "
+                    f"{area.name} is at 0x{area.origin:08x}, the non-secure alias of 0x{start:08x}; the firmware is "
                     "secure",
                     hint=f"ORIGIN = 0x{start:08x}",
                 )
@@ -154,15 +153,15 @@ def _networks(facts: Facts) -> Iterator[Hit]:
 def _scripts(facts: Facts) -> Iterator[Hit]:
     board = facts.board
     for script in facts.scripts:
-        for area in script.areas:
-            start = fold(board, area.start) if board is not None else area.start
+        for area in script.memories:
+            start = fold(board, area.origin) if board is not None else area.origin
             for network, pool in _used(facts):
                 base = fold(board, pool.address) if board is not None else pool.address
-                shared = min(start + area.size, base + pool.used) - max(start, base)
+                shared = min(start + area.length, base + pool.used) - max(start, base)
                 if shared > 0:
                     yield Hit(
                         area.where,
-                        f"{area.name} [0x{start:08x}, 0x{start + area.size:08x}) contains {shared} bytes of "
+                        f"{area.name} [0x{start:08x}, 0x{start + area.length:08x}) contains {shared} bytes of "
                         f"{_who(network, pool)} [0x{base:08x}, 0x{base + pool.used:08x})"
                         + (f" of {pool.where}" if pool.where else ""),
                     )
@@ -170,7 +169,7 @@ def _scripts(facts: Facts) -> Iterator[Hit]:
 
 def _cacheable(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
-        for pool in network.pools if network.runtime == VENDOR and facts.board is not None else ():
+        for pool in network.pools if network.runtime == LL_ATON and facts.board is not None else ():
             region = facts.board.region_at(pool.address) if facts.board is not None else None
             internal = region is not None and region.kind == "ram"
             if pool.relative and pool.cacheable and pool.writable and pool.used and internal:

@@ -6,9 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 
-from neuralart.lint.types import ERROR, NOTE, VENDOR, WARNING, Facts, Hit, Rule
+from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule
+from neuralart.network.facts import LL_ATON
 from neuralart.plugins import register
-from neuralart.vendor.network_c.versions import of_runtime
+from neuralart.vendor.releases import before_runtime, of_runtime
 
 _EXPORTED = re.compile(r".*_OE_\d+(?:_\d+)*\.onnx", re.I)
 _SHOWN = 4
@@ -22,7 +23,7 @@ def _listed(names: list[str]) -> str:
 def _software(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
         steps = [step for step in network.steps if step.kind in ("SW", "HYBRID")]
-        if network.runtime != VENDOR or not steps:
+        if network.runtime != LL_ATON or not steps:
             continue
         counts = Counter(name for step in steps for name in step.operators)
         operators = [f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
@@ -37,7 +38,7 @@ def _software(facts: Facts) -> Iterator[Hit]:
 
 def _floats(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
-        if network.runtime == VENDOR and network.floats:
+        if network.runtime == LL_ATON and network.floats:
             names = [name for name, _ in network.floats]
             yield Hit(
                 network.floats[0][1],
@@ -92,8 +93,8 @@ def _quiet_guard(facts: Facts) -> Iterator[Hit]:
 
 def _old_key(facts: Facts) -> Iterator[Hit]:
     guards = {network.guard for network in facts.networks if network.guard is not None}
-    # 2.0 and 2.1: the key was the right one.
-    old = bool(guards) and all(guard <= (1, 1, 0, 31) for guard in guards)
+    # Of some releases the key was the right one.
+    old = bool(guards) and all(before_runtime(guard).habits.description_key == "memory_desc" for guard in guards)
     for file in facts.profiles:
         for profile in file.profiles:
             if profile.old_key and not old:

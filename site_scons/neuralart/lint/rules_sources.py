@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
+from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.plugins import register
-from neuralart.vendor.network_c.ctext import Lines
+from neuralart.text.c_source import Lines
 
 _RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
 _HEX = re.compile(r"\b0[xX]([0-9a-fA-F]{8})[uUlL]*\b")
@@ -33,7 +34,7 @@ def _place(source: Source, lines: Lines, offset: int) -> str:
 
 
 def _ramcfg(facts: Facts) -> Iterator[Hit]:
-    if facts.board is not None and (not facts.secure or facts.board.target != "stm32n6"):
+    if facts.board is not None and (not facts.secure or facts.board.registers.ramcfg is None):
         return
     for source in _c(facts):
         lines = Lines(source.code)
@@ -136,23 +137,28 @@ def _sections(facts: Facts) -> Iterator[Hit]:
             if code and not any(script.takes(match[1]) for script in scripts):
                 yield Hit(
                     _place(source, lines, match.start()),
-                    f"no linker script says where section {match[1]} goes ({', '.join(s.file for s in scripts)})",
+                    f"no linker script says where section {match[1]} goes ({', '.join(s.name for s in scripts)})",
                 )
 
 
 def _pool_sections(facts: Facts) -> Iterator[Hit]:
     scripts = [script for script in facts.scripts if script.places_sections]
-    if not any(pattern.startswith(".NN_Activation_Buffer") for script in scripts for pattern in script.patterns):
+    if not any(
+        pattern.startswith(".NN_Activation_Buffer")
+        for script in scripts
+        for section in script.sections
+        for pattern in section.patterns
+    ):
         return
     for network in facts.networks:
-        for pool in network.pools if network.runtime == "cpu" else ():
+        for pool in network.pools if network.runtime == NETWORK_RUNTIME else ():
             section = ".NN_Activation_Buffer_" + ("AXIRAM" if pool.name == "heap_overlay_pool" else pool.name)
             if pool.writable and pool.used and not any(script.takes(section) for script in scripts):
                 yield Hit(
                     network.where,
                     f"network {network.name} has {pool.used} bytes of activations in pool {pool.name}; no linker "
                     "script "
-                    f"says where section {section} goes ({', '.join(script.file for script in scripts)})",
+                    f"says where section {section} goes ({', '.join(script.name for script in scripts)})",
                 )
 
 

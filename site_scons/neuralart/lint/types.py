@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 
 from neuralart.boards.types import Board
 from neuralart.lint.runtime_header import RuntimeHeader
-from neuralart.lint.scripts import LinkerScript
+from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
+from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile_file import ProfileFile
 from neuralart.vendor.q_json import QFile
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 LEVELS = (ERROR, WARNING, NOTE)
-OURS, VENDOR = "neuralart", "ll_aton"
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Network:
     Attributes:
         name: C name.
         where: Its file, or its place in the project file.
-        runtime: ``neuralart``, ``ll_aton``, or ``cpu`` for one without NPU.
+        runtime: as in ``network.json``.
         guard: Version of the runtime that its C asks for; None if it does not.
         guard_kind: ``error`` or ``warning``: what the guard does about another one.
         guard_where: ``file:line`` of it.
@@ -138,7 +138,7 @@ class Network:
 
     name: str
     where: str
-    runtime: str = VENDOR
+    runtime: str = LL_ATON
     guard: tuple[int, int, int, int] | None = None
     guard_kind: str = ""
     guard_where: str = ""

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from neuralart.config.yamltext import compose
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.text.yaml_nodes import compose
 
 _TAG = "tag:yaml.org,2002:"
 _INNERMOST = re.compile(r"(?<!\\)\$\{([^${}]*)\}")

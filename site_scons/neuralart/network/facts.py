@@ -11,10 +11,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 
 SCHEMA = 1
+NEURALART, LL_ATON, NETWORK_RUNTIME = "neuralart", "ll_aton", "network_runtime"
+"""Runtimes: ours, the vendor's for the NPU, the vendor's for networks on the CPU alone."""
+NEURALART_VERSION = (0, 1, 0, 0)
+"""As in firmware/runtime/include/ll_aton_version.h (a test compares them)."""
 APPLICATION = "USEMODE_APPLICATION"
 """Mode of the pools of a CPU network: the application's linker script gives them their places, weights too."""
 T = TypeVar("T")
@@ -74,7 +79,7 @@ class Port:
         address: Absolute address; in a relative pool the one it has if the pool is at its default place; 0 when the
             application provides the buffer; in a pool of the application the offset in that.
         bytes: Size.
-        shape: In memory order.
+        shape: With the batch, in memory order; without one only if the model has none.
         dtype: ``int8``, ``uint8``, ``float32``...
         scale: 0.0 when not quantized.
         zero_point: 0 when not quantized.
@@ -115,7 +120,7 @@ class Network:
 
     Attributes:
         name: C name; prefix of files and suffix of symbols.
-        runtime: ``neuralart`` or ``ll_aton``.
+        runtime: :data:`NEURALART`, :data:`LL_ATON` or :data:`NETWORK_RUNTIME`.
         runtime_version: Four numbers, as in the guard of network.c.
         abi_stamp: 16 hex digits: hash of the normalized generated C and the layout of the pools.
         numerics: Named rounding profile, for example ``litert-2.20``.
@@ -185,7 +190,7 @@ def from_json(text: str, where: str) -> Network:
     """
     hint = "it is written by the compile of this very version: build it again"
     try:
-        data: dict[str, Any] = json.loads(text)
+        data: dict[str, Any] = jsontext.loads(text)
         schema = data.pop("schema")
         if schema != SCHEMA or isinstance(schema, bool):
             raise NeuralArtError(f"schema {schema}, this version reads {SCHEMA}", where=where, hint=hint)
@@ -195,7 +200,7 @@ def from_json(text: str, where: str) -> Network:
             data[key] = tuple(_typed({**p, "shape": _list(p["shape"])}, Port) for p in _list(data[key]))
         data["epochs"] = tuple(_typed({**e, "operators": _list(e["operators"])}, Epoch) for e in _list(data["epochs"]))
         return _typed(data, Network)
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NeuralArtError(f"not a network.json: {error}", where=where, hint=hint) from error
 
 

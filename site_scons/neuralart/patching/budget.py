@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patching.linker_script import LinkerScript
+from neuralart.text.linker_script.types import LinkerScript
 
 
 @dataclass(frozen=True)

@@ -95,7 +95,7 @@ def _request(args: argparse.Namespace) -> Request:
 
 def _reserve(given: list[str]) -> dict[str, int]:
     from neuralart.errors import NeuralArtError
-    from neuralart.patching.units import parse
+    from neuralart.text.sizes import parse
 
     found: dict[str, int] = {}
     for text in given:

@@ -11,8 +11,8 @@ from neuralart.patching import camera as cameras
 from neuralart.patching.budget import Budget, Use
 from neuralart.patching.camera import LINE, Camera
 from neuralart.patching.inputs import ActivationPool, NetworkForPatching
-from neuralart.patching.linker_script import LinkerScript
 from neuralart.patching.patchlist import ImageBuffer, PatchList
+from neuralart.text.linker_script.types import LinkerScript
 
 _NO_NAME = re.compile(r"\W", re.ASCII)
 

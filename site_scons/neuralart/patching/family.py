@@ -7,8 +7,8 @@ import re
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching.c_info_input import CompileInfo
-from neuralart.patching.ctext import Source
+from neuralart.text.c_source import Source
+from neuralart.vendor.c_info.types import CInfo
 
 # What the generator must be told for an application of this kind.
 LEGACY_OPTIONS = ("--c-api", "legacy")
@@ -62,23 +62,25 @@ def looks_like_n6(folder: Path) -> str:
     return ""
 
 
-def check_network(info: CompileInfo) -> None:
+def check_network(info: CInfo) -> None:
     """Refuse what was compiled for the NPU.
 
     Raises:
         NeuralArtError: It was.
     """
-    if any("ATONN" in tool for tool in info.tools):
+    if any("ATONN" in tool.name for tool in info.tools):
         raise refuse_n6(info.file, "compiled by the Neural-ART compiler")
     npu = [pool.name for pool in info.pools if pool.name.startswith(("npuRAM", "cpuRAM"))]
     if npu:
         raise refuse_n6(info.file, f"pool {npu[0]} is a memory of the STM32N6")
 
 
-def legacy_missing(info: CompileInfo, headers: list[Source], folder: str, name: str) -> NeuralArtError:
+def legacy_missing(info: CInfo, headers: list[Source], folder: str, name: str) -> NeuralArtError:
     """The error where no header of the legacy C API is: the other API, or nothing at all."""
+    generated = [file.name for file in info.files]
+    arguments = " ".join(word for tool in info.tools for word in tool.arguments.split())
     st_ai = [source.name for source in headers if f"STAI_{name.upper()}_" in source.code]
-    if st_ai or f"{name}_details.h" in info.generated or "--c-api st-ai" in " ".join(info.arguments.split()):
+    if st_ai or f"{name}_details.h" in generated or "--c-api st-ai" in arguments:
         return NeuralArtError(
             f"{st_ai[0] if st_ai else info.file} is of the C API st-ai; this application is written for the legacy API "
             f"(ai_handle, AI_{name.upper()}_DATA_ACTIVATION_n_SIZE)",

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import alone_with, read_bytes
 from neuralart.patching import disk, journal
 from neuralart.patching import patchlist as lists
 from neuralart.patching import plan as plans
 from neuralart.patching.apply import Piece, pieces_from_json, pieces_to_json, undo
-from neuralart.patching.ctext import Source
 from neuralart.patching.journal import STATE, Change
 from neuralart.patching.patchlist import PatchList
 from neuralart.patching.plan import Plan, Request
+from neuralart.text.c_source import Source
 
 SCHEMA = 1
 RECORD = f"{STATE}/record.json"
@@ -48,7 +50,7 @@ def read_record(root: Path) -> Record | None:
     if not path.is_file():
         return None
     try:
-        data: Any = json.loads(read_bytes(path))
+        data: Any = jsontext.loads(read_bytes(path))
         if data["schema"] != SCHEMA:
             raise ValueError(f"schema {data['schema']}")
         files = {str(name): pieces_from_json(pieces) for name, pieces in data["files"].items()}
@@ -107,12 +109,18 @@ def patch(request: Request, name: str = "") -> tuple[Plan, list[str]]:
     Raises:
         NeuralArtError: It cannot be done; the application is as it was.
     """
-    root = plans.find_root(request.application, request.patches)
-    if root is not None:
-        recover(root, force=request.force)
-    made, changes = plan(request, name)
-    journal.commit(made.root, changes)
+    # Without a root, making the plan says which files are missing.
+    root = plans.find_root(request.application, request.patches) or plans.make(request).root
+    with _alone(root):
+        _recover(root, force=request.force)
+        made, changes = plan(request, name)
+        journal.commit(made.root, changes)
     return made, [each.path for each in changes if not each.path.startswith(f"{STATE}/")]
+
+
+def _alone(root: Path) -> AbstractContextManager[None]:
+    """One process at a time reads and changes a tree: what another has half changed is nobody's original."""
+    return alone_with(root.resolve() / STATE, patience=60)
 
 
 def recover(root: Path, *, force: bool = False) -> str:
@@ -124,6 +132,11 @@ def recover(root: Path, *, force: bool = False) -> str:
     Raises:
         NeuralArtError: Somebody changed the files since, or the disk does not let us.
     """
+    with _alone(root):
+        return _recover(root, force=force)
+
+
+def _recover(root: Path, *, force: bool) -> str:
     try:
         way = journal.recover(root, force=force)
         if not (root / RECORD).is_file():
@@ -155,7 +168,12 @@ def restore(root: Path, patches: PatchList | None = None, *, force: bool = False
     Raises:
         NeuralArtError: It cannot be done; nothing was changed.
     """
-    recover(root, force=force)
+    with _alone(root):
+        return _restore(root, patches, force=force)
+
+
+def _restore(root: Path, patches: PatchList | None, *, force: bool) -> list[str]:
+    _recover(root, force=force)
     record = read_record(root)
     if record is None:
         return []

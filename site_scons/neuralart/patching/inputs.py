@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching.c_info_input import Buffer, CompileInfo
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.c_info.types import CInfo, InfoBuffer
 
 _BATCH, _HEIGHT, _WIDTH, _CHANNEL = "BATCH", "H", "W", "CH"
 
@@ -51,7 +52,24 @@ class NetworkForPatching:
     channels: int
 
 
-def image_shape(buffer: Buffer, where: str) -> tuple[int, int, int]:
+def read_c_info(data: bytes, file: str) -> CInfo:
+    """Read the bytes of the ``c_info.json`` of a compile.
+
+    Raises:
+        NeuralArtError: It is none, or graph and pools are not in it (after a validation they are not).
+    """
+    info = parse_c_info(data, file)
+    for key, found in (("memory_pools", info.pools), ("buffers", info.buffers), ("graphs", info.graph)):
+        if not found:
+            raise NeuralArtError(
+                f"'{key}' is missing or empty: a validation writes such files",
+                where=file,
+                hint="use the c_info.json that generate wrote",
+            )
+    return info
+
+
+def image_shape(buffer: InfoBuffer, where: str) -> tuple[int, int, int]:
     """Height, width and channels of an input, whichever way its axes stand.
 
     Args:
@@ -92,7 +110,7 @@ def image_shape(buffer: Buffer, where: str) -> tuple[int, int, int]:
     return height, width, channels
 
 
-def _axes(buffer: Buffer, shown: str, where: str) -> list[str]:
+def _axes(buffer: InfoBuffer, shown: str, where: str) -> list[str]:
     """Names of the axes where only the flags tell."""
     if buffer.channel_first == buffer.channel_last:
         raise NeuralArtError(f"{shown}, and nothing says which axis is what", where=where)
@@ -104,7 +122,7 @@ def _listed(values: Sequence[object]) -> str:
     return "[" + ", ".join("?" if value is None else str(value) for value in values) + "]"
 
 
-def activation_pools(info: CompileInfo) -> list[tuple[int, str, int]]:
+def activation_pools(info: CInfo) -> list[tuple[int, str, int]]:
     """(id, name, used bytes) of the pools that hold activations and that the application must provide."""
     return [
         (pool.id, pool.name, pool.used)
@@ -113,7 +131,7 @@ def activation_pools(info: CompileInfo) -> list[tuple[int, str, int]]:
     ]
 
 
-def network_for_patching(info: CompileInfo, name: str, numbers: Mapping[int, int]) -> NetworkForPatching:
+def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> NetworkForPatching:
     """Put together what is known.
 
     Args:
@@ -124,13 +142,14 @@ def network_for_patching(info: CompileInfo, name: str, numbers: Mapping[int, int
     Raises:
         NeuralArtError: The network does not take one picture.
     """
-    if len(info.inputs) != 1:
+    inputs = info.graph.inputs if info.graph is not None else ()
+    if len(inputs) != 1:
         raise NeuralArtError(
-            f"the network has {len(info.inputs)} inputs; a camera application feeds one picture", where=info.file
+            f"the network has {len(inputs)} inputs; a camera application feeds one picture", where=info.file
         )
-    buffer = next((each for each in info.buffers if each.id == info.inputs[0]), None)
+    buffer = next((each for each in info.buffers if each.id == inputs[0]), None)
     if buffer is None:
-        raise NeuralArtError(f"input is buffer {info.inputs[0]}, which is not listed", where=info.file)
+        raise NeuralArtError(f"input is buffer {inputs[0]}, which is not listed", where=info.file)
     pools = [ActivationPool(number, pool, used, numbers[number]) for number, pool, used in activation_pools(info)]
     pools.sort(key=lambda pool: pool.number)
     height, width, channels = image_shape(buffer, info.file)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.patching import disk
 from neuralart.patching.plan import digest
@@ -189,7 +190,7 @@ def _stage(root: Path, changes: Sequence[Change]) -> None:
 def _entries(root: Path) -> list[_Entry]:
     path = _journal(root)
     try:
-        data: Any = json.loads(path.read_bytes())
+        data: Any = jsontext.loads(path.read_bytes())
         if data["schema"] != SCHEMA:
             raise ValueError(f"schema {data['schema']}")
         entries = []

@@ -12,15 +12,16 @@ from collections.abc import Collection, Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import alone_with, read_bytes
 from neuralart.patching import includes, journal
 from neuralart.patching.apply import edited_by_hand
 from neuralart.patching.blocks import content, find
-from neuralart.patching.ctext import Source
 from neuralart.patching.journal import Change
 from neuralart.patching.patchlist import BLOCK, PatchList
 from neuralart.patching.plan import Plan
+from neuralart.text.c_source import Source
 
 SCHEMA = 1
 INDEX = "patched.json"
@@ -178,7 +179,7 @@ def _check_block(patches: PatchList, path: str, name: str, data: bytes) -> None:
 def _listed(output: Path) -> set[str]:
     """Files that an earlier patch put there."""
     try:
-        data: Any = json.loads((output / INDEX).read_bytes())
+        data: Any = jsontext.loads((output / INDEX).read_bytes())
         if data["schema"] != SCHEMA:
             return set()
         names = [*data["patched"], *data["copied"]]
@@ -204,8 +205,9 @@ def write(
         NeuralArtError: It cannot be done; the copy is as it was.
     """
     check_output(plan.root, plan.patches, output)
-    try:
-        journal.recover(output, force=force)
-    except OSError as error:
-        raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(output)) from error
-    return journal.commit(output, changes(plan, output, include, without=without, force=force))
+    with alone_with(output.resolve(), patience=60):
+        try:
+            journal.recover(output, force=force)
+        except OSError as error:
+            raise NeuralArtError(f"cannot write: {error.strerror or error}", where=str(output)) from error
+        return journal.commit(output, changes(plan, output, include, without=without, force=force))

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching.c_info_input import CompileInfo
-from neuralart.patching.ctext import Source
 from neuralart.patching.defines import definitions, integer
 from neuralart.patching.inputs import activation_pools
+from neuralart.text.c_source import Source
+from neuralart.vendor.c_info.types import CInfo
 
 _ASSIGNED = re.compile(r"\b(\w+)\s*\.\s*data\s*=\s*AI_PTR\s*\(\s*g_\w+_activations_map\s*\[\s*([0-9]{1,4})\s*\]")
 
@@ -83,7 +83,7 @@ def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
     return Headers(where, sizes, (dims["HEIGHT"], dims["WIDTH"], dims["CHANNEL"]) if whole else ())
 
 
-def assigned(info: CompileInfo, network_c: Source | None) -> dict[int, int]:
+def assigned(info: CInfo, network_c: Source | None) -> dict[int, int]:
     """Id of a pool -> number, as ``network.c`` assigns the arrays that lie in it; pools it says nothing of are missing.
 
     Raises:
@@ -104,7 +104,7 @@ def assigned(info: CompileInfo, network_c: Source | None) -> dict[int, int]:
     return told
 
 
-def numbers(info: CompileInfo, headers: Headers, network_c: Source | None = None) -> dict[int, int]:
+def numbers(info: CInfo, headers: Headers, network_c: Source | None = None) -> dict[int, int]:
     """Id of each pool with activations -> its number.
 
     Args:

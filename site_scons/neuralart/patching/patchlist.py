@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from neuralart.config.yamlmarks import Value, check_schema
-from neuralart.config.yamlmarks import read as read_yaml
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.patching.blocks import Markers
 from neuralart.patching.camera import Resolution
 from neuralart.resources import PACKAGE, stable_name
+from neuralart.text.values import Value
+from neuralart.text.yaml_values import check_schema
+from neuralart.text.yaml_values import read as read_yaml
 
 SCHEMA = 1
 DATA = PACKAGE / "patching" / "data"

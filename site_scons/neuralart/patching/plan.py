@@ -10,14 +10,15 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.patching import family, linker_script, mempools, network_files, users
+from neuralart.patching import family, mempools, network_files, users
 from neuralart.patching import patchlist as lists
 from neuralart.patching.apply import Piece, apply
-from neuralart.patching.ctext import Source
 from neuralart.patching.decide import Decision, decide
 from neuralart.patching.network_files import NetworkFiles
 from neuralart.patching.patchlist import PatchList
 from neuralart.patching.render import renderer
+from neuralart.text.c_source import Source
+from neuralart.text.linker_script import read as linker_script
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ def make(request: Request, before: Mapping[str, Mapping[str, Piece]] | None = No
         choose_list(request.application, "")
         raise NeuralArtError(f"files of patch list {what.name} are missing", where=str(request.application))
     network = network_files.read(request.network, what.network)
-    script = linker_script.read(_linker_script(request, root))
+    script = linker_script.read(_linker_script(request, root)).complete()
     pool_file = _memory_pools(request, root)
     pools = mempools.read_pool_sizes(pool_file) if pool_file is not None else {}
     decision = decide(what, network, script, request.aspect_ratio, request.reserve, pools)

@@ -10,11 +10,12 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.boards.types import Board
-from neuralart.compilers.protocol import NEURALART, REFERENCE, FileSet
+from neuralart.compilers.protocol import REFERENCE, FileSet
 from neuralart.compilers.reference.options import CPU
 from neuralart.compilers.reference.targets import flow_of
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import NEURALART
 from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile
 from neuralart.scons.compilers import RUNTIME_INCLUDES, Compiler, compiler_of, files_of

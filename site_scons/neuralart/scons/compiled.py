@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from neuralart.boards.types import Board
-from neuralart.compilers.protocol import LL_ATON as LL_ATON
-from neuralart.compilers.protocol import NEURALART as NEURALART
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import LL_ATON as LL_ATON
+from neuralart.network.facts import NEURALART as NEURALART
 from neuralart.network.pools import PoolFile
 
 

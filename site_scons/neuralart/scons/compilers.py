@@ -13,8 +13,6 @@ from neuralart.boards.types import Board
 from neuralart.compilers.own import vendor_files
 from neuralart.compilers.protocol import (
     AUTO,
-    LL_ATON,
-    NEURALART,
     RECORDED,
     REFERENCE,
     STEDGEAI,
@@ -26,6 +24,7 @@ from neuralart.compilers.protocol import (
 from neuralart.compilers.reference.fileset import initializer_name
 from neuralart.config.types import COMPILERS, NetworkConfig
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.scons.paths import Word, build_dir, stable, word
 from neuralart.scons.pools import Pools, source_file
 from neuralart.scons.registry import Registry

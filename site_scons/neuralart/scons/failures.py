@@ -13,10 +13,10 @@ from typing import Any, ParamSpec, TypeVar
 import SCons.Errors
 
 from neuralart import plugins
-from neuralart.config.types import Location
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 from neuralart.scons.paths import named
+from neuralart.text.values import Location
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,7 +46,7 @@ def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
-def in_action(function: Callable[..., None], target: list[Any], env: Any, *args: Any) -> None:
+def in_action(function: Callable[..., object], target: list[Any], env: Any, *args: Any) -> None:
     """Run the body of a function action.
 
     Raises:

@@ -64,7 +64,7 @@ def copy(target: list[Any], source: list[Any], env: Any) -> None:
 def write_hex(part: Part) -> None:
     """A binary as Intel HEX at its address."""
     from neuralart.files import read_bytes, write_text
-    from neuralart.memory.ihex import ihex
+    from neuralart.text.ihex import ihex
 
     write_text(Path(part.names[0]), ihex(part.data.address, read_bytes(Path(str(part.sources[0])))))
 

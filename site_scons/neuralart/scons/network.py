@@ -7,9 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
-from neuralart.compilers.protocol import NEURALART, roles
+from neuralart.compilers.protocol import roles
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import NEURALART
 from neuralart.scons.builders import network as builder
 from neuralart.scons.builders.plans import GIVEN
 from neuralart.scons.builders.variables import carried
@@ -148,9 +149,7 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
         name: C name of the network.
         model: The .tflite, a path or a node (it may be built by your SConstruct).
         board: Name of a board, built in or in ``NEURALART_BOARD_FILES``.
-        **options: As in variants.yaml: compiler, profile, pair, mpool, input_data_type, output_data_type,
-            inputs_ch_position, outputs_ch_position, allocate_inputs, allocate_outputs, options, extra_options,
-            failures, initializers, vectors, check, strategies.
+        **options: The keys of a network in variants.yaml (:data:`neuralart.config.networks.KEYWORDS`).
 
     Returns:
         Nodes by attribute.
@@ -158,5 +157,9 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
     Raises:
         SCons.Errors.UserError: An option is unknown, or a file is missing or wrong.
     """
+    from neuralart.scons.budgets import guard
+
     config = config_of(env, name, model, options)
-    return make_compile(env, config, env["NEURALART_REGISTRY"].board(board, config.said()))
+    made = make_compile(env, config, env["NEURALART_REGISTRY"].board(board, config.said()))
+    guard(env, made)
+    return made

@@ -8,10 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.jsonpos import Node, parse_tolerant
-from neuralart.vendor.h7_pools import amount
+from neuralart.text.json_values import JsonValue, parse_tolerant
+from neuralart.text.sizes import amount
 
 VERSION = "0.1"
 _MEMORY = ("internalFlash_size", "externalFlash_size", "application_size", "lib_size")
@@ -51,48 +50,13 @@ class CpuProject:
     notes: tuple[str, ...] = ()
 
 
-def _need(node: Node, kind: type, what: str) -> None:
-    if not isinstance(node.value, kind):
-        wanted = "a text" if kind is str else "a list [ ]" if kind is list else "an object { }"
-        raise NeuralArtError(f"{what} must be {wanted}, not {node.kind}", where=node.where)
-
-
-def _text(members: dict[str, Node], key: str) -> str:
-    node = members.get(key)
-    if node is None:
-        return ""
-    _need(node, str, key)
-    return str(node.value)
-
-
-def _texts(node: Node | None, what: str) -> tuple[str, ...]:
+def _texts(value: JsonValue | None) -> tuple[str, ...]:
     """A list of texts, or one text."""
-    if node is None:
+    if value is None:
         return ()
-    if isinstance(node.value, str):
-        return (node.value,)
-    _need(node, list, what)
-    for entry in node.value:
-        _need(entry, str, f"an entry of {what}")
-    return tuple(entry.value for entry in node.value)
-
-
-def _object(members: dict[str, Node], key: str) -> dict[str, Node]:
-    node = members.get(key)
-    if node is None:
-        return {}
-    _need(node, dict, key)
-    found: dict[str, Node] = node.value
-    return found
-
-
-def _list(members: dict[str, Node], key: str) -> list[Node]:
-    node = members.get(key)
-    if node is None:
-        return []
-    _need(node, list, key)
-    found: list[Node] = node.value
-    return found
+    if type(value.value) is str:
+        return (value.string(),)
+    return tuple(entry.string() for entry in value.items())
 
 
 def parse_cpu_project(data: bytes, file: str) -> CpuProject:
@@ -106,35 +70,26 @@ def parse_cpu_project(data: bytes, file: str) -> CpuProject:
         NeuralArtError: It is none, or a value is wrong; ``where`` is ``file:line:column``.
     """
     document, marks = parse_tolerant(data, file, relaxed=True)
-    _need(document, dict, "the document")
-    top: dict[str, Node] = document.value
-    version = _text(top, "version")
-    if "configurations" not in top and "memory_pool" not in top:
-        raise NeuralArtError("neither 'configurations' nor 'memory_pool' is there", where=document.where)
-    notes = [note for note in marks if "trailing comma" not in note]
-    notes += [f"{node.line}:{node.column}: unknown key '{key}'" for key, node in top.items() if key not in _TOP]
+    version = document.string_at("version")
+    if document.get("configurations") is None and document.get("memory_pool") is None:
+        document.fail("neither 'configurations' nor 'memory_pool' is there")
+    notes = [note for note in marks if "trailing comma" not in note] + document.unknown(_TOP)
     if version != VERSION:
-        notes.append(f"{document.line}:{document.column}: version '{version}', {VERSION} is known")
-    memory = _object(top, "memory_pool")
-    variables = _object(top, "env")
-    for node in variables.values():
-        _need(node, str, "a variable of env")
-    configurations = []
-    for node in _list(top, "configurations"):
-        _need(node, dict, "an entry of configurations")
-        configurations.append(_text(node.value, "name"))
+        notes.append(document.note(f"version '{version}', {VERSION} is known"))
+    memory, variables = document.get("memory_pool"), document.get("env")
+    sizes = memory.mapping() if memory else {}
     return CpuProject(
         file=file,
         version=version,
-        description=_text(top, "description"),
-        series=_text(top, "series"),
-        boards=_texts(top.get("board"), "board"),
-        builder=_text(top, "builder"),
-        variables={name: node.value for name, node in variables.items()},
-        copies=tuple(_texts(node, "an entry of templates") for node in _list(top, "templates")),
-        sizes={key: amount(memory[key], key) for key in _MEMORY if key in memory},
-        pool_file=_text(memory, "memory_pool_path"),
-        configurations=tuple(configurations),
+        description=document.string_at("description"),
+        series=document.string_at("series"),
+        boards=_texts(document.get("board")),
+        builder=document.string_at("builder"),
+        variables={name: value.string() for name, value in variables.mapping().items()} if variables else {},
+        copies=tuple(_texts(value) for value in document.items_at("templates")),
+        sizes={key: amount(sizes[key].called(key)) for key in _MEMORY if key in sizes},
+        pool_file=memory.string_at("memory_pool_path") if memory else "",
+        configurations=tuple(value.string_at("name") for value in document.items_at("configurations")),
         notes=tuple(notes),
     )
 

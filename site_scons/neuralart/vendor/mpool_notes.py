@@ -9,8 +9,8 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.jsonpos import Node, parse_tolerant
 from neuralart.network.pools import PoolFile
+from neuralart.text.json_values import JsonValue, parse_tolerant
 from neuralart.vendor.mpool import check_pools, pools_of
 
 _TOP = {"memory", "params", "param"}
@@ -40,26 +40,15 @@ _PROP = {
 }
 
 
-def _unknown(node: Node, known: set[str], what: str) -> list[str]:
-    """Keys without a meaning; one that begins with an underscore is a remark of its author."""
-    if not isinstance(node.value, dict):
-        return []
-    return [
-        f"{child.line}:{child.column}: unknown key '{key}' in {what}"
-        for key, child in node.value.items()
-        if key not in known and not key.startswith("_")
-    ]
-
-
-def _keys(document: Node, pools: PoolFile) -> list[str]:
-    memory = document.value["memory"]
-    notes = [*_unknown(document, _TOP, "the document"), *_unknown(memory, _MEMORY, "memory")]
-    for node, pool in zip(memory.value["mempools"].value, pools.pools, strict=True):
+def _keys(document: JsonValue, pools: PoolFile) -> list[str]:
+    memory = document.need("memory")
+    notes = [*document.unknown(_TOP, "the document"), *memory.unknown(_MEMORY, "memory")]
+    for value, pool in zip(memory.items_at("mempools"), pools.pools, strict=True):
         what = f"pool {pool.fname}"
-        notes += _unknown(node, _POOL, what)
-        notes += _unknown(node.value["prop"], _PROP, f"prop of {what}")
+        notes += value.unknown(_POOL, what)
+        notes += value.need("prop").unknown(_PROP, f"prop of {what}")
         for key in ("offset", "size"):
-            notes += _unknown(node.value[key], _AMOUNT, f"{key} of {what}")
+            notes += value.need(key).unknown(_AMOUNT, f"{key} of {what}")
     return notes
 
 

@@ -9,7 +9,7 @@ from posixpath import normpath
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.network.jsonpos import Node, parse
+from neuralart.text.json_values import JsonValue, parse
 
 DEFAULT_PROFILE = "default"
 RELOCATABLE_PROFILE = "relocatable"
@@ -91,30 +91,18 @@ def parse_argument(text: str) -> ProfileArgument:
     raise NeuralArtError(f"'{text}' names neither a profile nor a file", where="--st-neural-art", hint=hint)
 
 
-def _text(node: Node, what: str) -> str:
-    if not isinstance(node.value, str):
-        raise NeuralArtError(f"{what} must be a text, not {node.kind}", where=node.where)
-    return node.value
-
-
-def _object(node: Node, what: str) -> dict[str, Node]:
-    if not isinstance(node.value, dict):
-        raise NeuralArtError(f"{what} must be an object {{ }}, not {node.kind}", where=node.where)
-    return node.value
-
-
-def _options(node: Node | None) -> tuple[str, ...]:
-    if node is None:
+def _options(value: JsonValue | None) -> tuple[str, ...]:
+    if value is None:
         return ()
     try:
-        return tuple(shlex.split(_text(node, "options")))
+        return tuple(shlex.split(value.called("options").string()))
     except ValueError as error:
-        raise NeuralArtError(f"options: {error}".lower(), where=node.where) from error
+        raise value.fault(f"options: {error}".lower()) from error
 
 
-def _pool_path(node: Node, path: Path, file: str, profile: str) -> tuple[Path, str]:
+def _pool_path(value: JsonValue, path: Path, file: str, profile: str) -> tuple[Path, str]:
     """The pool file and how to show it."""
-    written = _text(node, "memory_pool")
+    written = value.called("memory_pool").string()
     found = path.parent / written
     # A file that was found by an absolute name is shown with it, one beside the profile by the profile's own path.
     absolute = Path(written).is_absolute() or PureWindowsPath(written).is_absolute()
@@ -125,11 +113,10 @@ def _pool_path(node: Node, path: Path, file: str, profile: str) -> tuple[Path, s
             hint += "; write it with / instead of \\"
         elif absolute:
             hint = "the path is absolute: it exists on its author's machine only?"
-        raise NeuralArtError(
+        raise value.fault(
             f"profile '{profile}' names the memory pools '{written}': no such file"
             + ("" if absolute else f", looked for at {found}"),
-            where=node.where,
-            hint=hint,
+            hint,
         )
     return found, shown
 
@@ -148,25 +135,21 @@ def read(path: Path, profile_name: str, display: str = "", *, need_pools: bool =
     """
     file = display or str(path)
     document = parse(read_bytes(path), file, relaxed=True)
-    top = _object(document, "the document")
+    top = document.mapping()
     if "Profiles" not in top:
-        raise NeuralArtError(
-            "there is no 'Profiles'", where=document.where, hint=nearest("Profiles", list(top)) if top else "empty file"
-        )
-    profiles = _object(top["Profiles"], "Profiles")
+        document.fail("there is no 'Profiles'", nearest("Profiles", list(top)) if top else "empty file")
+    profiles = top["Profiles"].mapping()
     if profile_name not in profiles:
         hint = nearest(profile_name, list(profiles))
         if profile_name == RELOCATABLE_PROFILE:
             hint += "; a relocatable model needs it, or a 'profile:' or 'mpool:' of its network"
-        raise NeuralArtError(f"no profile '{profile_name}'", where=top["Profiles"].where, hint=hint)
-    node = profiles[profile_name]
-    members = _object(node, f"profile '{profile_name}'")
+        top["Profiles"].fail(f"no profile '{profile_name}'", hint)
+    profile = profiles[profile_name].called(f"profile '{profile_name}'")
+    members = profile.mapping()
     mpool, shown = Path(), ""
     if need_pools:
         if "memory_pool" not in members:
-            raise NeuralArtError(
-                f"profile '{profile_name}' names no 'memory_pool'", where=node.where, hint="or use --mpool FILE"
-            )
+            profile.fail(f"profile '{profile_name}' names no 'memory_pool'", "or use --mpool FILE")
         mpool, shown = _pool_path(members["memory_pool"], path, file, profile_name)
     # Up to 2.1 the key was memory_desc.
     desc = members.get("machine_desc") or members.get("memory_desc")
@@ -178,8 +161,8 @@ def read(path: Path, profile_name: str, display: str = "", *, need_pools: bool =
         mpool=mpool,
         mpool_display=shown,
         options=_options(options),
-        machine_desc=_text(desc, "machine_desc") if desc is not None else "",
+        machine_desc=desc.called("machine_desc").string() if desc is not None else "",
         unknown=tuple(sorted(key for key in members if key not in known and not key.startswith("_"))),
-        where=node.where,
-        options_where=options.where if options is not None else node.where,
+        where=str(profile.where),
+        options_where=str((options or profile).where),
     )

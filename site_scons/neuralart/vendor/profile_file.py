@@ -9,9 +9,9 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.errors import nearest
 from neuralart.files import read_bytes
-from neuralart.network.jsonpos import Node, parse_tolerant
+from neuralart.text.json_values import JsonValue, parse_tolerant
 
 _TOP = {"Globals", "Profiles"}
 _PROFILE = {"machine_desc", "memory_desc", "memory_pool", "options"}
@@ -57,50 +57,31 @@ class ProfileFile:
     notes: tuple[str, ...] = ()
 
 
-def _typed(node: Node, kind: type, what: str) -> None:
-    if not isinstance(node.value, kind):
-        wanted = "a text" if kind is str else "an object { }"
-        raise NeuralArtError(f"{what} must be {wanted}, not {node.kind}", where=node.where)
-
-
-def _text(members: dict[str, Node], key: str, what: str) -> str:
-    node = members.get(key)
-    if node is None:
-        return ""
-    _typed(node, str, f"{key} of {what}")
-    return str(node.value)
-
-
-def _words(members: dict[str, Node], what: str) -> tuple[str, ...]:
-    text = _text(members, "options", what)
+def _words(profile: JsonValue) -> tuple[str, ...]:
     try:
-        return tuple(shlex.split(text))
+        return tuple(shlex.split(profile.string_at("options")))
     except ValueError as error:
-        raise NeuralArtError(f"options of {what}: {error}".lower(), where=members["options"].where) from error
+        options = profile.need("options")
+        raise options.fault(f"{options.name}: {error}".lower()) from error
 
 
-def _entry(name: str, node: Node, folder: Path | None, notes: list[str]) -> ProfileEntry:
+def _entry(name: str, profile: JsonValue, folder: Path | None, notes: list[str]) -> ProfileEntry:
     what = f"profile '{name}'"
-    _typed(node, dict, what)
-    members: dict[str, Node] = node.value
-    notes += [
-        f"{child.line}:{child.column}: unknown key '{key}' in {what}"
-        for key, child in members.items()
-        if key not in _PROFILE and not key.startswith("_")
-    ]
+    members = profile.called(what).mapping()
+    notes += profile.unknown(_PROFILE, what)
     old = "memory_desc" in members
     if old:
-        child = members["memory_desc"]
-        notes.append(f"{child.line}:{child.column}: 'memory_desc' in {what} is ignored from 2.2 on: use 'machine_desc'")
-    pool = _text(members, "memory_pool", what)
+        ignored = f"'memory_desc' in {what} is ignored from 2.2 on: use 'machine_desc'"
+        notes.append(members["memory_desc"].note(ignored))
+    pool = profile.string_at("memory_pool")
     return ProfileEntry(
         name=name,
         memory_pool=pool,
         found=_exists(folder, pool) if pool and folder is not None else None,
-        options=_words(members, what),
-        machine_desc=_text(members, "machine_desc", what) or _text(members, "memory_desc", what),
+        options=_words(profile),
+        machine_desc=profile.string_at("machine_desc") or profile.string_at("memory_desc"),
         old_key=old,
-        line=node.line,
+        line=profile.where.line,
     )
 
 
@@ -123,24 +104,15 @@ def parse_profiles(data: bytes, file: str, folder: Path | None = None) -> Profil
         NeuralArtError: It is no such file, or a known key has a wrong value; ``where`` is ``file:line:column``.
     """
     document, marks = parse_tolerant(data, file, relaxed=True)
-    _typed(document, dict, "the document")
-    top: dict[str, Node] = document.value
+    top = document.mapping()
     if "Profiles" not in top:
-        hint = nearest("Profiles", list(top)) if top else "empty file"
-        raise NeuralArtError("there is no 'Profiles'", where=document.where, hint=hint)
-    _typed(top["Profiles"], dict, "Profiles")
-    notes = [
-        f"{child.line}:{child.column}: unknown key '{key}'"
-        for key, child in top.items()
-        if key not in _TOP and not key.startswith("_")
-    ]
-    keys: tuple[str, ...] = ()
-    if "Globals" in top:
-        _typed(top["Globals"], dict, "Globals")
-        keys = tuple(top["Globals"].value)
-    profiles = tuple(_entry(name, node, folder, notes) for name, node in top["Profiles"].value.items())
+        document.fail("there is no 'Profiles'", nearest("Profiles", list(top)) if top else "empty file")
+    notes = document.unknown(_TOP)
+    keys = tuple(top["Globals"].mapping()) if "Globals" in top else ()
+    listed = top["Profiles"].mapping().items()
+    profiles = tuple(_entry(name, profile, folder, notes) for name, profile in listed)
     if not profiles:
-        notes.append(f"{top['Profiles'].line}:{top['Profiles'].column}: no profile is listed")
+        notes.append(top["Profiles"].note("no profile is listed"))
     return ProfileFile(file, profiles, keys, (*marks, *notes))
 
 

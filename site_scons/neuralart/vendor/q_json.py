@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.files import read_bytes
-from neuralart.network.located import Document, Item
+from neuralart.text.json_values import JsonValue, parse_tool
 from neuralart.vendor.c_info.graph import Port
 from neuralart.vendor.c_info.nodes import read_ports
 from neuralart.vendor.core_version import CoreVersion, parse_core
@@ -92,9 +92,9 @@ class QFile:
         return None
 
 
-def _tensor(name: str, item: Item) -> QTensor:
+def _tensor(name: str, item: JsonValue) -> QTensor:
     form = item.need("format")
-    parameters = form.entries("params")
+    parameters = form.items_at("params")
     scales: tuple[float, ...] = ()
     zeros: tuple[int, ...] = ()
     if len(parameters) > 1 and parameters[0].value is not None:
@@ -103,30 +103,30 @@ def _tensor(name: str, item: Item) -> QTensor:
             zeros = tuple(int(zero.value) for zero in _plain(parameters[1], "a whole number", int))
     return QTensor(
         name=name,
-        type=form.text("type"),
-        family=form.text("class"),
+        type=form.string_at("type"),
+        family=form.string_at("class"),
         scales=scales,
         zero_points=zeros,
-        channel_position=item.text("data_channel_position"),
-        user_allocated=item.flag("user_allocated"),
+        channel_position=item.string_at("data_channel_position"),
+        user_allocated=item.boolean_at("user_allocated"),
     )
 
 
-def _plain(item: Item, wanted: str, *types: type) -> list[Item]:
+def _plain(item: JsonValue, wanted: str, *types: type) -> list[JsonValue]:
     """Entries of a list, each of a given type."""
-    entries = item.each()
+    entries = item.items()
     for entry in entries:
         if type(entry.value) not in types:
-            entry.wrong(wanted)
+            raise entry.wrong(wanted)
     return entries
 
 
-def _members(root: Item, key: str) -> list[tuple[str, Item]]:
+def _members(root: JsonValue, key: str) -> list[tuple[str, JsonValue]]:
     found = root.get(key)
     if found is None:
         return []
     if type(found.value) is not dict:
-        found.wrong("an object { }")
+        raise found.wrong("an object { }")
     return [(name, found.need(name)) for name in found.value]
 
 
@@ -140,31 +140,31 @@ def parse_q_json(data: bytes, file: str) -> QFile:
     Raises:
         NeuralArtError: It is none, or a known key has a value of the wrong type; ``where`` is ``file:line:column``.
     """
-    root = Document(data, file).root
+    root = parse_tool(data, file)
     if type(root.value) is not dict or "tensors" not in root.value or "nodes" not in root.value:
         root.fail("not a quantization file: 'tensors' and 'nodes' are not both there")
-    version = root.text("version")
-    notes = [f"unknown key '{key}'" for key in root.unknown(_TOP)]
+    version = root.string_at("version")
+    notes = [f"unknown key '{key}'" for key in root.strange(_TOP)]
     if version.partition(".")[0] != VERSION_MAJOR:
         notes.append(f"version '{version}' read as {VERSION_MAJOR}.0")
     environment = root.get("environment")
-    tools = environment.entries("tools") if environment else []
+    tools = environment.items_at("tools") if environment else []
     source = tools[0].get("input_model") if tools else None
     generated = environment.get("generated_model") if environment else None
-    exported = generated.entries("model_files") if generated else []
-    files = source.entries("model_files") if source else []
+    exported = generated.items_at("model_files") if generated else []
+    files = source.items_at("model_files") if source else []
     info = root.get("model_info")
     originals = {
-        name: tuple(layer for layer in item.texts("names") if layer != GENERATED)
+        name: tuple(layer for layer in item.strings_at("names") if layer != GENERATED)
         for name, item in _members(root, "nodes")
     }
     return QFile(
         file=file,
         version=version,
-        core=parse_core(tools[0].text("version")) if tools else None,
-        exported=exported[0].text("name") if exported else "",
-        model=files[0].text("name") if files else "",
-        signature=files[0].text("signature") if files else "",
+        core=parse_core(tools[0].string_at("version")) if tools else None,
+        exported=exported[0].string_at("name") if exported else "",
+        model=files[0].string_at("name") if files else "",
+        signature=files[0].string_at("signature") if files else "",
         inputs=read_ports(info, "original_inputs") if info else (),
         outputs=read_ports(info, "original_outputs") if info else (),
         tensors={name: _tensor(name, item) for name, item in _members(root, "tensors")},

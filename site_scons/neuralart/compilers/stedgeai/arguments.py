@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from neuralart.compilers.stedgeai.options import check_extra, handed_on
 from neuralart.compilers.stedgeai.request import Request
-from neuralart.compilers.stedgeai.version import Family
 from neuralart.errors import NeuralArtError
+from neuralart.vendor.releases import Release
 
 WORKSPACE, OUTPUT = "ws", "out"
 _CONTROLLER = "--enable-epoch-controller"
@@ -26,15 +26,15 @@ class CommandLine(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _profile_words(request: Request, family: Family, profile: str) -> list[str]:
+def _profile_words(request: Request, release: Release, profile: str) -> list[str]:
     """The NPU's part."""
     words = ["--st-neural-art", profile]
     assert request.profile is not None
     if request.controller and request.profile.path is None:
         # Of a profile file the options say it, in every version.
-        if not family.controller_option:
+        if not release.habits.controller_option:
             raise NeuralArtError(
-                f"refused: version {'.'.join(map(str, family.series))} has it in profiles only",
+                f"refused: version {'.'.join(map(str, release.series))} has it in profiles only",
                 where=_CONTROLLER,
                 hint="name a profile file: --st-neural-art PROFILE@FILE.json",
             )
@@ -43,13 +43,13 @@ def _profile_words(request: Request, family: Family, profile: str) -> list[str]:
 
 
 def command_line(
-    request: Request, family: Family, *, model: str, profile: str, path: Callable[[str], str] = lambda text: text
+    request: Request, release: Release, *, model: str, profile: str, path: Callable[[str], str] = lambda text: text
 ) -> CommandLine:
     """The words for the tool, the same in every folder.
 
     Args:
         request: What to compile.
-        family: Of the tool's version.
+        release: Of the tool.
         model: The model, relative to where the tool runs.
         profile: Argument of ``--st-neural-art``, likewise; empty without NPU.
         path: Makes other paths relative to where the tool runs.
@@ -64,7 +64,7 @@ def command_line(
             raise NeuralArtError(f"contradicts --no-{kind}-allocation", where=f"--allocate-{kind}", hint="keep one")
     words = ["generate", "--model", model, "--target", request.target, "--name", request.name]
     if request.npu:
-        words += _profile_words(request, family, profile)
+        words += _profile_words(request, release, profile)
     elif request.controller:
         raise NeuralArtError("refused: there is no epoch controller without an NPU", where=_CONTROLLER)
     words += handed

@@ -7,6 +7,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 
+from neuralart import jsontext
 from neuralart.compilers.stedgeai.places import CORE_DIR, home_of
 from neuralart.compilers.stedgeai.version import parse
 from neuralart.errors import NeuralArtError
@@ -90,7 +91,7 @@ def _remembered(cache: Path | None) -> dict[str, str]:
     if cache is None:
         return {}
     try:
-        known = json.loads(cache.read_bytes())
+        known = jsontext.loads(cache.read_bytes())
         return {str(key): answer for key, answer in known.items() if isinstance(answer, str)}
     except (OSError, ValueError, AttributeError):
         return {}

@@ -4,41 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.reference.options import GENERATE
+from neuralart.compilers.command_line import configure, option_values, split_words
 from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
     from neuralart.compilers.stedgeai.compile import Result
     from neuralart.compilers.stedgeai.install import Install
     from neuralart.compilers.stedgeai.request import ProfileChoice, Request
-
-
-def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
-    """Every option of the common table as parsed, by its canonical name."""
-    return {option.name: getattr(args, option.name.lstrip("-").replace("-", "_")) for option in GENERATE}
-
-
-def split_words(texts: list[str] | None) -> tuple[str, ...]:
-    """Words of options that may be given several times, each with several words.
-
-    Raises:
-        NeuralArtError: A quote is not closed.
-    """
-    words: list[str] = []
-    for text in texts or ():
-        try:
-            words += shlex.split(text)
-        except ValueError as error:
-            raise NeuralArtError(
-                f"'{text}': {error}".lower(), where="--profile-add, --profile-remove, --extra-options"
-            ) from error
-    return tuple(words)
 
 
 def profile_choice(args: argparse.Namespace) -> ProfileChoice:
@@ -123,14 +100,12 @@ def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
     """
     from typing import NoReturn
 
-    from neuralart.compilers import cli
-
     class Parser(argparse.ArgumentParser):
         def error(self, message: str) -> NoReturn:
             raise NeuralArtError(message, where=where)
 
     parser = Parser(prog="neuralart compile", add_help=False)
-    cli.configure(parser)
+    configure(parser)
     return parser.parse_args(list(words))
 
 

@@ -7,8 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
+from neuralart.compilers.profile_edits import csv_name
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai import folder as folders
 from neuralart.compilers.stedgeai.arguments import CommandLine, command_line
@@ -18,20 +17,23 @@ from neuralart.compilers.stedgeai.fileset import Conditions, c_info_name, file_n
 from neuralart.compilers.stedgeai.install import Install
 from neuralart.compilers.stedgeai.normalize import folders as places_of
 from neuralart.compilers.stedgeai.normalize import normalize
-from neuralart.compilers.stedgeai.profiles import csv_name, reference
+from neuralart.compilers.stedgeai.profiles import reference
 from neuralart.compilers.stedgeai.request import Request, check_model, check_target
 from neuralart.compilers.stedgeai.run import COMMAND, LOG, VENDOR, command_text, execute, put, working_folder
 from neuralart.compilers.stedgeai.staging import Staged, conditions_of, stage
-from neuralart.compilers.stedgeai.version import family_of, is_known
+from neuralart.compilers.stedgeai.version import release_of
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.facts import Network, to_json
+from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.manifest import manifest
 from neuralart.network.names import check_name
 from neuralart.network.pools import default_initializers
 from neuralart.resources import stable_name
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
 from neuralart.vendor.core_version import CoreVersion
+from neuralart.vendor.releases import is_known
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def plan(request: Request, version: CoreVersion) -> Plan:
     """
     check_name(request.name, "--name")
     check_target(request.target)
-    staged = stage(request, family_of(version))
+    staged = stage(request, release_of(version))
     given = conditions_of(request, staged)
     declared: dict[str, str] | None = None
     if staged.pools is not None:
@@ -107,7 +109,7 @@ def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | No
 
 
 def _facts(planned: Plan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
-    from neuralart.vendor.network_c.ctext import decode
+    from neuralart.text.c_source import decode
     from neuralart.vendor.network_c.read import parse
 
     given = planned.given
@@ -176,7 +178,7 @@ def compile_network(
         model = reference(request.model, place)
         command = command_line(
             request,
-            family_of(install.version),
+            release_of(install.version),
             model=model,
             profile=planned.staged.argument,
             path=lambda text: reference(Path(text), place),
@@ -201,7 +203,7 @@ def compile_network(
             known[install.root] = "STEDGEAI_CORE_DIR"
         files = normalize({**found.files, **raw_files}, places_of(known, {model: request.model.name}))
     notes = list(found.notes)
-    if not is_known(install.version):
+    if not is_known(install.version.numbers):
         notes.append(f"{tool} is newer than the versions this program knows: taken as the nearest earlier one")
     facts = _facts(planned, found, files, notes)
     notes += failures.warnings(outcome.lines, table)

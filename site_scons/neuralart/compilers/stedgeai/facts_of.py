@@ -7,19 +7,16 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import Epoch, Network, PoolUse, Port
+from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, Epoch, Network, PoolUse, Port
+from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.types import CInfo, InfoPool
 from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool
 from neuralart.vendor.network_c.usage import used as used_of
 
-RUNTIME = "ll_aton"
-CPU_RUNTIME = "network_runtime"
 NUMERICS = "neural-art"
 CPU_NUMERICS = "st-ai"
 _MACC = re.compile(r"^model(?:/c-model)?:\s*macc=(?:[\d,]+/)?([\d,]+)", re.M)
-_DTYPES = {"S": "int", "U": "uint", "FLOAT": "float", "Q": "q", "BOOL": "bool"}
-_FORMAT = re.compile(r"STAI_FORMAT_(FLOAT|BOOL|S|U|Q)(\d*)")
 
 
 def macc_of(report: str) -> int:
@@ -175,7 +172,7 @@ def npu_facts(
     pools = pools_of(network, info, raws)
     return Network(
         name=name,
-        runtime=RUNTIME,
+        runtime=LL_ATON,
         runtime_version=network.runtime,
         abi_stamp=stamp(network.text, more, pools),
         numerics=NUMERICS,
@@ -185,13 +182,6 @@ def npu_facts(
         epochs=epochs_of(network, info),
         macc=macc,
     )
-
-
-def _cpu_dtype(text: str, bits: int) -> str:
-    found = _FORMAT.match(text)
-    if found is None:
-        return ""
-    return f"{_DTYPES[found[1]]}{found[2] or bits or ''}"
 
 
 def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
@@ -220,45 +210,17 @@ def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
         )
         for pool in info.real_pools
     )
-    by_id = {buffer.id: buffer for buffer in info.buffers}
-    names = {pool.id: pool for pool in info.pools}
-
-    def ports(ids: Sequence[int]) -> tuple[Port, ...]:
-        found = []
-        for buffer in (by_id[number] for number in ids if number in by_id):
-            pool = names.get(buffer.pool)
-            fixed = pool is not None and pool.address is not None
-            found.append(
-                Port(
-                    name=buffer.name,
-                    pool=pool.name if pool is not None and not pool.user_allocated else "",
-                    address=(pool.address or 0) + buffer.offset if fixed and pool is not None else 0,
-                    bytes=buffer.size,
-                    shape=buffer.shape,
-                    dtype=_cpu_dtype(buffer.format, buffer.bits),
-                    scale=buffer.scales[0] if buffer.scales else 0.0,
-                    zero_point=buffer.zero_points[0] if buffer.zero_points else 0,
-                    channel_position="last"
-                    if buffer.channel_last
-                    else "first"
-                    if buffer.channel_first
-                    else "undefined",
-                    user_allocated=pool is None or pool.user_allocated,
-                )
-            )
-        return tuple(found)
-
     first, *more = list(codes) or [""]
     build = int(info.core.build) if info.core.build.isdigit() else 0
     return Network(
         name=name,
-        runtime=CPU_RUNTIME,
+        runtime=NETWORK_RUNTIME,
         runtime_version=(*info.core.numbers, build),
         abi_stamp=stamp(first, more, pools),
         numerics=CPU_NUMERICS,
         pools=pools,
-        inputs=ports(info.graph.inputs),
-        outputs=ports(info.graph.outputs),
+        inputs=ports(info, info.graph.inputs),
+        outputs=ports(info, info.graph.outputs),
         epochs=tuple(Epoch(number, "SW", (node.type,)) for number, node in enumerate(info.graph.nodes)),
         macc=sum(node.macc for node in info.graph.nodes),
     )

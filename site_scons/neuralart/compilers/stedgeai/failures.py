@@ -8,9 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.config.yamlmarks import Value, check_schema, read
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
+from neuralart.text.values import Value
+from neuralart.text.yaml_values import check_schema, read
 
 TABLES = "NEURALART_FAILURES"
 SCHEMA = 1

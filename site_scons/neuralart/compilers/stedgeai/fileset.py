@@ -6,12 +6,13 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, initializer_name
-from neuralart.compilers.stedgeai.version import Family, family_of, is_known
+from neuralart.compilers.stedgeai.version import release_of
 from neuralart.errors import NeuralArtError
+from neuralart.network.manifest import NAME as MANIFEST
 from neuralart.network.pools import PoolFile
 from neuralart.vendor.core_version import CoreVersion
+from neuralart.vendor.releases import Release, is_known
 
 LICENSE = "LICENSE.txt"
 _UNDOCUMENTED = ("FORMAT_HEX", "FORMAT_HEX16", "FORMAT_HEX32", "FORMAT_IHEX")
@@ -58,18 +59,18 @@ class Expected:
     usual: tuple[str, ...]
 
 
-def _npu(given: Conditions, family: Family) -> list[str]:
+def _npu(given: Conditions, release: Release) -> list[str]:
     name = given.name
     files = [f"{name}.c"]
-    files += [f"{name}.h"] if family.header else []
-    files += [f"stai_{name}.c", f"stai_{name}.h"] if family.stai else []
+    files += [f"{name}.h"] if release.habits.header else []
+    files += [f"stai_{name}.c", f"stai_{name}.h"] if release.habits.stai else []
     return files + ([f"{name}_ecblobs.h"] if given.controller else [])
 
 
-def _cpu(given: Conditions, family: Family) -> list[str]:
+def _cpu(given: Conditions, release: Release) -> list[str]:
     name = given.name
     files = [f"{name}.c", f"{name}.h", f"{name}_data.c", f"{name}_data.h"]
-    if (given.c_api or family.c_api) == "legacy":
+    if (given.c_api or release.habits.c_api) == "legacy":
         files += [f"{name}_config.h", f"{name}_data_params.c", f"{name}_data_params.h"]
     else:
         files.append(f"{name}_details.h")
@@ -77,9 +78,9 @@ def _cpu(given: Conditions, family: Family) -> list[str]:
     return files + ([f"{name}_rel.bin", f"{name}_img_rel.c", f"{name}_img_rel.h"] if given.relocatable else [])
 
 
-def front_end_files(given: Conditions, family: Family) -> tuple[str, str]:
+def front_end_files(given: Conditions, release: Release) -> tuple[str, str]:
     """The exported model and its quantization."""
-    exported = f"{given.stem}_OE_{family.front_end}"
+    exported = f"{given.stem}_OE_{release.habits.front_end}"
     return f"{exported}.onnx", f"{exported}_Q.json"
 
 
@@ -100,10 +101,10 @@ def csv_output(name: str) -> str:
 
 def expected(given: Conditions, version: CoreVersion) -> Expected:
     """What ``stedgeai generate`` writes into its output folder, initializers excepted."""
-    family = family_of(version)
-    needed = _npu(given, family) if given.npu else _cpu(given, family)
+    release = release_of(version)
+    needed = _npu(given, release) if given.npu else _cpu(given, release)
     # Another version may call the export otherwise: nothing is built on its name then.
-    needed += front_end_files(given, family) if given.npu and is_known(version) else ()
+    needed += front_end_files(given, release) if given.npu and is_known(version.numbers) else ()
     usual = [report_name(given.name)] if given.report else []
     # Without NPU nothing else tells what the network needs.
     (usual if given.npu else needed).insert(0, c_info_name(given.name))

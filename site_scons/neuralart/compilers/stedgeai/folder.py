@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
+from neuralart import jsontext
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai.fileset import c_info_name, csv_output, is_initializer, report_name
 from neuralart.compilers.stedgeai.run import VENDOR
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
+from neuralart.network.manifest import NAME as MANIFEST
 
 
 def _cannot(folder: Path, error: OSError) -> NeuralArtError:
@@ -23,7 +23,7 @@ def _cannot(folder: Path, error: OSError) -> NeuralArtError:
 def _listed(folder: Path) -> tuple[str, list[str]]:
     """Owner and files by the manifest; nothing if there is none, or none of ours."""
     try:
-        data = json.loads((folder / MANIFEST).read_bytes())
+        data = jsontext.loads((folder / MANIFEST).read_bytes())
         names = [str(row["name"]) for row in data["files"]]
         return str(data["network"]), [name for name in names if PurePosixPath(name).name == name and "\\" not in name]
     except (OSError, ValueError, KeyError, TypeError):

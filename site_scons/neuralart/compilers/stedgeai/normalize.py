@@ -11,6 +11,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
+from neuralart import jsontext
+
 CODE, DATA, REPORT = (".c", ".h"), (".json",), (".txt",)
 DATE = "1970-01-01 00:00:00"
 _RULER = 80
@@ -98,9 +100,9 @@ def data(text: str, signatures: Mapping[str, str]) -> str:
         signatures: Generated file -> MD5 as the tool writes it, of the file as it is now.
     """
     try:
-        model = json.loads(text)["environment"]["generated_model"]
+        model = jsontext.loads(text, duplicates=True)["environment"]["generated_model"]
         listed = [(str(row["name"]), str(row["signature"])) for row in model["model_files"]]
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError):
         listed = []
     for name, old in listed:
         if old and name in signatures:

@@ -1,4 +1,4 @@
-"""Profiles that differ a little from a file's: options added or removed, other pools, the spelling of a version."""
+"""Profile files that differ a little from the user's: other pools, the spelling of a version."""
 
 from __future__ import annotations
 
@@ -7,122 +7,12 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from neuralart.compilers.reference.options import FLAG, PROFILE, find
-from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.network.jsonpos import Node, parse
+from neuralart.text.json_values import parse
 
-CONTROLLER = "--enable-epoch-controller"
-# They mean nothing without the epoch controller.
-_OF_CONTROLLER = (CONTROLLER, "--ec-single-epoch")
 _DESCRIPTION_KEYS = ("machine_desc", "memory_desc")
-
-
-class Group(NamedTuple):
-    """An option of a profile with its value.
-
-    Attributes:
-        name: Canonical spelling; the first word where the option is not known.
-        words: As written.
-    """
-
-    name: str
-    words: tuple[str, ...]
-
-
-def _is_option(word: str) -> bool:
-    return len(word) > 1 and word.startswith("-") and not word[1].isdigit()
-
-
-def groups(words: Sequence[str], where: str = "profile options") -> list[Group]:
-    """Options and their values; the value of an option that nobody knows is what follows without a dash.
-
-    Raises:
-        NeuralArtError: A word belongs to no option.
-    """
-    found: list[Group] = []
-    at = 0
-    while at < len(words):
-        word = words[at]
-        at += 1
-        if not _is_option(word):
-            raise NeuralArtError(f"'{word}' belongs to no option", where=where)
-        name = word.partition("=")[0]
-        short = len(word) == 3 and word.startswith("-O") and word[2].isdigit()
-        option = find(PROFILE, word) or find(PROFILE, "-O" if short else name)
-        taken = [word]
-        closed = short or "=" in word or (option is not None and option.takes == FLAG)
-        if not closed and at < len(words) and not _is_option(words[at]):
-            taken.append(words[at])
-            at += 1
-        found.append(Group(option.name if option is not None else name, tuple(taken)))
-    return found
-
-
-def _words(found: Sequence[Group]) -> tuple[str, ...]:
-    return tuple(word for group in found for word in group.words)
-
-
-def edit(
-    options: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = (), where: str = "profile"
-) -> tuple[str, ...]:
-    """Options with some removed and some added.
-
-    An added option takes the place of the same one of the profile, in any spelling.
-
-    Args:
-        options: Of the profile.
-        add: Options with their values.
-        remove: Names of options.
-        where: Who says so, for messages.
-
-    Raises:
-        NeuralArtError: What is to be removed is not there, or a word is no option.
-    """
-    found = groups(options)
-    for group in groups(remove, f"{where}: remove"):
-        known = sorted({other.name for other in found})
-        if group.name not in known:
-            raise NeuralArtError(
-                f"'{' '.join(group.words)}' is not in the profile",
-                where=f"{where}: remove",
-                hint=nearest(group.name, known),
-            )
-        found = [other for other in found if other.name != group.name]
-    for group in groups(add, f"{where}: add"):
-        places = [at for at, other in enumerate(found) if other.name == group.name]
-        found = [other for other in found if other.name != group.name]
-        found.insert(places[0] if places else len(found), group)
-    return _words(found)
-
-
-def has_controller(options: Sequence[str]) -> bool:
-    """Hardware epochs go into epoch-controller blobs."""
-    return any(group.name == CONTROLLER for group in groups(options))
-
-
-def for_profiling(options: Sequence[str]) -> tuple[str, ...]:
-    """Options of the same network for measuring it: without the epoch controller, whose blobs hide their epochs."""
-    return _words([group for group in groups(options) if group.name not in _OF_CONTROLLER])
-
-
-def csv_name(options: Sequence[str]) -> str:
-    """File name that ``--csv-file`` makes; empty: none."""
-    for group in groups(options):
-        if group.name == "--csv-file":
-            value = group.words[1] if len(group.words) > 1 else group.words[0].partition("=")[2]
-            return value if value.endswith(".csv") or not value else f"{value}.csv"
-    return ""
-
-
-def _plain(node: Node) -> Any:
-    if isinstance(node.value, dict):
-        return {key: _plain(value) for key, value in node.value.items()}
-    if isinstance(node.value, list):
-        return [_plain(value) for value in node.value]
-    return node.value
 
 
 def description(base: Path, name: str, display: str = "") -> Path | None:
@@ -132,16 +22,15 @@ def description(base: Path, name: str, display: str = "") -> Path | None:
         NeuralArtError: It is not there.
     """
     document = parse(read_bytes(base), display or str(base), relaxed=True)
-    members = document.value["Profiles"].value[name].value
-    node = next((members[key] for key in _DESCRIPTION_KEYS if key in members), None)
-    if node is None:
+    members = document.need("Profiles").need(name).mapping()
+    written = next((members[key] for key in _DESCRIPTION_KEYS if key in members), None)
+    if written is None:
         return None
-    path = base.parent / str(node.value)
+    path = base.parent / written.string()
     if not path.is_file():
-        raise NeuralArtError(
-            f"profile '{name}' names the machine description '{node.value}': no such file, looked for at {path}",
-            where=node.where,
-            hint="the path is relative to the profile file",
+        written.fail(
+            f"profile '{name}' names the machine description '{written.value}': no such file, looked for at {path}",
+            "the path is relative to the profile file",
         )
     return path
 
@@ -179,8 +68,8 @@ def derive(
     profile: dict[str, Any] = {}
     if base is not None:
         document = parse(read_bytes(base), display or str(base), relaxed=True)
-        globals_ = _plain(document.value["Globals"]) if "Globals" in document.value else {}
-        profile = dict(_plain(document.value["Profiles"].value[name]))
+        globals_ = document.value.get("Globals", {})
+        profile = dict(document.value["Profiles"][name])
     for key in _DESCRIPTION_KEYS:
         profile.pop(key, None)
     profile["memory_pool"] = memory_pool

@@ -7,22 +7,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from neuralart.compilers.profile_edits import CONTROLLER, csv_name, edit, for_profiling, has_controller
 from neuralart.compilers.stedgeai.fileset import Conditions
-from neuralart.compilers.stedgeai.profiles import (
-    CONTROLLER,
-    csv_name,
-    derive,
-    description,
-    edit,
-    for_profiling,
-    has_controller,
-)
+from neuralart.compilers.stedgeai.profiles import derive, description
 from neuralart.compilers.stedgeai.request import ProfileChoice, Request
-from neuralart.compilers.stedgeai.version import Family
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.pools import PoolFile
 from neuralart.vendor import mpool, profile
+from neuralart.vendor.releases import Release
 
 FOLDER = "profile"
 FILE = "profile.json"
@@ -55,9 +48,9 @@ def _file_name(path: Path) -> str:
 
 
 def _options(
-    given: tuple[str, ...], choice: ProfileChoice, request: Request, family: Family, where: str
+    given: tuple[str, ...], choice: ProfileChoice, request: Request, release: Release, where: str
 ) -> tuple[str, ...]:
-    options = edit(family.built_in, given, (), where) if choice.stock else given
+    options = edit(release.habits.built_in, given, (), where) if choice.stock else given
     options = edit(options, choice.add, choice.remove, where)
     if request.controller:
         if choice.profiling:
@@ -68,7 +61,7 @@ def _options(
     return for_profiling(options) if choice.profiling else options
 
 
-def stage(request: Request, family: Family) -> Staged:
+def stage(request: Request, release: Release) -> Staged:
     """Read profile and pools and make them what the tool of a version needs; nothing is written.
 
     Raises:
@@ -97,7 +90,7 @@ def stage(request: Request, family: Family) -> Staged:
     if request.mpool is not None:
         pool_path, pool_display = request.mpool, request.mpool_display or str(request.mpool)
     pools = mpool.read(pool_path, pool_display)
-    options = _options(found.options, choice, request, family, shown)
+    options = _options(found.options, choice, request, release, shown)
     pools_name, machine_name = f"pools/{_file_name(pool_path)}", ""
     files = {f"{FOLDER}/{pools_name}": read_bytes(pool_path)}
     sources = [choice.path, pool_path]
@@ -112,7 +105,7 @@ def stage(request: Request, family: Family) -> Staged:
         options=options,
         memory_pool=f"./{pools_name}",
         description=f"./{machine_name}" if machine_name else "",
-        description_key=family.description_key,
+        description_key=release.habits.description_key,
         display=shown,
     )
     files[f"{FOLDER}/{FILE}"] = text.encode("ascii")

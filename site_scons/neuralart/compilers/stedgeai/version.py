@@ -1,55 +1,17 @@
-"""Versions of ST Edge AI Core, what differs between them, and pins such as ``4.0.*``."""
+"""Versions of ST Edge AI Core as the tool says them, and pins such as ``4.0.*``."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
+from neuralart.vendor import releases
 from neuralart.vendor.core_version import CoreVersion, parse_core
+from neuralart.vendor.releases import Release
 
 _NAME = "ST Edge AI Core v"
 _PIN = re.compile(r"(\d{1,4})(?:\.(\d{1,4}|\*)(?:\.(\d{1,4}|\*)(?:-([0-9A-Za-z]+|\*))?)?)?")
 OLDEST = (2, 0)
-
-
-@dataclass(frozen=True)
-class Family:
-    """What the versions of one ``major.minor`` have in common.
-
-    Attributes:
-        series: Major and minor.
-        front_end: Suffix of the exported ONNX model.
-        header: ``N.h`` is written.
-        stai: ``stai_N.c`` and ``stai_N.h`` are written.
-        c_api: Which C interface the CPU flow writes when nobody says.
-        controller_option: ``--enable-epoch-controller`` is an option of the command line; before, of profiles only.
-        description_key: What a profile calls its machine description.
-        built_in: Options of the tool's own default profile.
-    """
-
-    series: tuple[int, int]
-    front_end: str
-    header: bool
-    stai: bool
-    c_api: str
-    controller_option: bool
-    description_key: str
-    built_in: tuple[str, ...]
-
-
-_BASIC = ("--native-float", "--cache-maintenance", "--Ocache-opt", "--enable-virtual-mem-pools", "--Os")
-_BUILT_IN = (*_BASIC, "--Oauto-sched")
-# The vector unit is named by an option until the target implies it.
-_WITH_MVEI = ("--native-float", "--mvei", *_BUILT_IN[1:])
-
-FAMILIES: tuple[Family, ...] = (
-    Family((2, 0), "3_1_0", False, False, "legacy", False, "memory_desc", _WITH_MVEI),
-    Family((2, 1), "3_2_0", False, False, "legacy", False, "memory_desc", _WITH_MVEI),
-    Family((2, 2), "3_3_0", True, False, "legacy", False, "machine_desc", _WITH_MVEI),
-    Family((3, 0), "3_3_1", True, True, "st-ai", True, "machine_desc", _BUILT_IN),
-    Family((4, 0), "3_3_1", True, True, "st-ai", True, "machine_desc", _BUILT_IN),
-)
 
 
 def short(version: CoreVersion) -> str:
@@ -62,23 +24,18 @@ def build(version: CoreVersion) -> str:
     return f"{short(version)}-{version.build}" if version.build else short(version)
 
 
-def is_known(version: CoreVersion) -> bool:
-    """Its habits were looked at; those of others are taken to be the nearest earlier one's."""
-    return any(family.series == version.numbers[:2] for family in FAMILIES)
-
-
-def family_of(version: CoreVersion) -> Family:
-    """What is particular to a version.
+def release_of(version: CoreVersion) -> Release:
+    """The release whose habits a version has.
 
     Raises:
         NeuralArtError: It is older than the first with an NPU compiler.
     """
-    fitting = [family for family in FAMILIES if family.series <= version.numbers[:2]]
-    if not fitting:
+    release = releases.of_core(version.numbers)
+    if release is None:
         raise NeuralArtError(
             f"ST Edge AI Core {build(version)} has no Neural-ART compiler", hint="2.0 is the first version that has"
         )
-    return fitting[-1]
+    return release
 
 
 def parse(answer: str, where: str) -> CoreVersion:
@@ -126,7 +83,9 @@ def fits(version: CoreVersion, pin: str) -> bool:
     """
     if not pin:
         return True
+    # Imported late: networks without a pin need none of it.
+    from packaging.specifiers import SpecifierSet
+
     numbers, _, build = pin.partition("-")
-    wanted = [part for part in numbers.split(".") if part != "*"]
-    same = [str(number) for number in version.numbers][: len(wanted)] == [str(int(part)) for part in wanted]
+    same = SpecifierSet(f"=={numbers.removesuffix('.*')}.*").contains(short(version))
     return same and build in ("", "*", version.build)

@@ -21,22 +21,16 @@ from neuralart.vendor.report import read as generate_report
 
 _SUFFIX = "_c_info.json"
 _MODES = {"HW", "SW", "HYBRID", "EC"}
+_FOOTPRINT = (
+    "activations weights io_input io_output kernel_flash kernel_ram toolchain_flash toolchain_ram toolchain series"
+)
 _FLOWS = {NPU: "Neural-ART", CPU: "CPU target", RESULTS: "results of a validation"}
 
 
 def _pool(pool: InfoPool, info: CInfo) -> dict[str, Any]:
     names = {other.id: other.name for other in info.pools}
     return {
-        "id": pool.id,
-        "fname": pool.fname,
-        "name": pool.name,
-        "file": pool.file,
-        "address": pool.address,
-        "symbol": pool.symbol,
-        "size": pool.size,
-        "used": pool.used,
-        "rights": pool.rights,
-        "virtual": pool.virtual,
+        **parts.fields(pool, "id fname name file address symbol size used rights virtual"),
         "parts": [names.get(part, str(part)) for part in pool.parts],
         "cacheable": pool.cacheable,
         "score": parts.plain(pool.score),
@@ -58,9 +52,7 @@ def _buffer(buffer: InfoBuffer, info: CInfo) -> dict[str, Any]:
         "shape": list(buffer.shape),
         "axes": list(buffer.axes),
         "format": buffer.format.removeprefix("STAI_FORMAT_"),
-        "bits": buffer.bits,
-        "scales": [parts.finite(scale) for scale in buffer.scales],
-        "zero_points": list(buffer.zero_points),
+        **parts.fields(buffer, "bits scales zero_points"),
     }
 
 
@@ -83,30 +75,7 @@ def _epoch(node: InfoNode, estimates: dict[int, Any]) -> dict[str, Any]:
 
 def _layer(node: InfoNode) -> dict[str, Any]:
     return {
-        "id": node.id,
-        "name": node.name,
-        "type": node.type,
-        "macc": node.macc,
-        "original": list(node.original),
-        "functions": list(node.functions),
-    }
-
-
-def _footprint(info: CInfo) -> dict[str, Any] | None:
-    found = info.footprint
-    if found is None:
-        return None
-    return {
-        "activations": found.activations,
-        "weights": found.weights,
-        "io_input": found.io_input,
-        "io_output": found.io_output,
-        "kernel_flash": found.kernel_flash,
-        "kernel_ram": found.kernel_ram,
-        "toolchain_flash": found.toolchain_flash,
-        "toolchain_ram": found.toolchain_ram,
-        "toolchain": found.toolchain,
-        "series": found.series,
+        **parts.fields(node, "id name type macc original functions"),
     }
 
 
@@ -123,10 +92,7 @@ def _validation(info: CInfo) -> dict[str, Any] | None:
         ],
         "executions": [
             {
-                "counters": list(run.counters),
-                "cycles": run.cycles,
-                "duration_ms": parts.finite(run.duration_ms),
-                "percentage": parts.finite(run.percentage),
+                **parts.fields(run, "counters cycles duration_ms percentage"),
             }
             for run in info.executions
         ],
@@ -145,10 +111,7 @@ def _head(info: CInfo) -> dict[str, Any]:
         "generated": info.generated,
         "target": info.target,
         "model": {
-            "name": info.model.name,
-            "type": info.model.type,
-            "size": info.model.size,
-            "parameters": info.model.parameters,
+            **parts.fields(info.model, "name type size parameters"),
             "files": [{"name": file.name, "signature": file.signature} for file in info.model.files],
         },
         "tools": [
@@ -204,7 +167,7 @@ def as_record(info: CInfo, path: Path | None = None) -> dict[str, Any]:
         "macc": sum(node.macc for node in layers),
         "accesses": len(info.accesses),
         "offload": offload.as_data(offload.from_c_info(info, names)) if info.flow == NPU else None,
-        "memory_footprint": _footprint(info),
+        "memory_footprint": parts.fields(info.footprint, _FOOTPRINT) if info.footprint else None,
         "validation": _validation(info),
         "findings": [
             *parts.findings("pool-use", c_info_checks.check_pools(info)),

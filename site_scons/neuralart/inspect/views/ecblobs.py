@@ -6,20 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.inspect.tables import findings, plural, table
+from neuralart.inspect.views import report_parts as parts
 from neuralart.vendor.network_c import ecblobs
 from neuralart.vendor.network_c.ecblobs import Blob
 
 
 def _blob(blob: Blob) -> dict[str, Any]:
     return {
-        "symbol": blob.symbol,
-        "number": blob.number,
-        "words": blob.words,
-        "bytes": blob.bytes,
-        "form": blob.form,
-        "copy_words": blob.copy_words,
-        "encrypted": blob.encrypted,
-        "address": blob.address,
+        **parts.fields(blob, "symbol number words bytes form copy_words encrypted address"),
         "relocations": [
             {"id": each.id, "index": each.index, "symbol": each.symbol, "patches": each.patches}
             for each in blob.relocations

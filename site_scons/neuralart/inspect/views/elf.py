@@ -7,6 +7,7 @@ from typing import Any
 
 from neuralart.files import read_bytes
 from neuralart.inspect.tables import address, plural, table
+from neuralart.inspect.views import report_parts as parts
 
 _ITEMS = "LL_ATON_EpochBlockItems_"
 
@@ -26,10 +27,7 @@ def record(path: Path) -> dict[str, Any]:
         "entry": image.entry,
         "sections": [
             {
-                "name": part.name,
-                "run": part.run,
-                "load": part.load,
-                "size": part.size,
+                **parts.fields(part, "name run load size"),
                 "bytes": len(part.data),
                 "executable": part.executable,
             }
@@ -41,10 +39,7 @@ def record(path: Path) -> dict[str, Any]:
         "cpu": None
         if attributes is None
         else {
-            "arch": attributes.arch,
-            "profile": attributes.profile,
-            "fp_arch": attributes.fp_arch,
-            "mve": attributes.mve,
+            **parts.fields(attributes, "arch profile fp_arch mve"),
             "hard_float": attributes.vfp_args == 1,
         },
     }

@@ -22,10 +22,7 @@ def _totals(totals: Totals | None) -> dict[str, Any] | None:
 
 def _layer(layer: Layer) -> dict[str, Any]:
     return {
-        "m_id": layer.m_id,
-        "name": layer.name,
-        "type": layer.type,
-        "original": layer.original,
+        **parts.fields(layer, "m_id name type original"),
         "outputs": [
             {"axes": [axis for axis, _ in shape], "shape": [length for _, length in shape]} for shape in layer.outputs
         ],
@@ -41,26 +38,14 @@ def _counts(report: Report) -> dict[str, Any] | None:
     if counts is None:
         return None
     return {
-        "total": counts.total,
-        "software": counts.software,
-        "hybrid": counts.hybrid,
-        "hardware": counts.hardware,
-        "blobs": counts.blobs,
+        **parts.fields(counts, "total software hybrid hardware blobs"),
     }
 
 
 def _pools(report: Report) -> list[dict[str, Any]]:
     return [
         {
-            "name": pool.name,
-            "address": pool.address,
-            "size": pool.size,
-            "used": pool.used,
-            "weights": pool.weights,
-            "activations": pool.activations,
-            "uncertainty": pool.uncertainty,
-            "first": pool.first,
-            "last": pool.last,
+            **parts.fields(pool, "name address size used weights activations uncertainty first last"),
         }
         for pool in report.pools
     ]
@@ -71,15 +56,9 @@ def _validation(report: Report) -> dict[str, Any] | None:
     if found is None:
         return None
     return {
-        "samples": found.samples,
-        "duration_ms": parts.finite(found.duration_ms),
-        "duration_spread": [parts.finite(figure) for figure in found.duration_spread],
-        "cycles": list(found.cycles),
-        "inferences_per_second": parts.finite(found.inferences_per_second),
+        **parts.fields(found, "samples duration_ms duration_spread cycles inferences_per_second"),
         "shares": {name: parts.finite(figure) for name, figure in found.shares},
-        "device": found.device,
-        "attributes": found.attributes,
-        "runtime": found.runtime,
+        **parts.fields(found, "device attributes runtime"),
         "accuracy": [
             {
                 "output": row.output,
@@ -90,13 +69,7 @@ def _validation(report: Report) -> dict[str, Any] | None:
         ],
         "nodes": [
             {
-                "c_id": node.c_id,
-                "m_id": node.m_id,
-                "type": node.type,
-                "duration_ms": parts.finite(node.duration_ms),
-                "percent": parts.finite(node.percent),
-                "cycles": list(node.cycles),
-                "name": node.name,
+                **parts.fields(node, "c_id m_id type duration_ms percent cycles name"),
             }
             for node in found.nodes
         ],
@@ -107,15 +80,10 @@ def as_record(report: Report) -> dict[str, Any]:
     """The record of a report that has been read."""
     return {
         "kind": "report",
-        "command": report.command,
-        "flow": report.flow,
-        "log": report.log,
+        **parts.fields(report, "command flow log"),
         **parts.core(report.core),
         "compiler_version": report.compiler or None,
-        "created": report.created,
-        "parameters": report.parameters,
-        "compiler_arguments": report.compiler_arguments,
-        "model": report.model,
+        **parts.fields(report, "created parameters compiler_arguments model"),
         "summary": dict(report.summary),
         "layers": [_layer(layer) for layer in report.layers],
         "model_totals": _totals(report.totals),

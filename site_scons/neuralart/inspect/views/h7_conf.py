@@ -14,17 +14,11 @@ def as_record(found: CpuProject) -> dict[str, Any]:
     """The record of a file that has been read."""
     return {
         "kind": "h7_conf",
-        "version": found.version,
-        "description": found.description,
-        "series": found.series,
-        "boards": list(found.boards),
-        "builder": found.builder,
+        **parts.fields(found, "version description series boards builder"),
         "variables": dict(found.variables),
         "copies": [list(words) for words in found.copies],
         "sizes": dict(found.sizes),
-        "pool_file": found.pool_file,
-        "configurations": list(found.configurations),
-        "notes": list(found.notes),
+        **parts.fields(found, "pool_file configurations notes"),
     }
 
 

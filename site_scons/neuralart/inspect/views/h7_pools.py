@@ -19,12 +19,7 @@ def as_record(found: CpuPools) -> dict[str, Any]:
         "version": found.version,
         "pools": [
             {
-                "name": pool.name,
-                "address": pool.address,
-                "size": pool.size,
-                "usable": pool.usable,
-                "throughput": pool.throughput,
-                "latency": pool.latency,
+                **parts.fields(pool, "name address size usable throughput latency"),
             }
             for pool in found.pools
         ],

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.inspect.tables import address, findings, plural, table
+from neuralart.inspect.views import report_parts as parts
 from neuralart.report import offload
-from neuralart.vendor.network_c import checks, versions
+from neuralart.vendor import releases
+from neuralart.vendor.network_c import checks
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import BLOCK_KINDS, Block, GeneratedNetwork, Pool, Port, Row
 from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool, used
@@ -25,11 +27,7 @@ def _port(port: Port) -> dict[str, Any]:
         "name": port.row.name,
         "address": port.address,
         "bytes": port.row.bytes,
-        "shape": list(port.shape),
-        "mem_shape": list(port.mem_shape),
-        "channel_position": port.channel_position,
-        "dtype": port.dtype,
-        "bits": port.bits,
+        **parts.fields(port, "shape mem_shape channel_position dtype bits"),
         "scale": _one(port.quant.scales) if port.quant else None,
         "zero_point": _one(port.quant.zero_points) if port.quant else None,
         "user_allocated": port.row.user_allocated,
@@ -39,17 +37,9 @@ def _port(port: Port) -> dict[str, Any]:
 
 def _pool(pool: Pool, placed: dict[str, list[Row]], pools: tuple[Pool, ...]) -> dict[str, Any]:
     return {
-        "fname": pool.fname,
-        "name": pool.name,
-        "address": pool.address,
-        "size": pool.size,
+        **parts.fields(pool, "fname name address size"),
         "used": used(pool, placed, pools),
-        "mode": pool.mode,
-        "rights": pool.rights,
-        "virtual": pool.virtual,
-        "score": pool.score,
-        "cacheable": pool.cacheable,
-        "initializers": pool.initializers,
+        **parts.fields(pool, "mode rights virtual score cacheable initializers"),
     }
 
 
@@ -58,9 +48,7 @@ def _epoch(block: Block) -> dict[str, Any]:
         "number": block.number,
         "last": block.last,
         "kind": block.kind or None,
-        "operators": list(block.operators),
-        "npu_cycles": block.npu_cycles,
-        "total_cycles": block.total_cycles,
+        **parts.fields(block, "operators npu_cycles total_cycles"),
     }
 
 
@@ -82,7 +70,7 @@ def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, 
         path: Its file, if the files beside it are to be compared with it.
     """
     placed = rows_by_pool(network)
-    release = versions.of_runtime(network.runtime)
+    release = releases.of_runtime(network.runtime)
     rows = {table: sum(row.table == table for row in network.rows) for table in ("input", "output", "internal")}
     kinds = {kind: sum(block.kind == kind for block in network.blocks) for kind in BLOCK_KINDS}
     return {

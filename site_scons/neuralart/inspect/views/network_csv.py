@@ -16,12 +16,7 @@ _SHOWN = 10
 
 def _traffic(traffic: Traffic) -> dict[str, Any]:
     return {
-        "name": traffic.name,
-        "read": parts.finite(traffic.read),
-        "written": parts.finite(traffic.written),
-        "read_cycles": parts.finite(traffic.read_cycles),
-        "write_cycles": parts.finite(traffic.write_cycles),
-        "cycles": parts.finite(traffic.cycles),
+        **parts.fields(traffic, "name read written read_cycles write_cycles cycles"),
     }
 
 
@@ -37,12 +32,7 @@ def as_record(found: NetworkCsv) -> dict[str, Any]:
         ],
         "epochs": [
             {
-                "number": epoch.number,
-                "operations": parts.finite(epoch.operations),
-                "compute_cycles": parts.finite(epoch.compute_cycles),
-                "max_cycles": parts.finite(epoch.max_cycles),
-                "npu_mw": parts.finite(epoch.npu_mw),
-                "memory_mw": parts.finite(epoch.memory_mw),
+                **parts.fields(epoch, "number operations compute_cycles max_cycles npu_mw memory_mw"),
                 "pools": [_traffic(pool) for pool in epoch.pools if pool.read or pool.written or pool.cycles],
                 "ports": [_traffic(port) for port in epoch.ports if port.read or port.written],
             }

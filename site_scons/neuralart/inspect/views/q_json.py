@@ -19,22 +19,15 @@ def as_record(found: QFile) -> dict[str, Any]:
         "kind": "q_json",
         "version": found.version,
         **parts.core(found.core),
-        "model": found.model,
-        "signature": found.signature,
-        "exported": found.exported,
+        **parts.fields(found, "model signature exported"),
         "inputs": [parts.port(port) for port in found.inputs],
         "outputs": [parts.port(port) for port in found.outputs],
         "types": dict(sorted(types.items())),
         "tensors": [
             {
-                "name": tensor.name,
-                "type": tensor.type,
-                "quantized": tensor.quantized,
+                **parts.fields(tensor, "name type quantized"),
                 "per_channel": len(tensor.scales) > 1,
-                "scales": [parts.finite(scale) for scale in tensor.scales],
-                "zero_points": list(tensor.zero_points),
-                "channel_position": tensor.channel_position,
-                "user_allocated": tensor.user_allocated,
+                **parts.fields(tensor, "scales zero_points channel_position user_allocated"),
             }
             for tensor in found.tensors.values()
         ],

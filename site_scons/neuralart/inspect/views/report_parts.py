@@ -15,6 +15,22 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
+def fields(thing: object, names: str) -> dict[str, Any]:
+    """Attributes of a thing under their own names, ready for JSON: tuples as lists, no infinity.
+
+    Args:
+        thing: What a reader returned.
+        names: Of the attributes, with blanks between them.
+    """
+    return {name: _ready(getattr(thing, name)) for name in names.split()}
+
+
+def _ready(value: Any) -> Any:
+    if isinstance(value, tuple | list):
+        return [_ready(each) for each in value]
+    return finite(value) if isinstance(value, float) else value
+
+
 def plain(value: float | None) -> float | None:
     """A figure for JSON that is whole in all but a few files: without a decimal point if it has no decimals."""
     value = finite(value)
@@ -37,11 +53,7 @@ def findings(code: str, texts: Iterable[str]) -> list[dict[str, str]]:
 def port(given: Port) -> dict[str, Any]:
     """An input or output as the model declares it."""
     return {
-        "name": given.name,
-        "shape": list(given.shape),
-        "axes": list(given.axes),
-        "type": given.type,
-        "bits": given.bits,
+        **fields(given, "name shape axes type bits"),
         "scales": [finite(scale) for scale in given.scales],
         "zero_points": list(given.zero_points),
     }

@@ -6,15 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.inspect.tables import plural, table
+from neuralart.inspect.views import report_parts as parts
 from neuralart.model.graph import Tensor
 
 
 def _tensor(tensor: Tensor) -> dict[str, Any]:
     quant = tensor.quantization
     return {
-        "name": tensor.name,
-        "shape": list(tensor.shape),
-        "dtype": tensor.dtype,
+        **parts.fields(tensor, "name shape dtype"),
         "scale": None if quant is None else list(quant.scales) if quant.per_channel else quant.scale,
         "zero_point": None if quant is None else list(quant.zero_points) if quant.per_channel else quant.zero_point,
     }

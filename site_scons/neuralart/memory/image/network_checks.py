@@ -10,7 +10,7 @@ from neuralart.memory.findings import Finding, error, warning
 from neuralart.memory.image.image_facts import ImageFacts, fold
 from neuralart.memory.image.place_checks import stack_range
 from neuralart.memory.regions import Span, alias_warnings, network_spans
-from neuralart.network.facts import Network
+from neuralart.network.facts import NEURALART, Network
 
 
 def image_spans(board: Board, image: ImageFacts) -> list[Span]:
@@ -95,7 +95,7 @@ def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iter
                 f"its network.json has {network.abi_stamp}",
                 "link the image again",
             )
-        elif table is None and network.runtime != "neuralart" and not _present(image, network.abi_stamp):
+        elif table is None and network.runtime != NEURALART and not _present(image, network.abi_stamp):
             # An application of the user's own; the C of other compilers does not hold the stamp.
             yield warning(
                 "stamp",
@@ -128,14 +128,14 @@ def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iter
 def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool) -> Iterator[Finding]:
     """The runtime exists on the machine, and is wanted there."""
     for network in networks:
-        if machine.kind == "silicon" and network.runtime == "neuralart" and not allow_reference:
+        if machine.kind == "silicon" and network.runtime == NEURALART and not allow_reference:
             yield error(
                 "runtime",
                 f"network {network.name} is made for runtime neuralart, which computes without the NPU",
                 "compile it with the vendor's compiler; if it is meant: allow_reference_on_hardware: true in the "
                 "variant, --allow-reference-on-hardware by hand",
             )
-        elif machine.kind != "silicon" and network.runtime != "neuralart":
+        elif machine.kind != "silicon" and network.runtime != NEURALART:
             yield error(
                 "runtime",
                 f"network {network.name} is made for runtime {network.runtime}, machine {machine.kind} has no NPU",

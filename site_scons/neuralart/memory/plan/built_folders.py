@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network import facts
@@ -17,9 +17,14 @@ def network_folders(index: Path) -> dict[str, Path]:
         index: ``index.json`` of the variant, as :func:`neuralart.memory.plan.last_build.read` has approved of it.
 
     Raises:
-        NeuralArtError: A file that it lists is not there.
+        NeuralArtError: It is no index, or a file that it lists is not there.
     """
-    names = [name for name in json.loads(read_bytes(index))["artefacts"] if name.endswith("/network.json")]
+    try:
+        names = [name for name in jsontext.loads(read_bytes(index))["artefacts"] if name.endswith("/network.json")]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NeuralArtError(
+            f"not the index of a build: {error}", where=str(index), hint="build the variant again"
+        ) from error
     for top in index.resolve().parents:
         if all((top / name).is_file() for name in names):
             return {facts.load(top / name).name: (top / name).parent for name in names}

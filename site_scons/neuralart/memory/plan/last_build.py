@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
@@ -82,8 +82,8 @@ def _index(path: Path) -> dict[str, Any]:
     """``index.json``; what is used of it has the right kind."""
     where = path.as_posix()
     try:
-        data = json.loads(read_bytes(path))
-    except (ValueError, RecursionError) as error:
+        data = jsontext.loads(read_bytes(path))
+    except ValueError as error:
         raise NeuralArtError("not the index of a build: no JSON", where=where, hint=_AGAIN) from error
     if not isinstance(data, dict):
         raise NeuralArtError("not the index of a build: no JSON object", where=where, hint=_AGAIN)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -185,6 +186,8 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
         raise
     for text in (*built.ran, *built.said):
         output.say(text, 2)
+    for note in built.notes:
+        print(f"neuralart relocatable build: note: {note}", file=sys.stderr)
     image = _checked(built)
     extra = _extra(built, image, args)
     builder.write(built, extra)

@@ -12,12 +12,13 @@ from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network import facts
+from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
 from neuralart.relocatable.build import elf_post
 from neuralart.relocatable.build import network_source
 from neuralart.relocatable.build import params_blob
 from neuralart.relocatable.build import pool_table
-from neuralart.relocatable.build import runtimes
 from neuralart.relocatable.build import staging
+from neuralart.relocatable.build import vendor_pack
 from neuralart.relocatable.build.assemble import Container, assemble
 from neuralart.relocatable.build.ec_headers import DEFINE as BLOBS_IN_PARAMS
 from neuralart.relocatable.build.link_script import RO_ALIGN, script
@@ -26,13 +27,12 @@ from neuralart.relocatable.build.objects import Compiler, write_if_new
 from neuralart.relocatable.build.params_blob import Params
 from neuralart.relocatable.build.pool_table import TableEntry
 from neuralart.relocatable.build.request import VENDOR, BuildRequest, check
-from neuralart.relocatable.build.runtimes import Runtime
+from neuralart.relocatable.build.runtimes import Runtime, neuralart
 from neuralart.relocatable.build.staging import Staged
+from neuralart.vendor.releases import Version, dotted, relocation_of
 
 Say = Callable[[str], None]
 FACTS = "network.json"
-# The headers of this version know a network by one name.
-_NAMELESS = (1, 1, 0)
 DEFAULT_NAME = "Default"
 
 
@@ -69,6 +69,7 @@ class Built:
         linked: The ELF, taken apart.
         files: Name -> bytes of what belongs into the output folder.
         ran: Commands that were run; empty when everything was remembered.
+        notes: What was wrong with the store of objects.
         said: What they printed.
         toolchain: What it was compiled with.
     """
@@ -80,6 +81,7 @@ class Built:
     ran: tuple[str, ...]
     said: tuple[str, ...]
     toolchain: str
+    notes: tuple[str, ...] = ()
 
 
 def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
@@ -101,6 +103,35 @@ def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
     return {pool.fname: (pool.used, pool.activations) for pool in network.pools if not pool.virtual}
 
 
+def _any_name(version: Version) -> bool:
+    """The headers of that runtime know networks by the names they have."""
+    form = relocation_of(version)
+    return form is None or form.any_name
+
+
+def _runtime(version: Version, request: BuildRequest, where: str) -> Runtime:
+    """The runtime that a network.c is made for.
+
+    Raises:
+        NeuralArtError: It needs a vendor's installation and none is named, or that has another version.
+    """
+    if version[0] == 0:
+        if version != NEURALART_VERSION:
+            raise NeuralArtError(
+                f"network.c is made for runtime {NEURALART} {dotted(version)}, this is {dotted(NEURALART_VERSION)}",
+                where=where,
+                hint="compile the model again",
+            )
+        return neuralart(request)
+    if request.pack is None:
+        raise NeuralArtError(
+            f"network.c is made for runtime {LL_ATON} {dotted(version)}, which is not part of this package",
+            where=where,
+            hint="name an installation of ST Edge AI Core with --pack-dir or STEDGEAI_CORE_DIR",
+        )
+    return vendor_pack.runtime(request.pack, version, request, where)
+
+
 def prepare(request: BuildRequest) -> Prepared:
     """Read, check and generate; compile nothing.
 
@@ -110,7 +141,7 @@ def prepare(request: BuildRequest) -> Prepared:
     check(request)
     source = network_source.read(request.network)
     where = str(request.network)
-    runtime = runtimes.for_network(source.version, request, where)
+    runtime = _runtime(source.version, request, where)
     request = replace(request, layout=request.layout or runtime.layout)
     if source.options.get("all-buffers-info") != "true":
         raise NeuralArtError(
@@ -118,7 +149,7 @@ def prepare(request: BuildRequest) -> Prepared:
             where=where,
             hint='add --all-buffers-info to "options" of the profile and compile again',
         )
-    if source.version[:3] == _NAMELESS and source.c_name != DEFAULT_NAME:
+    if not _any_name(source.version) and source.c_name != DEFAULT_NAME:
         raise NeuralArtError(
             f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is "
             f"'{source.c_name}'",
@@ -129,7 +160,7 @@ def prepare(request: BuildRequest) -> Prepared:
     if request.blobs_in_params and not source.epoch_controller:
         notes.append("--ecblob-in-params: there are no epoch-controller blobs in this network")
         request = replace(request, blobs_in_params=False)
-    known = _known(source) if runtime.name == runtimes.NEURALART else {}
+    known = _known(source) if runtime.name == NEURALART else {}
     found = pool_table.uses(source, as_vendor=request.layout == VENDOR, known=known)
     entries = pool_table.table(source, found, secure=request.secure)
     params = params_blob.collect(
@@ -163,7 +194,7 @@ def _compile(prepared: Prepared, compiler: Compiler, work: Path) -> list[Path]:
     """Objects in the order of the link."""
     request, runtime = prepared.request, prepared.runtime
     defines = list(runtime.defines)
-    if runtime.version[:3] != (1, 1, 0):
+    if _any_name(runtime.version):
         defines.append(f'MODEL_CONF="{staging.CONF}"')
     if request.blobs_in_params:
         defines.append(BLOBS_IN_PARAMS)
@@ -213,7 +244,7 @@ def _discarded_libraries(runtime: Runtime, work: Path) -> list[str]:
 
     They are empty: what the archive of the installation lacks is refused by name, whatever C library there is.
     """
-    if runtime.name != runtimes.LL_ATON:
+    if runtime.name != LL_ATON:
         return []
     for name in ("libc.a", "libm.a"):
         write_if_new(work / name, "!<arch>\n")
@@ -257,7 +288,8 @@ def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
         files[f"{request.name}.elf"] = elf
         files[f"{request.name}.map"] = read_bytes(linked_at.with_suffix(".map"))
     identity = compiler.toolchain.identity
-    return Built(prepared, container, linked, files, tuple(compiler.ran), tuple(compiler.said), identity)
+    said, notes = tuple(compiler.said), tuple(compiler.notes)
+    return Built(prepared, container, linked, files, tuple(compiler.ran), said, identity, notes)
 
 
 def write(built: Built, extra: Mapping[str, bytes]) -> None:

@@ -1,4 +1,8 @@
-"""Compiling and linking, each thing once: a store has what was made from the same bytes with the same words."""
+"""Compiling and linking, each thing once: a store has what was made from the same bytes with the same words.
+
+Objects are named after their contents. Beside them, a file for each C file and each link says which contents belong to
+which inputs; whatever is taken from the store is compared with that first.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +11,14 @@ import json
 import os
 import re
 import subprocess
+import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.toolchain import Toolchain
@@ -21,6 +27,8 @@ _REMEMBERED = 16
 """Objects of one C file with different headers."""
 _TAIL = 12
 """Lines of a compiler's complaint that are shown."""
+_OUTPUT, _LISTING = "output", "listing"
+"""What the compiler writes, in a folder of its own."""
 
 
 @dataclass
@@ -33,6 +41,7 @@ class Compiler:
         maps: (prefix, replacement) of file names in the objects.
         ran: Commands that were run, the others were remembered.
         said: What they printed.
+        notes: What was wrong with the store.
     """
 
     toolchain: Toolchain
@@ -40,6 +49,7 @@ class Compiler:
     maps: Sequence[tuple[Path, str]] = ()
     ran: list[str] = field(default_factory=list)
     said: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     @property
     def program(self) -> Path:
@@ -75,25 +85,33 @@ class Compiler:
         known = self.store / f"{stem}.json"
         entries = _entries(known)
         for entry in entries:
-            target: Path = self.store / entry["object"]
-            if target.is_file() and all(self._same(name, text, work) for name, text in entry["headers"].items()):
-                return target
-        # Others may fill the same store at the same time.
-        listing = self.store / f".{stem}.{os.getpid()}.d"
+            if all(self._same(name, text, work) for name, text in entry["headers"].items()):
+                target: Path = self.store / entry["object"]
+                if self._whole(target, entry["sha256"]):
+                    return target
         includes = [word for folder in folders for word in ("-I", str(folder))]
-        words = [*flags, *self.toolchain.libc_flags, *maps, *includes, "-MMD", "-MF", str(listing), "-c", str(source)]
-        part = self._make(self.store / f"{stem}.o", words, source.name)
+        words = [*flags, *self.toolchain.libc_flags, *maps, *includes, "-c", str(source), "-MMD", "-MF"]
+        made = self._make(words, source.name)
         headers = {}
-        for path in _dependencies(listing.read_text("utf-8", "replace")):
+        for path in _dependencies(made[_LISTING].decode("utf-8", "replace")):
             if path != source:
                 headers[self._named(path, work)] = _hash(path)
-        listing.unlink()
-        seen = hashlib.sha256(json.dumps(headers, sort_keys=True).encode()).hexdigest()[:8]
-        target = self.store / f"{stem}-{seen}.o"
-        part.replace(target)
-        entries = [{"object": target.name, "headers": headers}, *entries][:_REMEMBERED]
+        digest = hashlib.sha256(made[_OUTPUT]).hexdigest()
+        target = self.store / f"{source.stem}-{digest[:16]}.o"
+        write_bytes(target, made[_OUTPUT])
+        entry = {"object": target.name, "sha256": digest, "headers": headers}
+        entries = [entry, *(each for each in entries if each["headers"] != headers)][:_REMEMBERED]
         write_bytes(known, json.dumps(entries, indent=1, sort_keys=True).encode())
         return target
+
+    def _whole(self, path: Path, digest: str) -> bool:
+        """Is a stored file what was stored? One that is not there needs no word."""
+        if not path.is_file() or path.is_symlink():
+            return False
+        if _hash(path) == digest:
+            return True
+        self.notes.append(f"{path.name} in the store of objects is damaged: it is made again")
+        return False
 
     def _named(self, path: Path, work: Path) -> str:
         """A path without the folder that objects do not show."""
@@ -127,27 +145,54 @@ class Compiler:
         key = hashlib.sha256(self.toolchain.identity.encode())
         key.update("\0".join([*words, *(path.name for path in objects)]).encode() + b"\0" + inputs)
         target = self.store / f"{name}-{key.hexdigest()[:16]}.elf"
-        if not target.is_file():
-            listing = f"-Wl,-Map={target.with_suffix('.map')}"
-            self._make(target, [*words, listing, *map(str, objects), *rest], name).replace(target)
+        files, known = (target, target.with_suffix(".map")), target.with_suffix(".json")
+        for entry in _entries(known):
+            digests = entry["headers"]
+            if {path.name for path in files} == set(digests) and all(
+                self._whole(self.store / each, digest) for each, digest in digests.items()
+            ):
+                return target
+        made = self._make([*words, *map(str, objects), *rest, "-Xlinker", "-Map", "-Xlinker"], name)
+        contents = (made[_OUTPUT], self._map(made[_LISTING], target.name))
+        for path, data in zip(files, contents, strict=True):
+            write_bytes(path, data)
+        digests = {
+            path.name: hashlib.sha256(data).hexdigest() for path, data in zip(files, contents, strict=True)
+        }
+        entry = {"object": target.name, "sha256": digests[target.name], "headers": digests}
+        write_bytes(known, json.dumps([entry], indent=1, sort_keys=True).encode())
         return target
 
-    def _make(self, target: Path, words: Sequence[str], what: str) -> Path:
-        """Run the compiler; the result under a temporary name."""
-        target.parent.mkdir(parents=True, exist_ok=True)
-        part = target.with_name(f".{target.name}.{os.getpid()}.part")
-        command = [str(self.program), *words, "-o", str(part)]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
-        except OSError as error:
-            raise NeuralArtError(f"does not run: {error.strerror}", where=str(self.program)) from error
-        self.ran.append(" ".join(command))
-        if done.stderr.strip():
-            self.said.append(done.stderr.rstrip())
-        if done.returncode:
-            part.unlink(missing_ok=True)
-            raise refusal(done.stderr, what)
-        return part
+    def _map(self, data: bytes, output: str) -> bytes:
+        """A linker map that says nothing of this machine and this run."""
+        text = re.sub(rf"OUTPUT\([^\n]*{_OUTPUT} ", f"OUTPUT({output} ", data.decode("utf-8", "replace"))
+        places = [(self.store, ""), *((prefix, f"{name}/") for prefix, name in self.maps)]
+        # gcc names its own libraries by the way from where it is installed.
+        places.append((Path(self.toolchain.folder).parent, "toolchain/"))
+        for prefix, name in places:
+            for each in {str(prefix), prefix.as_posix(), str(prefix.resolve())}:
+                text = text.replace(f"{each}{os.sep}", name).replace(f"{each}/", name)
+        return text.encode()
+
+    def _make(self, words: Sequence[str], what: str) -> dict[str, bytes]:
+        """Run the compiler, which writes into a folder of its own; the file that the last word asks for is the listing.
+
+        Returns:
+            What it wrote, by name.
+        """
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
+            folder = Path(made)
+            command = [str(self.program), *words, str(folder / _LISTING), "-o", str(folder / _OUTPUT)]
+            try:
+                done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+            except OSError as error:
+                raise NeuralArtError(f"does not run: {error.strerror}", where=str(self.program)) from error
+            self.ran.append(" ".join(command))
+            if done.stderr.strip():
+                self.said.append(done.stderr.rstrip())
+            if done.returncode:
+                raise refusal(done.stderr, what)
+            return {name: read_bytes(folder / name) for name in (_OUTPUT, _LISTING)}
 
 
 def _hash(path: Path) -> str:
@@ -157,8 +202,9 @@ def _hash(path: Path) -> str:
 def _entries(known: Path) -> list[dict[str, Any]]:
     """What the store knows of a C file; a damaged list knows nothing."""
     try:
-        found = json.loads(known.read_text("utf-8"))
-        return [entry for entry in found if isinstance(entry["object"], str) and isinstance(entry["headers"], dict)]
+        found = jsontext.loads(known.read_text("utf-8"))
+        kinds = {"object": str, "sha256": str, "headers": dict}
+        return [entry for entry in found if all(isinstance(entry[key], kind) for key, kind in kinds.items())]
     except (OSError, ValueError, KeyError, TypeError):
         return []
 

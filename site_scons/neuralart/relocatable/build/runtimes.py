@@ -5,13 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.errors import NeuralArtError
+from neuralart.network.facts import NEURALART, NEURALART_VERSION
 from neuralart.relocatable.build.request import ALIGNED, BuildRequest
 from neuralart.resources import firmware_dir
 
-NEURALART, LL_ATON = "neuralart", "ll_aton"
-VERSION = (0, 1, 0, 0)
-"""As in firmware/runtime/include/ll_aton_version.h (a test compares them)."""
 _PIC = ("-fpic", "-mno-pic-data-is-text-relative", "-msingle-pic-base", "-mpic-register=r9")
 # An M55 executes these instructions and so does every machine that runs our firmware.
 _BASELINE = ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", "-mthumb")
@@ -94,7 +91,7 @@ def neuralart(request: BuildRequest) -> Runtime:
     kernels = sorted((runtime / "kernels").glob("*.c"))
     return Runtime(
         name=NEURALART,
-        version=VERSION,
+        version=NEURALART_VERSION,
         include_dirs=(runtime / "include",),
         sources=(
             *map(Source, kernels),
@@ -121,34 +118,3 @@ def neuralart(request: BuildRequest) -> Runtime:
         libc="auto",
         root=root,
     )
-
-
-def for_network(version: tuple[int, int, int, int], request: BuildRequest, where: str) -> Runtime:
-    """The runtime that a network.c is made for.
-
-    Args:
-        version: What its guard asks for.
-        request: Options.
-        where: The network.c.
-
-    Raises:
-        NeuralArtError: It needs a vendor's installation and none is named, or that has another version.
-    """
-    text = ".".join(map(str, version))
-    if version[0] == 0:
-        if version != VERSION:
-            raise NeuralArtError(
-                f"network.c is made for runtime {NEURALART} {text}, this is {'.'.join(map(str, VERSION))}",
-                where=where,
-                hint="compile the model again",
-            )
-        return neuralart(request)
-    from neuralart.relocatable.build import vendor_pack
-
-    if request.pack is None:
-        raise NeuralArtError(
-            f"network.c is made for runtime {LL_ATON} {text}, which is not part of this package",
-            where=where,
-            hint="name an installation of ST Edge AI Core with --pack-dir or STEDGEAI_CORE_DIR",
-        )
-    return vendor_pack.runtime(request.pack, version, request, where)

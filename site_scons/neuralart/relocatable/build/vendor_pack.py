@@ -6,82 +6,15 @@ The names of files, macros, flags and sections are the interface of that install
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.network.facts import LL_ATON
 from neuralart.relocatable.build.request import VENDOR, BuildRequest
-from neuralart.relocatable.build.runtimes import LL_ATON, Runtime, Source
+from neuralart.relocatable.build.runtimes import Runtime, Source
+from neuralart.vendor.releases import Version, dotted, of_runtime, relocatable
 
-_COMMON = (
-    "assert_func",
-    "ll_lib_error",
-    "mcu_cache_clean_range",
-    "mcu_cache_invalidate_range",
-    "mcu_cache_clean_invalidate_range",
-    "npu_cache_clean_range",
-    "npu_cache_clean_invalidate_range",
-    "concat",
-    "cast",
-)
-_UNTIL_1_1_1 = (
-    *_COMMON,
-    "softmax",
-    "dma_imagetorow",
-    "dma_spacetodepth",
-    "dma_rowtoimage",
-    "dma_depthtospace",
-    "dma_outputs_flat_copy",
-    "dma_outputs_slice_splitlike",
-    "dma_outputs_channel_split_aton",
-    "dma_outputs_channel_split_batched",
-    "dma_pad_memset",
-    "dma_pad_filling",
-    "dma_transpose",
-)
-_VERSION_3_0 = (*_UNTIL_1_1_1, "async_memcpy", "dma_pad_4loop_filling")
-_VERSION_4_0 = (
-    *_COMMON,
-    "dma_transpose",
-    "softmax",
-    "imagetorow",
-    "spacetodepth",
-    "rowtoimage",
-    "depthtospace",
-    "slice_splitlike",
-    "pad_std",
-    "pad_4loop",
-    "flat_copy",
-    "channel_split_aton",
-    "channel_split_batched",
-)
-
-
-@dataclass(frozen=True)
-class Release:
-    """What is known of a version of ll_aton.
-
-    Attributes:
-        core: Version of ST Edge AI Core.
-        header_words: 24 or 26.
-        context_words: 16 or 17.
-        callbacks: In the order of the table.
-    """
-
-    core: str
-    header_words: int
-    context_words: int
-    callbacks: tuple[str, ...]
-
-
-RELEASES = {
-    (1, 1, 0, 31): Release("2.1", 24, 16, _UNTIL_1_1_1),
-    (1, 1, 1, 14): Release("2.2", 24, 17, _UNTIL_1_1_1),
-    (1, 1, 3, 8): Release("3.0", 26, 17, _VERSION_3_0),
-    (1, 1, 3, 262): Release("4.0.0", 26, 17, _VERSION_4_0),
-    (1, 1, 3, 275): Release("4.0.1", 26, 17, _VERSION_4_0),
-}
 _NPU = "Middlewares/ST/AI/Npu"
 _LIBRARIES = "Middlewares/ST/AI/Lib/GCC/ARMCortexM55"
 _INC = "Middlewares/ST/AI/Inc"
@@ -137,7 +70,7 @@ def _file(places: tuple[Path, ...], name: str, root: Path) -> Path:
     raise NeuralArtError(f"has no {name}", where=str(root), hint=_HINT)
 
 
-def version_of(root: Path) -> tuple[int, int, int, int]:
+def version_of(root: Path) -> Version:
     """The ll_aton version of an installation.
 
     Raises:
@@ -180,7 +113,7 @@ def _archive(root: Path) -> Path:
     return gcc[0]
 
 
-def runtime(pack: Path, wanted: tuple[int, int, int, int], request: BuildRequest, where: str) -> Runtime:
+def runtime(pack: Path, wanted: Version, request: BuildRequest, where: str) -> Runtime:
     """Describe an installation.
 
     Args:
@@ -198,22 +131,22 @@ def runtime(pack: Path, wanted: tuple[int, int, int, int], request: BuildRequest
             "no such folder", where=str(pack), hint="--pack-dir names an installation of ST Edge AI Core"
         )
     version = version_of(root)
-    known = ", ".join(".".join(map(str, each)) for each in RELEASES)
     if version != wanted:
-        core = RELEASES[wanted].core if wanted in RELEASES else "another version"
+        asked = of_runtime(wanted)
+        core = f"ST Edge AI Core {asked.core}" if asked is not None else "another version of ST Edge AI Core"
         raise NeuralArtError(
-            f"network.c is made for {LL_ATON} {'.'.join(map(str, wanted))} (ST Edge AI Core {core}), "
-            f"{pack} has {'.'.join(map(str, version))}",
+            f"network.c is made for {LL_ATON} {dotted(wanted)} ({core}), {pack} has {dotted(version)}",
             where=where,
             hint="compile the model again with this installation, or name the one it was made with",
         )
-    release = RELEASES.get(version)
-    if release is None:
+    release = of_runtime(version)
+    if release is None or release.relocation is None:
         raise NeuralArtError(
-            f"{LL_ATON} {'.'.join(map(str, version))} is unknown: its header and callbacks may differ",
+            f"{LL_ATON} {dotted(version)} is unknown: its header and callbacks may differ",
             where=str(pack),
-            hint=f"known: {known}",
+            hint=f"known: {', '.join(dotted(each.runtime) for each in relocatable())}",
         )
+    form = release.relocation
     npu = root / _NPU / "ll_aton"
     platform = _platform(root)
     include = _folder(root, _INC)
@@ -233,9 +166,9 @@ def runtime(pack: Path, wanted: tuple[int, int, int, int], request: BuildRequest
         libraries=(),
         script=scripts[0] if scripts else None,
         footer=FOOTER,
-        callbacks=release.callbacks,
-        header_words=release.header_words,
-        context_words=release.context_words,
+        callbacks=form.callbacks,
+        header_words=form.header_words,
+        context_words=form.context_words,
         layout=VENDOR,
         libc="newlib",
         root=root,

@@ -6,38 +6,30 @@ from collections.abc import Iterator
 
 from neuralart.errors import NeuralArtError
 from neuralart.memory.findings import Finding, error, warning
+from neuralart.network.facts import NEURALART_VERSION
 from neuralart.relocatable.format import flags
 from neuralart.relocatable.format.types import CONTEXT_WORDS, Image
 from neuralart.relocatable.predict.prediction import Firmware, Refused
 from neuralart.relocatable.verify.verify_context import STRUCTS, words_of
+from neuralart.vendor.releases import Version, dotted, of_runtime, relocatable, relocation_of
 
-# Runtimes with a loader, and the releases of ST Edge AI Core that have them.
-RUNTIMES = {
-    (0, 1, 0, 0): "the reference runtime",
-    (1, 1, 0, 31): "ST Edge AI Core 2.1",
-    (1, 1, 1, 14): "ST Edge AI Core 2.2",
-    (1, 1, 3, 8): "ST Edge AI Core 3.0",
-    (1, 1, 3, 262): "ST Edge AI Core 4.0.0",
-    (1, 1, 3, 275): "ST Edge AI Core 4.0.1",
-}
-# Same callback table and prototypes: these may be mixed.
-_SAME = ({(1, 1, 3, 262), (1, 1, 3, 275)},)
 STM32N6_CPUID = 0xD22
 
 
-def version_of(image: Image) -> tuple[int, int, int, int]:
+def version_of(image: Image) -> Version:
     """The runtime that an image was built with."""
     return (*image.context.version, image.context.extra)
 
 
-def text_of(version: tuple[int, ...]) -> str:
-    """``1.1.3.8 (ST Edge AI Core 3.0)``."""
-    number = ".".join(str(part) for part in version)
-    release = next((name for known, name in RUNTIMES.items() if known == version), "")
-    return f"{number} ({release})" if release else number
+def text_of(version: Version) -> str:
+    """``1.1.3.8 (ST Edge AI Core 3.0.0)``."""
+    release = of_runtime(version)
+    if version == NEURALART_VERSION:
+        return f"{dotted(version)} (the reference runtime)"
+    return f"{dotted(version)} (ST Edge AI Core {release.core})" if release is not None else dotted(version)
 
 
-def read_version(text: str) -> tuple[int, int, int, int]:
+def read_version(text: str) -> Version:
     """A runtime's version as users write it.
 
     Raises:
@@ -45,10 +37,16 @@ def read_version(text: str) -> tuple[int, int, int, int]:
     """
     parts = text.split(".")
     if len(parts) != 4 or not all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts):
-        known = ", ".join(".".join(map(str, version)) for version in RUNTIMES)
+        known = ", ".join(map(dotted, (NEURALART_VERSION, *(release.runtime for release in relocatable()))))
         raise NeuralArtError(f"'{text}' is not the version of a runtime", where="--runtime", hint=f"known: {known}")
     major, minor, micro, extra = (int(part) for part in parts)
     return major, minor, micro, extra
+
+
+def _any_state(version: Version) -> bool:
+    """A secure firmware of that runtime loads images for the non-secure state."""
+    form = relocation_of(version)
+    return form is None or form.any_state
 
 
 def _flags(image: Image, firmware: Firmware) -> None:
@@ -62,7 +60,7 @@ def _flags(image: Image, firmware: Firmware) -> None:
         raise Refused(-1, f"the image is for {core}, an STM32N6 has a Cortex-M55 (CPUID 0xD22)")
     if decoded.secure and not firmware.secure:
         raise Refused(-1, "the image is for the secure state, the firmware is non-secure", "build it with --no-secure")
-    if not decoded.secure and firmware.secure and firmware.version[:3] == (1, 1, 0):
+    if not decoded.secure and firmware.secure and not _any_state(firmware.version):
         raise Refused(-1, "the image is for the non-secure state, the firmware is secure", "build without --no-secure")
     if decoded.dbg_info != firmware.dbg_info:
         has = "has" if decoded.dbg_info else "lacks"
@@ -106,17 +104,20 @@ def check(image: Image, firmware: Firmware) -> None:
 def unnoticed(image: Image, firmware: Firmware) -> Iterator[Finding]:
     """What these questions let pass."""
     version, mine = version_of(image), firmware.version
-    if version[:3] == mine[:3] and version != mine and {version, mine} not in _SAME:
-        known = version in RUNTIMES and mine in RUNTIMES
+    theirs, own = of_runtime(version), of_runtime(mine)
+    known = theirs is not None and own is not None
+    # With the same table of callbacks they may be mixed.
+    same = theirs is not None and own is not None and theirs.relocation == own.relocation
+    if version[:3] == mine[:3] and version != mine and not same:
         level = error if known else warning
         yield level(
             "runtime",
             f"the image is for runtime {text_of(version)}, the firmware has {text_of(mine)}: the loader compares only "
-            f"{'.'.join(map(str, mine[:3]))}, but the tables of callbacks {'differ' if known else 'may differ'}: "
+            f"{dotted(mine[:3])}, but the tables of callbacks {'differ' if known else 'may differ'}: "
             f"the model {'crashes' if known else 'may crash'} when it calls the firmware",
             "build the image with the release that the firmware has",
         )
-    if firmware.secure and not flags.decode(image.header["flags"]).secure and mine[:3] != (1, 1, 0):
+    if firmware.secure and not flags.decode(image.header["flags"]).secure and _any_state(mine):
         yield warning(
             "runtime", "the image is for the non-secure state, the firmware is secure: no loader refuses that"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from neuralart.relocatable.format import opening
 
@@ -13,6 +14,10 @@ REFUSED = 1
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     opening.configure(parser)
+    parser.add_argument("--board", default="", metavar="NAME", help="its memories are meant (default: any known one)")
+    parser.add_argument(
+        "--board-file", action="append", default=[], type=Path, metavar="FILE", help="board file of your own"
+    )
     parser.add_argument("--json", action="store_true", help="for programs")
 
 
@@ -29,11 +34,11 @@ def run(args: argparse.Namespace) -> int:
     import sys
     from dataclasses import asdict
 
-    from neuralart.relocatable.verify import report
+    from neuralart.relocatable.verify import report, verify_memories
     from neuralart.relocatable.verify.verifier import verify
 
     image = opening.read(args)
-    findings = verify(image)
+    findings = verify(image, verify_memories.of_board(args.board, args.board_file))
     errors = sum(finding.level == "error" for finding in findings)
     if args.json:
         data = {
@@ -49,8 +54,10 @@ def run(args: argparse.Namespace) -> int:
     for finding in findings:
         print(f"{image.where}: {finding.level}: {finding.check}: {finding}", file=sys.stderr)
     if not errors:
+        # What was not checked, or is not known, is not called sound.
+        verdict = f"no errors, {len(findings)} warning{'s' * (len(findings) > 1)}" if findings else "sound"
         print(
-            f"{image.where}: sound: '{image.context.c_name}' for runtime {report.version_text(image)}, "
+            f"{image.where}: {verdict}: '{image.context.c_name}' for runtime {report.version_text(image)}, "
             f"{image.header_words} header words, {len(image.got)} GOT words, {len(image.relocations)} relocations, "
             f"{len(image.pools)} pools"
         )

@@ -10,6 +10,7 @@ from neuralart.memory.findings import Finding, error, warning
 from neuralart.relocatable.format import flags
 from neuralart.relocatable.format.addresses import ACTIV, RELOC, align8, ec_front, file_offset, raw_data
 from neuralart.relocatable.format.types import CONTEXT_WORDS, RAM, SEGMENT, Image
+from neuralart.vendor.releases import relocatable, relocation_of
 
 POINTERS = ("c_name", "rt_version_desc")
 _FILLED_BY_LOADER = 5
@@ -62,15 +63,16 @@ def _versions(image: Image) -> Iterator[Finding]:
     rt_version = words[CONTEXT_WORDS.index("rt_version")]
     if rt_version & 0xFF:
         yield error("context", f"rt_version is 0x{rt_version:08x}, its lowest 8 bits must be 0")
-    if context.version == (1, 1, 0) and context.struct_sizes is not None:
-        yield error("context", f"the context of ll_aton {version} has 16 words, this one has 17")
-    if context.version[0] and context.version != (1, 1, 0) and context.struct_sizes is None:
-        yield error("context", f"the context of ll_aton {version} has 17 words, this one has 16")
-    expected = 24 if context.version[0] == 1 and context.version < (1, 1, 3) else 26
-    if context.version[0] and expected != image.header_words:
-        yield error(
-            "context", f"the header of ll_aton {version} has {expected} words, this one has {image.header_words}"
-        )
+    form = relocation_of((*context.version, context.extra))
+    context_words = 16 if context.struct_sizes is None else 17
+    if form is not None:
+        for part, expected, found in (
+            ("context", form.context_words, context_words),
+            ("header", form.header_words, image.header_words),
+        ):
+            if expected != found:
+                yield error("context", f"the {part} of ll_aton {version} has {expected} words, this one has {found}")
+    yield from _release(image)
     if context.struct_sizes is not None:
         if 0 in context.struct_sizes or context.struct_sizes[1] > 0xFF:
             yield error("context", f"rt_c_struct_sizes is {context.struct_sizes}: two sizes from 1 to 255 are needed")
@@ -83,6 +85,17 @@ def _versions(image: Image) -> Iterator[Finding]:
             )
     if not context.c_name:
         yield error("context", "c_name is empty")
+
+
+def _release(image: Image) -> Iterator[Finding]:
+    """Loaders compare the version only in parts; a runtime that nobody knows may have another table of callbacks."""
+    version, extra = image.context.version, image.context.extra
+    releases = [release.runtime for release in relocatable()]
+    if version[0] and (*version, extra) not in releases:
+        known = ", ".join(".".join(map(str, each)) for each in releases)
+        yield warning("context", f"ll_aton {'.'.join(map(str, version))}.{extra} is no release known here: {known}")
+    if not version[0] and extra:
+        yield error("context", f"rt_version_extra is {extra}, the reference runtime has 0")
 
 
 def _sizes(image: Image) -> Iterator[Finding]:
@@ -114,7 +127,11 @@ def _params(image: Image) -> Iterator[Finding]:
         return
     behind = len(blob) - ec_front(image) - size
     if behind:
-        yield warning("params", f"{behind} bytes stand behind the end of the params")
+        yield error(
+            "params",
+            f"{behind} bytes stand behind the end of the params",
+            "something was appended: copy the file again",
+        )
     found = zlib.crc32(raw_data(image))
     if found != crc:
         yield error(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 from neuralart.memory.findings import Finding, error, warning
@@ -10,6 +11,14 @@ from neuralart.relocatable.format.addresses import RESERVED_GOT_WORDS, align8, s
 from neuralart.relocatable.format.types import FLASH, OFFSET, RAM, SEGMENT, WORDS_24, WORDS_26, Image
 
 _ENTRY_WORDS = 13
+# Compilers fold functions with equal code: in networks that need no more, the first two return true, the others 0.
+_FOLDED = (
+    {"ec_network_init", "ec_inference_init"},
+    {
+        *("input_setter", "input_getter", "output_setter", "output_getter"),
+        *("weight_encryption_info", "blob_encryption_info", "get_internal_buffers_info"),
+    },
+)
 
 
 def names_of(image: Image) -> tuple[str, ...]:
@@ -112,13 +121,21 @@ def _list_place(image: Image) -> Iterator[Finding]:
     if offset and any(image.data[end:offset]):
         yield warning("sections", f"the padding from 0x{end:x} to 0x{offset:x} is not zero")
     if not offset and len(image.data) > align8(end):
-        yield warning(
+        yield error(
             "sections", f"{len(image.data) - align8(end)} bytes behind the end of the image at 0x{align8(end):x}"
         )
 
 
+def _equal_entries(image: Image) -> Iterator[Finding]:
+    """Two names for one function, where one of the two cannot do what it is for."""
+    for (first, one), (second, other) in itertools.combinations(entries_of(image).items(), 2):
+        if one == other and not any({first, second} <= group for group in _FOLDED):
+            yield error("entries", f"entries {first} and {second} are both 0x{one:08x}")
+
+
 def check_entries(image: Image) -> Iterator[Finding]:
-    """Entry points that are no code."""
+    """Entry points that are no code, or two that are one."""
+    yield from _equal_entries(image)
     for position, (name, value) in enumerate(entries_of(image).items(), _ENTRY_WORDS):
         place = f"entry {name} at 0x{4 * position:x} is 0x{value:08x}"
         if value & SEGMENT != FLASH:

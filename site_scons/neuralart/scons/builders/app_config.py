@@ -17,7 +17,6 @@ from neuralart import plugins
 from neuralart.config import app_config as settings
 from neuralart.config.app_config import AppConfig
 from neuralart.config.keywords import said_by, value_of
-from neuralart.config.types import Location
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.scons.builders import plans
@@ -28,6 +27,7 @@ from neuralart.scons.failures import at_read_time, caller, in_action
 from neuralart.scons.paths import build_dir, literal, named, place, top
 from neuralart.scons.pools import source_file
 from neuralart.scons.registry import Registry
+from neuralart.text.values import Location
 
 if TYPE_CHECKING:
     from neuralart.app_config.application import Application

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from neuralart.boards.types import Board
-from neuralart.config.types import Location, NetworkConfig, Reserved, VariantConfig
+from neuralart.config.types import NetworkConfig, Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.placements import Initializer, Layout
@@ -32,6 +32,7 @@ from neuralart.scons.layout import Member, layout_of, layout_value
 from neuralart.scons.memory_runtime import memory_runtime_files
 from neuralart.scons.registry import identity
 from neuralart.scons.strategy_files import strategy_files
+from neuralart.text.values import Location
 
 NAME = "NeuralArtInitializers"
 HEADER = "npu_memory_init.h"
@@ -287,7 +288,7 @@ class _Files:
             actions.write_hex,
             Image(network, pool, address, binary.targets[0], node),
             f"0x{address:08x}",
-            (self.code("hex-writer", "memory/ihex.py", "files.py"),),
+            (self.code("hex-writer", "text/ihex.py", "files.py"),),
             binary.after,
         )
 

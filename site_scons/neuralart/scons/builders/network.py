@@ -15,6 +15,7 @@ import SCons.Scanner
 import SCons.Tool
 import SCons.Util
 
+from neuralart.compilers.command_line import rooms_of
 from neuralart.compilers.protocol import REFERENCE
 from neuralart.config.types import split_profile
 from neuralart.errors import NeuralArtError
@@ -32,8 +33,6 @@ from neuralart.scons.pools import known_profile
 
 NAME = "NeuralArtNetwork"
 MODEL_SUFFIX = ".tflite"
-# A room's code decides the bytes: compile again when it changes.
-_ROOMS = ("compilers",)
 
 
 def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
@@ -81,7 +80,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     first = target[0]
     nodes = [first if name == first.name else first.dir.File(name) for name in plan.names]
     plans.remember(first, plan)
-    env.Depends(nodes, env.Value(fingerprint(*_ROOMS), name="reference-compiler"))
+    env.Depends(nodes, env.Value(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
     if plan.compiler.code:
         env.Depends(nodes, env.Value(plan.compiler.code, name="plugins-of-compilers"))
     if plan.compiler.kind == REFERENCE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from neuralart.network.located import Item
+from neuralart.text.json_values import JsonValue
 from neuralart.vendor.c_info.types import Footprint, InfoBuffer, InfoPool
 
 _SYMBOL = re.compile(r"[A-Za-z_]\w{0,254}", re.ASCII)
@@ -12,14 +12,14 @@ _ADDRESS = re.compile(r"[0-9]{1,20}")
 _HEX = re.compile(r"0[xX][0-9a-fA-F]{1,16}")
 
 
-def _address(item: Item) -> tuple[int | None, str]:
+def _address(item: JsonValue) -> tuple[int | None, str]:
     """``"1895825408"``, a C symbol, ``"NULL"`` or nothing."""
     found = item.get("address")
     if found is None:
         return None, ""
     if type(found.value) is int and found.value >= 0:
         return found.value, ""
-    text = item.text("address").strip() if type(found.value) is str else ""
+    text = item.string_at("address").strip() if type(found.value) is str else ""
     if _ADDRESS.fullmatch(text):
         return int(text), ""
     if _HEX.fullmatch(text):
@@ -34,73 +34,81 @@ def _address(item: Item) -> tuple[int | None, str]:
     )
 
 
-def read_pool(item: Item) -> InfoPool:
+def read_pool(item: JsonValue) -> InfoPool:
     """One entry of ``memory_pools``."""
     address, symbol = _address(item)
-    size = item.integer("size_bytes", default=-1, minimum=-1)
-    parts = item.integers("subpools")
+    size = item.integer_at("size_bytes", default=-1, minimum=-1)
+    parts = item.integers_at("subpools")
     attributes = item.get("attributes")
     score = attributes.get("score") if attributes else None
     initialized = attributes.get("use_for_initrs") if attributes else None
-    item.need("id")
+    for key in ("id", "used_size_bytes"):
+        item.need(key)
     return InfoPool(
-        id=item.integer("id", minimum=0),
-        name=item.text("name"),
-        file=item.text("fname"),
+        id=item.integer_at("id", minimum=0),
+        name=item.string_at("name"),
+        file=item.string_at("fname"),
         address=address,
         symbol=symbol,
         size=None if size < 0 else size,
-        used=item.integer("used_size_bytes", minimum=0),
-        rights=item.text("rights"),
-        virtual=bool(parts) or item.flag("virtual"),
+        used=item.integer_at("used_size_bytes", minimum=0),
+        rights=item.string_at("rights"),
+        virtual=bool(parts) or item.boolean_at("virtual"),
         parts=parts,
-        buffers=item.integers("buffers"),
-        cacheable=item.text("cacheable"),
-        initialized=None if initialized is None or attributes is None else attributes.flag("use_for_initrs"),
-        score=None if score is None or attributes is None else attributes.real("score"),
-        byte_width=attributes.integer("byte_width", minimum=0) if attributes else 0,
-        freq_ratio=(attributes.real("freq_ratio") or 0.0) if attributes else 0.0,
-        user_allocated=item.flag("user_allocated"),
-        alignment=item.integer("alignment", minimum=0),
+        buffers=item.integers_at("buffers"),
+        cacheable=item.string_at("cacheable"),
+        initialized=None if initialized is None or attributes is None else attributes.boolean_at("use_for_initrs"),
+        score=None if score is None or attributes is None else attributes.real_at("score"),
+        byte_width=attributes.integer_at("byte_width", minimum=0) if attributes else 0,
+        freq_ratio=(attributes.real_at("freq_ratio") or 0.0) if attributes else 0.0,
+        user_allocated=item.boolean_at("user_allocated"),
+        alignment=item.integer_at("alignment", minimum=0),
     )
 
 
-def read_buffer(item: Item) -> InfoBuffer:
+def _shape(item: JsonValue) -> tuple[int | None, ...]:
+    """A size that is not fixed is a name, null, 0 or -1."""
+    sizes = item.list_of("shape", int, str, type(None), wanted="a whole number")
+    return tuple(size if type(size) is int and size > 0 else None for size in sizes)
+
+
+def read_buffer(item: JsonValue) -> InfoBuffer:
     """One entry of ``buffers``."""
     epochs = item.get("epochs")
     quantized = item.get("intq")
-    flags = item.text("flags")
+    flags = item.string_at("flags")
     item.need("id")
     return InfoBuffer(
-        id=item.integer("id", minimum=0),
-        name=item.text("name"),
-        pool=item.integer("mpool_id", default=-1),
-        offset=item.integer("offset_start", minimum=0),
-        size=item.integer("size_bytes", minimum=0),
-        constant=item.flag("is_param"),
-        format=item.text("format"),
-        bits=item.integer("nbits", minimum=0),
-        shape=item.integers("shape"),
-        axes=item.texts("shape_map"),
-        first=epochs.integer("start") if epochs else 0,
-        last=epochs.integer("end") if epochs else 0,
-        channel_first=item.flag("channel_first"),
-        channel_last=item.flag("channel_last"),
-        scales=quantized.reals("scales") if quantized else (),
-        zero_points=quantized.integers("offsets") if quantized else (),
+        id=item.integer_at("id", minimum=0),
+        name=item.string_at("name"),
+        pool=item.integer_at("mpool_id", default=-1),
+        offset=item.integer_at("offset_start", minimum=0),
+        size=item.integer_at("size_bytes", minimum=0),
+        constant=item.boolean_at("is_param"),
+        format=item.string_at("format"),
+        bits=item.integer_at("nbits", minimum=0),
+        shape=_shape(item),
+        batch=item.integer_at("batch", default=1),
+        axes=item.strings_at("shape_map"),
+        first=epochs.integer_at("start") if epochs else 0,
+        last=epochs.integer_at("end") if epochs else 0,
+        channel_first=item.boolean_at("channel_first"),
+        channel_last=item.boolean_at("channel_last"),
+        scales=(quantized.reals_at("scales") or quantized.reals_at("scale")) if quantized else (),
+        zero_points=(quantized.integers_at("offsets") or quantized.integers_at("zero")) if quantized else (),
         flags=tuple(flags.split("|")) if flags else (),
     )
 
 
-def read_footprint(item: Item | None) -> Footprint | None:
+def read_footprint(item: JsonValue | None) -> Footprint | None:
     """``memory_footprint``."""
     if item is None:
         return None
 
     def size(key: str) -> int | None:
-        return None if item.get(key) is None else item.integer(key)
+        return None if item.get(key) is None else item.integer_at(key)
 
-    io = item.integers("io")
+    io = item.integers_at("io")
     return Footprint(
         activations=size("activations"),
         weights=size("weights"),
@@ -110,6 +118,6 @@ def read_footprint(item: Item | None) -> Footprint | None:
         kernel_ram=size("kernel_ram"),
         toolchain_flash=size("toolchain_flash"),
         toolchain_ram=size("toolchain_ram"),
-        toolchain=item.text("toolchain"),
-        series=item.text("series"),
+        toolchain=item.string_at("toolchain"),
+        series=item.string_at("series"),
     )

@@ -123,7 +123,8 @@ class InfoBuffer:
         constant: Holds parameters of the model.
         format: ``STAI_FORMAT_S8``, ``STAI_FORMAT_FLOAT``...
         bits: Per element.
-        shape: As written.
+        shape: As written: without the batch on CPU targets. None for a size that is not fixed.
+        batch: Told beside it; 0 or 1 if there is one.
         axes: Their names, for example ``BATCH``; may be empty.
         first: First epoch that needs it.
         last: Last epoch that needs it (inclusive).
@@ -142,7 +143,8 @@ class InfoBuffer:
     constant: bool = False
     format: str = ""
     bits: int = 0
-    shape: tuple[int, ...] = ()
+    shape: tuple[int | None, ...] = ()
+    batch: int = 1
     axes: tuple[str, ...] = ()
     first: int = 0
     last: int = 0

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from neuralart.vendor.network_c import versions
-from neuralart.vendor.network_c.ctext import Lines
+from neuralart.text.c_source import Lines
+from neuralart.vendor import releases
 from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, Problem, Row
 from neuralart.vendor.network_c.usage import extent, rows_by_pool
 
@@ -16,18 +16,19 @@ def _guard(network: GeneratedNetwork) -> Iterator[Problem]:
     if network.runtime is None:
         yield Problem(network.where, "no guard on LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV", "no-guard")
         return
-    asked, written = versions.of_runtime(network.runtime), versions.of_branch(branch)
-    if asked is not None and branch and branch not in asked.branches and (written or branch.startswith("STAI-")):
+    asked, written = releases.of_runtime(network.runtime), releases.of_branch(branch)
+    if asked is not None and branch and branch != asked.branch and (written or branch.startswith("STAI-")):
         yield Problem(
             network.where,
             f"the guard asks for runtime {network.runtime_text} (ST Edge AI Core {asked.core}), GIT_BRANCH is {branch}",
             "guard-branch",
         )
     front_end = network.banner.front_end
-    if asked is not None and front_end and front_end != asked.front_end:
+    usual = asked.habits.front_end if asked is not None else ""
+    if asked is not None and front_end and front_end != usual:
         yield Problem(
             network.where,
-            f"the model was exported as _OE_{front_end}, ST Edge AI Core {asked.core} writes _OE_{asked.front_end}",
+            f"the model was exported as _OE_{front_end}, ST Edge AI Core {asked.core} writes _OE_{usual}",
             "front-end",
         )
 

@@ -5,15 +5,14 @@ Sizes of pools are -1, since the application provides them. No time, no folder, 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
 from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, Key
 from neuralart.compilers.reference.cpu.ports import views
-from neuralart.compilers.reference.emit.c_info import FORMATS, edges, intq, originals, parameters
-from neuralart.compilers.reference.emit.ctext import data_type, dtype_of_ctype
-from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION, TOOL, score
+from neuralart.compilers.reference.emit import c_info_rows as base
+from neuralart.compilers.reference.emit.ctext import dtype_of_ctype
+from neuralart.compilers.reference.emit.emission import score
 from neuralart.compilers.reference.ir import Call
 from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 from neuralart.model.graph import DTYPE_BYTES, Tensor
@@ -24,56 +23,40 @@ _AXES = {1: ["CH"], 2: ["W", "CH"], 3: ["H", "W", "CH"]}
 def _shape(tensor: Tensor) -> tuple[list[int], list[str]]:
     """Shape and names of its axes, without the batch."""
     shape = list(tensor.shape[1:] if len(tensor.shape) > 1 else tensor.shape) or [1]
-    return shape, _AXES.get(len(shape), [f"D{axis}" for axis in range(len(shape))])
+    return shape, base.names_of_axes(shape, _AXES)
 
 
 def _buffer(
     number: int, array: Array, pool: int, tensor: Tensor | None, dtype: str, epochs: tuple[int, int], flags: str
 ) -> dict[str, Any]:
-    _enumerator, bits, unsigned, _ctype = data_type(dtype)
     parameter = "WEIGHTS" in flags
     shape, axes = _shape(tensor) if tensor is not None else ([array.size // DTYPE_BYTES[dtype]], ["CH"])
-    size = tensor.bytes if tensor is not None else array.size
     if tensor is not None and parameter:
-        shape, axes = list(tensor.shape), [f"D{axis}" for axis in range(len(tensor.shape))]
-    return {
-        "id": number,
-        "name": array.name,
-        "mpool_id": pool,
-        "offset_start": array.offset,
-        "size_bytes": size,
-        "is_param": parameter,
-        "shape": shape,
-        "shape_map": axes,
-        "batch": tensor.shape[0] if tensor is not None and len(tensor.shape) > 1 and not parameter else 1,
-        "alignment": IO_ALIGN,
-        "channel_first": False,
-        "channel_last": not parameter,
-        "epochs": {"start": epochs[0], "end": epochs[1]},
-        "flags": flags,
-        "format": f"STAI_FORMAT_{FORMATS.get(dtype, 'NONE')}",
-        "nbits": bits,
-        "qmn": {} if dtype.startswith("float") else {"m": bits - 1 + unsigned, "n": 0, "sign": not unsigned},
-        "intq": intq(tensor.quantization if tensor is not None else None),
-    }
+        shape, axes = list(tensor.shape), base.names_of_axes(tensor.shape, {})
+    return base.buffer(
+        dtype,
+        tensor.quantization if tensor is not None else None,
+        id=number,
+        name=array.name,
+        mpool_id=pool,
+        offset_start=array.offset,
+        size_bytes=tensor.bytes if tensor is not None else array.size,
+        is_param=parameter,
+        shape=shape,
+        shape_map=axes,
+        batch=tensor.shape[0] if tensor is not None and len(tensor.shape) > 1 and not parameter else 1,
+        alignment=IO_ALIGN,
+        channel_first=False,
+        channel_last=not parameter,
+        epochs={"start": epochs[0], "end": epochs[1]},
+        flags=flags,
+    )
 
 
 def _pool(number: int, name: str, **more: Any) -> dict[str, Any]:
-    return {
-        "id": number,
-        "name": name,
-        "address": "NULL",
-        "size_bytes": -1,
-        "rights": "ACC_WRITE",
-        "alignment": IO_ALIGN,
-        "offset_start": 0,
-        "persistent": False,
-        "user_allocated": False,
-        "virtual": False,
-        "subpools": [],
-        "attributes": {"latency": "UNDEF", "throughput": "UNDEF", "score": 0},
-        **more,
-    }
+    speed = {"latency": "UNDEF", "throughput": "UNDEF", "score": 0}
+    usual = {"address": "NULL", "size_bytes": -1, "alignment": IO_ALIGN, "attributes": speed}
+    return base.pool(number, name, **{**usual, **more})
 
 
 class _Rows:
@@ -168,49 +151,17 @@ def _node(network: CpuNetwork, epoch: int, call: Call, ids: Mapping[Key, int]) -
     def known(numbers: tuple[int, ...]) -> list[int]:
         return [ids["tensor", root(each)] for each in numbers if ("tensor", root(each)) in ids]
 
-    return {
-        "id": epoch,
-        "name": network.emission.tensor(call.writes[0]).name if call.writes else call.kind,
-        "type": call.kind,
-        "attributes": {},
-        "mapping": "NODE_SW",
-        "macc": call.macc,
-        "original_nodes": [str(call.operator)] if call.operator >= 0 else [],
-        "inputs": known(call.reads),
-        "outputs": known(call.writes),
-        "scratchs": [ids["scratch", epoch]] if call.scratch else [],
-        "subgraph_nodes": [],
-        "sw_functions": [call.kernel],
-    }
-
-
-def _environment(network: CpuNetwork, stamp: str, files: tuple[str, ...]) -> dict[str, Any]:
-    emission = network.emission
-    count, size = parameters(emission)
-    return {
-        "generated_model": {
-            "name": network.name,
-            "model_files": [{"name": name, "signature": ""} for name in files],
-        },
-        "network_signature": f"0x{stamp}",
-        "test_name": "",
-        "target": emission.target,
-        "tools": [
-            {
-                "name": TOOL,
-                "version": ".".join(map(str, RUNTIME_VERSION)),
-                "arguments": emission.arguments,
-                "environment": [],
-                "input_model": {
-                    "name": emission.model.stem,
-                    "type": "tflite",
-                    "size": size,
-                    "n_params": count,
-                    "model_files": [{"name": f"{emission.model.stem}.tflite", "signature": ""}],
-                },
-            }
-        ],
-    }
+    return base.node(
+        epoch,
+        network.emission.tensor(call.writes[0]).name if call.writes else call.kind,
+        call,
+        type=call.kind,
+        attributes={},
+        inputs=known(call.reads),
+        outputs=known(call.writes),
+        scratchs=[ids["scratch", epoch]] if call.scratch else [],
+        subgraph_nodes=[],
+    )
 
 
 def c_info(network: CpuNetwork, stamp: str, files: tuple[str, ...]) -> str:
@@ -224,35 +175,20 @@ def c_info(network: CpuNetwork, stamp: str, files: tuple[str, ...]) -> str:
     emission = network.emission
     rows = _Rows(network)
     nodes = [_node(network, epoch, call, rows.ids) for epoch, call in enumerate(emission.program.calls)]
-    data = {
-        "json_schema_version": "2.0",
-        "environment": _environment(network, stamp, files),
-        "memory_pools": rows.pools(),
-        "buffers": rows.buffers,
-        "graphs": [
-            {
-                "id": 0,
-                "name": emission.model.stem,
-                "inputs": [rows.port(each) for each in emission.program.inputs],
-                "outputs": [rows.port(each) for each in emission.program.outputs],
-                "nodes": nodes,
-                "edges": edges(nodes),
-                "original_inputs": originals(emission, emission.model.inputs),
-                "original_outputs": originals(emission, emission.model.outputs),
-            }
-        ],
-        "memory_footprint": {
+    return base.document(
+        emission,
+        stamp,
+        files,
+        pools=rows.pools(),
+        buffers=rows.buffers,
+        nodes=nodes,
+        inputs=[rows.port(each) for each in emission.program.inputs],
+        outputs=[rows.port(each) for each in emission.program.outputs],
+        footprint={
             "activations": sum(network.activation_sizes),
             "weights": sum(each.size for each in network.weights),
             "io": [
                 sum(port.tensor.bytes for port in views(network, kind) if port.provided) for kind in ("input", "output")
             ],
-            "kernel_flash": None,
-            "kernel_ram": None,
-            "toolchain_flash": None,
-            "toolchain_ram": None,
-            "toolchain": None,
-            "series": emission.target,
         },
-    }
-    return json.dumps(data, indent=1, sort_keys=True) + "\n"
+    )

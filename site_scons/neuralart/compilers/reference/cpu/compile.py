@@ -2,72 +2,125 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from neuralart import __version__
 from neuralart.compilers.reference.cpu.c_info import c_info
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
 from neuralart.compilers.reference.cpu.data_c import data_c, data_h, data_params_c, data_params_h
-from neuralart.compilers.reference.cpu.facts import facts as make_facts
 from neuralart.compilers.reference.cpu.headers import config_h, network_h
 from neuralart.compilers.reference.cpu.network_c import network_c
 from neuralart.compilers.reference.cpu.placing import place
-from neuralart.compilers.reference.cpu.pool_file import ActivationMemory, read
+from neuralart.compilers.reference.cpu.pool_file import WEIGHTS, ActivationMemory, read
+from neuralart.compilers.reference.cpu.ports import PortView, views
 from neuralart.compilers.reference.cpu.report import report as make_report
-from neuralart.compilers.reference.emit.emission import TOOL, Emission
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
+from neuralart.compilers.reference.emit.emission import NUMERICS, Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, write_set
-from neuralart.compilers.reference.ir import BorderOptions, Program
+from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.options import CPU
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.sharing import share
-from neuralart.compilers.reference.targets import usable
-from neuralart.files import read_bytes
+from neuralart.compilers.reference.skeleton import (
+    CommonRequest,
+    Pairs,
+    Progress,
+    lowered,
+    plain_stem,
+    shaping_options,
+    with_manifest,
+    with_provenance,
+)
+from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import Model
-from neuralart.network.facts import Network, to_json
-from neuralart.network.names import check_name
+from neuralart.network.facts import APPLICATION, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, to_json
+from neuralart.network.manifest import NAME as MANIFEST
+
+# ``network.json`` of a CPU network: the same facts, but its pools get their places when the application is linked ---
+
+
+def _port(network: CpuNetwork, kind: str, index: int, port: PortView) -> Port:
+    quantization = port.quantization
+    activations = network.placed.activations
+    pool = activations[port.array.number - 1].fname if port.array.number and not port.constant else ""
+    return Port(
+        name=port.tensor.name,
+        pool=WEIGHTS if port.constant else pool,
+        address=0 if port.provided else port.array.offset + port.offset,
+        bytes=port.tensor.bytes,
+        shape=port.tensor.shape or (1,),
+        dtype=port.tensor.dtype,
+        scale=quantization.scale if quantization is not None else 0.0,
+        zero_point=quantization.zero_point if quantization is not None else 0,
+        channel_position=network.emission.channel_position(kind, index),
+        user_allocated=port.provided,
+    )
+
+
+def _pool(network: CpuNetwork, plan: PoolPlan) -> PoolUse:
+    weights = plan.fname == WEIGHTS
+    used = sum(each.size for each in network.weights) if weights else plan.used
+    # Without a memory-pool file the application gives whatever is needed.
+    size = used if weights or not network.memories else plan.size
+    return PoolUse(
+        name=plan.name,
+        fname=plan.fname,
+        address=0,
+        size=size,
+        used=used,
+        weights=used if weights else 0,
+        activations=0 if weights else plan.activations,
+        rights=plan.pool.rights,
+        mode=APPLICATION,
+    )
+
+
+def make_facts(network: CpuNetwork, stamp: str) -> Network:
+    """The facts of a compiled network.
+
+    Args:
+        network: What was compiled.
+        stamp: The abi stamp.
+    """
+    calls = network.emission.program.calls
+    plans = sorted(network.emission.plan.pools, key=lambda plan: plan.address)
+    return Network(
+        name=network.name,
+        runtime=NEURALART,
+        runtime_version=NEURALART_VERSION,
+        abi_stamp=stamp,
+        numerics=NUMERICS,
+        pools=tuple(_pool(network, plan) for plan in plans),
+        inputs=tuple(_port(network, "input", n, port) for n, port in enumerate(views(network, "input"))),
+        outputs=tuple(_port(network, "output", n, port) for n, port in enumerate(views(network, "output"))),
+        epochs=tuple(Epoch(number, "SW", (call.kind,)) for number, call in enumerate(calls)),
+        macc=sum(call.macc for call in calls),
+    )
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
-class CpuRequest:
+class CpuRequest(CommonRequest):
     """What to compile, and how.
 
     Attributes:
         model: The .tflite.
         memory_pool: The memory-pool file; None: one buffer as large as needed.
-        name: C name of the network.
         target: As ``--target``.
-        model_display: The model as the user named it; empty: the path.
-        memory_pool_display: The memory-pool file likewise.
-        border: Types and channel positions of inputs and outputs.
-        allocate_inputs: False: the application provides the input buffers.
-        allocate_outputs: Likewise for the outputs.
+        memory_pool_display: The memory-pool file as the user named it; empty: the path.
         split_weights: Each constant is an array of its own.
         binary: Write ``N_data.bin`` too.
-        report: Write the text report.
-        arguments: The command line for reports; no folders in it.
-        notes: Options without effect that were found before.
     """
 
     model: Path
     memory_pool: Path | None = None
-    name: str = "network"
     target: str = "stm32h7"
-    model_display: str = ""
     memory_pool_display: str = ""
-    border: BorderOptions = field(default_factory=BorderOptions)
-    allocate_inputs: bool = True
-    allocate_outputs: bool = True
     split_weights: bool = False
     binary: bool = False
-    report: bool = True
-    arguments: str = "generate"
-    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -105,29 +158,11 @@ def file_names(name: str, *, report: bool = True, binary: bool = False) -> tuple
     return (*plain, PROVENANCE)
 
 
-def _options(request: CpuRequest) -> tuple[tuple[str, str], ...]:
-    """Options that shape the code, as (name, value); no folders."""
-    border = request.border
-    lists = (
-        ("input-data-type", border.input_dtypes),
-        ("output-data-type", border.output_dtypes),
-        ("inputs-ch-position", border.inputs_ch_position),
-        ("outputs-ch-position", border.outputs_ch_position),
-    )
-    flags = (
-        ("split-weights", request.split_weights),
-        ("no-inputs-allocation", not request.allocate_inputs),
-        ("no-outputs-allocation", not request.allocate_outputs),
-    )
-    pools = request.memory_pool.stem if request.memory_pool is not None else ""
-    stem = "".join(char if (char.isalnum() and char.isascii()) or char in "._-" else "_" for char in pools)
-    return (
-        ("c-api", '"legacy"'),
-        *([("memory-pool", f'"{stem}"')] if pools else []),
-        *((name, "true") for name, on in flags if on),
-        *((name, f'"{",".join(values)}"') for name, values in lists if values),
-        ("name", f'"{request.name}"'),
-    )
+def _options(request: CpuRequest) -> Pairs:
+    stem = plain_stem(request.memory_pool)
+    first = (("c-api", '"legacy"'), *([("memory-pool", f'"{stem}"')] if stem else []))
+    flags = (("split-weights", request.split_weights),)
+    return shaping_options(request, flags, first, (("name", f'"{request.name}"'),))
 
 
 def build(
@@ -160,7 +195,7 @@ def build(
         pools=placed.pools,
         border=request.border,
         user_owned=owned,
-        options=_options(request),
+        options=tuple(_options(request)),
         arguments=request.arguments,
         notes=request.notes,
     )
@@ -183,25 +218,11 @@ def build(
     }
     if request.report:
         written[f"{name}_generate_report.txt"] = make_report(network)
-    files = {each: content.encode("utf-8") for each, content in written.items()}
-    if request.binary:
-        files[f"{name}_data.bin"] = b"".join(each.data for each in network.weights)
-    files[MANIFEST] = manifest(name, files).encode("utf-8")
-    return CpuResult(files, facts, network)
+    weights = {f"{name}_data.bin": b"".join(each.data for each in network.weights)} if request.binary else {}
+    return CpuResult(with_manifest(name, written, weights), facts, network)
 
 
-def _provenance(request: CpuRequest, model: bytes) -> bytes:
-    lines = [
-        f"tool: {TOOL} {__version__}",
-        f"model: {request.model_display or request.model}",
-        f"model sha256: {hashlib.sha256(model).hexdigest()}",
-        f"memory pools: {request.memory_pool_display or request.memory_pool or 'one buffer as large as needed'}",
-        f"arguments: {request.arguments}",
-    ]
-    return ("\n".join(lines) + "\n").encode("utf-8")
-
-
-def compile_network(request: CpuRequest, progress: Callable[[str], None] = lambda _text: None) -> CpuResult:
+def compile_network(request: CpuRequest, progress: Progress = lambda _text: None) -> CpuResult:
     """Compile a model.
 
     Args:
@@ -214,20 +235,13 @@ def compile_network(request: CpuRequest, progress: Callable[[str], None] = lambd
     Raises:
         NeuralArtError: The input is wrong, not supported or too large; said in one line.
     """
-    from neuralart.compilers.reference.lower import lower
-    from neuralart.model.tflite import read as read_model
-
-    check_name(request.name, "--name")
-    usable(request.target, CPU)
-    memories = () if request.memory_pool is None else read(request.memory_pool, request.memory_pool_display)
-    progress("reading the model")
-    model = read_model(request.model, request.model_display or str(request.model))
-    progress("lowering")
-    program = lower(model, request.border)
-    progress("placing and writing code")
+    pools, shown = request.memory_pool, request.memory_pool_display or str(request.memory_pool or "")
+    model, program, memories = lowered(
+        request, request.model, request.target, CPU, lambda: () if pools is None else read(pools, shown), progress
+    )
     result = build(request, model, program, memories)
-    files = {**result.files, PROVENANCE: _provenance(request, read_bytes(request.model))}
-    return CpuResult(files, result.network, result.cpu)
+    said = shown or "one buffer as large as needed"
+    return replace(result, files=with_provenance(result.files, request, request.model, said))
 
 
 def write(result: CpuResult, folder: Path) -> None:

@@ -7,7 +7,7 @@ from neuralart.compilers.reference.cpu.data_c import guarded
 from neuralart.compilers.reference.cpu.network_c import prototypes
 from neuralart.compilers.reference.cpu.ports import PortView, views
 from neuralart.compilers.reference.emit.ctext import in_comment, string
-from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION
+from neuralart.network.facts import NEURALART_VERSION
 
 
 def _port(prefix: str, port: PortView) -> list[str]:
@@ -58,7 +58,7 @@ def config_h(network: CpuNetwork, stamp: str) -> str:
     """
     version = [
         f"#define AI_TOOLS_VERSION_{part} {number}"
-        for part, number in zip(("MAJOR", "MINOR", "MICRO"), RUNTIME_VERSION, strict=False)
+        for part, number in zip(("MAJOR", "MINOR", "MICRO"), NEURALART_VERSION, strict=False)
     ]
     lines = [
         # Several networks of one program say the same.

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
-from neuralart.compilers.reference.emit.c_info import parameters
-from neuralart.compilers.reference.emit.emission import NUMERICS, RUNTIME_VERSION
+from neuralart.compilers.reference.emit.c_info_rows import parameters
+from neuralart.compilers.reference.emit.emission import NUMERICS
 from neuralart.compilers.reference.emit.report import layer_table, size_text
+from neuralart.network.facts import NEURALART_VERSION
 
 _THIN = "-" * 84
 _THICK = "=" * 84
@@ -50,7 +51,7 @@ def report(network: CpuNetwork) -> str:
     weights = sum(each.size for each in network.weights)
     arrays = len(network.weights)
     lines = [
-        f"neuralart reference compiler, runtime interface {'.'.join(map(str, RUNTIME_VERSION))}, numerics {NUMERICS}",
+        f"neuralart reference compiler, runtime interface {'.'.join(map(str, NEURALART_VERSION))}, numerics {NUMERICS}",
         f"Parameters            : {emission.arguments}",
         "",
         f"Model name - {emission.model.stem}",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION, TOOL, Emission
+from neuralart.compilers.reference.emit.emission import TOOL, Emission
+from neuralart.network.facts import NEURALART_VERSION
 
 INCLUDES = ("ll_aton_NN_interface.h", "ll_aton.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
 BANNER_END = " */\n"
@@ -11,7 +12,7 @@ BANNER_END = " */\n"
 def banner(emission: Emission) -> str:
     """The first comment. No version, date or folder: equal inputs give equal bytes."""
     options = "".join(f" * --{name} = {value}\n" for name, value in emission.options)
-    version = ".".join(map(str, RUNTIME_VERSION))
+    version = ".".join(map(str, NEURALART_VERSION))
     return (
         "/*\n"
         f" * Network {emission.name}, made by the neuralart reference compiler. Do not edit: changes are lost.\n"
@@ -29,7 +30,7 @@ def banner(emission: Emission) -> str:
 def head(_emission: Emission) -> str:
     """Includes, guard, defaults."""
     includes = "".join(f'#include "{name}"\n' for name in INCLUDES)
-    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), RUNTIME_VERSION, strict=True)
+    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), NEURALART_VERSION, strict=True)
     guard = " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
     return (
         f"{includes}\n#if {guard}\n"

@@ -5,57 +5,35 @@ Values that only an NPU or a measurement could give are empty lists or null. No 
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
-from neuralart.compilers.reference.emit.ctext import data_type
-from neuralart.compilers.reference.emit.emission import RUNTIME_VERSION, TOOL, Emission, score
+from neuralart.compilers.reference.emit import c_info_rows as base
+from neuralart.compilers.reference.emit.emission import Emission, score
 from neuralart.compilers.reference.emit.rows import Row, constant_rows, internal_rows, port_rows
 from neuralart.compilers.reference.ir import Call
-from neuralart.model.graph import Quantization
 
 _MAXINT = 4294967295
-AXES = {1: ["CH"], 2: ["BATCH", "CH"], 3: ["BATCH", "W", "CH"], 4: ["BATCH", "H", "W", "CH"]}
-FORMATS = {"int8": "S8", "uint8": "U8", "int16": "S16", "uint16": "U16", "int32": "S32", "float32": "FLOAT"}
-
-
-def _shape_map(row: Row) -> list[str]:
-    return AXES.get(len(row.shape), [f"D{number}" for number in range(len(row.shape))])
-
-
-def intq(quantization: Quantization | None) -> dict[str, Any]:
-    """Scales and zero points; empty if it is not quantized."""
-    if quantization is None:
-        return {}
-    return {
-        "axis": quantization.axis,
-        "scales": list(quantization.scales),
-        "offsets": list(quantization.zero_points),
-    }
 
 
 def _buffer(row: Row, number: int, pools: dict[str, int]) -> dict[str, Any]:
-    _enumerator, bits, unsigned, _ctype = data_type(row.dtype)
-    return {
-        "id": number,
-        "name": row.name,
-        "mpool_id": pools[row.pool or _user_pool(row)],
-        "offset_start": row.start,
-        "size_bytes": row.size,
-        "is_param": row.is_param,
-        "shape": list(row.shape),
-        "shape_map": _shape_map(row),
-        "batch": 1 if row.is_param or len(row.shape) < 2 else row.shape[0],
-        "alignment": 16,
-        "channel_first": row.letter == "F",
-        "channel_last": row.letter == "L",
-        "epochs": {"start": row.first, "end": row.epoch},
-        "flags": "",
-        "format": f"STAI_FORMAT_{FORMATS.get(row.dtype, 'NONE')}",
-        "nbits": bits,
-        "qmn": {} if row.dtype.startswith("float") else {"m": bits - 1 + unsigned, "n": 0, "sign": not unsigned},
-        "intq": intq(row.quantization),
-    }
+    return base.buffer(
+        row.dtype,
+        row.quantization,
+        id=number,
+        name=row.name,
+        mpool_id=pools[row.pool or _user_pool(row)],
+        offset_start=row.start,
+        size_bytes=row.size,
+        is_param=row.is_param,
+        shape=list(row.shape),
+        shape_map=base.names_of_axes(row.shape),
+        batch=1 if row.is_param or len(row.shape) < 2 else row.shape[0],
+        alignment=16,
+        channel_first=row.letter == "F",
+        channel_last=row.letter == "L",
+        epochs={"start": row.first, "end": row.epoch},
+        flags="",
+    )
 
 
 def _user_pool(row: Row) -> str:
@@ -70,24 +48,22 @@ def _pools(emission: Emission, rows: list[Row]) -> tuple[list[dict[str, Any]], d
     for plan in plans:
         pool = plan.pool
         result.append(
-            {
-                "id": ids[plan.fname],
-                "name": plan.name,
-                "fname": plan.fname,
-                "address": str(plan.address),
-                "size_bytes": plan.size,
-                "used_size_bytes": plan.used,
-                "rights": pool.rights,
-                "alignment": 16,
-                "offset_start": 0,
-                "persistent": not pool.writable,
-                "user_allocated": False,
-                "virtual": bool(plan.parts),
-                "subpools": [ids[part] for part in plan.parts],
-                "buffers": [number for number, row in enumerate(rows) if row.pool == plan.fname],
-                "cacheable": "CACHEABLE_ON" if pool.cacheable else "CACHEABLE_OFF",
-                "pipelined": "PIPELINED_ON",
-                "attributes": {
+            base.pool(
+                ids[plan.fname],
+                plan.name,
+                fname=plan.fname,
+                address=str(plan.address),
+                size_bytes=plan.size,
+                used_size_bytes=plan.used,
+                rights=pool.rights,
+                alignment=16,
+                persistent=not pool.writable,
+                virtual=bool(plan.parts),
+                subpools=[ids[part] for part in plan.parts],
+                buffers=[number for number, row in enumerate(rows) if row.pool == plan.fname],
+                cacheable="CACHEABLE_ON" if pool.cacheable else "CACHEABLE_OFF",
+                pipelined="PIPELINED_ON",
+                attributes={
                     "byte_width": pool.byte_width,
                     "freq_ratio": pool.freq_ratio,
                     "latency": pool.latency,
@@ -99,7 +75,7 @@ def _pools(emission: Emission, rows: list[Row]) -> tuple[list[dict[str, Any]], d
                     "burst_penalty": 0,
                     "use_for_initrs": pool.constants_preferred or not pool.writable,
                 },
-            }
+            )
         )
     for number, row in enumerate(rows):
         if row.owner is not None and _user_pool(row) not in ids:
@@ -109,142 +85,30 @@ def _pools(emission: Emission, rows: list[Row]) -> tuple[list[dict[str, Any]], d
 
 
 def _user(row: Row, number: int, buffer: int) -> dict[str, Any]:
-    return {
-        "id": number,
-        "name": _user_pool(row),
-        "fname": "",
-        "address": "NULL",
-        "size_bytes": row.size,
-        "used_size_bytes": row.size,
-        "rights": "ACC_WRITE",
-        "alignment": 8,
-        "offset_start": 0,
-        "persistent": False,
-        "user_allocated": True,
-        "virtual": False,
-        "subpools": [],
-        "buffers": [buffer],
-        "attributes": {},
-    }
+    sizes = {"size_bytes": row.size, "used_size_bytes": row.size}
+    more: dict[str, Any] = {"fname": "", "address": "NULL", "alignment": 8, "attributes": {}, "buffers": [buffer]}
+    return base.pool(number, _user_pool(row), user_allocated=True, **sizes, **more)
 
 
 def _node(emission: Emission, epoch: int, call: Call, ids: dict[int, int]) -> dict[str, Any]:
     root = emission.program.root
     name = emission.tensor(call.writes[0]).name if call.writes else call.kind
-    operator = [str(call.operator)] if call.operator >= 0 else []
-    return {
-        "id": epoch,
-        "name": f"epoch_{epoch}",
-        "mapping": "NODE_SW",
-        "macc": call.macc,
-        "original_nodes": operator,
-        "inputs": [ids[root(each)] for each in call.reads if root(each) in ids],
-        "outputs": [ids[root(each)] for each in call.writes if root(each) in ids],
-        "subgraph_nodes": [
-            {
-                "id": 0,
-                "name": name,
-                "type": call.kind,
-                "mapping": "NODE_SW",
-                "attributes": {"HWUnit": "PROCESSOR 0"},
-                "original_nodes": operator,
-            }
-        ],
-        "sw_functions": [call.kernel],
+    made = base.node(
+        epoch,
+        f"epoch_{epoch}",
+        call,
+        inputs=[ids[root(each)] for each in call.reads if root(each) in ids],
+        outputs=[ids[root(each)] for each in call.writes if root(each) in ids],
+    )
+    part = {
+        "id": 0,
+        "name": name,
+        "type": call.kind,
+        "mapping": made["mapping"],
+        "attributes": {"HWUnit": "PROCESSOR 0"},
+        "original_nodes": made["original_nodes"],
     }
-
-
-def edges(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """From the last writer of a buffer to each of its readers."""
-    found: list[dict[str, Any]] = []
-    writer: dict[int, tuple[int, int]] = {}
-    for node in nodes:
-        for port, buffer in enumerate(node["inputs"]):
-            if buffer in writer:
-                start, out = writer[buffer]
-                found.append(
-                    {
-                        "id": len(found),
-                        "name": f"n{start}-p{out}_n{node['id']}-p{port}",
-                        "edge_kind": "EDGE_MEMORY",
-                        "buffer": buffer,
-                        "start": {"node_id": start, "port": out},
-                        "end": {"node_id": node["id"], "port": port},
-                    }
-                )
-        for port, buffer in enumerate(node["outputs"]):
-            writer[buffer] = (node["id"], port)
-    return found
-
-
-def originals(emission: Emission, numbers: tuple[int, ...]) -> list[dict[str, Any]]:
-    result = []
-    for number in numbers:
-        tensor = emission.model.tensors[number]
-        _enumerator, bits, _unsigned, _ctype = data_type(tensor.dtype)
-        quantization = tensor.quantization
-        shape_map = AXES.get(len(tensor.shape), [f"D{axis}" for axis in range(len(tensor.shape))])
-        result.append(
-            {
-                "name": tensor.name,
-                "shape": list(tensor.shape),
-                "shape_map": shape_map,
-                "c_shape_map": shape_map,
-                "data_format": {
-                    "type": FORMATS.get(tensor.dtype, tensor.dtype),
-                    "size": bits,
-                    "scale": list(quantization.scales) if quantization else [],
-                    "zero": list(quantization.zero_points) if quantization else [],
-                    "quantizer": "LINEAR" if quantization else "NONE",
-                },
-            }
-        )
-    return result
-
-
-def parameters(emission: Emission) -> tuple[int, int]:
-    """Number and bytes of the model's own parameters (without what the compiler adds)."""
-    own = [
-        row
-        for item, row in zip(emission.plan.constants, constant_rows(emission), strict=True)
-        if item.tensor is not None
-    ]
-    return sum(emission_elements(row) for row in own), sum(row.size for row in own)
-
-
-def emission_elements(row: Row) -> int:
-    """Elements of a buffer."""
-    _enumerator, bits, _unsigned, _ctype = data_type(row.dtype)
-    return row.size * 8 // bits
-
-
-def _environment(emission: Emission, stamp: str) -> dict[str, Any]:
-    count, size = parameters(emission)
-    raws = [f"{emission.name}_{emission.pools.prefix}.{fname}.raw" for fname in emission.plan.images]
-    return {
-        "generated_model": {
-            "name": emission.name,
-            "model_files": [{"name": name, "signature": ""} for name in (f"{emission.name}.c", *raws)],
-        },
-        "network_signature": f"0x{stamp}",
-        "test_name": "",
-        "target": emission.target,
-        "tools": [
-            {
-                "name": TOOL,
-                "version": ".".join(map(str, RUNTIME_VERSION)),
-                "arguments": emission.arguments,
-                "environment": [],
-                "input_model": {
-                    "name": emission.model.stem,
-                    "type": "tflite",
-                    "size": size,
-                    "n_params": count,
-                    "model_files": [{"name": f"{emission.model.stem}.tflite", "signature": ""}],
-                },
-            }
-        ],
-    }
+    return {**made, "subgraph_nodes": [part]}
 
 
 def c_info(emission: Emission, stamp: str) -> str:
@@ -265,36 +129,22 @@ def c_info(emission: Emission, stamp: str) -> str:
         ids.setdefault(emission.program.root(tensor), number)
     nodes = [_node(emission, epoch, call, ids) for epoch, call in enumerate(emission.program.calls)]
     physical = emission.physical()
-    data = {
-        "json_schema_version": "2.0",
-        "environment": _environment(emission, stamp),
-        "memory_pools": pools,
-        "buffers": [_buffer(row, number, pool_ids) for number, row in enumerate(rows)],
-        "graphs": [
-            {
-                "id": 0,
-                "name": emission.model.stem,
-                "inputs": list(range(len(inputs))),
-                "outputs": list(range(len(inputs), len(inputs) + len(outputs))),
-                "nodes": nodes,
-                "edges": edges(nodes),
-                "original_inputs": originals(emission, emission.model.inputs),
-                "original_outputs": originals(emission, emission.model.outputs),
-            }
-        ],
-        "memory_footprint": {
+    raws = [f"{emission.name}_{emission.pools.prefix}.{fname}.raw" for fname in emission.plan.images]
+    return base.document(
+        emission,
+        stamp,
+        (f"{emission.name}.c", *raws),
+        pools=pools,
+        buffers=[_buffer(row, number, pool_ids) for number, row in enumerate(rows)],
+        nodes=nodes,
+        inputs=list(range(len(inputs))),
+        outputs=list(range(len(inputs), len(inputs) + len(outputs))),
+        footprint={
             "activations": sum(plan.activations for plan in physical),
             "weights": sum(plan.weights for plan in physical),
             "io": [sum(row.size for row in inputs), sum(row.size for row in outputs)],
-            "kernel_flash": None,
-            "kernel_ram": None,
-            "toolchain_flash": None,
-            "toolchain_ram": None,
-            "toolchain": None,
-            "series": emission.target,
         },
-        "memory_accesses": [],
-        "power_estimates": [],
-        "ec_blobs_info": [],
-    }
-    return json.dumps(data, indent=1, sort_keys=True) + "\n"
+        memory_accesses=[],
+        power_estimates=[],
+        ec_blobs_info=[],
+    )

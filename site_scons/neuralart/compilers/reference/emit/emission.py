@@ -13,9 +13,6 @@ from neuralart.model.graph import Model, Tensor
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.network.relative import symbol
 
-RUNTIME = "neuralart"
-RUNTIME_VERSION = (0, 1, 0, 0)
-"""As in firmware/runtime/include/ll_aton_version.h (a test compares them)."""
 NUMERICS = "litert-2.20"
 TOOL = "neuralart-reference"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.emit.emission import NUMERICS, RUNTIME, RUNTIME_VERSION, Emission
+from neuralart.compilers.reference.emit.emission import NUMERICS, Emission
 from neuralart.compilers.reference.emit.rows import port_rows
-from neuralart.network.facts import Epoch, Network, PoolUse, Port
+from neuralart.network.facts import NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port
 
 
 def _ports(emission: Emission, kind: str) -> tuple[Port, ...]:
@@ -50,8 +50,8 @@ def network(emission: Emission, stamp: str) -> Network:
     epochs = tuple(Epoch(number, "SW", (call.kind,)) for number, call in enumerate(emission.program.calls))
     return Network(
         name=emission.name,
-        runtime=RUNTIME,
-        runtime_version=RUNTIME_VERSION,
+        runtime=NEURALART,
+        runtime_version=NEURALART_VERSION,
         abi_stamp=stamp,
         numerics=NUMERICS,
         pools=pools,

@@ -1,0 +1,111 @@
+"""The command line that all compilers share: the argument shape of ``stedgeai generate``, and who compiles."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+
+from neuralart.compilers.protocol import AUTO, RECORDED, REFERENCE, STEDGEAI
+from neuralart.compilers.reference.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
+from neuralart.errors import NeuralArtError
+
+COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO)
+DOC = "docs/reference/generate-options.md"
+_VENDOR_DOC = "docs/reference/stedgeai.md"
+_ROOMS = {
+    REFERENCE: ("compilers/reference", "compilers/command_line.py"),
+    STEDGEAI: ("compilers/stedgeai", "compilers/command_line.py"),
+    RECORDED: ("compilers/recorded.py", "compilers/record_cli.py"),
+}
+
+
+def rooms_of(kind: str) -> tuple[str, ...]:
+    """The code that decides what a compile makes, for :func:`~neuralart.fingerprint.fingerprint`.
+
+    Only the compiler itself: a change of the vendor's driver compiles no network of the reference compiler again.
+
+    Args:
+        kind: One of :data:`COMPILERS`, or the name of a plugin, whose own code is looked at elsewhere; ``auto`` may
+            become any of ours.
+    """
+    if kind == AUTO:
+        return tuple(dict.fromkeys(room for rooms in _ROOMS.values() for room in rooms))
+    return _ROOMS.get(kind, ("compilers/command_line.py", "compilers/protocol.py"))
+
+
+def option_key(option: Option) -> str:
+    """The name of an option's value among the parsed ones."""
+    return option.name.lstrip("-").replace("-", "_")
+
+
+def _compiler(name: str) -> str:
+    """The name of a compiler, for argparse; plugins are looked for only where it is none of ours."""
+    if name not in COMPILERS:
+        from neuralart import plugins
+
+        known = plugins.names("compilers")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"'{name}' is not available, known: {', '.join(known)}")
+    return name
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add every option of the table, those too that are refused with a reason."""
+    parser.allow_abbrev = False
+    parser.epilog = f"Options that are accepted without effect, or refused: {DOC}"
+    for option in GENERATE:
+        shown = option.why if option.effect == HONORED else argparse.SUPPRESS
+        names = option.names
+        if option.effect == REFUSED:
+            # Whatever follows, the answer is the reason.
+            parser.add_argument(*names, dest=option_key(option), nargs="?", const="", help=shown)
+        elif option.takes == FLAG:
+            parser.add_argument(*names, dest=option_key(option), action="store_true", default=None, help=shown)
+        elif option.takes == MAYBE:
+            meta = option.metavar or "VALUE"
+            parser.add_argument(*names, dest=option_key(option), nargs="?", const="", help=shown, metavar=meta)
+        else:
+            meta = option.metavar or "{" + ",".join(option.choices) + "}"
+            parser.add_argument(*names, dest=option_key(option), help=shown, metavar=meta)
+    more = parser.add_argument_group("which compiler, and what differs from the profile's file", _VENDOR_DOC)
+    more.add_argument(
+        "--compiler",
+        type=_compiler,
+        default=REFERENCE,
+        metavar="NAME",
+        help=f"who compiles: {', '.join(COMPILERS)} or a plugin's (default reference; auto: stedgeai if found)",
+    )
+    more.add_argument("--compiler-version", metavar="PIN", help='of ST Edge AI Core: "4.0.*", "4.0.1"')
+    more.add_argument("--recording", metavar="DIR", help="folder that 'neuralart record' made, for --compiler recorded")
+    for name, what in (("add", "options to add to the profile's"), ("remove", "options of the profile to leave out")):
+        more.add_argument(
+            f"--profile-{name}", action="append", metavar="WORDS", help=f"{what}, as --profile-{name}=WORDS"
+        )
+    more.add_argument("--pair", choices=("profiling",), help="profiling: the same network without the epoch controller")
+    more.add_argument(
+        "--extra-options", action="append", metavar="WORDS", help="further words for stedgeai, as --extra-options=WORDS"
+    )
+    more.add_argument("--failures", action="append", metavar="FILE", help="table of failures, asked before our own")
+    more.add_argument("--tool-cache", metavar="FILE", help="remembers the versions of installations")
+
+
+def split_words(texts: list[str] | None) -> tuple[str, ...]:
+    """Words of options that may be given several times, each with several words.
+
+    Raises:
+        NeuralArtError: A quote is not closed.
+    """
+    words: list[str] = []
+    for text in texts or ():
+        try:
+            words += shlex.split(text)
+        except ValueError as error:
+            raise NeuralArtError(
+                f"'{text}': {error}".lower(), where="--profile-add, --profile-remove, --extra-options"
+            ) from error
+    return tuple(words)
+
+
+def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
+    """Every option of the common table as parsed, by its canonical name."""
+    return {option.name: getattr(args, option_key(option)) for option in GENERATE}

@@ -1,0 +1,110 @@
+"""Options of a profile, edited: some added, some removed, the pair for profiling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from neuralart.compilers.reference.options import FLAG, PROFILE, find
+from neuralart.errors import NeuralArtError, nearest
+
+CONTROLLER = "--enable-epoch-controller"
+# They mean nothing without the epoch controller.
+_OF_CONTROLLER = (CONTROLLER, "--ec-single-epoch")
+
+
+class Group(NamedTuple):
+    """An option of a profile with its value.
+
+    Attributes:
+        name: Canonical spelling; the first word where the option is not known.
+        words: As written.
+    """
+
+    name: str
+    words: tuple[str, ...]
+
+
+def _is_option(word: str) -> bool:
+    return len(word) > 1 and word.startswith("-") and not word[1].isdigit()
+
+
+def groups(words: Sequence[str], where: str = "profile options") -> list[Group]:
+    """Options and their values; the value of an option that nobody knows is what follows without a dash.
+
+    Raises:
+        NeuralArtError: A word belongs to no option.
+    """
+    found: list[Group] = []
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        if not _is_option(word):
+            raise NeuralArtError(f"'{word}' belongs to no option", where=where)
+        name = word.partition("=")[0]
+        short = len(word) == 3 and word.startswith("-O") and word[2].isdigit()
+        option = find(PROFILE, word) or find(PROFILE, "-O" if short else name)
+        taken = [word]
+        closed = short or "=" in word or (option is not None and option.takes == FLAG)
+        if not closed and at < len(words) and not _is_option(words[at]):
+            taken.append(words[at])
+            at += 1
+        found.append(Group(option.name if option is not None else name, tuple(taken)))
+    return found
+
+
+def _words(found: Sequence[Group]) -> tuple[str, ...]:
+    return tuple(word for group in found for word in group.words)
+
+
+def edit(
+    options: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = (), where: str = "profile"
+) -> tuple[str, ...]:
+    """Options with some removed and some added.
+
+    An added option takes the place of the same one of the profile, in any spelling.
+
+    Args:
+        options: Of the profile.
+        add: Options with their values.
+        remove: Names of options.
+        where: Who says so, for messages.
+
+    Raises:
+        NeuralArtError: What is to be removed is not there, or a word is no option.
+    """
+    found = groups(options)
+    for group in groups(remove, f"{where}: remove"):
+        known = sorted({other.name for other in found})
+        if group.name not in known:
+            raise NeuralArtError(
+                f"'{' '.join(group.words)}' is not in the profile",
+                where=f"{where}: remove",
+                hint=nearest(group.name, known),
+            )
+        found = [other for other in found if other.name != group.name]
+    for group in groups(add, f"{where}: add"):
+        places = [at for at, other in enumerate(found) if other.name == group.name]
+        found = [other for other in found if other.name != group.name]
+        found.insert(places[0] if places else len(found), group)
+    return _words(found)
+
+
+def has_controller(options: Sequence[str]) -> bool:
+    """Hardware epochs go into epoch-controller blobs."""
+    return any(group.name == CONTROLLER for group in groups(options))
+
+
+def for_profiling(options: Sequence[str]) -> tuple[str, ...]:
+    """Options of the same network for measuring it: without the epoch controller, whose blobs hide their epochs."""
+    return _words([group for group in groups(options) if group.name not in _OF_CONTROLLER])
+
+
+def csv_name(options: Sequence[str]) -> str:
+    """File name that ``--csv-file`` makes; empty: none."""
+    for group in groups(options):
+        if group.name == "--csv-file":
+            value = group.words[1] if len(group.words) > 1 else group.words[0].partition("=")[2]
+            return value if value.endswith(".csv") or not value else f"{value}.csv"
+    return ""

@@ -1,0 +1,257 @@
+"""``neuralart compile`` by the reference compiler: from parsed arguments to files."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.compilers.command_line import DOC, option_key, split_words
+from neuralart.compilers.protocol import RECORDED, REFERENCE, STEDGEAI
+from neuralart.compilers.reference.options import CPU, FLAG, GENERATE, NO_EFFECT, REFUSED
+from neuralart.errors import NeuralArtError
+
+if TYPE_CHECKING:
+    from neuralart.compilers.reference.compile import CompileRequest, CompileResult
+    from neuralart.compilers.reference.ir import BorderOptions
+    from neuralart.vendor.profile import Profile
+
+_LONG_MODEL = 500_000
+ALL_BUFFERS = "--all-buffers-info"
+
+
+def _only_for_others(args: argparse.Namespace) -> None:
+    """Refuse what the reference compiler has no use for."""
+    unfit = [("--extra-options", args.extra_options), ("--recording", args.recording)]
+    if args.compiler == REFERENCE:
+        unfit += [("--compiler-version", args.compiler_version), ("--failures", args.failures)]
+        unfit += [("--tool-cache", args.tool_cache)]
+    for name, value in unfit:
+        if value is not None:
+            needed = RECORDED if name == "--recording" else STEDGEAI
+            raise NeuralArtError(
+                "means nothing to the reference compiler", where=name, hint=f"leave it out, or use --compiler {needed}"
+            )
+
+
+def _checked(args: argparse.Namespace) -> tuple[str, ...]:
+    """Refuse what the table refuses; the notes of what has no effect."""
+    from neuralart.compilers.reference.targets import flow_of
+
+    notes, flow = [], flow_of(args.target or "")
+    for option in GENERATE:
+        value = getattr(args, option_key(option))
+        if value is None:
+            continue
+        if option.effect == REFUSED:
+            raise NeuralArtError(f"refused: {option.why}", where=option.name, hint=option.remedy or f"see {DOC}")
+        if option.flow and args.target and option.flow != flow:
+            what = f"refused: it belongs to the {option.flow} flow, target {args.target} to the {flow} flow"
+            raise NeuralArtError(what, where=option.name, hint=option.remedy or f"see {DOC}")
+        if option.choices and value not in option.choices:
+            raise NeuralArtError(
+                f"'{value}' is refused: {option.why}", where=option.name, hint=f"possible: {', '.join(option.choices)}"
+            )
+        if option.effect == NO_EFFECT:
+            notes.append(f"{option.name}: {option.why}")
+    for kind in ("inputs", "outputs"):
+        if getattr(args, f"allocate_{kind}") and getattr(args, f"no_{kind}_allocation"):
+            raise NeuralArtError(f"contradicts --no-{kind}-allocation", where=f"--allocate-{kind}", hint="keep one")
+    return tuple(notes)
+
+
+def _split(text: str | None) -> tuple[str, ...]:
+    return tuple(part.strip() for part in text.split(",")) if text is not None else ()
+
+
+def _profile(args: argparse.Namespace) -> Profile | None:
+    """The profile that was named, or the board's own; None if only a pool file was named."""
+    from neuralart.compilers.reference.targets import usable
+    from neuralart.resources import board_data_dir
+    from neuralart.vendor import profile
+
+    if args.st_neural_art is None and args.mpool is not None:
+        if args.profile_add is not None or args.profile_remove is not None:
+            raise NeuralArtError(
+                "there is no profile to change", where="--profile-add", hint="name one: --st-neural-art"
+            )
+        return None
+    named = profile.parse_argument(args.st_neural_art or "")
+    path = Path(named.file)
+    if not named.file:
+        path = board_data_dir() / "profiles" / f"{usable(args.target).board}.json"
+    return _edited(args, profile.read(path, named.name, named.file or str(path), need_pools=args.mpool is None))
+
+
+def _edited(args: argparse.Namespace, found: Profile) -> Profile:
+    """The profile with what was to be added and left out."""
+    if args.profile_add is None and args.profile_remove is None and args.pair is None:
+        return found
+    from dataclasses import replace
+
+    from neuralart.compilers.profile_edits import edit, for_profiling
+
+    options = edit(found.options, split_words(args.profile_add), split_words(args.profile_remove), found.file)
+    return replace(found, options=for_profiling(options) if args.pair else options)
+
+
+def _initializers(text: str | None) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    return () if text.strip().lower() in ("", "none") else _split(text)
+
+
+def _arguments(args: argparse.Namespace, profile: Profile | None) -> str:
+    """The command line as reports show it: names without their folders."""
+    words = ["generate", "--model", Path(args.model).name, "--target", args.target, "--name", args.name or "network"]
+    if profile is not None:
+        words += ["--st-neural-art", f"{profile.name}@{Path(profile.file).name}"]
+    if args.mpool is not None:
+        words += ["--mpool", Path(args.mpool).name]
+    for option in GENERATE:
+        if option.name in ("--model", "--target", "--name", "--st-neural-art", "--mpool", "--output", "--workspace"):
+            continue
+        if option.name in ("--quiet", "--verbosity", "--no-workspace"):
+            continue
+        value = getattr(args, option_key(option))
+        if value is not None:
+            words += [option.name] if option.takes == FLAG else [option.name, value]
+    return " ".join(words)
+
+
+def _common(args: argparse.Namespace) -> tuple[str, ...]:
+    """Check what both flows want; the notes of what has no effect.
+
+    Raises:
+        NeuralArtError: An option is missing, refused or contradicts another.
+    """
+    from neuralart.compilers.reference.targets import flow_of, usable
+    from neuralart.network.names import check_name
+
+    notes = _checked(args)
+    for needed in ("model", "target"):
+        if not getattr(args, needed):
+            raise NeuralArtError("is required", where=f"--{needed}")
+    usable(args.target, flow_of(args.target))
+    check_name(args.name or "network", "--name")
+    if Path(args.model).suffix.lower() in (".onnx", ".h5", ".keras"):
+        raise NeuralArtError(f"{Path(args.model).suffix} models are not read", where=args.model, hint="only .tflite is")
+    return notes
+
+
+def _border(args: argparse.Namespace) -> BorderOptions:
+    from neuralart.compilers.reference.ir import BorderOptions
+
+    return BorderOptions(
+        _split(args.input_data_type),
+        _split(args.output_data_type),
+        _split(args.inputs_ch_position),
+        _split(args.outputs_ch_position),
+    )
+
+
+def request_of(args: argparse.Namespace) -> CompileRequest:
+    """What the command line asks for, for a target with an NPU.
+
+    Raises:
+        NeuralArtError: An option is missing, refused or contradicts another.
+    """
+    from neuralart.compilers.reference.compile import CompileRequest
+
+    notes = _common(args)
+    profile = _profile(args)
+    if profile is not None:
+        notes += tuple(f"key '{key}' of profile '{profile.name}': it has no meaning" for key in profile.unknown)
+        if profile.machine_desc:
+            notes += ("machine_desc: software epochs need no machine description",)
+    assert args.mpool is not None or profile is not None
+    options = profile.options if profile is not None else ()
+    if args.all_buffers_info and ALL_BUFFERS not in options:
+        options = (*options, ALL_BUFFERS)
+    return CompileRequest(
+        model=Path(args.model),
+        mpool=Path(args.mpool) if args.mpool is not None or profile is None else profile.mpool,
+        name=args.name or "network",
+        target=args.target,
+        model_display=args.model,
+        mpool_display=args.mpool if args.mpool is not None or profile is None else profile.mpool_display,
+        profile_options=options,
+        options_where=profile.options_where if profile is not None else "profile options",
+        border=_border(args),
+        allocate_inputs=not args.no_inputs_allocation,
+        allocate_outputs=not args.no_outputs_allocation,
+        initializers=_initializers(args.initializers),
+        report=not args.no_report,
+        arguments=_arguments(args, profile),
+        notes=notes,
+    )
+
+
+def summary(result: CompileResult, folder: str, verbosity: int) -> str:
+    """What a person wants to know after a compile."""
+    network = result.network
+    physical = [pool for pool in network.pools if not pool.virtual]
+    lines = [
+        f"network {network.name}: {len(network.epochs)} epochs, all software on the CPU (0 % NPU), {network.macc:,} MAC"
+    ]
+    for pool in physical:
+        if pool.used or verbosity > 1:
+            share = 100 * pool.used / pool.size
+            lines.append(
+                f"  {pool.fname:<12} 0x{pool.address:08x}  weights {pool.weights:>10,} B  "
+                f"activations {pool.activations:>10,} B  {share:6.2f} % of {pool.size:,} B"
+            )
+    if verbosity > 1:
+        lines += [f"  without effect: {note}" for note in result.notes]
+    elif result.notes:
+        lines.append(f"  options without effect here: {len(result.notes)} (--verbosity 2 or the report lists them)")
+    if verbosity > 2:
+        for block in result.plan.blocks:
+            kind, number = block.key
+            at = result.plan.tensors[number] if kind == "tensor" else result.plan.scratch[number]
+            span = f"epochs {block.first} to {block.last}"
+            lines.append(f"  0x{at:08x} {block.size:>10,} B  {span:<20} {block.name}")
+    names = ", ".join(sorted(name for name, data in result.files.items() if data or verbosity > 1))
+    return "\n".join([*lines, f"  {folder}: {names}"])
+
+
+def run(args: argparse.Namespace, output: Path) -> str:
+    """Compile by the compiler of this package.
+
+    Args:
+        args: The words, parsed.
+        output: Where to.
+
+    Returns:
+        What a person wants to know.
+
+    Raises:
+        NeuralArtError: An option or the model is wrong, not supported or too large.
+    """
+    from neuralart.compilers.reference.compile import compile_network, write
+    from neuralart.compilers.reference.cpu import cli as cpu
+    from neuralart.compilers.reference.targets import flow_of
+
+    _only_for_others(args)
+    for_cpu = flow_of(args.target or "") == CPU
+    notes = _common(args) if for_cpu else ()
+    request = None if for_cpu else request_of(args)
+    verbosity = 0 if args.quiet else int(args.verbosity or 1)
+    model, name = Path(args.model), args.name or "network"
+    live = verbosity > 0 and sys.stderr.isatty() and model.is_file() and model.stat().st_size > _LONG_MODEL
+
+    def progress(text: str) -> None:
+        if live:
+            print(f"\r\x1b[K{name}: {text}", end="", file=sys.stderr, flush=True)
+
+    folder = args.output or "st_ai_output"
+    try:
+        if request is None:
+            return cpu.summary(cpu.run(args, _border(args), notes, progress), folder, verbosity)
+        result = compile_network(request, progress)
+        write(result, output)
+        return summary(result, folder, verbosity)
+    finally:
+        if live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

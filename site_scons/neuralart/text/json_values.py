@@ -1,0 +1,323 @@
+"""JSON values that know where they stand, read at the speed of the standard library.
+
+The standard library reads the text; it forgets where a value stood. The careful reader
+(:mod:`~neuralart.text.json_grammar`) reads a second time, and only when a message needs a place or the text is no plain
+JSON: memory-pool files are strict JSON (RFC 8259), profile files may also hold ``//`` comments and strings continued
+with a backslash at the end of the line, and what tools write has ``NaN`` and ``Infinity`` in it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+from neuralart import jsontext
+from neuralart.errors import NeuralArtError
+from neuralart.text.json_grammar import MAX_DEPTH, QUOTES, Place, Reader
+from neuralart.text.values import Location, Value
+
+__all__ = ["MAX_DEPTH", "JsonValue", "kind_of", "parse", "parse_tolerant", "parse_tool"]
+
+_BOM = b"\xef\xbb\xbf"
+_KINDS = {dict: "an object", list: "a list", str: "a text", bool: "true or false", int: "a number", float: "a number"}
+# What the standard library reads and a strict file must not have: half surrogate pairs, numbers beyond all measure.
+_ODD = re.compile(r"\\u[dD][89a-fA-F]|[0-9.eE+-]{41}|[eE]\+?[0-9]{3}")
+_NOT_ASCII = re.compile(f"[^\x00-\x7f{''.join(quote for quote in QUOTES)}]")
+
+
+def kind_of(value: object) -> str:
+    """What a JSON value is, in words."""
+    return _KINDS.get(type(value), "null")
+
+
+class _Document:
+    """A text, what was read from it, and the places once somebody asks."""
+
+    def __init__(
+        self,
+        text: str,
+        file: str,
+        *,
+        relaxed: bool = False,
+        tolerant: bool = False,
+        tool: bool = False,
+        synonyms: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
+        self.text, self.file, self.tool = text, file, tool
+        self.synonyms = synonyms or {}
+        self._reader = Reader(text, file, relaxed=relaxed, tolerant=tolerant, tool=tool)
+        self._places: Place | None = None
+        try:
+            if not tool and _ODD.search(text):
+                raise ValueError("for the careful reader")
+            self.value: Any = jsontext.loads(text, constants=tool)
+            if _deep(self.value):
+                raise ValueError("nested deeper than the careful reader allows")
+        except ValueError:
+            # The careful reader says it better, and with a place.
+            self.value, self._places = self._reader.document()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return tuple(self._reader.notes)
+
+    def place(self, path: list[str | int]) -> Location:
+        if self._places is None:
+            self._places = self._reader.document()[1]
+        place: Any = self._places
+        for step in path:
+            place = place[1][step]
+        return Location(self.file, *self._reader.place(place if isinstance(place, int) else place[0]))
+
+
+def _deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(MAX_DEPTH + 1):
+        level = [
+            inner
+            for outer in level
+            if type(outer) in (dict, list)
+            for inner in (outer.values() if type(outer) is dict else outer)
+        ]
+    return bool(level)
+
+
+class JsonValue(Value):
+    """One value of a JSON file.
+
+    Attributes:
+        value: What the standard library makes of it: ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool``, None.
+    """
+
+    __slots__ = ("_above", "_document", "_label", "_step", "value")
+
+    def __init__(self, value: Any, document: _Document, above: Self | None = None, step: str | int = "") -> None:
+        self.value = value
+        self._document = document
+        self._above = above
+        self._step = step
+        self._label = ""
+
+    def called(self, label: str) -> Self:
+        """The same value under a name of its own in messages; its members are ``key of label``."""
+        self._label = label
+        return self
+
+    @property
+    def file(self) -> str:
+        """Name of the file in messages."""
+        return self._document.file
+
+    @property
+    def key(self) -> str:
+        """The way to it, such as ``buffers[3].size``; where a value above has a name of its own, ``size of pool A``."""
+        if self._label or self._above is None:
+            return self._label
+        above = self._above.key
+        if isinstance(self._step, int):
+            return f"{above}[{self._step}]"
+        if self._above._labeled:
+            return f"{self._step} of {above}"
+        return f"{above}.{self._step}" if above else self._step
+
+    @property
+    def _labeled(self) -> bool:
+        return bool(self._label) or (self._above is not None and self._above._labeled)
+
+    @property
+    def where(self) -> Location:
+        """Where it begins."""
+        path: list[str | int] = []
+        here: JsonValue = self
+        while here._above is not None:
+            path.append(here._step)
+            here = here._above
+        return self._document.place(path[::-1])
+
+    @property
+    def kind(self) -> str:
+        """``mapping``, ``list`` or ``scalar``."""
+        return "mapping" if type(self.value) is dict else "list" if type(self.value) is list else "scalar"
+
+    @property
+    def described(self) -> str:
+        """What it is, in words for a message."""
+        return kind_of(self.value)
+
+    def wrong(self, wanted: str, hint: str = "") -> NeuralArtError:
+        """An error: this is not what must stand here."""
+        return self.fault(f"{self.name} must be {wanted}, not {self.described}", hint)
+
+    def _inner(self, step: str | int, value: Any) -> Self:
+        return type(self)(value, self._document, self, step)
+
+    def mapping(self) -> dict[str, Self]:
+        """Members of an object, in the order of the file.
+
+        Raises:
+            NeuralArtError: Not an object.
+        """
+        if type(self.value) is not dict:
+            raise self.wrong("an object { }")
+        return {key: self._inner(key, value) for key, value in self.value.items()}
+
+    def get(self, key: str) -> Self | None:
+        """A member of an object; None if it is absent, or ``null`` in a file that a tool wrote.
+
+        Raises:
+            NeuralArtError: Not an object.
+        """
+        if type(self.value) is not dict:
+            raise self.wrong("an object { }")
+        others = self._document.synonyms.get(key, ())
+        if others and self.value.get(key) is None:
+            key = next((other for other in others if other in self.value), key)
+        value = self.value.get(key)
+        absent = value is None and (self._document.tool or key not in self.value)
+        return None if absent else self._inner(key, value)
+
+    def strange(self, known: Iterable[str]) -> tuple[str, ...]:
+        """Keys of an object that its reader has no use for, in alphabetical order."""
+        others = (other for key in known for other in self._document.synonyms.get(key, ()))
+        return tuple(sorted(set(self.value) - {*known, *others}))
+
+    def items(self) -> list[Self]:
+        """Entries of a list.
+
+        Raises:
+            NeuralArtError: Not a list.
+        """
+        if type(self.value) is not list:
+            raise self.wrong("a list [ ]")
+        return [self._inner(number, value) for number, value in enumerate(self.value)]
+
+    def string(self) -> str:
+        """The text; half a surrogate pair, which could not be printed, is replaced.
+
+        Raises:
+            NeuralArtError: Not a text.
+        """
+        if type(self.value) is not str:
+            raise self.wrong("a text")
+        text = str(self.value)
+        return text if text.isascii() else text.encode("utf-8", "replace").decode("utf-8")
+
+    def _truth(self) -> bool:
+        if type(self.value) is not bool:
+            raise self.wrong("true or false")
+        return bool(self.value)
+
+    def _whole(self) -> tuple[int, str]:
+        if type(self.value) is not int and not (type(self.value) is float and self.value.is_integer()):
+            raise self.wrong("a whole number")
+        return int(self.value), str(self.value)
+
+    def _decimal(self) -> tuple[float, str]:
+        if type(self.value) not in (int, float):
+            raise self.wrong("a number")
+        try:
+            return float(self.value), str(self.value)
+        except OverflowError:
+            raise self.fault(f"{self.name} is too large") from None
+
+    def count_at(self, key: str) -> int:
+        """A member that is a number not below 0, rounded; 0 if it is absent."""
+        found = self.real_at(key)
+        if found is None:
+            return 0
+        if not 0 <= found < 1e18:
+            self.need(key).fail(f"{self.need(key).name} is {found:g}")
+        return round(found)
+
+    def list_of(self, key: str, *types: type, wanted: str) -> tuple[Any, ...]:
+        """A member that is a list of plain values of given types; empty if it is absent."""
+        found = self.get(key)
+        if found is None:
+            return ()
+        if type(found.value) is not list:
+            raise found.wrong("a list [ ]")
+        for number, value in enumerate(found.value):
+            if type(value) not in types:
+                raise found._inner(number, value).wrong(wanted)
+        return tuple(found.value)
+
+    def integers_at(self, key: str) -> tuple[int, ...]:
+        """A member that is a list of whole numbers; none if it is absent."""
+        return self.list_of(key, int, wanted="a whole number")
+
+    def reals_at(self, key: str) -> tuple[float, ...]:
+        """A member that is a list of numbers; none if it is absent."""
+        return self.list_of(key, int, float, wanted="a number")
+
+
+def _decode(data: bytes, file: str, *, ascii_only: bool) -> str:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise NeuralArtError("UTF-16 text", where=f"{file}:1:1", hint="save it as UTF-8 without BOM")
+    if data.startswith(_BOM):
+        raise NeuralArtError(
+            "the file starts with a byte-order mark (BOM)", where=f"{file}:1:1", hint="save it as UTF-8 without BOM"
+        )
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8")
+        Reader(before, file).fail(f"byte 0x{data[error.start]:02x} is not UTF-8", "save it as UTF-8", at=len(before))
+    strange = _NOT_ASCII.search(text) if ascii_only else None
+    if strange:
+        what = f"character U+{ord(strange.group()):04X}: this format is ASCII only"
+        Reader(text, file).fail(what, "replace it", at=strange.start())
+    return text
+
+
+def parse(data: bytes, file: str, *, relaxed: bool = False, ascii_only: bool = False) -> JsonValue:
+    """Read JSON.
+
+    Args:
+        data: The file's bytes.
+        file: Its name for messages.
+        relaxed: ``//`` comments outside texts and texts continued by a backslash before the line end are allowed.
+        ascii_only: Other characters are errors.
+
+    Raises:
+        NeuralArtError: It is not such a document; ``where`` is ``file:line:column``.
+    """
+    text = _decode(data, file, ascii_only=ascii_only)
+    document = _Document(text, file, relaxed=relaxed)
+    return JsonValue(document.value, document)
+
+
+def parse_tolerant(data: bytes, file: str, *, relaxed: bool = False) -> tuple[JsonValue, tuple[str, ...]]:
+    """Read JSON as people write it: comments of both kinds, trailing commas, a byte-order mark.
+
+    Args:
+        data: The file's bytes.
+        file: Its name for messages.
+        relaxed: As of :func:`parse`: what the format allows is not noted.
+
+    Returns:
+        The document, and one note ``line:column: what`` for each sort of thing that the format does not allow.
+
+    Raises:
+        NeuralArtError: As :func:`parse`.
+    """
+    text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
+    document = _Document(text, file, relaxed=relaxed, tolerant=True)
+    marks = ("1:1: a byte-order mark, which the compiler's own reader refuses",) if data.startswith(_BOM) else ()
+    return JsonValue(document.value, document), (*marks, *document.notes)
+
+
+def parse_tool(data: bytes, file: str, synonyms: Mapping[str, Sequence[str]] | None = None) -> JsonValue:
+    """Read JSON that a program wrote: ``NaN``, ``Infinity`` and a byte-order mark are taken, ``null`` is absent.
+
+    Args:
+        data: The file's bytes.
+        file: Its name for messages.
+        synonyms: Other names of keys: who asks for the key gets what stands under one of them.
+
+    Raises:
+        NeuralArtError: It is not JSON, or an object has the same key twice; ``where`` is ``file:line:column``.
+    """
+    text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
+    document = _Document(text, file, tool=True, synonyms=synonyms)
+    return JsonValue(document.value, document)

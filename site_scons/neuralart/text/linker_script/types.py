@@ -1,0 +1,166 @@
+"""What a GNU linker script says: memories, which sections go where, symbols."""
+
+from __future__ import annotations
+
+import fnmatch
+from dataclasses import dataclass
+from typing import Self
+
+from neuralart.errors import NeuralArtError, nearest
+
+_STACKS = ("_estack", "__StackTop", "__stack")
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A line of MEMORY.
+
+    Attributes:
+        name: Such as ``AXIRAM``.
+        attributes: Such as ``xrw``; empty if none are given.
+        origin: Address.
+        length: Bytes.
+        where: ``file:line``.
+    """
+
+    name: str
+    attributes: str
+    origin: int
+    length: int
+    where: str = ""
+
+    @property
+    def end(self) -> int:
+        """First address behind it."""
+        return self.origin + self.length
+
+    @property
+    def writable(self) -> bool:
+        """May variables be placed there, by the attributes?"""
+        plain, _, inverted = self.attributes.lower().partition("!")
+        return not self.attributes or ("w" in plain and "w" not in inverted)
+
+
+@dataclass(frozen=True)
+class OutputSection:
+    """A line of SECTIONS.
+
+    Attributes:
+        name: Such as ``.bss``.
+        patterns: Names of input sections it takes from objects of the application, possibly with wildcards.
+        memory: Name behind ``>``; empty if none.
+        where: ``file:line``.
+    """
+
+    name: str
+    patterns: tuple[str, ...]
+    memory: str
+    where: str
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A symbol that is given a value: name, value, ``file:line``."""
+
+    name: str
+    value: int
+    where: str
+
+
+@dataclass(frozen=True)
+class LinkerScript:
+    """The script.
+
+    Attributes:
+        name: For messages.
+        memories: In the order of the script; one that is declared twice has the last numbers, as in GNU ld.
+        sections: In the order of the script: the first that takes an input section gets it.
+        symbols: Assignments with values that are known before the link, in the order of the script.
+        unknown: Memories without known numbers: why, as the error to raise where they are needed.
+        includes: Files it includes that could not be read.
+        places_sections: It has a SECTIONS part.
+    """
+
+    name: str
+    memories: tuple[Memory, ...] = ()
+    sections: tuple[OutputSection, ...] = ()
+    symbols: tuple[Symbol, ...] = ()
+    unknown: tuple[NeuralArtError, ...] = ()
+    includes: tuple[str, ...] = ()
+    places_sections: bool = False
+
+    def complete(self) -> Self:
+        """The same, if all of its memories are known.
+
+        Raises:
+            NeuralArtError: The numbers of one are not, or there is none.
+        """
+        for error in self.unknown:
+            raise error
+        if not self.memories:
+            raise NeuralArtError("no MEMORY in this linker script", where=self.name, hint="is it the application's?")
+        return self
+
+    def value(self, *names: str) -> int | None:
+        """The last value of the first of these symbols that has one."""
+        values = {symbol.name: symbol.value for symbol in self.symbols}
+        return next((values[name] for name in names if name in values), None)
+
+    def takes(self, section: str) -> bool:
+        """Whether the script says where an input section goes; an included file that was not read may say it."""
+        return bool(self.includes) or any(
+            fnmatch.fnmatchcase(section, pattern) for each in self.sections for pattern in each.patterns
+        )
+
+    def memory(self, name: str) -> Memory:
+        """A memory by name.
+
+        Raises:
+            NeuralArtError: There is none.
+        """
+        for memory in self.memories:
+            if memory.name == name:
+                return memory
+        raise NeuralArtError(
+            f"no memory '{name}' in MEMORY", where=self.name, hint=nearest(name, tuple(m.name for m in self.memories))
+        )
+
+    def place(self, section: str) -> Memory:
+        """The memory in which an input section ends up.
+
+        Raises:
+            NeuralArtError: The script does not say, throws it away, or it is a memory that cannot be written.
+        """
+        taking = next((s for s in self.sections if any(fnmatch.fnmatchcase(section, p) for p in s.patterns)), None)
+        if taking is None:
+            stem = section.rpartition("_")[0] or section
+            known = sorted({p for s in self.sections for p in s.patterns if p.startswith(stem)})
+            listed = f"it knows {', '.join(known)}" if known else f"it knows no {stem}..."
+            missed = f"; {', '.join(self.includes)} is included and was not read" if self.includes else ""
+            raise NeuralArtError(
+                f"no output section takes '{section}': the linker would place it anywhere; {listed}{missed}",
+                where=self.name,
+                hint=f"add *({section}) to a section of the right memory, or let the network use a pool that has one",
+            )
+        if taking.name == "/DISCARD/":
+            raise NeuralArtError(f"'{section}' is thrown away by /DISCARD/", where=taking.where)
+        if not taking.memory:
+            raise NeuralArtError(
+                f"output section {taking.name} takes '{section}' and does not say which memory (>NAME) it goes to",
+                where=taking.where,
+            )
+        memory = self.memory(taking.memory)
+        if not memory.writable:
+            raise NeuralArtError(
+                f"'{section}' would go to {memory.name} ({memory.attributes}), which is not for variables",
+                where=taking.where,
+            )
+        return memory
+
+    def stack(self) -> tuple[Memory, int] | None:
+        """The memory whose end (or inside) the initial stack pointer is, and the stack's declared size."""
+        top = self.value(*_STACKS)
+        if top is None:
+            return None
+        size = self.value("_Min_Stack_Size", "__STACK_SIZE") or 0
+        return next(((memory, size) for memory in self.memories if memory.origin < top <= memory.end), None)

@@ -1,0 +1,107 @@
+"""Sizes as people and tools write them: ``4096``, ``0x1000``, ``72K``, ``1024KB``, ``8B``, value and magnitude.
+
+A K is always 1024 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.text.json_values import JsonValue
+
+MAGNITUDES = {"BYTES": 1, "KBYTES": 1 << 10, "MBYTES": 1 << 20, "GBYTES": 1 << 30}
+LARGEST = 1 << 32
+_UNITS = {"": 1, "B": 1, "K": 1 << 10, "KB": 1 << 10, "M": 1 << 20, "MB": 1 << 20, "G": 1 << 30, "GB": 1 << 30}
+_ALL = _UNITS | MAGNITUDES
+_SIZE = re.compile(r"\s*(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})\s*([A-Za-z]*)\s*")
+
+
+def parse(text: str, where: str, what: str = "the size") -> int:
+    """Bytes of ``1024KB``, ``8B``, ``72K``, ``1M``, ``4096`` or ``0x1000``.
+
+    Args:
+        text: The size.
+        where: For messages.
+        what: Whose size it is, for messages.
+
+    Raises:
+        NeuralArtError: Not such a size, or more than 4 GiB.
+    """
+    match = _SIZE.fullmatch(text)
+    factor = _ALL.get(match[2].upper()) if match else None
+    if match is None or factor is None:
+        hint = "such as 4096, 0x1000, 72K, 1024KB, 1M; units: B, KB, MB, GB; K is 1024"
+        raise NeuralArtError(f"{what} is '{text[:40]}', not a size", where=where, hint=hint)
+    size = _number(match[1]) * factor
+    if size > LARGEST:
+        raise NeuralArtError(f"{what} is {size} bytes, possible are 0 to {LARGEST}", where=where)
+    return size
+
+
+def amount(value: JsonValue) -> int:
+    """Bytes of ``131072``, ``"128KB"`` or ``{"value": "128", "magnitude": "KBYTES"}``.
+
+    Raises:
+        NeuralArtError: Not such a size, or more than 4 GiB; ``where`` is ``file:line:column``.
+    """
+    if value.is_mapping:
+        size, named = with_magnitude(value), value.need("value")
+    elif type(value.value) is int:
+        size, named = value.value, value
+    elif type(value.value) is str:
+        return parse(value.value, str(value.where), value.key)
+    else:
+        raise value.fault(
+            f"{value.key} must be a number, a text or value and magnitude, not {value.described}",
+            'such as "128KB"',
+        )
+    if not 0 <= size <= LARGEST:
+        raise named.fault(f"{value.key} is {size} bytes, possible are 0 to {LARGEST}")
+    return size
+
+
+def with_magnitude(value: JsonValue, units: Mapping[str, int] = MAGNITUDES, *, exact: bool = False) -> int:
+    """Bytes of ``{"value": "0x34000000", "magnitude": "BYTES"}``.
+
+    Args:
+        value: The object.
+        units: Magnitudes to name in messages; all that are known where ``exact``.
+        exact: The magnitude must be there, in upper case.
+
+    Raises:
+        NeuralArtError: It is no such size, or is negative.
+    """
+    number = value.need("value")
+    unit = value.need("magnitude", "units: " + ", ".join(units)) if exact else value.get("magnitude")
+    word = "BYTES" if unit is None else unit.value
+    known = units if exact else _ALL
+    factor = known.get(word if exact else word.upper()) if isinstance(word, str) else None
+    if unit is not None and factor is None:
+        shown = f"'{word}'" if isinstance(word, str) else unit.described
+        raise unit.fault(f"{unit.key} is {shown}", nearest(str(word), list(units)))
+    plain = number.value
+    if type(plain) is int and plain >= 0:
+        return plain * (factor or 1)
+    if type(plain) not in (int, str):
+        raise number.fault(f"{value.key} must be a number or a text, not {number.described}")
+    text = str(plain).strip()
+    if text.startswith("-"):
+        raise number.fault(f"{value.key} is negative: {text}")
+    found = _SIZE.fullmatch(text)
+    if found is None or found[2]:
+        raise number.fault(f"{value.key} is '{plain}'", 'a decimal or hexadecimal number: "448", "0x70000"')
+    return _number(found[1]) * (factor or 1)
+
+
+def _number(text: str) -> int:
+    return int(text, 16 if text[:2] in ("0x", "0X") else 10)
+
+
+def text(size: int) -> str:
+    """For people: exact, with K or M behind it where that is whole."""
+    for factor, suffix in ((1 << 20, "M"), (1 << 10, "K")):
+        if size >= factor and size % factor == 0:
+            return f"{size} ({size // factor}{suffix})"
+    return str(size)

@@ -1,0 +1,225 @@
+"""Values of a YAML file.
+
+They are read from the text of the scalars, not from what YAML 1.1 makes of them: ``version: 12.10`` is refused as a
+number instead of silently becoming 12.1, ``on`` is not silently True, and ``010`` is not silently 8.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any, Self
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.text.values import Location, Value
+from neuralart.text.yaml_nodes import compose
+
+_TAG = "tag:yaml.org,2002:"
+_NOT_TEXT = {
+    "null": "empty",
+    "bool": "a true/false value in YAML",
+    "int": "a number in YAML",
+    "float": "a number in YAML",
+    "timestamp": "a date in YAML",
+}
+_NUMBER = re.compile(r"(?:0x[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|(?:0|[1-9][0-9]*(?:_[0-9]+)*)([KMG]?))")
+_REAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_LONGEST_NUMBER, _LONGEST_REAL = 20, 40
+_FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+
+
+class YamlValue(Value):
+    """One value of a YAML file.
+
+    Attributes:
+        file: Name of the file in messages.
+        key: Dotted path from the top, for messages; empty at the top.
+        line: From 1; of the key where there is one.
+    """
+
+    __slots__ = ("_entries", "_node", "file", "key", "line")
+
+    file: str
+    key: str
+
+    def __init__(self, node: Any, file: str, line: int, key: str = "") -> None:
+        self._node = node
+        self.file = file
+        self.key = key
+        self.line = line
+        self._entries: dict[str, Self] | None = None
+
+    def with_members(self, members: dict[str, Self]) -> Self:
+        """A mapping at this place with other members."""
+        made = type(self)(self._node, self.file, self.line, self.key)
+        made._entries = members
+        return made
+
+    @property
+    def where(self) -> Location:
+        """Where it was written."""
+        return Location(self.file, self.line)
+
+    @property
+    def kind(self) -> str:
+        """``mapping``, ``list`` or ``scalar``."""
+        return {"mapping": "mapping", "sequence": "list"}.get(self._node.id, "scalar")
+
+    @property
+    def described(self) -> str:
+        """What it is, in words for a message."""
+        if self.is_mapping:
+            return "a mapping of keys and values"
+        if self.is_list:
+            return "a list"
+        return "empty" if self._scalar_tag() == "null" else f"'{self._node.value}'"
+
+    def wrong(self, wanted: str, hint: str = "") -> NeuralArtError:
+        """An error: this is not what must stand here."""
+        return self.error(f"must be {wanted}, this is {self.described}", hint)
+
+    def _scalar_tag(self) -> str:
+        return str(self._node.tag).removeprefix(_TAG)
+
+    def _check_tag(self, *allowed: str) -> None:
+        tag = str(self._node.tag)
+        if tag not in {_TAG + name for name in allowed}:
+            raise self.error(f"the tag {tag.replace(_TAG, '!!')} means nothing here", "leave it out")
+
+    def mapping(self) -> dict[str, Self]:
+        """Keys and values, in the order of the file.
+
+        Raises:
+            NeuralArtError: Not a mapping, a key twice, a key that is no plain word, or a merge key.
+        """
+        if self._entries is None:
+            self._entries = self._read_mapping()
+        return self._entries
+
+    def _read_mapping(self) -> dict[str, Self]:
+        if not self.is_mapping:
+            raise self.wrong("a mapping of keys and values")
+        self._check_tag("map")
+        entries: dict[str, Self] = {}
+        made = type(self)
+        for key_node, node in self._node.value:
+            line = key_node.start_mark.line + 1
+            name = str(key_node.value) if key_node.id == "scalar" else ""
+            here = made(node, self.file, line, f"{self.key}.{name}" if self.key else name)
+            if key_node.id != "scalar" or not name or key_node.tag == _TAG + "null":
+                raise made(node, self.file, line, self.key).error("a key must be a plain word")
+            if key_node.tag == _TAG + "merge":
+                raise made(node, self.file, line, self.key).error(
+                    "merge keys (<<) are not read",
+                    "write the keys out; anchors and aliases are read",
+                )
+            if name in entries:
+                raise here.error(f"is written twice, first in line {entries[name].line}")
+            entries[name] = here
+        return entries
+
+    def items(self) -> list[Self]:
+        """Members of a list.
+
+        Raises:
+            NeuralArtError: Not a list.
+        """
+        if not self.is_list:
+            raise self.wrong("a list, like [a, b]")
+        self._check_tag("seq")
+        return [
+            type(self)(node, self.file, node.start_mark.line + 1, f"{self.key}[{index}]")
+            for index, node in enumerate(self._node.value)
+        ]
+
+    def _scalar(self, wanted: str) -> str:
+        if self.kind != "scalar":
+            raise self.wrong(wanted)
+        return str(self._node.value)
+
+    def string(self) -> str:
+        """The text.
+
+        Raises:
+            NeuralArtError: Not text, or YAML takes it for something else.
+        """
+        text = self._scalar("text")
+        tag = self._scalar_tag()
+        if tag == "null":
+            raise self.error("is empty", "give it a value, or leave the key out")
+        if tag in _NOT_TEXT:
+            raise self.error(f"{text} is {_NOT_TEXT[tag]}, this must be text", f'quote it: "{text}"')
+        # Plain "=" has a tag of its own in YAML 1.1, and no other use.
+        self._check_tag("str", "value")
+        return text
+
+    def _truth(self) -> bool:
+        text = self._scalar("true or false")
+        if self._scalar_tag() != "bool" or text not in ("true", "false"):
+            raise self.wrong("true or false")
+        return text == "true"
+
+    def _whole(self) -> tuple[int, str]:
+        """Decimal or ``0x…``; also a size such as ``448K`` or ``1M`` (x 1024)."""
+        text = self._scalar("a number")
+        found = _NUMBER.fullmatch(text)
+        if not found or len(text) > _LONGEST_NUMBER:
+            raise self.wrong("a number", "decimal, 0x34200000, or a size such as 448K, 1M")
+        suffix = found.group(1) or ""
+        return int(text.removesuffix(suffix).replace("_", ""), 0) * _FACTOR[suffix], text
+
+    def _decimal(self) -> tuple[float, str]:
+        """Read from what is written: YAML 1.1 takes ``1e-3`` for text and ``1_0.5`` for 10.5."""
+        text = self._scalar("a number")
+        if not _REAL.fullmatch(text) or len(text) > _LONGEST_REAL:
+            raise self.wrong("a number", "decimal, for example 0.4 or 1e-3")
+        return float(text), text
+
+
+def parse(data: bytes, display: str) -> YamlValue:
+    """Read the content of a YAML file.
+
+    Args:
+        data: The content.
+        display: Name of the file in messages.
+
+    Raises:
+        NeuralArtError: It is no YAML, empty, or several documents.
+    """
+    return YamlValue(compose(data, display), display, 1)
+
+
+def read(path: Path, display: str = "") -> YamlValue:
+    """Read a YAML file whose top is a mapping.
+
+    Args:
+        path: The file.
+        display: Its name in messages; the path unless given.
+
+    Raises:
+        NeuralArtError: It cannot be read, or is not such a file.
+    """
+    shown = display or str(path)
+    try:
+        data = read_bytes(path)
+    except NeuralArtError as error:
+        raise NeuralArtError(error.what, where=shown) from error
+    top = parse(data, shown)
+    if not top.is_mapping:
+        raise top.error("the file must be a mapping of keys and values (key: value)")
+    return top
+
+
+def check_schema(top: Value, schema: int) -> None:
+    """The file says which version of its format it is.
+
+    Raises:
+        NeuralArtError: It does not, or it is another version.
+    """
+    value = top.mapping().get("schema")
+    if value is None:
+        raise top.error("'schema' is missing", f"begin the file with 'schema: {schema}'")
+    found = value.integer()
+    if found != schema:
+        raise value.error(f"{found} is not a version this program reads", f"it reads schema: {schema}")

@@ -1,0 +1,186 @@
+"""Releases of ST Edge AI Core: one row each, with all that differs between them.
+
+Whoever needs to know what a release does (the command line, the readers of its files, the builder and the loader of
+relocatable models, the lock of versions) looks here. A new release is one row; "how to add" in docs/developing.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+Version = tuple[int, int, int, int]
+"""Of ll_aton, the vendor's runtime: major, minor, micro, dev."""
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What the tool is told and what it writes.
+
+    Attributes:
+        front_end: Suffix of the exported ONNX model.
+        header: ``N.h`` is written.
+        stai: ``stai_N.c`` and ``stai_N.h`` are written.
+        c_api: Which C interface the CPU flow writes when nobody says.
+        controller_option: ``--enable-epoch-controller`` is an option of the command line; before, of profiles only.
+        description_key: What a profile calls its machine description.
+        built_in: Options of the tool's own default profile.
+    """
+
+    front_end: str
+    header: bool
+    stai: bool
+    c_api: str
+    controller_option: bool
+    description_key: str
+    built_in: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """The form of the relocatable models.
+
+    Attributes:
+        header_words: Of the binary header: 24 or 26.
+        context_words: Of the runtime's context: 16 or 17.
+        callbacks: What the firmware provides, in the order of its table.
+        any_name: A network may have any C name; else it must be called Default.
+        any_state: A secure firmware loads images made for the non-secure state.
+    """
+
+    header_words: int
+    context_words: int
+    callbacks: tuple[str, ...]
+    any_name: bool = True
+    any_state: bool = True
+
+
+@dataclass(frozen=True)
+class Release:
+    """A release.
+
+    Attributes:
+        core: Its version, three numbers.
+        build: Number behind it.
+        runtime: ll_aton version that its networks ask for.
+        branch: Value of GIT_BRANCH in its network.c.
+        habits: Options and files.
+        relocation: Form of its relocatable models; None if it makes none.
+        renamed: Keys of c_info.json that it calls otherwise: the key as 2.0 has it, and its own.
+    """
+
+    core: str
+    build: str
+    runtime: Version
+    branch: str
+    habits: Habits
+    relocation: Relocation | None
+    renamed: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def series(self) -> tuple[int, int]:
+        """Major and minor: within them the habits stay."""
+        major, minor, _ = map(int, self.core.split("."))
+        return major, minor
+
+
+_BASIC = ("--native-float", "--cache-maintenance", "--Ocache-opt", "--enable-virtual-mem-pools", "--Os")
+_BUILT_IN = (*_BASIC, "--Oauto-sched")
+# The vector unit is named by an option until the target implies it.
+_WITH_MVEI = ("--native-float", "--mvei", *_BUILT_IN[1:])
+
+_HABITS_2_0 = Habits("3_1_0", False, False, "legacy", False, "memory_desc", _WITH_MVEI)
+_HABITS_2_1 = Habits("3_2_0", False, False, "legacy", False, "memory_desc", _WITH_MVEI)
+_HABITS_2_2 = Habits("3_3_0", True, False, "legacy", False, "machine_desc", _WITH_MVEI)
+_HABITS_3_0 = Habits("3_3_1", True, True, "st-ai", True, "machine_desc", _BUILT_IN)
+
+_CALLBACKS = (
+    *("assert_func", "ll_lib_error", "mcu_cache_clean_range", "mcu_cache_invalidate_range"),
+    *("mcu_cache_clean_invalidate_range", "npu_cache_clean_range", "npu_cache_clean_invalidate_range"),
+    *("concat", "cast"),
+)
+_CALLBACKS_2_1 = (
+    *(*_CALLBACKS, "softmax", "dma_imagetorow", "dma_spacetodepth", "dma_rowtoimage", "dma_depthtospace"),
+    *("dma_outputs_flat_copy", "dma_outputs_slice_splitlike", "dma_outputs_channel_split_aton"),
+    *("dma_outputs_channel_split_batched", "dma_pad_memset", "dma_pad_filling", "dma_transpose"),
+)
+_CALLBACKS_4_0 = (
+    *(*_CALLBACKS, "dma_transpose", "softmax", "imagetorow", "spacetodepth", "rowtoimage", "depthtospace"),
+    *("slice_splitlike", "pad_std", "pad_4loop", "flat_copy", "channel_split_aton", "channel_split_batched"),
+)
+_RELOCATION_2_1 = Relocation(24, 16, _CALLBACKS_2_1, any_name=False, any_state=False)
+_RELOCATION_2_2 = Relocation(24, 17, _CALLBACKS_2_1)
+_RELOCATION_3_0 = Relocation(26, 17, (*_CALLBACKS_2_1, "async_memcpy", "dma_pad_4loop_filling"))
+_RELOCATION_4_0 = Relocation(26, 17, _CALLBACKS_4_0)
+
+# Oldest first.
+RELEASES: tuple[Release, ...] = (
+    Release("2.0.0", "20049", (1, 0, 0, 16), "STAI-2.0", _HABITS_2_0, None),
+    Release("2.1.0", "20194", (1, 1, 0, 31), "STAI-2.1", _HABITS_2_1, _RELOCATION_2_1),
+    Release("2.2.0", "20266", (1, 1, 1, 14), "STAI-2.2", _HABITS_2_2, _RELOCATION_2_2),
+    Release("3.0.0", "20426", (1, 1, 3, 8), "STAI-3.0", _HABITS_3_0, _RELOCATION_3_0),
+    Release("4.0.0", "20500", (1, 1, 3, 262), "STAI-4.0", _HABITS_3_0, _RELOCATION_4_0),
+    Release("4.0.1", "20581", (1, 1, 3, 275), "STAI-4.0", _HABITS_3_0, _RELOCATION_4_0),
+)
+
+
+def dotted(version: tuple[int, ...]) -> str:
+    """``1.1.3.262``."""
+    return ".".join(map(str, version))
+
+
+def of_runtime(runtime: Version | None) -> Release | None:
+    """The release whose networks ask for that runtime; None if none is known."""
+    return next((release for release in RELEASES if release.runtime == runtime), None)
+
+
+def before_runtime(runtime: tuple[int, ...]) -> Release:
+    """The newest release whose runtime is not newer; the oldest if there is none."""
+    older = [release for release in RELEASES if release.runtime <= (*runtime, 0, 0, 0)[:4]]
+    return (older or RELEASES)[-1 if older else 0]
+
+
+def of_branch(branch: str) -> tuple[Release, ...]:
+    """Releases that write that GIT_BRANCH."""
+    return tuple(release for release in RELEASES if release.branch == branch)
+
+
+def is_known(series: tuple[int, ...]) -> bool:
+    """The habits of a ``major.minor`` were looked at."""
+    return any(release.series == series[:2] for release in RELEASES)
+
+
+def of_core(numbers: tuple[int, ...]) -> Release | None:
+    """The release whose habits a version of ST Edge AI Core has: its own series, else the nearest earlier one.
+
+    Args:
+        numbers: Major, minor, patch.
+
+    Returns:
+        None if the version is older than the first with an NPU compiler.
+    """
+    fitting = [release for release in RELEASES if release.series <= numbers[:2]]
+    same = [release for release in fitting if release.core == dotted(numbers[:3])]
+    return (same or fitting)[-1] if fitting else None
+
+
+def relocatable() -> tuple[Release, ...]:
+    """Releases that make relocatable models."""
+    return tuple(release for release in RELEASES if release.relocation is not None)
+
+
+def relocation_of(runtime: tuple[int, ...]) -> Relocation | None:
+    """The form of the models of a runtime, known or near a known one; None for the reference runtime's (0.x)."""
+    if not runtime[0]:
+        return None
+    first = relocatable()[0].relocation
+    return before_runtime(runtime).relocation or first
+
+
+def synonyms() -> Mapping[str, tuple[str, ...]]:
+    """For each key of c_info.json as 2.0 has it: what later releases call it."""
+    found: dict[str, tuple[str, ...]] = {}
+    for release in RELEASES:
+        for key, own in release.renamed.items():
+            found[key] = tuple(dict.fromkeys((*found.get(key, ()), own)))
+    return found
