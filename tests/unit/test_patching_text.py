@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from neuralart.errors import NeuralArtError
 from neuralart.patching import attributes, blocks, defines
 from neuralart.patching.blocks import Markers
-from neuralart.patching.ctext import Edit, Source
+from neuralart.text.c_source import Edit, Source
 
 MARKERS = Markers(" /*** @START@ ***/", " /*** @STOP@ ***/")
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching.ctext import Source
+from neuralart.text.c_source import Source
 
 _SECTION = re.compile(r'(?<![\w"])(?:__section__|section)\s*\(\s*"([^"\\\n]*)"\s*\)')
 

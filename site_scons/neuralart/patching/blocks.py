@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching.ctext import Line, Source
+from neuralart.text.c_source import Line, Source
 
 
 @dataclass(frozen=True)

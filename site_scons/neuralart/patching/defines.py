@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patching.ctext import Source
+from neuralart.text.c_source import Source
 
 _DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+([A-Za-z_]\w*)(\(?)([^\n]*)", re.MULTILINE)
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*")

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
-from neuralart.vendor.network_c.ctext import literal
+from neuralart.vendor.network_c.initializers import literal
 
 _HEAD = 1 << 16
 _OPTION = re.compile(r"^[ \t]*\*?[ \t]*--([\w-]+)(?:[ \t]*=[ \t]*(.*?))?[ \t]*$", re.M)
