@@ -14,7 +14,7 @@ from neuralart.patching import includes
 from support.dependencies import bypasses
 from support import tflite_edit
 from support.h747_app import App
-from support.sconsproject import Project, copy_built, copy_sources
+from support.sconsproject import Project, copy_built, copy_sources, prepare
 from tflite_writer import ModelWriter
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -33,7 +33,7 @@ H747 = "  digits-h747:\n    title: Digits on the STM32H747I-DISCO, one activatio
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = copy_sources(tmp_path_factory.mktemp("h747") / "tree")
-    project.run("-j2", *POOLS)
+    prepare(project, tmp_path_factory, "-j2", *POOLS)
     return project
 
 
