@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import attributes, blocks, defines
+from neuralart.patching import apply, blocks, defines
 from neuralart.patching.blocks import Markers
 from neuralart.text.c_source import Edit, Source
 
@@ -196,7 +196,7 @@ def test_a_block_that_is_not_clear(lines: list[str], said: str) -> None:
 )
 def test_a_section_attribute(text: str) -> None:
     made = source(text)
-    found = attributes.require(made, ".A")
+    found = apply.require(made, ".A")
     assert found.name in (".A_X", ".A")
     data = made.edited([Edit(found.start, found.stop, ".A_NEW")]).decode()
     assert data == text.replace(f'"{found.name}"', '".A_NEW"')
@@ -212,7 +212,7 @@ def test_a_section_attribute(text: str) -> None:
 )
 def test_a_section_attribute_that_is_not_clear(text: str, said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        attributes.require(source(text), ".A")
+        apply.require(source(text), ".A")
     assert said in str(caught.value)
 
 
