@@ -16,7 +16,7 @@ from neuralart import export
 from neuralart.errors import NeuralArtError
 from neuralart.export import collect, makefiles, plan
 from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
-from neuralart.memory.ihex import ihex
+from neuralart.text.ihex import ihex
 
 
 def part(folder: Path, name: str = "digits", pool: str = "xSPI2", data: bytes = b"weights", **changes) -> NetworkPart:

@@ -1,4 +1,4 @@
-"""``requirements.lock``: all packages that are asked for, in versions that fit, with hashes, and no place to get them."""
+"""``requirements.lock``: all packages that are asked for, in versions that fit, with hashes and without an index."""
 
 from __future__ import annotations
 

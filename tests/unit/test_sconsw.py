@@ -330,26 +330,26 @@ def test_later_calls_install_nothing_and_pass_arguments_on(machine: Machine) -> 
 def test_test_starts_pytest(machine: Machine) -> None:
     machine.installed()
     machine.run("test", *ARGUMENTS)
-    assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", *ARGUMENTS]
+    assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", *ARGUMENTS]
 
 
 def test_all_tests_are_measured(machine: Machine) -> None:
     machine.installed()
     machine.run("test")
-    assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", "--cov"]
+    assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", "--cov"]
 
 
 def test_fast_tests_are_those_of_the_first_tiers(machine: Machine) -> None:
     machine.installed()
     machine.run("test", "--fast", "-x")
-    words = ["-n", "auto", "-m", "not long", "tests/unit", "tests/graph", "-x"]
+    words = ["-n", "auto", "--dist", "worksteal", "-m", "not long", "tests/unit", "tests/graph", "-x"]
     assert machine.calls[-1] == ["venv-python", "-m", "pytest", *words]
 
 
 def test_torture_is_the_long_run(machine: Machine) -> None:
     machine.installed()
     machine.run("test", "--torture", "-x")
-    assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", "-m", "torture or fuzz", "-x"]
+    assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-m", "torture or fuzz", "-x"]
 
 
 def test_test_is_a_command_only_in_front(machine: Machine) -> None:

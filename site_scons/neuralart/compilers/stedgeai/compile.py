@@ -109,7 +109,7 @@ def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | No
 
 
 def _facts(planned: Plan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
-    from neuralart.vendor.network_c.ctext import decode
+    from neuralart.text.c_source import decode
     from neuralart.vendor.network_c.read import parse
 
     given = planned.given
