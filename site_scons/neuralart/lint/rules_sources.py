@@ -33,7 +33,7 @@ def _place(source: Source, lines: Lines, offset: int) -> str:
 
 
 def _ramcfg(facts: Facts) -> Iterator[Hit]:
-    if facts.board is not None and (not facts.secure or facts.board.target != "stm32n6"):
+    if facts.board is not None and (not facts.secure or facts.board.registers.ramcfg is None):
         return
     for source in _c(facts):
         lines = Lines(source.code)
