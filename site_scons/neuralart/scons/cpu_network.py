@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
-from neuralart.compilers.reference.options import CPU
-from neuralart.compilers.reference.targets import flow_of
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.network.names import check_name
+from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
 from neuralart.scons.options import option_words
