@@ -24,8 +24,8 @@ def profile_choice(args: argparse.Namespace) -> ProfileChoice:
     Raises:
         NeuralArtError: It is named in no known form, or the target has no board.
     """
-    from neuralart.compilers.reference.targets import usable
     from neuralart.compilers.stedgeai.request import ProfileChoice
+    from neuralart.network.targets import usable
     from neuralart.resources import board_data_dir
     from neuralart.vendor.profile import parse_argument
 

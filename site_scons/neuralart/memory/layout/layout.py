@@ -20,6 +20,7 @@ from neuralart.memory.layout.staging import in_flash
 from neuralart.memory.layout.strategies import LayoutNetwork
 from neuralart.memory.layout.unplaced import drafts, initializer
 from neuralart.memory.regions import firmware_spans, fold_alias, memory_end
+from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
 
 __all__ = ["LayoutNetwork", "make_layout"]
@@ -62,7 +63,11 @@ def make_layout(
     _check(board, [*fixed, *(p for p in pools if p not in held)])
     _check_aliases(board, fixed, pools)
     anchor = application.start + application.size if application is not None else None
-    descriptor, staging = in_flash(variant, found, declared, merged, [*fixed, *pools], anchor)
+    descriptor: Placement | None = None
+    staging: dict[str, Placement] = {}
+    # A network on the core is a part of the firmware: nothing of it is described or staged.
+    if flow_of(board.target) != CPU:
+        descriptor, staging = in_flash(variant, found, declared, merged, [*fixed, *pools], anchor)
     made = [*fixed, *pools, *([descriptor] if descriptor else []), *staging.values()]
     _check(board, [p for p in made if p not in held])
     return Layout(
