@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from neuralart.network.pools import PoolFile
     from neuralart.plugins import Plugin
 
-REFERENCE, STEDGEAI, AUTO, RECORDED = "reference", "stedgeai", "auto", "recorded"
 # What every network has.
 NEEDED = ("c", "facts", "manifest")
 
@@ -146,7 +145,7 @@ def job_from_words(words: Sequence[str], where: str = "") -> Job:
     Raises:
         NeuralArtError: The words are none of that command.
     """
-    from neuralart.compilers.stedgeai.cli import parsed
+    from neuralart.compilers.command_line import parsed
 
     return Job(parsed(words, where), where)
 

@@ -15,8 +15,7 @@ import SCons.Scanner
 import SCons.Tool
 import SCons.Util
 
-from neuralart.compilers.command_line import rooms_of
-from neuralart.compilers.protocol import REFERENCE
+from neuralart.compilers.command_line import REFERENCE, rooms_of
 from neuralart.config.types import split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
