@@ -97,7 +97,7 @@ def test_network_of_each_version(env: Any, tool: Any, version: str, profile: str
         *("--output", "out"),
     ]
     values = {node.name for node in net[0].depends}
-    assert values == {"reference-compiler", "compiler"}
+    assert values == {"compiler-code", "compiler"}
     assert net[0].side_effects, "so many at the same time are enough"
 
 

@@ -145,7 +145,7 @@ def job_from_words(words: Sequence[str], where: str = "") -> Job:
     Raises:
         NeuralArtError: The words are none of that command.
     """
-    from neuralart.compilers.command_line import parsed
+    from neuralart.compilers.stedgeai.cli import parsed
 
     return Job(parsed(words, where), where)
 

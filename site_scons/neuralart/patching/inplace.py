@@ -151,7 +151,8 @@ def _recover(root: Path, *, force: bool) -> str:
 def find_state(application: Path) -> Path | None:
     """The root of an application in which a patch in place left something; None if there is none."""
     roots = [application, *(application / lists.load(name).root for name in lists.names())]
-    return next((root for root in roots if (root / STATE).is_dir()), None)
+    # A lock without a state is what a killed --restore may leave.
+    return next((root for root in roots if (root / STATE).is_dir() or (root / f"{STATE}.lock").is_file()), None)
 
 
 def restore(root: Path, patches: PatchList | None = None, *, force: bool = False) -> list[str]:

@@ -98,6 +98,8 @@ def _earlier(folder: Path, network: str) -> set[str]:
             for path in folder.iterdir()
             if path.name.startswith(f"{network}_") and _RAW.fullmatch(path.name.removeprefix(f"{network}_"))
         }
+    # A compile that was killed has taken the manifest away, and what was not written yet is of the one before.
+    names |= {name for name in (f"{network}_generate_report.txt",) if (folder / name).is_file()}
     safe = (f"{network}.", f"{network}_")
     return {name for name in names if Path(name).name == name and (name.startswith(safe) or name == FACTS)}
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.command_line import option_values, parsed, split_words
+from neuralart.compilers.command_line import configure, option_values, split_words
 from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
@@ -88,10 +88,29 @@ def request_of(args: argparse.Namespace) -> Request:
     )
 
 
-def request_from_words(words: Sequence[str], where: str = "") -> Request:
-    """What the words of a command line ask for, without running it; arguments and errors as of
-    :func:`~neuralart.compilers.command_line.parsed`.
+def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
+    """The words of a command line, parsed: for whoever must know the files of a compile before it runs.
+
+    Args:
+        words: As behind ``neuralart compile``; paths as they are found from the current folder.
+        where: Who says so, for messages.
+
+    Raises:
+        NeuralArtError: The words are none of that command.
     """
+    from typing import NoReturn
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise NeuralArtError(message, where=where)
+
+    parser = Parser(prog="neuralart compile", add_help=False)
+    configure(parser)
+    return parser.parse_args(list(words))
+
+
+def request_from_words(words: Sequence[str], where: str = "") -> Request:
+    """What the words of a command line ask for, without running it; arguments and errors as of :func:`parsed`."""
     return request_of(parsed(words, where))
 
 

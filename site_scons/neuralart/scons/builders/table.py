@@ -1,4 +1,7 @@
-"""The builders that ``env.Tool("neuralart")`` adds, and the page about all of their variables."""
+"""The builders that ``env.Tool("neuralart")`` adds, and the reference page of their construction variables.
+
+``python -m neuralart.scons.builders.table`` prints docs/reference/scons-variables.md.
+"""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""Construction variables: declared once, with default, type and meaning; the reference page is made from this.
-
-``python -m neuralart.scons.builders.variables`` prints docs/reference/scons-variables.md.
-"""
+"""Construction variables: declared once, with default, type and meaning; the reference page is made from this."""
 
 from __future__ import annotations
 
