@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from support.sconsproject import Project, copy_built, copy_sources
+from support.sconsproject import Project, copy_built, copy_sources, prepare
 
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """This repository's default variants, built once."""
     project = copy_sources(tmp_path_factory.mktemp("template") / "tree")
-    project.run()
+    prepare(project, tmp_path_factory)
     return project
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.sconsproject import Project, Result, copy_built, copy_sources
+from support.sconsproject import Project, Result, copy_built, copy_sources, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 VECTORS = "models/digits/vectors/outputs.bin"
@@ -22,7 +22,7 @@ def one(tmp_path_factory: pytest.TempPathFactory) -> Project:
         f"{NETWORK}variants:\n  v:\n    board: stm32n6570-dk\n    network: digits\n",
         "utf-8",
     )
-    project.run("-j2", "v")
+    prepare(project, tmp_path_factory, "-j2", "v")
     return project
 
 

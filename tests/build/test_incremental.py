@@ -114,7 +114,7 @@ def test_deleted_image_comes_back(built: Project) -> None:
         ("model/tflite.py", {"NETWORK"}),
         ("memory/startup/startup.py", {"MEMORY"}),
         ("memory/startup/linker.py", {"BOARD"}),
-        ("memory/ihex.py", {"IMAGE"}),
+        ("text/ihex.py", {"IMAGE"}),
         ("memory/layout/identity.py", {"IMAGE", "MEMORY", "PLAN"}),
         ("memory/image/check_image.py", {"CHECK"}),
         ("memory/plan/plan_report.py", {"PLAN"}),
@@ -189,8 +189,9 @@ def test_two_folders_give_equal_bytes(template: Project, tmp_path: Path) -> None
 @pytest.mark.parametrize("commands", [1, 2, 6, 20, 50])
 def test_killed_in_the_middle(template: Project, sources: Project, commands: int) -> None:
     """Killed while its n-th command runs: the next build gives what a clean one gives."""
+    variants = ("digits-n6", "digits-n6-rel")
     process = subprocess.Popen(
-        [sys.executable, "-u", "-m", "SCons", "-Q", "-j2"],
+        [sys.executable, "-u", "-m", "SCons", "-Q", "-j2", *variants],
         cwd=sources.root,
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
@@ -203,8 +204,11 @@ def test_killed_in_the_middle(template: Project, sources: Project, commands: int
     process.stdout.close()
     assert process.wait() == -signal.SIGKILL, "it was still at work"
     assert all(seen)
-    sources.run("-j2")
+    sources.run("-j2", *variants)
     ours, theirs = template.results(), sources.results()
-    leftovers = [name for name in theirs if name not in ours]
-    assert leftovers == []
-    assert [name for name in ours if ours[name] != theirs[name]] == []
+    assert [name for name in theirs if name not in ours] == [], "leftovers"
+    for variant in variants:
+        index = json.loads(theirs[f"build/{variant}/index.json"])
+        wanted = {name for name in ours if name.startswith(f"build/{variant}/")} | set(index["artefacts"])
+        assert wanted <= set(theirs)
+    assert [name for name in theirs if ours[name] != theirs[name]] == []

@@ -11,7 +11,7 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from support import tflite_edit
-from support.sconsproject import Project, copy_built, copy_sources
+from support.sconsproject import Project, copy_built, copy_sources, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -27,7 +27,7 @@ STRATEGIES = {
 @pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = copy_sources(tmp_path_factory.mktemp("ways") / "tree")
-    project.run("-j2", *STRATEGIES.values(), "digits-n6-two")
+    prepare(project, tmp_path_factory, "-j2", *STRATEGIES.values(), "digits-n6-two")
     return project
 
 

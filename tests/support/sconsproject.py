@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import json
 import os
 import re
@@ -9,7 +10,10 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 REPO = Path(__file__).resolve().parents[2]
 # What variants.yaml names.
@@ -118,13 +122,51 @@ class Project:
         path.write_text(text.replace(old, new), "utf-8")
 
 
+# In front of an SConstruct. Only objects: a test of the rest is to see it made.
+_STORE = """import SCons.CacheDir as _cache
+_retrieve, _push = _cache.CacheDir.retrieve, _cache.CacheDir.push
+_cache.CacheDir.retrieve = lambda self, node: str(node).endswith(".o") and _retrieve(self, node)
+_cache.CacheDir.push = lambda self, node: _push(self, node) if str(node).endswith(".o") else None
+CacheDir({!r})
+"""
+
+
+def prepare(project: Project, factory: pytest.TempPathFactory, *args: str) -> Result:
+    """Build what tests start from. Objects that another tree of this run has compiled are taken from there.
+
+    They have the same bytes wherever the tree is: tests/build/test_incremental.py holds that. What a test builds by
+    itself is compiled.
+
+    Args:
+        project: A tree that no test changes.
+        factory: Knows the folder of this run; its workers have one in common.
+        args: Of scons.
+    """
+    base = factory.getbasetemp()
+    store = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "objects"
+    script = project.path("SConstruct")
+    text = script.read_text("utf-8")
+    script.write_text(_STORE.format(str(store)) + text, "utf-8")
+    try:
+        return project.run(*args)
+    finally:
+        script.write_text(text, "utf-8")
+
+
+@cache
+def _compile_package() -> None:
+    """Bytecode of the package, which copies take with them: no call of scons compiles it again."""
+    compileall.compile_dir(REPO / "site_scons", quiet=2)
+
+
 def copy_sources(target: Path) -> Project:
     """This repository's own sources in another folder, without anything built."""
+    _compile_package()
     target.mkdir(parents=True, exist_ok=True)
     for name in ("SConstruct", "variants.yaml"):
         shutil.copy2(REPO / name, target / name)
     for name in ("site_scons", "firmware", *(f"models/{model}" for model in MODELS)):
-        shutil.copytree(REPO / name, target / name, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(REPO / name, target / name)
     return Project(target)
 
 

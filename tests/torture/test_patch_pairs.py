@@ -11,19 +11,23 @@ from pathlib import Path
 import pytest
 
 from neuralart.resources import package_parent
+from support.torture import many
 
 DRIVER = Path(__file__).resolve().parents[1] / "support" / "patch_pairs.py"
 
 
+@pytest.mark.torture
+@pytest.mark.long
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
 def test_pairs_of_patches(tmp_path: Path) -> None:
+    count = many(60, 400)
     environment = {**os.environ, "PYTHONPATH": str(package_parent())}
     done = subprocess.run(
-        [sys.executable, str(DRIVER), str(tmp_path), "0", "60"], env=environment, capture_output=True, text=True
+        [sys.executable, str(DRIVER), str(tmp_path), "0", str(count)], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     pairs = [json.loads(line) for line in done.stdout.splitlines()]
-    assert len(pairs) == 60
+    assert len(pairs) == count
     bad = [
         (number, each)
         for number, each in enumerate(pairs)

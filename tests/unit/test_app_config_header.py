@@ -16,6 +16,7 @@ import pytest
 
 from neuralart.app_config import generate, render
 from neuralart.app_config.generations import GENERATIONS
+from neuralart.app_config.kinds import KINDS
 from neuralart.errors import NeuralArtError
 from support import app_configs as made
 from support.app_configs import Case, wrapper_header
@@ -196,7 +197,7 @@ def test_a_compiler_takes_it_and_sees_the_values(case: Case, generation: str, tm
 
 @pytest.mark.hostcc
 def test_the_greeting_of_the_nucleo_compiles(tmp_path: Path) -> None:
-    got = header(made.MOVENET, "n6-v3", board="nucleo-n657x0-q")
+    got = header(made.MOVENET, "n6-v3", board="nucleo-n657x0-q", narrow_display=True)
     main = '#include <stdio.h>\n#include "app_config.h"\n'
     main += "int main(void) { puts(WELCOME_MSG_2[0]); puts(WELCOME_MSG_2[1]); }\n"
     for name, text in {"app_config.h": got.text, "arm_math.h": ARM_MATH, "main.c": main}.items():
@@ -243,7 +244,7 @@ def test_every_template_of_ours_can_be_extended(tmp_path: Path, name: str) -> No
     fitting = [
         (c, g)
         for c, g in made.possible()
-        if name in (generate.KINDS[c.config.use_case, c.config.model_type].template, GENERATIONS[g].layout)
+        if name in (KINDS[c.config.use_case, c.config.model_type].template, GENERATIONS[g].layout)
     ]
     for case, generation in fitting or [cases["object_detection"]]:
         assert with_template(tmp_path, f'{{% extends "{name}" %}}', case, generation)

@@ -11,10 +11,10 @@ import pytest
 from neuralart import boards
 from neuralart.errors import NeuralArtError
 from neuralart.lint import catalog, engine
-from neuralart.lint.gather import code_of
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.lint.types import Facts, Finding, HexFile, Network, Pool, RawFile, Source, Step
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.text.c_source import blanked
 from neuralart.text.linker_script import read as linker_script
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile_file import parse_profiles
@@ -38,7 +38,7 @@ def net(*pools: Pool, **changes) -> Network:
 
 
 def c(text: str, file: str = "main.c") -> Source:
-    return Source(file, "c", text, code_of(text))
+    return Source(file, "c", text, blanked(text, texts=True))
 
 
 def make(text: str) -> Source:
@@ -483,7 +483,7 @@ def test_stacks_that_stand(text: str) -> None:
 def test_rules_have_what_a_reader_needs() -> None:
     ids = engine.rule_ids()
     assert len(ids) == len(set(ids)) and not {engine.UNREADABLE, engine.BUDGET} & set(ids)
-    for rule in engine.RULES:
+    for rule in engine.rules():
         assert rule.looks_at and rule.why.endswith((".", ":")) and not rule.finds.endswith("."), rule.id
         assert "|" not in rule.finds and not rule.hint.endswith("."), rule.id
 

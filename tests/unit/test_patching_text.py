@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import attributes, blocks, defines
+from neuralart.patching import apply, blocks, defines
 from neuralart.patching.blocks import Markers
-from neuralart.patching.ctext import Edit, Source
+from neuralart.text.c_source import Edit, Source
 from support.messages import one_message
 
 MARKERS = Markers(" /*** @START@ ***/", " /*** @STOP@ ***/")
@@ -109,7 +109,7 @@ def test_the_same_macros_as_the_compiler(eol: str, tmp_path) -> None:
 def test_a_value_changes_and_nothing_else() -> None:
     made = source("  #\tdefine  A\t(1)\t/* kept */  \r\n#define B 2")
     first = defines.require(made, "A")
-    data = made.edited([defines.replacement(made, first, "(9)")])
+    data = made.edited([Edit(*first.value, "(9)")])
     assert data == b"  #\tdefine  A\t(9)\t/* kept */  \r\n#define B 2"
 
 
@@ -144,20 +144,23 @@ def test_no_numbers(value: str) -> None:
         defines.integer(made, defines.require(made, "A"))
 
 
+def filled(block: blocks.Block, text: str) -> Edit:
+    """The edit that puts a text into a block."""
+    return Edit(block.start, block.stop, text.replace("\n", block.eol))
+
+
 def test_a_block_and_its_line_ends() -> None:
     for eol in ("\n", "\r\n"):
         made = source(eol.join(["a", MARKERS.start, "x", "y", MARKERS.stop, "b"]))
         block = blocks.find(made, MARKERS)
         assert (blocks.content(made, block), block.first, block.eol) == ("x\ny\n", 3, eol)
-        data = made.edited([blocks.replacement(block, "1\n2\n3\n")])
+        data = made.edited([filled(block, "1\n2\n3\n")])
         assert data.decode() == eol.join(["a", MARKERS.start, "1", "2", "3", MARKERS.stop, "b"])
 
 
 def test_an_empty_block_and_one_at_the_end() -> None:
     made = source(f"{MARKERS.start}\n{MARKERS.stop}")
-    assert made.edited([blocks.replacement(blocks.find(made, MARKERS), "x\n")]) == (
-        f"{MARKERS.start}\nx\n{MARKERS.stop}".encode()
-    )
+    assert made.edited([filled(blocks.find(made, MARKERS), "x\n")]) == (f"{MARKERS.start}\nx\n{MARKERS.stop}".encode())
 
 
 @pytest.mark.parametrize(
@@ -194,9 +197,9 @@ def test_a_block_that_is_not_clear(lines: list[str], said: str) -> None:
 )
 def test_a_section_attribute(text: str) -> None:
     made = source(text)
-    found = attributes.require(made, ".A")
+    found = apply.require(made, ".A")
     assert found.name in (".A_X", ".A")
-    data = made.edited([attributes.replacement(found, ".A_NEW")]).decode()
+    data = made.edited([Edit(found.start, found.stop, ".A_NEW")]).decode()
     assert data == text.replace(f'"{found.name}"', '".A_NEW"')
 
 
@@ -210,7 +213,7 @@ def test_a_section_attribute(text: str) -> None:
 )
 def test_a_section_attribute_that_is_not_clear(text: str, said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        attributes.require(source(text), ".A")
+        apply.require(source(text), ".A")
     assert said in str(caught.value)
 
 
@@ -256,7 +259,7 @@ def test_a_block_between_traps_is_replaced_whole_or_refused(before: str, inside:
     except NeuralArtError as error:
         one_message(str(error))
         return
-    data = made.edited([blocks.replacement(block, "new\n")])
+    data = made.edited([filled(block, "new\n")])
     assert data == f"{before}{eol}{MARKERS.start}{eol}new{eol}{MARKERS.stop}{eol}".encode()
     again = Source("f.c", data)
-    assert again.edited([blocks.replacement(blocks.find(again, MARKERS), "new\n")]) == data
+    assert again.edited([filled(blocks.find(again, MARKERS), "new\n")]) == data

@@ -16,10 +16,10 @@ from neuralart.patching import disk, journal
 from neuralart.patching import patchlist as lists
 from neuralart.patching import plan as plans
 from neuralart.patching.apply import Piece, pieces_from_json, pieces_to_json, undo
-from neuralart.patching.ctext import Source
 from neuralart.patching.journal import STATE, Change
 from neuralart.patching.patchlist import PatchList
 from neuralart.patching.plan import Plan, Request
+from neuralart.text.c_source import Source
 
 SCHEMA = 1
 RECORD = f"{STATE}/record.json"
@@ -151,7 +151,8 @@ def _recover(root: Path, *, force: bool) -> str:
 def find_state(application: Path) -> Path | None:
     """The root of an application in which a patch in place left something; None if there is none."""
     roots = [application, *(application / lists.load(name).root for name in lists.names())]
-    return next((root for root in roots if (root / STATE).is_dir()), None)
+    # A lock without a state is what a killed --restore may leave.
+    return next((root for root in roots if (root / STATE).is_dir() or (root / f"{STATE}.lock").is_file()), None)
 
 
 def restore(root: Path, patches: PatchList | None = None, *, force: bool = False) -> list[str]:

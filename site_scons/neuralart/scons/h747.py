@@ -15,19 +15,19 @@ from neuralart.errors import NeuralArtError
 from neuralart.resources import firmware_dir
 from neuralart.scons import app_config, firmware, linking
 from neuralart.scons.app_config import AppConfigNodes
-from neuralart.scons.cpu_network import CpuNetworkNodes, make_cpu_network, runtime_includes
+from neuralart.scons.builders.patched_sources import list_of
+from neuralart.scons.compiled import CpuNetworkNodes
 from neuralart.scons.effects import Program
 from neuralart.scons.firmware import FirmwareNodes
-from neuralart.scons.image_check import make_check
 from neuralart.scons.machines import machine_of
-from neuralart.scons.patched import PatchedNodes, list_of, make_patched
+from neuralart.scons.network import make_cpu_network
+from neuralart.scons.patched import PatchedNodes, make_patched
 from neuralart.scons.paths import build_dir
 from neuralart.scons.recipes import Recipe, compile_object, find_toolchain, make_recipe
 from neuralart.scons.registry import Registry
+from neuralart.scons.runtime_files import cpu_runtime_includes
 from neuralart.toolchain import Toolchain
 
-# Files of a board in the reference application, by the board's target: boards derived from one have the same.
-_FOLDERS = {"stm32h7": "stm32h747i-disco", "mps2-an500": "mps2-an500"}
 # What the application takes of the code that it shares with others.
 _SHARED_APP = ("host_link", "user_io", "text_line")
 # Where no header of app_config defines it.
@@ -84,7 +84,7 @@ def _reference(board: Board, config: PatchConfig) -> PatchConfig:
     """The section for the reference application: its folder, and its linker script for this board."""
     root = firmware_dir() / "h747"
     config = replace(config, application=str(root))
-    own = sorted((root / "boards" / _FOLDERS.get(board.target, board.name)).glob("*.ld"))
+    own = sorted((root / "boards" / (board.firmware or board.name)).glob("*.ld"))
     return replace(config, linker_script=str(own[0])) if own and not config.linker_script else config
 
 
@@ -136,7 +136,7 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
 def _include(env: Any, board: Board, recipe: Recipe) -> list[Any]:
     base = env["NEURALART_REGISTRY"].base
     root = firmware_dir()
-    paths = [str(root / "boards"), str(root / "app"), *runtime_includes()]
+    paths = [str(root / "boards"), str(root / "app"), *cpu_runtime_includes()]
     return [base.Dir(f"#{firmware.board_folder(env, board, recipe)}"), *(base.fs.Dir(path) for path in paths)]
 
 
@@ -145,7 +145,7 @@ def _shared_sources(board: Board) -> list[Path]:
     own = root / "h747" / "boards"
     return [
         *sorted(own.glob("*.c")),
-        *sorted((own / _FOLDERS.get(board.target, board.name)).glob("*.c")),
+        *sorted((own / (board.firmware or board.name)).glob("*.c")),
         *sorted((root / "boards").glob("console.c")),
         firmware.console_driver(board),
         *(root / "app" / f"{name}.c" for name in _SHARED_APP),
@@ -215,13 +215,4 @@ def _image(
     objects += _shared_objects(env, board, shared, found)
     objects += firmware.kernel_objects(env, variant, board, machine, shared, found)
     elf, link_map = linking.link(recipe, folder, objects, Path(patched.linker_script.get_abspath()), found)
-    check = make_check(
-        env,
-        f"{folder}/check.json",
-        elf,
-        board,
-        machine,
-        [network],
-        allow_reference=variant.allow_reference_on_hardware,
-    )
-    return firmware.firmware_nodes(recipe.env, folder, elf, link_map, check, found)
+    return firmware.finish_image(env, variant, board, machine, [network], elf, link_map, found)
