@@ -1,6 +1,6 @@
 """The one way to read JSON whose lines nobody asks for: what is wrong with a text is a ValueError, always.
 
-Files whose values are named with their lines in messages are read by :mod:`neuralart.network.jsonpos`.
+Files whose values are named with their lines in messages are read by :mod:`neuralart.text.json_values`.
 """
 
 from __future__ import annotations
@@ -9,20 +9,26 @@ import json
 from typing import Any
 
 
-def loads(text: str | bytes, *, duplicates: bool = False) -> Any:
+def loads(text: str | bytes, *, duplicates: bool = False, constants: bool = True) -> Any:
     """Read a JSON text.
 
     Args:
         text: The text; bytes are UTF-8, UTF-16 or UTF-32.
         duplicates: An object may have a key twice; the last one counts. Ours never do.
+        constants: ``NaN`` and ``Infinity`` are numbers.
 
     Raises:
         ValueError: It is no JSON, it is nested deeper than this Python can follow, or a key stands twice.
     """
     try:
-        return json.loads(text, object_pairs_hook=None if duplicates else _members)
+        constant = float if constants else _refused
+        return json.loads(text, object_pairs_hook=None if duplicates else _members, parse_constant=constant)
     except RecursionError as error:
         raise ValueError("nested too deeply") from error
+
+
+def _refused(word: str) -> float:
+    raise ValueError(f"{word} is no JSON")
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

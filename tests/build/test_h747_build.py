@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.patching import includes
+from support.dependencies import bypasses
 from support import tflite_edit
 from support.h747_app import App
 from support.sconsproject import Project, copy_built, copy_sources, prepare
@@ -88,7 +89,7 @@ def test_no_original_is_compiled_or_included(built: Project) -> None:
         assert "build/digits-h747/patched/" in done.stdout
         assert "build/digits-h747/ai_model_config.h" in done.stdout or "main.h" not in done.stdout
         folders = ["Inc/CM7", "Src/CM7"]
-        assert includes.bypasses(done.stdout, built.path("firmware/h747"), folders, built.root) == []
+        assert bypasses(done.stdout, built.path("firmware/h747"), folders, built.root) == []
 
 
 def test_a_changed_setting_rebuilds_the_header_and_its_includers_only(built: Project) -> None:

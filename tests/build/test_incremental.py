@@ -114,7 +114,7 @@ def test_deleted_image_comes_back(built: Project) -> None:
         ("model/tflite.py", {"NETWORK"}),
         ("memory/startup/startup.py", {"MEMORY"}),
         ("memory/startup/linker.py", {"BOARD"}),
-        ("memory/ihex.py", {"IMAGE"}),
+        ("text/ihex.py", {"IMAGE"}),
         ("memory/layout/identity.py", {"IMAGE", "MEMORY", "PLAN"}),
         ("memory/image/check_image.py", {"CHECK"}),
         ("memory/plan/plan_report.py", {"PLAN"}),

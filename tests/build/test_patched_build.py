@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.patching import includes
+from support.dependencies import bypasses
 from support.h747_app import START, STOP, tree
 from support.patched_project import APP, KEYWORDS, write_project
 from support.sconsproject import Project, copy_built
@@ -47,7 +48,7 @@ def bypassed(project: Project) -> dict[str, list[str]]:
     folders = json.loads((copies(project) / "patched.json").read_text("utf-8"))["folders"]
     deps = {path.name: path.read_text("utf-8") for path in project.path("build/obj").glob("*.d")}
     return {
-        name: includes.bypasses(text, project.path(APP), folders, project.root) for name, text in sorted(deps.items())
+        name: bypasses(text, project.path(APP), folders, project.root) for name, text in sorted(deps.items())
     }
 
 

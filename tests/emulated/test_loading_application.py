@@ -14,8 +14,8 @@ from neuralart import boards, cli
 from neuralart.emulator.runner import NetworkRun
 from neuralart.emulator.stops import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.format import load_table
-from neuralart.relocatable.format.stamp import image_stamp
+from neuralart.relocatable.format import container, load_table
+from neuralart.relocatable.format.stamp import stamp_of
 from support.firmware import N6_STEPS, Builder, have_gcc, have_qemu
 from support.firmware import memory_init as toy_memory_init
 from support.loading import (
@@ -297,7 +297,9 @@ def test_damaged_params(refused, made, kind: str, split: bool) -> None:
     blob = bytearray((model.params or model.image).read_bytes())
     blob[-40] ^= 4
     line = refused(content(model, **{"params" if split else "image": bytes(blob)}), model)
-    stamp = image_stamp(model.image.read_bytes(), model.params.read_bytes() if model.params else None)
+    stamp = stamp_of(
+        container.parse(model.image.read_bytes(), "m", model.params.read_bytes() if model.params else None)
+    )
     assert line.startswith("10: model 0 (network) at 0x71000000: the params at 0x71")
     assert " are damaged or of another model: CRC-32 of " in line
     assert line.endswith(f", the model says 0x{stamp[8:]}")

@@ -11,9 +11,8 @@ import pytest
 
 from neuralart import boards, cli
 from neuralart.emulator import runner
-from neuralart.emulator.frames import Frame, encode
 from neuralart.emulator.image import Symbols, read_elf, read_raw
-from neuralart.emulator.link import Session
+from neuralart.emulator.link import Frame, Session, encode
 from neuralart.emulator.stops import Difference, LinkFailure, MachineStop
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError

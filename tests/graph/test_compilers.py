@@ -49,6 +49,10 @@ def _net(env: Any, name: str = "net", compiler: Any = "stedgeai", profile: Any =
     return env.Network(name, model="nets/net.tflite", board=BOARD, compiler=compiler, profile=profile, **more)
 
 
+# The line of its call, as of a line of an SConstruct.
+HERE = f"{Path(__file__).name}:{_net.__code__.co_firstlineno + 1}"
+
+
 def _files(net: Any) -> set[str]:
     assert all(str(node).startswith(net.folder + "/") for node in net.files)
     return {str(node).removeprefix(net.folder + "/") for node in net.files}
@@ -263,14 +267,14 @@ def test_a_model_that_is_built(env: Any, tool: Any) -> None:
 def test_a_pin_that_nobody_fits_is_one_line_with_the_trail(env: Any, tool: Any) -> None:
     root = tool("2.2.0")
     said = refusal(_net, env, compiler={"stedgeai": "4.0.*"})
-    assert said.startswith("network net: no ST Edge AI Core 4.0.* found; looked at ")
+    assert f"{HERE}: no ST Edge AI Core 4.0.* found; looked at " in said
     for word in (f"STEDGEAI_CORE_DIR={root}: 2.2.0-20266", "PATH: none", "nowhere: none", "install it, or set"):
         assert word in said, said
 
 
 def test_no_tool_at_all(env: Any, nets: Path) -> None:
     said = refusal(_net, env)
-    assert said.startswith("network net: no ST Edge AI Core found; looked at STEDGEAI_CORE_DIR: not set; PATH")
+    assert f"{HERE}: no ST Edge AI Core found; looked at STEDGEAI_CORE_DIR: not set; PATH" in said
     assert not Path("build").exists()
 
 
@@ -397,33 +401,39 @@ def test_a_path_of_a_recording_is_the_sconscripts(env: Any, recording: Path, tre
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"compiler": "stedgai"}, ["compiler 'stedgai' is not available", "did you mean 'stedgeai'?"]),
+        ({"compiler": "stedgai"}, ["networks.net.compiler: 'stedgai' is not allowed", "did you mean 'stedgeai'?"]),
         ({"compiler": "recorded"}, ["names no recording"]),
-        ({"compiler": {"recorded": ""}}, ["names no recording"]),
-        ({"compiler": {"recorded": None}}, ["names no recording"]),
-        ({"compiler": {"stedgeai": 4}}, ["4 is not a version of ST Edge AI Core"]),
+        ({"compiler": {"recorded": ""}}, ["compiler.recorded: is empty"]),
+        ({"compiler": {"recorded": None}}, ["compiler.recorded: must be text", "not None"]),
+        ({"compiler": {"stedgeai": 4}}, ["compiler.stedgeai: 4 is a number in YAML, this must be text"]),
         ({"compiler": {"stedgeai": "new"}}, ["'new' is not a version"]),
-        ({"compiler": {"stedgeai": ""}}, ["'' is not a version"]),
-        ({"compiler": {"stedgeai": "4", "recorded": "x"}}, ["compiler must be a name or"]),
-        ({"compiler": {}}, ["compiler must be a name or"]),
-        ({"compiler": ["stedgeai"]}, ["compiler must be a name or"]),
-        ({"compiler": {"auto": "4"}}, ["compiler must be a name or"]),
-        ({"profile": {"bass": "x"}}, ["profile: unknown key 'bass'", "did you mean 'base'?"]),
-        ({"profile": {"base": "default@nets/na.json", "add": [4]}}, ["profile_add must be text or a list of texts"]),
+        ({"compiler": {"stedgeai": ""}}, ["compiler.stedgeai: is empty"]),
+        ({"compiler": {"stedgeai": "4", "recorded": "x"}}, ["compiler: names no compiler, or several"]),
+        ({"compiler": {}}, ["compiler: names no compiler, or several"]),
+        ({"compiler": ["stedgeai"]}, ["compiler: must be text, this is a list"]),
+        ({"compiler": {"auto": "4"}}, ["unknown key 'auto' in networks.net.compiler"]),
+        ({"profile": {"bass": "x"}}, ["unknown key 'bass' in networks.net.profile", "did you mean 'base'?"]),
+        (
+            {"profile": {"base": "default@nets/na.json", "add": [4]}},
+            ["profile.add[0]: 4 is a number in YAML, this must be text"],
+        ),
         ({"compiler": "reference", "extra_options": ["-x"]}, ["extra_options means nothing to the reference"]),
         ({"compiler": "reference", "failures": "nets/na.json"}, ["failures means nothing to the reference"]),
         ({"failures": "none.yaml"}, ["table of failures 'none.yaml' does not exist"]),
-        ({"pair": "debug"}, ["no pair 'debug'"]),
-        ({"budgets": {"max_weights": 1}}, ["unknown option 'budgets'"]),
-        ({"compiler_version": "4"}, ["unknown option 'compiler_version'"]),
-        ({"recording": "x"}, ["unknown option 'recording'"]),
-        ({"check": "close"}, ["check must be 'exact' or bounds of max_lsb, cos, rmse"]),
-        ({"check": {}}, ["check must be"]),
-        ({"check": {"cos": 1.5}}, ["check must be"]),
-        ({"check": {"cos": True}}, ["check must be"]),
-        ({"check": {"max_lsb": 0.5}}, ["check must be"]),
-        ({"check": {"rmse": float("nan")}}, ["check must be"]),
-        ({"check": {"rmse": "1"}}, ["check must be"]),
+        ({"pair": "debug"}, ["networks.net.pair: 'debug' is not allowed (known: profiling)"]),
+        ({"budgets": {"max_weight": 1}}, ["unknown key 'max_weight' in networks.net.budgets", "'max_weights'?"]),
+        ({"budgets": {"max_weights": -1}}, ["budgets.max_weights: must be a number, this is '-1'"]),
+        ({"budgets": 3}, ["budgets: must be a mapping"]),
+        ({"compiler_version": "4"}, ["unknown key 'compiler_version' in networks.net"]),
+        ({"recording": "x"}, ["unknown key 'recording' in networks.net"]),
+        ({"check": "close"}, ["check: 'close' is not allowed (known: exact)"]),
+        ({"check": {}}, ["check: names no bound (exact, or max_lsb, cos, rmse)"]),
+        ({"check": {"cos": 1.5}}, ["check.cos: 1.5 is out of range, allowed: 0 to 1"]),
+        ({"check": {"cos": True}}, ["check.cos: must be a number"]),
+        ({"check": {"max_lsb": 0.5}}, ["check.max_lsb: must be a number, this is '0.5'"]),
+        ({"check": {"rmse": float("nan")}}, ["check.rmse: must be a number, this is 'NaN'"]),
+        ({"check": {"rmse": "x"}}, ["check.rmse: must be a number, this is 'x'"]),
+        ({"options": ["--pair", "profiling"]}, ["options: '--pair' is not for here (use the key 'pair')"]),
         ({"options": ["--no-such-option"]}, ["--no-such-option"]),
         ({"profile": {"base": "default@nets/na.json", "add": ["'open"]}}, ["no closing quotation"]),
         ({"profile": "lost@nets/na.json"}, ["'lost' names the machine description 'desc/none.mdesc': no such file"]),
@@ -501,4 +511,4 @@ def test_a_variant_of_auto_is_built_without_a_tool(env: Any, nets: Path, gcc: To
 def test_a_pool_file_among_the_options(env: Any, nets: Path, compiler: Any) -> None:
     """The build says which pools there are; the option would say it a second time. No compiler is asked for that."""
     said = refusal(_net, env, compiler=compiler, options=["--memory-pool", "na.json"])
-    assert said == "network net: options: '--memory-pool' is not for here (use the key 'mpool')"
+    assert said.endswith(f"{HERE}: options: '--memory-pool' is not for here (use the key 'mpool')")

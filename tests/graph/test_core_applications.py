@@ -74,7 +74,7 @@ def test_a_memory_pool_file_of_the_users_may_be_built(env: Any, tree: Path) -> N
         ({"initializers": ["a"]}, "'initializers' means nothing for board"),
         ({"strategies": {"a": "link"}}, "'strategies' means nothing for board"),
         ({"options": ["--memory-pool=x"]}, "'--memory-pool' is not for here (use the key 'mpool')"),
-        ({"app_config": 1}, "unknown option 'app_config'"),
+        ({"app_config": 1}, "unknown key 'app_config' in networks."),
     ],
 )
 def test_networks_for_the_core_that_cannot_be(env: Any, options: dict[str, Any], words: str) -> None:

@@ -22,10 +22,16 @@ from support import graphs
 BOARD = "stm32n6570-dk"
 MODEL = "models/digits.tflite"
 POOLS = board_data_dir() / "pools" / f"{BOARD}.mpool"
+_ENDLESS: dict[str, Any] = {}
+_ENDLESS["cos"] = _ENDLESS
 
 
 def _net(env: Any, name: str = "digits", model: Any = MODEL, board: str = BOARD, **options: Any) -> Any:
     return env.Network(name, model=model, board=board, **options)
+
+
+# The line of its call, as of a line of an SConstruct.
+HERE = f"{Path(__file__).name}:{_net.__code__.co_firstlineno + 1}"
 
 
 def _folder_names(net: Any) -> list[str]:
@@ -395,27 +401,44 @@ def _refused(env: Any, *words: str, **options: Any) -> str:
     [
         (
             {"imputs_ch_position": "chlast"},
-            ["unknown option 'imputs_ch_position'", "did you mean 'inputs_ch_position'"],
+            ["unknown key 'imputs_ch_position' in networks.digits", "did you mean 'inputs_ch_position'"],
         ),
-        ({"model": "models/none.tflite"}, ["network digits: model 'models/none.tflite' does not exist"]),
+        ({"model": "models/none.tflite"}, [f"{HERE}: model 'models/none.tflite' does not exist"]),
         ({"model": []}, ["one model, not 0"]),
         ({"model": ["a", "b"]}, ["one model, not 2"]),
         ({"board": "stm32n6750-dk"}, ["no board 'stm32n6750-dk'", "did you mean 'stm32n6570-dk'"]),
-        ({"compiler": "refrence"}, ["compiler 'refrence' is not available", "did you mean 'reference'"]),
+        ({"compiler": "refrence"}, ["networks.digits.compiler: 'refrence' is not allowed", "did you mean 'reference'"]),
         ({"name": "my-net"}, ["'my-net' is not a C identifier"]),
         ({"name": "2nd"}, ["not a C identifier"]),
+        ({"name": 3}, ["3 is not a C identifier"]),
         ({"mpool": "none.mpool"}, ["memory-pool file 'none.mpool' does not exist"]),
         ({"profile": "none.json"}, ["profile 'none.json' does not exist"]),
         ({"initializers": ["xSPI3"]}, ["no pool 'xSPI3'", "did you mean 'xSPI2'"]),
-        ({"initializers": ["AXISRAM1"]}, ["no pool 'AXISRAM1'"]),
+        ({"initializers": ["AXISRAM1"]}, ["pool AXISRAM1 is disabled, its size is 0"]),
+        ({"initializers": 3}, ["networks.digits.initializers: must be a list"]),
+        ({"strategies": {"xSPI2": "flsh"}}, ["networks.digits.strategies.xSPI2: 'flsh' is not allowed", "'flash'?"]),
+        ({"strategies": {"xSP2": "flash"}}, ["strategies of network digits: no pool 'xSP2'", "did you mean 'xSPI2'?"]),
+        ({"strategies": {"AXISRAM5": "link"}}, ["pool AXISRAM5 has no initializer", "[xSPI2, AXISRAM5] declares it"]),
+        ({"strategies": "flash"}, ["networks.digits.strategies: must be a mapping"]),
+        ({"input_data_type": "floot"}, ["networks.digits.input_data_type: 'floot' is not a data type (known: float32"]),
+        ({"inputs_ch_position": "middle"}, ["networks.digits.inputs_ch_position: 'middle' is not allowed", "chlast"]),
+        ({"allocate_inputs": "no"}, ["networks.digits.allocate_inputs: must be true or false, this is 'no'"]),
+        ({"vectors": 3}, ["networks.digits.vectors: 3 is a number in YAML, this must be text"]),
+        ({"vectors": object()}, ["networks.digits.vectors: must be text, a number or a list, not object"]),
+        ({"mpool": ["a", "b"]}, ["networks.digits.mpool: must be text, this is a list"]),
+        ({"options": [4]}, ["networks.digits.options[0]: 4 is a number in YAML"]),
+        ({"check": {"cos": 10**5000}}, ["a number has thousands of digits"]),
+        ({"check": {"cos": {1: 2}}}, ["a key must be text, this is 1"]),
+        ({"check": _ENDLESS}, ["nested deeper than 100 levels"]),
+        ({"app_config": {}}, ["unknown key 'app_config' in networks.digits"]),
     ],
 )
 def test_refused(env: Any, options: dict[str, Any], words: list[str]) -> None:
-    _refused(env, *words, **options)
+    _refused(env, HERE, *words, **options)
 
 
 def test_unknown_options_are_not_offered_what_is_no_option(env: Any) -> None:
-    text = _refused(env, "unknown option 'place'", place="x")
+    text = _refused(env, "unknown key 'place'", place="x")
     assert "where" not in text and "places" not in text
 
 

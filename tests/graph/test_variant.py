@@ -211,12 +211,12 @@ def test_options_that_cannot_be(env: Any, options: dict[str, Any], words: str) -
 @pytest.mark.parametrize(
     ("strategies", "words"),
     [
-        ({"AXISRAM5": "flash"}, "network digits: pool AXISRAM5 of network digits is in AXISRAM5, which forgets"),
+        ({"AXISRAM5": "flash"}, ": pool AXISRAM5 of network digits is in AXISRAM5, which forgets"),
         ({"AXISRAM5": "relocatable"}, "strategy relocatable is for variants whose firmware loads its model"),
         ({"AXISRAM4": "link"}, "pool AXISRAM4 has no initializer"),
-        ({"AXISRAM5": "lnk"}, "'lnk' is no strategy (did you mean 'link'?"),
-        ("link", "strategies must map pools to strategies, not 'link'"),
-        ({"AXISRAM5": 3}, "strategies must map pools to strategies"),
+        ({"AXISRAM5": "lnk"}, "networks.digits.strategies.AXISRAM5: 'lnk' is not allowed (did you mean 'link'?"),
+        ("link", "networks.digits.strategies: must be a mapping of keys and values, this is 'link'"),
+        ({"AXISRAM5": 3}, "networks.digits.strategies.AXISRAM5: 3 is a number in YAML"),
     ],
 )
 def test_strategies_that_cannot_be(env: Any, strategies: Any, words: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from neuralart.memory.ihex import ihex as hex_text
+from neuralart.text.ihex import ihex as hex_text
 from support import vendor_network_c as vendor
 from support import vendor_reports as reports
 from support.fuzz import POOLS, PROFILES

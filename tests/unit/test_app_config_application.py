@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from neuralart.app_config import application, csource, wrapper
+from neuralart.app_config import application, wrapper
 from neuralart.app_config.generations import GENERATIONS
 from neuralart.errors import NeuralArtError
 from support.app_configs import wrapper_header, wrapper_source, write_application
@@ -16,33 +14,6 @@ from support.app_configs import wrapper_header, wrapper_source, write_applicatio
 YOLO = "POSTPROCESS_OD_YOLO_V8_UI"
 
 # The C reader ---------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("source", "expected"),
-    [
-        ("#define A 1 // c\n", [(1, "define", "A 1")]),
-        ("#  define A \\\n  1\nint b;\n", [(1, "define", "A    1"), (3, "", "int b;")]),
-        ("/* a\n * b */ int c; /* d */\n", [(2, "", "int c;")]),
-        ('char *s = "// no comment"; x\n', [(1, "", "char *s =  ; x")]),
-        ('char *s = "\\"/*"; x\n', [(1, "", "char *s =  ; x")]),
-        ("char c = '\"'; int d; // '\n", [(1, "", "char c =  ; int d;")]),
-        ('#include "a.h"\r\n#include <b.h>\r\n', [(1, "include", '"a.h"'), (2, "include", "<b.h>")]),
-        ("#if A == B || \\\n    A == C\n#endif\n", [(1, "if", "A == B ||      A == C"), (3, "endif", "")]),
-        ("/* never closed\n#define A\n", []),
-        ("#define A \\", [(1, "define", "A")]),
-        ("", []),
-    ],
-)
-def test_lines(source: str, expected: list[tuple[int, str, str]]) -> None:
-    assert [(line.number, line.directive, line.text) for line in csource.lines(source)] == expected
-
-
-@given(st.text(alphabet="ab /*\"'\\\n\r#define(){}\t", max_size=80))
-def test_any_text_has_lines_with_rising_numbers(source: str) -> None:
-    numbers = [line.number for line in csource.lines(source)]
-    assert numbers == sorted(numbers)
-    assert all(1 <= number <= source.count("\n") + source.count("\r") + 1 for number in numbers)
 
 
 # The wrapper ----------------------------------------------------------------------------------------------------------

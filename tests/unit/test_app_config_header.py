@@ -196,7 +196,7 @@ def test_a_compiler_takes_it_and_sees_the_values(case: Case, generation: str, tm
 
 @pytest.mark.hostcc
 def test_the_greeting_of_the_nucleo_compiles(tmp_path: Path) -> None:
-    got = header(made.MOVENET, "n6-v3", board="nucleo-n657x0-q")
+    got = header(made.MOVENET, "n6-v3", board="nucleo-n657x0-q", narrow_display=True)
     main = '#include <stdio.h>\n#include "app_config.h"\n'
     main += "int main(void) { puts(WELCOME_MSG_2[0]); puts(WELCOME_MSG_2[1]); }\n"
     for name, text in {"app_config.h": got.text, "arm_math.h": ARM_MATH, "main.c": main}.items():

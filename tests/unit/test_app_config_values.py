@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.app_config import anchors, application, generate, mel
+from neuralart.app_config import anchors, application, audio, generate
 from neuralart.app_config.generations import GENERATIONS
 from neuralart.app_config.kinds import KINDS
 from neuralart.config.app_config import MODEL_TYPES, AudioConfig
@@ -432,15 +432,15 @@ def test_the_two_generations_of_audio_differ_in_a_prefix() -> None:
 
 def test_mel_filters() -> None:
     """64 filters, 125 to 7500 Hz, a transform of 512 at 16 kHz: 461 coefficients, as published tables have."""
-    got = mel.filters(AudioConfig())
+    got = audio.filters(AudioConfig())
     assert (len(got.weights), len(got.first), len(got.last)) == (461, 64, 64)
     assert sum(last - first + 1 for first, last in zip(got.first, got.last, strict=True)) == 461
     assert all(0.0 < weight <= 1.0 for weight in got.weights)
     assert got.first[0] == 5 and got.last[-1] <= 240  # 31.25 Hz a bin: above 125 Hz, not above 7500 Hz
-    same_area = mel.filters(AudioConfig(norm="slaney"))
+    same_area = audio.filters(AudioConfig(norm="slaney"))
     assert len(same_area.weights) == 461 and max(same_area.weights) < 0.1
     # Slaney's scale is linear below 1 kHz: its first filters are equally wide.
-    linear = mel.filters(AudioConfig(htk=False, n_mels=40, fmin=0, fmax=8000, n_fft=2048))
+    linear = audio.filters(AudioConfig(htk=False, n_mels=40, fmin=0, fmax=8000, n_fft=2048))
     widths = [last - first for first, last in zip(linear.first, linear.last, strict=True)]
     assert max(widths[:10]) - min(widths[:10]) <= 1 < widths[-1] - widths[0]
 
@@ -453,7 +453,7 @@ def test_a_mel_filter_between_two_bins() -> None:
 
 
 def test_the_window() -> None:
-    window = mel.window(400)
+    window = audio.window(400)
     assert (len(window), window[0], window[200]) == (400, 0.0, 1.0)
     assert window[100] == pytest.approx(0.5) and window[1] == pytest.approx(window[399])  # periodic, not symmetric
 
@@ -769,7 +769,7 @@ def test_the_greeting() -> None:
     assert found == {"MSG_1": '"move net.tflite"', "MSG_2": '"Model runs on the STM32"'}
     own = said(made.MOVENET, welcome=('say "hi"', "second line of it"))
     assert values(own, "n6-v2", "WELCOME_") == {"MSG_1": '"say \\042hi\\042"', "MSG_2": '"second line of it"'}
-    found = values(own, "n6-v2", "WELCOME_", board="nucleo-n657x0-q")
+    found = values(own, "n6-v2", "WELCOME_", board="nucleo-n657x0-q", narrow_display=True)
     assert found["MSG_2"] == '(char *[2]) {"second line", "of it"}'
 
 

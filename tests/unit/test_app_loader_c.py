@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.format import load_table
-from neuralart.relocatable.format.stamp import image_stamp
+from neuralart.relocatable.format import container, load_table
+from neuralart.relocatable.format.stamp import stamp_of
 from neuralart.resources import firmware_dir
 from support.loader_host import FLAGS, HERE, SANITIZER, Host, Model, unavailable
 
@@ -127,7 +127,7 @@ def test_the_stamp_is_what_python_says(parts: Parts, split: bool, header_words: 
     parts.fill(PARAMS, m.params)
     text, at, size, crc, wanted = parts.ask(f"stamp {AT:x} {PARAMS if split else 0:x}").split()
     assert text == f"{zlib.crc32(image[:end]):08x}{zlib.crc32(m.params):08x}"
-    assert text == image_stamp(image, m.params if split else None)
+    assert text == stamp_of(container.parse(image, "m", m.params if split else None))
     assert (int(at, 16), int(size, 16)) == (PARAMS if split else AT + m.params_at, len(m.params))
     assert int(crc, 16) == int(wanted, 16) == zlib.crc32(m.params)
 
@@ -137,7 +137,7 @@ def test_every_byte_counts_but_padding(parts: Parts) -> None:
     m = Model(pools=[("xSPI2", 0x01010500, 0, 0, 0x100)])
     image, end = m.build(), 0
     end = m.rel_at + 4 * len(m.relocations)
-    stamp = image_stamp(image)
+    stamp = stamp_of(container.parse(image, "m"))
     rng, changed = random.Random(6), 0
     for at in [*rng.sample(range(end), 150), *rng.sample(range(m.params_at, len(image)), 50)]:
         bad = bytearray(image)

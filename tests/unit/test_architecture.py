@@ -54,13 +54,21 @@ def _tree(path: Path) -> ast.Module:
 
 
 @cache
-def _imports(path: Path) -> tuple[tuple[str, bool], ...]:
-    """(dotted name, inside a function) of each import of a module."""
-    return tuple(_found_imports(path))
+def _imports(path: Path, *, typing: bool = True) -> tuple[tuple[str, bool], ...]:
+    """(dotted name, inside a function) of each import of a module.
+
+    Args:
+        path: The module.
+        typing: Imports for type checkers alone count.
+    """
+    return tuple(_found_imports(path, typing))
 
 
-def _found_imports(path: Path) -> Iterator[tuple[str, bool]]:
-    tree = _tree(path)
+def _found_imports(path: Path, typing: bool) -> Iterator[tuple[str, bool]]:
+    tree = _tree(path) if typing else ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if not typing and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            node.body = []
     functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     inner = {id(node) for function in functions for node in ast.walk(function)}
     for node in ast.walk(tree):
@@ -96,6 +104,83 @@ def test_direction_of_imports(path: Path) -> None:
     room = _room(path)
     wrong = {other for other in _ours(path) - {room} if FLOOR[other] >= FLOOR[room]}
     assert wrong == set(), f"{_name(path)} imports {sorted(wrong)}"
+
+
+def _dotted(path: Path) -> str:
+    """Its name for an import statement; a package's ``__init__`` has the name of the package."""
+    return ".".join((PACKAGE.name, *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__")
+
+
+@cache
+def _graph() -> dict[str, set[str]]:
+    """Which module imports which, inside functions too; imports for type checkers alone do not count."""
+    known = {_dotted(path) for path in MODULES}
+    graph = {}
+    for path in MODULES:
+        found = set()
+        for name, _ in _imports(path, typing=False):
+            found |= {name if name in known else name.rpartition(".")[0]} & known
+        # The package itself holds the version; its tool is loaded by SCons alone.
+        graph[_dotted(path)] = found - {_dotted(path), PACKAGE.name}
+    return graph
+
+
+def _circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Groups of nodes each of which leads to every other of its group."""
+    left = {node: set(after) for node, after in graph.items()}
+    # What leads nowhere, or what nothing leads to, is in no circle.
+    while True:
+        ends = {node for node, after in left.items() if not after & left.keys()}
+        ends |= left.keys() - {other for after in left.values() for other in after}
+        if not ends:
+            break
+        left = {node: after for node, after in left.items() if node not in ends}
+
+    def reached(start: str) -> set[str]:
+        seen: set[str] = set()
+        todo = [start]
+        while todo:
+            new = (left[todo.pop()] & left.keys()) - seen
+            seen |= new
+            todo += new
+        return seen
+
+    behind = {node: reached(node) for node in left}
+    groups = {tuple(sorted(other for other in behind[node] if node in behind[other])) for node in left}
+    return sorted(list(group) for group in groups if group)
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c", "x"}, "c": {"a"}, "x": {"y"}, "y": set(), "m": {"n", "a"}, "n": {"m"}, "z": {"z"}}
+    assert _circles(graph) == [["a", "b", "c"], ["m", "n"], ["z"]]
+
+
+def test_no_circle_of_imports_among_modules() -> None:
+    """Also those inside functions: two modules that need each other are one."""
+    of_inspect = ["code_kinds", "file_kinds", "kinds", "report_kinds"]  # until its kinds are plugins
+    assert [c for c in _circles(_graph()) if c != [f"neuralart.inspect.{name}" for name in of_inspect]] == []
+
+
+SUBROOMS = sorted({path.parent for path in MODULES if path.parent != PACKAGE} | {PACKAGE})
+
+
+@pytest.mark.parametrize("folder", SUBROOMS, ids=_name)
+def test_no_circle_of_imports_among_the_rooms_of_a_folder(folder: Path) -> None:
+    """Rooms side by side, all that is in them included; a folder's own files may put its rooms together."""
+    names = {_dotted(path): path for path in MODULES}
+    rooms = {path.name for path in folder.iterdir() if path.is_dir() and path.name != "__pycache__"}
+
+    def room_of(name: str) -> str:
+        path = names[name]
+        inside = path.relative_to(folder).parts if path.is_relative_to(folder) else ("",)
+        return inside[0] if inside[0] in rooms else ""
+
+    graph: dict[str, set[str]] = {room: set() for room in rooms}
+    for name, after in _graph().items():
+        room = room_of(name)
+        if room:
+            graph[room] |= {other for other in map(room_of, after) if other not in ("", room)}
+    assert _circles(graph) == []
 
 
 def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
@@ -140,7 +225,7 @@ def test_no_calls_that_only_some_systems_have(path: Path) -> None:
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_json_has_one_way_in(path: Path) -> None:
     """``json.loads`` alone ends in a RecursionError for a deep text, and keeps the last of two equal keys."""
-    own = {"jsontext.py", "network/located.py", "inspect/sniffing.py"}
+    own = {"jsontext.py", "inspect/sniffing.py"}
     calls = {
         ast.unparse(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)
     }

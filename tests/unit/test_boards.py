@@ -16,6 +16,7 @@ from neuralart import boards, cli
 from neuralart.boards.cli import as_data
 from neuralart.boards.types import Boot, Console, Enable, FlashWindow, LoadSlots, Section
 from neuralart.errors import NeuralArtError
+from neuralart.resources import PACKAGE
 
 N6 = ("stm32n6570-dk", "nucleo-n657x0-q")
 ALL = ("mps2-an500", "mps3-an547", "nucleo-n657x0-q", "stm32h747i-disco", "stm32n6570-dk", "stm32n6570-dk-psram")
@@ -447,9 +448,9 @@ BAD = [
         "title: A board",
         "titel: A board",
         "mine.yaml:2: unknown key 'titel' "
-        "(did you mean 'title'? known: base, boot, code, console, cpu, data, device, family, "
-        "flash, machines, memory, memory_pools, mpool, note, profile, registers, relocatable, schema, security, slots, "
-        "switches, target, title, "
+        "(did you mean 'title'? known: base, boot, code, console, cpu, data, device, external_ram, family, firmware, "
+        "flash, machines, memory, memory_pools, mpool, narrow_display, note, profile, registers, "
+        "relocatable, schema, security, slots, switches, target, title, "
         "windows)",
     ),
     ("title: A board of mine\n", "", "mine.yaml:1: 'title' is missing"),
@@ -897,6 +898,45 @@ def test_command_refuses_in_one_line(capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().err
     assert said.startswith("neuralart boards: error: no board 'nucleo' (did you mean 'nucleo-n657x0-q'? known: ")
     assert said.count("\n") == 1
+
+
+# What other rooms know a board by ---------------------------------------------------------------------------------
+
+
+def test_facts_that_other_rooms_ask_for_are_data(write: Writer) -> None:
+    disco = write("schema: 1\nbase: stm32h747i-disco\ntitle: mine", "mine.yaml")
+    assert boards.load("mine", [disco]).firmware == "stm32h747i-disco", "it is linked with the files of its base"
+    own = write("schema: 1\nbase: mine\ntitle: other\nfirmware: other", "other.yaml")
+    assert boards.load("other", [disco, own]).firmware == "other"
+    assert [name for name in boards.names() if boards.load(name).narrow_display] == ["nucleo-n657x0-q"]
+    mapped = {name for name in boards.names() if boards.load(name).in_external_ram(0x90000000)}
+    assert mapped == {"nucleo-n657x0-q", "stm32n6570-dk", "stm32n6570-dk-psram"}
+    assert not boards.load("stm32n6570-dk").in_external_ram(0xA0000000)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("external_ram: {base: 0x90000000}", "external_ram: 'size' is missing"),
+        ("external_ram: {base: 0x90000000, size: 256M, kind: ram}", "unknown key 'kind' in external_ram"),
+        ("external_ram: {base: 0xF0000000, size: 512M}", "runs over the end of the address space"),
+        ("external_ram: {base: 0, size: 0}", "external_ram.size: 0 is out of range"),
+        ("firmware: ../elsewhere", "firmware: '../elsewhere' is not one word"),
+        ("narrow_display: 1", "narrow_display: must be true or false"),
+    ],
+)
+def test_facts_that_other_rooms_ask_for_are_checked(write: Writer, text: str, said: str) -> None:
+    own = write(f"schema: 1\nbase: stm32h747i-disco\ntitle: mine\n{text}", "mine.yaml")
+    with pytest.raises(NeuralArtError) as caught:
+        boards.load("mine", [own])
+    assert said in str(caught.value) and "mine.yaml:4" in str(caught.value)
+
+
+def test_no_code_knows_a_board_by_its_name_or_target() -> None:
+    """What differs between boards is in their files; the words of a compiler's command line are not about boards."""
+    texts = {path: path.read_text("utf-8") for path in PACKAGE.rglob("*.py")}
+    asked = re.compile(r"board\.(?:name|target) *(?:==|!=|in\b|not in\b) *[\"({]|\.get\(board\.(?:name|target)")
+    assert [str(path.relative_to(PACKAGE)) for path, text in texts.items() if asked.search(text)] == []
 
 
 # The documentation -----------------------------------------------------------------------------------------------

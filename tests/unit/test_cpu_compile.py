@@ -22,9 +22,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory import regions
 from neuralart.network import facts
 from neuralart.patching import numbering
-from neuralart.patching.ctext import Source
 from neuralart.patching.inputs import read_c_info
 from neuralart.patching.network_files import NetworkFiles, read
+from neuralart.text.c_source import Source
 from support import cpu_native
 from support.h747 import DIGITS, pools
 from support.programs import chain, small_network

@@ -16,7 +16,7 @@ from neuralart import export
 from neuralart.errors import NeuralArtError
 from neuralart.export import collect, makefiles, plan
 from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
-from neuralart.memory.ihex import ihex
+from neuralart.text.ihex import ihex
 
 
 def part(folder: Path, name: str = "digits", pool: str = "xSPI2", data: bytes = b"weights", **changes) -> NetworkPart:
@@ -403,19 +403,3 @@ def test_runtime_parts_for_another_runtime() -> None:
     assert [name for name in names if name.startswith("include/")] == ["include/npu_memory.h"]
     assert all(name.startswith(("memory/", "include/npu_memory.h")) for name in names)
     assert "memory/npu_memory.c" in names
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (None, "cannot read"),
-        ("{}", "not the manifest of a compile"),
-        ('{"files": [{"name": "../x"}]}', "a name is no name of a file beside it"),
-        ('{"files": [{"name": "gone.c"}]}', "gone.c is not there"),
-    ],
-)
-def test_a_folder_of_a_compile_that_is_not_whole(tmp_path: Path, text: str | None, said: str) -> None:
-    if text is not None:
-        (tmp_path / "manifest.json").write_text(text)
-    with pytest.raises(NeuralArtError, match=re.escape(said)):
-        collect.listed_files(tmp_path)

@@ -140,8 +140,8 @@ def test_it_is_16_hex_digits_and_differs_by_room(package: Path) -> None:
             {"errors.py", "model/graph.py", "network/pools.py"},
             {"scons/tool.py", "report/summary.py"},
         ),
-        ("memory/ihex.py", {"memory/ihex.py"}, {"memory/startup/startup.py", "errors.py"}),
-        ("memory/startup/startup.py", {"memory/regions.py", "boards/types.py", "network/facts.py"}, {"memory/ihex.py"}),
+        ("text/ihex.py", {"text/ihex.py", "errors.py"}, {"memory/startup/startup.py", "files.py"}),
+        ("memory/startup/startup.py", {"memory/regions.py", "boards/types.py", "network/facts.py"}, {"text/ihex.py"}),
         ("report/summary.py", {"network/facts.py"}, {"scons/report.py", "memory/regions.py"}),
     ],
 )

@@ -11,8 +11,9 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.inspect.views.network_c import as_record
+from neuralart.text import c_source
 from neuralart.vendor import releases
-from neuralart.vendor.network_c import checks, ctext, ecblobs, initializer_c
+from neuralart.vendor.network_c import checks, ecblobs, initializer_c, initializers
 from neuralart.vendor.network_c.banner import guard, model_name
 from neuralart.vendor.network_c.pool_comments import in_use
 from neuralart.vendor.network_c.read import parse, read
@@ -44,7 +45,7 @@ FEATURES = {
 
 
 def text_of(want: Want) -> str:
-    return ctext.decode(vendor.make(want).files["network.c"])
+    return c_source.decode(vendor.make(want).files["network.c"])
 
 
 def net(text: str):
@@ -205,7 +206,7 @@ def test_name_of_the_model(options, expected):
 def test_other_ways_to_write_the_same(version, change):
     want = Want(version=version, ec=version == "4.0.1", user_io=version == "2.2", all_buffers=True)
     text = text_of(want)
-    changed = as_record(net(ctext.decode(change(text).encode())))
+    changed = as_record(net(c_source.decode(change(text).encode())))
     expected = as_record(net(text))
     for key in expected:
         if key not in ("options", "findings", "tool_description"):
@@ -611,32 +612,18 @@ def test_what_is_no_initializer(text, said):
 # ---- text helpers
 
 
-def test_blanked_keeps_places():
-    text = 'a /* x\n y */ "/* no */ // \\" z" // c\n#if 1 \\\nb # c\n  # endif\n'
-    out = ctext.blanked(text)
-    assert len(out) == len(text) and out.count("\n") == text.count("\n")
-    assert out.split() == ["a", '"/*', "no", "*/", "//", '\\"', 'z"', "b", "#", "c"]
-    plain = "a /* x\n y */ b // c\n# d\ne"
-    assert ctext.blanked(plain).split() == ["a", "b", "e"] and len(ctext.blanked(plain)) == len(plain)
-
-
 @pytest.mark.parametrize(
     ("text", "value"),
     [("64", 64), ("0x40UL", 64), ("(64)", 64), ("-64", -64), ("010", 8), ("09", None), ("a", None), ("", None),
      ("0x" + "f" * 16, (1 << 64) - 1), ("9" * 30, None), ("1.5", None)],
 )  # fmt: skip
 def test_integers(text, value):
-    assert ctext.integer(text) == value
+    assert initializers.integer(text) == value
 
 
 def test_reals():
-    assert ctext.reals("1, -2.5f, .5, 1e-05,") == (1.0, -2.5, 0.5, 1e-05)
-    assert ctext.reals("nan") is None and ctext.reals("1e999") is None and ctext.reals("") == ()
-
-
-def test_lines_in_any_order():
-    lines = ctext.Lines("a\nb\nc\n")
-    assert [lines.of(at) for at in (0, 2, 4, 0, 3, 99)] == [1, 2, 3, 1, 2, 4]
+    assert initializers.reals("1, -2.5f, .5, 1e-05,") == (1.0, -2.5, 0.5, 1e-05)
+    assert initializers.reals("nan") is None and initializers.reals("1e999") is None and initializers.reals("") == ()
 
 
 def test_the_generator_itself_makes_what_it_says():

@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.emulator import link
-from neuralart.emulator.frames import LONGEST, Damaged, Decoder, Frame, Text, encode
-from neuralart.emulator.link import RemoteNetwork, Session, parse_hello
+from neuralart.emulator.link import LONGEST, Damaged, Decoder, Frame, RemoteNetwork, Session, Text, encode, parse_hello
 from neuralart.emulator.stops import LinkFailure, MachineStop
 
 FRAMES = st.builds(Frame, st.sampled_from("HIOEQD"), st.binary(max_size=60))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -17,8 +16,6 @@ from neuralart.compilers.reference.compile import CompileRequest, compile_networ
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import cli as inspector
 from neuralart.inspect import kinds, looks
-from neuralart.inspect.views import ihex
-from neuralart.memory.ihex import ihex as hex_text
 from support import inspect_docs
 from support import vendor_network_c as vendor
 from support.fuzz import POOLS
@@ -275,35 +272,6 @@ def test_a_network_that_is_cut_off(tmp_path, cut):
         assert record["findings"]
 
 
-# ---- Intel HEX
-
-
-def test_hex_files(tmp_path):
-    text = hex_text(0x70380000, b"abc") + "\n"
-    assert ihex.segments(text.replace("\n", "\r\n"), "x.hex") == ([(0x70380000, b"abc")], None)
-    gap = hex_text(0x1FFF0, bytes(64)).removesuffix(":00000001FF\n") + hex_text(0x30000, b"z")
-    assert [(at, len(data)) for at, data in ihex.segments(gap, "x.hex")[0]] == [(0x1FFF0, 64), (0x30000, 1)]
-    assert ihex.segments(":04000005080001C529\n:00000001FF\n", "x.hex") == ([], 0x080001C5)
-    assert ihex.segments(":020000021000EC\n:0100000041BE\n:00000001FF", "x.hex") == ([(0x10000, b"A")], None)
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (":0100000041BE\n", "no end record"),
-        (":0100000041BF\n:00000001FF\n", "checksum of this record is wrong"),
-        (":0200000041BE\n:00000001FF\n", "is no record"),
-        (":01000000\n", "is no record"),
-        ("hello\n", "is no record"),
-        (":0000000AF6\n", "record of kind 10"),
-    ],
-)
-def test_damaged_hex_files(text, said):
-    with pytest.raises(NeuralArtError, match=said) as caught:
-        ihex.segments(text, "x.hex")
-    assert re.fullmatch(r"x\.hex(:1)?", caught.value.where)
-
-
 # ---- cost
 
 
@@ -324,7 +292,7 @@ def test_time_grows_with_length_only(tmp_path):
     """Twice the text takes about twice the time, not four times: measured generously."""
     import time
 
-    from neuralart.vendor.network_c.ctext import decode
+    from neuralart.text.c_source import decode
     from neuralart.vendor.network_c.read import parse
 
     def seconds(count: int) -> float:

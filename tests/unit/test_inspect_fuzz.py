@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import cli as inspector
 from neuralart.inspect import kinds
-from neuralart.vendor.network_c import checks, ctext, ecblobs, initializer_c
+from neuralart.text import c_source
+from neuralart.vendor.network_c import checks, ecblobs, initializer_c
 from neuralart.vendor.network_c.read import parse
 from support import vendor_network_c as vendor
 from support.fuzz import damage, damage_text
@@ -118,7 +119,7 @@ def test_files_that_are_cut_off(name, tmp_path):
 def test_heaps_of_parts(text):
     for read in (parse, ecblobs.parse, initializer_c.parse):
         try:
-            found = read(ctext.decode(text.encode("utf-8", "surrogatepass")), "n.c")
+            found = read(c_source.decode(text.encode("utf-8", "surrogatepass")), "n.c")
         except NeuralArtError as error:
             one_line(error)
         else:

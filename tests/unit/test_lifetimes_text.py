@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuralart.compilers.reference.emit.emission import Emission
-from neuralart.compilers.reference.emit.lifetimes_text import lifetimes
+from neuralart.compilers.reference.emit.report import lifetimes
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.planner import plan
 from neuralart.compilers.reference.planning.sharing import share

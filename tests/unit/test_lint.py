@@ -7,16 +7,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from neuralart import boards, cli
 from neuralart.config.budgets import Budgets, read_settings, resolve
 from neuralart.errors import NeuralArtError
-from neuralart.lint import budgets, engine, gather, hexfile, runtime_header
-from neuralart.memory.ihex import ihex
+from neuralart.lint import budgets, engine, gather, runtime_header
 from neuralart.network.facts import Epoch, Network, PoolUse
 from neuralart.text import yaml_values
+from neuralart.text.ihex import ihex
 from neuralart.vendor.c_info.graph import Estimate
 from neuralart.vendor.c_info.types import NPU, CInfo
 from support.vendor_network_c import RAM5, RAM6, RELEASES, Want, make
@@ -171,21 +169,6 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
         taken(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("text", "code"),
-    [
-        ("a /* b */ c", "a         c"),
-        ('a "b /* " c', "a         c"),
-        ("a // b\nc", "a     \nc"),
-        ("a '\"' b \"", 'a     b "'),
-        ("/* a\n b */c", "    \n     c"),
-        ('"\\"x" y', "      y"),
-    ],
-)
-def test_code_without_comments_and_texts(text: str, code: str) -> None:
-    assert gather.code_of(text) == code
-
-
 def test_runtime_headers(tmp_path: Path) -> None:
     found = runtime_header.parse("// x\n" + HEADER, "h")
     assert found is not None and (found.text, found.where, found.ours) == ("1.1.3.262", "h:2", False)
@@ -195,26 +178,6 @@ def test_runtime_headers(tmp_path: Path) -> None:
         (tmp_path / place).parent.mkdir()
         (tmp_path / place).write_text(HEADER)
     assert [path.parent.name for path in runtime_header.below(tmp_path)] == ["a", "b"]
-
-
-@settings(max_examples=200, deadline=None)
-@given(st.text(alphabet="MEORY{}():=,;.*+-/KM0x19aSECTIN \n\"'", max_size=200))
-def test_any_text_is_some_code(text: str) -> None:
-    assert len(gather.code_of(text)) == len(text)
-
-
-def test_hex_files() -> None:
-    data = bytes(range(256)) * 300
-    assert hexfile.parse(ihex(0x7000FFF0, data), "x.hex") == (0x7000FFF0, data)
-    assert hexfile.parse(ihex(0, b""), "x.hex") is None
-    pieces = ihex(0x1000, b"a").splitlines()[:-1] + ihex(0x2000, b"b").splitlines()
-    assert hexfile.parse("\n".join(pieces), "x.hex") is None
-
-
-@pytest.mark.parametrize("text", ["hello", ":", ":0", ":00000001FE", ":02000004", ":10000000", ":zz"])
-def test_hex_files_that_are_none(text: str) -> None:
-    with pytest.raises(NeuralArtError, match=r"x\.hex:1: "):
-        hexfile.parse(text, "x.hex")
 
 
 # ---- limits ----------------------------------------------------------------------------------------------------------

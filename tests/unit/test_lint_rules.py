@@ -11,10 +11,10 @@ import pytest
 from neuralart import boards
 from neuralart.errors import NeuralArtError
 from neuralart.lint import catalog, engine
-from neuralart.lint.gather import code_of
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.lint.types import Facts, Finding, HexFile, Network, Pool, RawFile, Source, Step
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.text.c_source import blanked
 from neuralart.text.linker_script import read as linker_script
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile_file import parse_profiles
@@ -38,7 +38,7 @@ def net(*pools: Pool, **changes) -> Network:
 
 
 def c(text: str, file: str = "main.c") -> Source:
-    return Source(file, "c", text, code_of(text))
+    return Source(file, "c", text, blanked(text, texts=True))
 
 
 def make(text: str) -> Source:

@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.format import load_table
+from neuralart.relocatable.format import container, load_table
 from neuralart.relocatable.format.load_table import LoadTable, make, read
-from neuralart.relocatable.format.stamp import image_stamp
+from neuralart.relocatable.format.stamp import stamp_of
 from support.rel_images import SHAPES, Recipe, build
 
 AT, PARAMS = 0x7100_0000, 0x7180_0000
@@ -86,16 +86,19 @@ def test_what_is_no_table(data: bytes, said: str) -> None:
 def test_stamp_of_a_whole_image(name: str) -> None:
     made = build(SHAPES[name])
     end = made.word("rel_end") & 0x0FFFFFFF
-    assert image_stamp(bytes(made.data)) == f"{zlib.crc32(made.data[:end]):08x}{zlib.crc32(made.params):08x}"
+    assert (
+        stamp_of(container.parse(bytes(made.data), "m"))
+        == f"{zlib.crc32(made.data[:end]):08x}{zlib.crc32(made.params):08x}"
+    )
 
 
 def test_stamp_of_a_split_model() -> None:
     made = build(Recipe(split=True))
-    stamp = image_stamp(bytes(made.data), made.params)
+    stamp = stamp_of(container.parse(bytes(made.data), "m", made.params))
     assert stamp[8:] == f"{zlib.crc32(made.params):08x}" and len(stamp) == 16
     # What follows the params in their flash slot is not theirs.
-    assert image_stamp(bytes(made.data), made.params + b"\xff" * 100) == stamp
-    assert image_stamp(bytes(made.data), b"\x01" + made.params[1:])[:8] == stamp[:8]
+    assert stamp_of(container.parse(bytes(made.data), "m", made.params + b"\xff" * 100)) == stamp
+    assert stamp_of(container.parse(bytes(made.data), "m", b"\x01" + made.params[1:]))[:8] == stamp[:8]
 
 
 @pytest.mark.parametrize(
@@ -110,5 +113,5 @@ def test_stamp_of_a_split_model() -> None:
 )
 def test_no_stamp(data: bytes, params: bytes | None, said: str) -> None:
     with pytest.raises(NeuralArtError, match=said) as caught:
-        image_stamp(bytes(data), params, "m_rel.bin")
+        stamp_of(container.parse(bytes(data), "m_rel.bin", params))
     assert str(caught.value).startswith("m_rel.bin")

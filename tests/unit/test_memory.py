@@ -15,7 +15,6 @@ from neuralart import toolchain
 from neuralart.boards.types import Console, Section
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.ihex import ihex
 from neuralart.memory.regions import (
     Span,
     check_disjoint,
@@ -25,6 +24,7 @@ from neuralart.memory.regions import (
     touched_regions,
 )
 from neuralart.memory.startup import linker
+from neuralart.text.ihex import ihex
 from support import smallboard as small
 
 BOARD = small.board()

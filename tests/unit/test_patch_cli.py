@@ -16,6 +16,7 @@ from neuralart import cli
 from neuralart.errors import NeuralArtError
 from neuralart.patching import family, includes, mirror, patchlist, plan
 from neuralart.patching.includes import APPLICATION, ELSEWHERE, OUTPUT, IncludeDir
+from support.dependencies import bypasses
 from support.h747_app import INTERFACE, LINKER, MAIN_C, MAIN_H, ROOT, START, App, FakeNetwork, FakePool, tree
 
 THREE = (FakePool("DTCMRAM", 18428, 1), FakePool("AXIRAM", 311996, 2), FakePool("SDRAM", 266256, 3))
@@ -194,11 +195,11 @@ def test_no_original_is_read_past_its_copy(blank: str, tmp_path: Path) -> None:
     for source in files:
         text = compile_dependencies(app, out, paths, source, tmp_path)
         assert text.count("main.h") >= 1
-        assert includes.bypasses(text, app.root, data["folders"], tmp_path) == []
+        assert bypasses(text, app.root, data["folders"], tmp_path) == []
         wrong = compile_dependencies(app, out, (IncludeDir(APPLICATION, "Inc/CM7"), *paths), source, tmp_path)
-        assert MAIN_H in includes.bypasses(wrong, app.root, data["folders"], tmp_path)
+        assert MAIN_H in bypasses(wrong, app.root, data["folders"], tmp_path)
     original = compile_dependencies(app, out, paths, app.root / MAIN_C, tmp_path)
-    assert includes.bypasses(original, app.root, data["folders"], tmp_path) == [MAIN_C]
+    assert bypasses(original, app.root, data["folders"], tmp_path) == [MAIN_C]
 
 
 def test_reading_dependency_files(tmp_path: Path) -> None:
@@ -206,14 +207,14 @@ def test_reading_dependency_files(tmp_path: Path) -> None:
     root.mkdir()
     absolute = str(root).replace(" ", "\\ ")
     text = f"main.o: /usr/x.h \\\r\n {absolute}/Inc/main.h \\\n  a\\ b/Inc/sub/y$$.h ../a\\ b/Lib/z.h\n\nInc/q.h:\n"
-    assert includes.bypasses(text, root, ["Inc"], tmp_path) == ["Inc/main.h", "Inc/sub/y$.h"]
-    assert includes.bypasses(text, root, ["Lib"], tmp_path / "sub") == ["Lib/z.h"]
-    assert includes.bypasses("", root, ["Inc"], tmp_path) == []
+    assert bypasses(text, root, ["Inc"], tmp_path) == ["Inc/main.h", "Inc/sub/y$.h"]
+    assert bypasses(text, root, ["Lib"], tmp_path / "sub") == ["Lib/z.h"]
+    assert bypasses("", root, ["Inc"], tmp_path) == []
 
 
 @given(st.text(st.sampled_from("ab/. \\\n\r:$#"), max_size=40))
 def test_any_dependency_file(text: str) -> None:
-    assert isinstance(includes.bypasses(text, Path("a"), ["b"], Path()), list)
+    assert isinstance(bypasses(text, Path("a"), ["b"], Path()), list)
 
 
 # In place, diff, check ------------------------------------------------------------------------------------------------

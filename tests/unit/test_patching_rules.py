@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
 from neuralart.patching import camera, numbering, patchlist
-from neuralart.patching.ctext import Source
 from neuralart.patching.decide import array_bytes, decide
 from neuralart.patching.inputs import activation_pools, image_shape, read_c_info
 from neuralart.patching.render import renderer
+from neuralart.text.c_source import Source
 from neuralart.text.linker_script.read import parse
 from neuralart.vendor.c_info.types import CInfo, InfoBuffer
 from support.h747_app import LINKER_TEXT, FakeNetwork, FakePool

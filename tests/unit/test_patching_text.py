@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from neuralart.errors import NeuralArtError
 from neuralart.patching import attributes, blocks, defines
 from neuralart.patching.blocks import Markers
-from neuralart.patching.ctext import Edit, Source
+from neuralart.text.c_source import Edit, Source
 
 MARKERS = Markers(" /*** @START@ ***/", " /*** @STOP@ ***/")
 
@@ -108,7 +108,7 @@ def test_the_same_macros_as_the_compiler(eol: str, tmp_path) -> None:
 def test_a_value_changes_and_nothing_else() -> None:
     made = source("  #\tdefine  A\t(1)\t/* kept */  \r\n#define B 2")
     first = defines.require(made, "A")
-    data = made.edited([defines.replacement(made, first, "(9)")])
+    data = made.edited([Edit(*first.value, "(9)")])
     assert data == b"  #\tdefine  A\t(9)\t/* kept */  \r\n#define B 2"
 
 
@@ -143,20 +143,23 @@ def test_no_numbers(value: str) -> None:
         defines.integer(made, defines.require(made, "A"))
 
 
+def filled(block: blocks.Block, text: str) -> Edit:
+    """The edit that puts a text into a block."""
+    return Edit(block.start, block.stop, text.replace("\n", block.eol))
+
+
 def test_a_block_and_its_line_ends() -> None:
     for eol in ("\n", "\r\n"):
         made = source(eol.join(["a", MARKERS.start, "x", "y", MARKERS.stop, "b"]))
         block = blocks.find(made, MARKERS)
         assert (blocks.content(made, block), block.first, block.eol) == ("x\ny\n", 3, eol)
-        data = made.edited([blocks.replacement(block, "1\n2\n3\n")])
+        data = made.edited([filled(block, "1\n2\n3\n")])
         assert data.decode() == eol.join(["a", MARKERS.start, "1", "2", "3", MARKERS.stop, "b"])
 
 
 def test_an_empty_block_and_one_at_the_end() -> None:
     made = source(f"{MARKERS.start}\n{MARKERS.stop}")
-    assert made.edited([blocks.replacement(blocks.find(made, MARKERS), "x\n")]) == (
-        f"{MARKERS.start}\nx\n{MARKERS.stop}".encode()
-    )
+    assert made.edited([filled(blocks.find(made, MARKERS), "x\n")]) == (f"{MARKERS.start}\nx\n{MARKERS.stop}".encode())
 
 
 @pytest.mark.parametrize(
@@ -195,7 +198,7 @@ def test_a_section_attribute(text: str) -> None:
     made = source(text)
     found = attributes.require(made, ".A")
     assert found.name in (".A_X", ".A")
-    data = made.edited([attributes.replacement(found, ".A_NEW")]).decode()
+    data = made.edited([Edit(found.start, found.stop, ".A_NEW")]).decode()
     assert data == text.replace(f'"{found.name}"', '".A_NEW"')
 
 
@@ -255,7 +258,7 @@ def test_a_block_between_traps_is_replaced_whole_or_refused(before: str, inside:
     except NeuralArtError as error:
         assert "\n" not in str(error)
         return
-    data = made.edited([blocks.replacement(block, "new\n")])
+    data = made.edited([filled(block, "new\n")])
     assert data == f"{before}{eol}{MARKERS.start}{eol}new{eol}{MARKERS.stop}{eol}".encode()
     again = Source("f.c", data)
-    assert again.edited([blocks.replacement(blocks.find(again, MARKERS), "new\n")]) == data
+    assert again.edited([filled(blocks.find(again, MARKERS), "new\n")]) == data

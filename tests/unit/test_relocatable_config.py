@@ -7,11 +7,9 @@ from pathlib import Path
 import pytest
 
 from neuralart import config
-from neuralart.config import loaded
 from neuralart.config.types import RelocatableConfig
 from neuralart.errors import NeuralArtError
 
-DOC = Path(__file__).parents[2] / "docs" / "reference" / "variants.md"
 TEXT = """\
 schema: 1
 networks:
@@ -99,8 +97,3 @@ KNOWN = "also_on, clear, debug_info, exec_ram, layout, modes, secure, split"
 def test_refusals(tmp_path: Path, value: str, said: str) -> None:
     start = "variants.yaml:8: " + ("" if said.startswith("unknown") else "variants.v.relocatable")
     assert refusal(tmp_path, value).startswith(start + said)
-
-
-def test_every_key_is_documented() -> None:
-    text = DOC.read_text("utf-8")
-    assert [key for key in loaded.KEYS if f"| `{key}` |" not in text] == []

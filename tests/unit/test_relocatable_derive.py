@@ -12,7 +12,7 @@ from neuralart import boards
 from neuralart.config.types import NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.derive import check_pools, derive
-from neuralart.memory.startup.static_pools import refuse_relative_networks, refuse_relative_pools
+from neuralart.memory.startup.static_pools import refuse_relative_pools
 from neuralart.network.facts import Network, PoolUse
 from neuralart.network.pools import MemoryPool, PoolFile, default_initializers
 from neuralart.network.relative import symbol
@@ -178,8 +178,3 @@ def test_relative_pools_are_not_for_programs():
         "a.mpool:9:1: pool xSPI2 of network digits is USEMODE_RELATIVE: in a program nothing says where it is "
         "(make it USEMODE_ABSOLUTE, or the network a relocatable model (relocatable: of the variant, or NetworkRel))"
     )
-    refuse_relative_networks([use(mode="USEMODE_ABSOLUTE"), use(used=0)])
-    with pytest.raises(
-        NeuralArtError, match=r"network digits: pool xSPI2 is .* nothing defines _mem_pool_xSPI2_digits"
-    ):
-        refuse_relative_networks([use()])

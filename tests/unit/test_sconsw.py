@@ -111,7 +111,7 @@ def machine(tmp_path: Path) -> Machine:
     """Everything is installed, .venv is not made, the caller is root."""
     tree = tmp_path / "a tree with $paces"
     tree.mkdir()
-    for name in ("sconsw", "pyproject.toml"):
+    for name in ("sconsw", "pyproject.toml", "requirements.lock"):
         shutil.copy2(REPO / name, tree / name)
     made = Machine(tmp_path, tree, tmp_path / "bin", tmp_path / "packages")
     made.bin.mkdir()
@@ -136,9 +136,11 @@ def machine(tmp_path: Path) -> Machine:
 WORK = ["venv-python", "-m", "SCons"]
 
 
-def _pip() -> list[str]:
-    words = ["pip", "install", "--quiet", "--disable-pip-version-check", "--editable", ".[test]"]
-    return ["venv-python", "-m", *words]
+def _pip() -> list[list[str]]:
+    """What is installed: all with its hash, then this project without anything else."""
+    pip = ["venv-python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    locked = [*pip, "--require-hashes", "--requirement", "requirements.lock"]
+    return [locked, [*pip, "--no-deps", "--no-build-isolation", "--editable", "."]]
 
 
 # ---- the script itself
@@ -163,7 +165,7 @@ def test_first_call_makes_the_environment_and_builds(machine: Machine) -> None:
     done = machine.run()
     assert done.returncode == 0, done.stderr
     assert ["python3", "-m", "venv", str(machine.tree / ".venv")] in machine.calls
-    assert machine.calls_of("venv-python") == [_pip(), WORK]
+    assert machine.calls_of("venv-python") == [*_pip(), WORK]
     assert machine.calls_of("apt-get", "sudo") == []
     for word in ("venv .venv", "pip install"):
         assert word in done.stderr, "it says what it does"
@@ -356,12 +358,13 @@ def test_the_status_is_that_of_the_work(machine: Machine, status: int) -> None:
     assert machine.run(FAKE_STATUS=str(status)).returncode == status
 
 
-def test_changed_requirements_are_installed(machine: Machine) -> None:
+@pytest.mark.parametrize("name", ["pyproject.toml", "requirements.lock"])
+def test_changed_requirements_are_installed(name: str, machine: Machine) -> None:
     machine.installed()
-    path = machine.tree / "pyproject.toml"
+    path = machine.tree / name
     path.write_text(path.read_text("utf-8") + "\n# changed\n", "utf-8")
     machine.run()
-    assert machine.calls_of("venv-python", "python3") == [["venv-python", "-m", "pip", "--version"], _pip(), WORK]
+    assert machine.calls_of("venv-python", "python3") == [["venv-python", "-m", "pip", "--version"], *_pip(), WORK]
     machine.log.unlink()
     machine.run()
     assert machine.calls_of("venv-python", "python3") == [WORK]
@@ -372,7 +375,7 @@ def test_failed_pip_is_tried_again(machine: Machine) -> None:
     assert WORK not in machine.calls
     machine.log.unlink()
     assert machine.run().returncode == 0
-    assert _pip() in machine.calls
+    assert all(words in machine.calls for words in _pip())
 
 
 def test_half_made_environment_is_made_again(machine: Machine) -> None:
@@ -380,7 +383,7 @@ def test_half_made_environment_is_made_again(machine: Machine) -> None:
     machine.fake("venv-python", VENV_PYTHON, machine.tree / ".venv" / "bin").rename(machine.tree / ".venv/bin/python")
     assert machine.run(FAKE_HAS_PIP="1").returncode == 0
     assert ["python3", "-m", "venv", str(machine.tree / ".venv")] in machine.calls
-    assert machine.calls[-2:] == [_pip(), WORK]
+    assert machine.calls[-3:] == [*_pip(), WORK]
 
 
 def test_a_moved_tree_is_installed_again(machine: Machine) -> None:
@@ -388,7 +391,7 @@ def test_a_moved_tree_is_installed_again(machine: Machine) -> None:
     moved = machine.tree.with_name("elsewhere")
     machine.tree.rename(moved)
     assert machine.run(script=str(moved / "sconsw")).returncode == 0
-    assert _pip() in machine.calls
+    assert all(words in machine.calls for words in _pip())
 
 
 # ---- where it is called from

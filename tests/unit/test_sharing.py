@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from neuralart.compilers.reference.ir import Call, Program, StructArg, TensorArg
 from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes
-from neuralart.compilers.reference.planning.memories import Memories
 from neuralart.compilers.reference.planning.planner import plan
-from neuralart.compilers.reference.planning.sharing import IN_PLACE, share
+from neuralart.compilers.reference.planning.sharing import IN_PLACE, Memories, share
 from support.programs import RAM, pool_file, tensor
 
 HEADERS = Path(__file__).parents[2] / "firmware" / "runtime" / "include"

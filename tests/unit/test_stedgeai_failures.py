@@ -8,7 +8,7 @@ import re
 import pytest
 
 from neuralart.compilers.stedgeai import failures
-from neuralart.compilers.stedgeai.log import clean, progress
+from neuralart.compilers.stedgeai.run import clean, progress
 from neuralart.resources import package_parent
 from support.fake_stedgeai import failures as fake
 from support.stedgeai_case import refusal

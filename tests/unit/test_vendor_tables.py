@@ -13,7 +13,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.text import sizes
 from neuralart.vendor import atonn_options, h7_conf, h7_pools, mpool, network_csv
 from neuralart.vendor.atonn_options import parse_options
-from neuralart.vendor.core_version import parse_compiler, parse_core
+from neuralart.vendor.core_version import parse_core
 from neuralart.vendor.h7_conf import parse_cpu_project
 from neuralart.vendor.h7_pools import parse_cpu_pools
 from neuralart.vendor.mpool_notes import parse_noted
@@ -52,21 +52,6 @@ def test_versions_of_the_tool(text, found):
 @pytest.mark.parametrize("text", ["", "4.0", "four", "4.0.1-20581 7ed50de05 and more"])
 def test_no_versions(text):
     assert parse_core(text) is None
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("1.1.1-14", (1, 1, 1, 14)),
-        ("1.1.1-14 Internal Build atonn-v1.1.1-14-ge619e8606", (1, 1, 1, 14)),
-        ("1.1.3", (1, 1, 3, 0)),
-        ("1.1", None),
-        ("1.1.3-262x", None),
-        ("", None),
-    ],
-)
-def test_versions_of_the_compiler(text, found):
-    assert parse_compiler(text) == found
 
 
 # --- network.csv ---

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.app_config import wrapper as wrappers
-from neuralart.app_config.csource import NAME, lines
 from neuralart.app_config.generations import H7_SYMBOLS
 from neuralart.app_config.wrapper import Wrapper
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.text.c_source import NAME, logical_lines
 
 HEADER = "app_postprocess.h"
 MOST_FILES = 50_000
@@ -60,7 +60,7 @@ class Application:
             data = read_bytes(self.folder / file)
             if plain not in data:  # most files: no need to look closer
                 continue
-            for line in lines(data.decode("utf-8", "replace")):
+            for line in logical_lines(data.decode("utf-8", "replace")):
                 if line.directive == "define" and (found := NAME.match(line.text)) and found.group() == name:
                     return True
                 if not line.directive and given.search(line.text):
@@ -162,7 +162,7 @@ def _evidence(folder: Path, names: Iterable[str], shown: str) -> dict[str, str]:
         data = read_bytes(path)
         if not _EVIDENCE.search(data):  # most files: no need to look closer
             continue
-        for line in lines(data.decode("utf-8", "replace")):
+        for line in logical_lines(data.decode("utf-8", "replace")):
             defined = NAME.match(line.text) if line.directive == "define" else None
             for word in NAME.findall(line.text):
                 guarded = line.directive in ("ifndef", "undef") or (defined and word == defined.group())

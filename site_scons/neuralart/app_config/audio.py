@@ -2,8 +2,138 @@
 
 from __future__ import annotations
 
-from neuralart.app_config import mel
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neuralart.app_config.ctext import cfloat
 from neuralart.app_config.request import Request, Values
+from neuralart.config.app_config import AudioConfig
+from neuralart.errors import NeuralArtError
+
+# Window and mel filters of an audio application (``user_mel_tables.[ch]``), in plain arithmetic ---------------------
+
+_LINEAR = 200.0 / 3  # Hz per mel below the bend of Slaney's scale
+_BEND = 1000.0
+_STEP = math.log(6.4) / 27.0
+
+
+def _to_mel(hertz: float, htk: bool) -> float:
+    if htk:
+        return 2595.0 * math.log10(1.0 + hertz / 700.0)
+    if hertz < _BEND:
+        return hertz / _LINEAR
+    return _BEND / _LINEAR + math.log(hertz / _BEND) / _STEP
+
+
+def _to_hertz(mel: float, htk: bool) -> float:
+    if htk:
+        return 700.0 * (math.pow(10.0, mel / 2595.0) - 1.0)
+    if mel < _BEND / _LINEAR:
+        return mel * _LINEAR
+    return _BEND * math.exp(_STEP * (mel - _BEND / _LINEAR))
+
+
+def window(length: int) -> list[float]:
+    """A periodic Hann window."""
+    return [0.5 - 0.5 * math.cos(2.0 * math.pi * at / length) for at in range(length)]
+
+
+@dataclass(frozen=True)
+class Filters:
+    """Mel filters.
+
+    Attributes:
+        weights: All coefficients that are not zero, filter after filter.
+        first: First bin of each filter.
+        last: Last bin of each filter.
+    """
+
+    weights: tuple[float, ...]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+
+
+def filters(audio: AudioConfig, where: str = "") -> Filters:
+    """Mel filters for some settings.
+
+    Raises:
+        NeuralArtError: A filter lies between two bins.
+    """
+    low, high = _to_mel(audio.fmin, audio.htk), _to_mel(audio.fmax, audio.htk)
+    count = audio.n_mels
+    points = [_to_hertz(low + (high - low) * at / (count + 1), audio.htk) for at in range(count + 2)]
+    bins = [at * audio.target_rate / audio.n_fft for at in range(audio.n_fft // 2 + 1)]
+    weights: list[float] = []
+    first: list[int] = []
+    last: list[int] = []
+    for number in range(count):
+        left, middle, right = points[number : number + 3]
+        area = 2.0 / (right - left) if audio.norm == "slaney" else 1.0
+        row = [
+            (at, area * min((bin_ - left) / (middle - left), (right - bin_) / (right - middle)))
+            for at, bin_ in enumerate(bins)
+            if left < bin_ < right
+        ]
+        if not row:
+            raise NeuralArtError(
+                f"mel filter {number} of {count} ({left:.1f} to {right:.1f} Hz) lies between two bins of "
+                f"{audio.target_rate / audio.n_fft:.1f} Hz",
+                where=where,
+                hint="fewer n_mels, or a larger n_fft",
+            )
+        first.append(row[0][0])
+        last.append(row[-1][0])
+        weights += [value for _, value in row]
+    return Filters(tuple(weights), tuple(first), tuple(last))
+
+
+def _rows(items: Sequence[str], each: int = 8) -> list[str]:
+    return [f"  {', '.join(items[at : at + each])}," for at in range(0, len(items), each)]
+
+
+def tables(audio: AudioConfig, real: str, where: str = "") -> dict[str, str]:
+    """Texts of ``user_mel_tables.h`` and ``user_mel_tables.c``.
+
+    Args:
+        audio: Settings.
+        real: C type of a real number, ``float32_t`` or ``PREPROC_FLOAT_T``.
+        where: For messages.
+
+    Raises:
+        NeuralArtError: As :func:`filters`.
+    """
+    made = filters(audio, where)
+    arrays = (
+        (real, "user_win", [cfloat(value) for value in window(audio.window_length)]),
+        (real, "user_melFiltersLut", [cfloat(value) for value in made.weights]),
+        ("uint32_t", "user_melFiltersStartIndices", [f"{value}u" for value in made.first]),
+        ("uint32_t", "user_melFiltersStopIndices", [f"{value}u" for value in made.last]),
+    )
+    includes = ['#include "arm_math.h"', *(['#include "preproc_dpu.h"'] if real != "float32_t" else [])]
+    head = [
+        f"/* Hann window of {audio.window_length} and {audio.n_mels} mel filters, {audio.fmin} to {audio.fmax} Hz. "
+        "Generated. */"
+    ]
+    header = [
+        *head,
+        "#ifndef USER_MEL_TABLES_H",
+        "#define USER_MEL_TABLES_H",
+        "",
+        *includes,
+        "",
+        *(f"extern const {kind} {name}[{len(items)}];" for kind, name, items in arrays),
+        "",
+        "#endif",
+        "",
+    ]
+    source = [*head, '#include "user_mel_tables.h"', ""]
+    for kind, name, items in arrays:
+        source += [f"const {kind} {name}[{len(items)}] = {{", *_rows(items), "};", ""]
+    return {"user_mel_tables.h": "\n".join(header), "user_mel_tables.c": "\n".join(source)}
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 # The sum of a spectrogram that counts as silence, on the natural logarithm's scale; none on the scale of decibels.
 _SILENCE = 100.0
@@ -49,7 +179,5 @@ def log_mel(request: Request) -> Values:
         request.dtype((output,)),
         {"audio": audio, "silence": silence},
         tuple(names),
-        companions=mel.tables(
-            audio, "PREPROC_FLOAT_T" if flexible else "float32_t", request.config.said("audio.n_mels")
-        ),
+        companions=tables(audio, "PREPROC_FLOAT_T" if flexible else "float32_t", request.config.said("audio.n_mels")),
     )

@@ -33,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NeuralArtError: A file is wrong, or the network does not fit.
     """
+    from neuralart import boards
     from neuralart.app_config import application as applications
     from neuralart.app_config import generate, tensors
     from neuralart.app_config.generations import GENERATIONS
@@ -58,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
         generation=args.generation or "",
         model_name=args.model_name,
         board=args.board,
+        narrow_display=args.board in boards.names() and boards.load(args.board).narrow_display,
         template=template,
         template_display=template.as_posix() if template is not None else "",
     )

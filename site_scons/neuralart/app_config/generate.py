@@ -18,7 +18,6 @@ from neuralart.config.app_config import AppConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 
-NUCLEO = "nucleo-n657x0-q"  # its display takes the second line of the greeting in two parts
 _FORMATS = {"uint8": "UINT8_FORMAT", "int8": "INT8_FORMAT", "float32": "FLOAT32_FORMAT"}
 _WELCOME = "Model runs on the STM32"
 _CAMERA_WIDTH = 16
@@ -110,6 +109,7 @@ def header(
     generation: str = "",
     model_name: str = "",
     board: str = "",
+    narrow_display: bool = False,
     template: Path | None = None,
     template_display: str = "",
 ) -> Header:
@@ -123,6 +123,7 @@ def header(
         generation: Wins over the settings and the application.
         model_name: File name of the model, for the display; the network's name unless given.
         board: Name of the board.
+        narrow_display: Its display takes the second line of the greeting in two parts.
         template: The user's own template instead of the use case's.
         template_display: Its name in messages.
 
@@ -144,6 +145,7 @@ def header(
     symbol = symbols.choose(request, kind, values.dtype)
     prefix = symbols.prefix(request, kind, symbol)
     context = _context(request, values, symbol, prefix, model_name, board)
+    context["welcome"] = _welcome(request, model_name, narrow_display)
     text = render.render(kind.template, context, template, template_display)
     symbols.check_reads(request, kind, symbol, text)
     return Header(
@@ -206,7 +208,6 @@ def _context(
         "output_format": _format(outputs),
         "interfaces": _interfaces(request),
         "audio_prefix": "CTRL_X_CUBE_AI_MODEL_" if generation.name == "audio-v2" else "CTRL_X_CUBE_AI_MODE_",
-        "welcome": _welcome(request, model_name, board),
         "defines": [tuple(text.split("=", 1)) if "=" in text else (text, "") for text in config.defines],
     }
 
@@ -215,11 +216,11 @@ def _format(tensors: tuple[TensorInfo, ...]) -> str:
     return _FORMATS.get(tensors[0].dtype, "") if tensors else ""
 
 
-def _welcome(request: Request, model_name: str, board: str) -> dict[str, object]:
+def _welcome(request: Request, model_name: str, narrow: bool) -> dict[str, object]:
     lines = request.config.welcome
     first = lines[0] if lines else model_name or request.tensors.network
     second = lines[1] if len(lines) > 1 else _WELCOME
-    if board != NUCLEO:
+    if not narrow:
         return {"first": first, "second": second, "parts": ()}
     words = second.split(" ")
     half = max(1, (len(words) + 1) // 2)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from neuralart.app_config.csource import NAME, Line, lines
+from neuralart.text.c_source import NAME, LogicalLine, logical_lines
 
 _SYMBOL = re.compile(r"POSTPROCESS_[A-Z][A-Z0-9_]*", re.ASCII)
 _NUMBER = re.compile(r"\(?\s*([0-9]+)\s*\)?", re.ASCII)
@@ -94,7 +94,7 @@ def parse(header: tuple[str, str] | None, sources: Sequence[tuple[str, str]]) ->
     defines: set[str] = set()
     words: set[str] = set()
     for shown, text in ([header] if header else []) + list(sources):
-        made = list(lines(text))
+        made = list(logical_lines(text))
         words.update(name for line in made for name in NAME.findall(line.text))
         defines.update(name for line in made if (name := _defined(line)))
         if header and shown == header[0]:
@@ -119,7 +119,7 @@ def parse(header: tuple[str, str] | None, sources: Sequence[tuple[str, str]]) ->
     )
 
 
-def _defined(line: Line) -> str:
+def _defined(line: LogicalLine) -> str:
     found = NAME.match(line.text) if line.directive == "define" else None
     return found.group() if found else ""
 
@@ -135,14 +135,14 @@ def _compared(condition: str) -> frozenset[str] | None:
     return None
 
 
-def _open(line: Line, taken: frozenset[str]) -> _Frame:
+def _open(line: LogicalLine, taken: frozenset[str]) -> _Frame:
     symbols = _compared(line.text) if line.directive in ("if", "elif") else None
     if symbols is not None:
         return _Frame(symbols, taken, False, taken | symbols)
     return _Frame(None, taken, line.directive != "else", taken)
 
 
-def _read_source(shown: str, made: Sequence[Line], tested: dict[str, str], reads: list[Read]) -> None:
+def _read_source(shown: str, made: Sequence[LogicalLine], tested: dict[str, str], reads: list[Read]) -> None:
     stack: list[_Frame] = []
     for line in made:
         where = f"{shown}:{line.number}"

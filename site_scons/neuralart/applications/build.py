@@ -13,7 +13,7 @@ from neuralart.applications.tree import Tree, scan
 from neuralart.config.application_types import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
-from neuralart.vendor.network_c.ctext import decode
+from neuralart.text.c_source import decode
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from neuralart.vendor.network_c.ctext import Lines
+from neuralart.text.c_source import Lines
 
 CHOICE = "POSTPROCESS_TYPE"
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(POSTPROCESS_\w+)[ \t]+(.*?)[ \t]*(?://.*)?$", re.M)

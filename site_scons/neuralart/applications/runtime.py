@@ -15,7 +15,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.lint import runtime_header
 from neuralart.lint.runtime_header import RuntimeHeader
-from neuralart.vendor.network_c.ctext import decode
+from neuralart.text.c_source import decode
 from neuralart.vendor.releases import of_runtime
 
 # Where Npu, Lib and Inc are below what a user names, and what else the folder of them may be called.

@@ -129,6 +129,21 @@ def _region(name: str, value: Value) -> MemoryRegion:
     )
 
 
+def window(value: Value | None) -> tuple[int, int] | None:
+    """A range of addresses as ``base`` and ``size``: its first address and the one behind its last.
+
+    Raises:
+        NeuralArtError: A key is wrong, or it runs over the end of the address space.
+    """
+    if value is None:
+        return None
+    value.fields(("base", "size"))
+    base, size = need(value, "base").integer(), need(value, "size").integer(1, _ADDRESS_SPACE)
+    if base + size > _ADDRESS_SPACE:
+        raise value.error(f"{base:#010x} + {size:#x} bytes runs over the end of the address space")
+    return base, base + size
+
+
 def power_of_two(value: Value) -> int:
     """A number such as the size of a sector or a page.
 

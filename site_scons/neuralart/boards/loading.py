@@ -5,11 +5,115 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from neuralart.boards import bootfields, checks, fields, layers
-from neuralart.boards.find import locate
+from neuralart.boards import bootfields, checks, fields
+from neuralart.boards.find import family_names, locate, locate_family
 from neuralart.boards.types import Board
+from neuralart.errors import nearest
 from neuralart.resources import stable_name
+from neuralart.text import yaml_values
 from neuralart.text.yaml_values import YamlValue
+
+# A board file laid over the family or the board it is based on ------------------------------------------------------
+
+SCHEMA = 1
+FAMILY_KEYS = (
+    "schema",
+    "title",
+    "target",
+    "device",
+    "cpu",
+    "security",
+    "memory",
+    "registers",
+    "console",
+    "machines",
+    "code",
+    "data",
+    "mpool",
+    "profile",
+    "memory_pools",
+    "flash",
+    "slots",
+    "boot",
+    "windows",
+    "relocatable",
+    "switches",
+    "firmware",
+    "external_ram",
+    "narrow_display",
+    "note",
+)
+KEYS = (*FAMILY_KEYS, "family", "base")
+# Mappings join key by key down to one field of one memory: memory -> xSPI2 -> size.
+_DEPTH = 2
+
+
+def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) -> tuple[YamlValue, tuple[Path, ...]]:
+    """Read a board file and everything it is based on.
+
+    Args:
+        path: The board file.
+        extra: The user's own board files, which ``base:`` may name.
+        seen: Files that are based on this one.
+
+    Returns:
+        The joined mapping, whose values keep the file and line they came from, and the files, this one last.
+
+    Raises:
+        NeuralArtError: A file cannot be read, has unknown keys, or is based on something unknown or on itself.
+    """
+    top = _open(path, KEYS)
+    entries = top.mapping()
+    family, base = entries.get("family"), entries.get("base")
+    if family is not None and base is not None:
+        raise base.error("a board has a family or a base, not both", "the base brings its family with it")
+    if family is not None:
+        name = family.text()
+        found = locate_family(name)
+        if found is None:
+            raise family.error(f"no family '{name}'", nearest(name, family_names()))
+        return overlaid(_open(found, FAMILY_KEYS), top, _DEPTH), (found, path)
+    if base is not None:
+        name = base.text()
+        below_path = locate(name, extra, str(base.where))
+        if below_path in (*seen, path):
+            raise base.error(f"'{name}' is based on this very board")
+        below, files = read(below_path, extra, (*seen, path))
+        return overlaid(below, top, _DEPTH), (*files, path)
+    return top, (path,)
+
+
+def overlaid(below: YamlValue, above: YamlValue, depth: int) -> YamlValue:
+    """One mapping laid over another.
+
+    Args:
+        below: What holds unless ``above`` says otherwise.
+        above: What wins.
+        depth: Mappings at this many further levels are laid over one another too; deeper ones are replaced.
+
+    Returns:
+        A mapping in the order of ``below``, then what only ``above`` has; each value keeps its place.
+
+    Raises:
+        NeuralArtError: One of the two is not a mapping.
+    """
+    entries = dict(below.mapping())
+    for name, value in above.mapping().items():
+        under = entries.get(name)
+        if depth > 0 and under is not None and under.is_mapping and value.is_mapping:
+            value = overlaid(under, value, depth - 1)
+        entries[name] = value
+    return above.with_members(entries)
+
+
+def _open(path: Path, known: Sequence[str]) -> YamlValue:
+    top = yaml_values.read(path)
+    yaml_values.check_schema(top, SCHEMA)
+    top.fields(known)
+    return top
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
@@ -24,7 +128,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         NeuralArtError: There is no such board, or one of its files is wrong.
     """
     path = locate(name, extra, where)
-    top, files = layers.read(path, extra)
+    top, files = read(path, extra)
     entries = top.mapping()
     memory, flash = fields.need(top, "memory"), fields.flash(entries.get("flash"))
     board = Board(
@@ -49,6 +153,9 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         boot=bootfields.boot(entries.get("boot")),
         windows=bootfields.windows(entries.get("windows"), memory),
         relocatable=bootfields.load_slots(top, flash),
+        firmware=fields.word(top, "firmware") if "firmware" in entries else "",
+        external_ram=fields.window(entries.get("external_ram")),
+        narrow_display=entries["narrow_display"].boolean() if "narrow_display" in entries else False,
         note=fields.text(top, "note"),
         where=str(path),
         files=tuple(str(file) for file in files),

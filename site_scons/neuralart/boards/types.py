@@ -241,6 +241,11 @@ class Board:
         boot: How an image gets from flash to where it runs; None: it is loaded in place.
         windows: Memories behind a controller that must be in memory-mapped mode.
         relocatable: Where relocatable models are; None: nobody said.
+        firmware: Folder of its own C and linker scripts in the reference application for its kind of board; empty: of
+            its name.
+        external_ram: First address and the one behind the last at which the chip maps external RAM, fitted or not;
+            None: nobody said.
+        narrow_display: The second line of a greeting needs two lines of its display.
         note: Honest limits.
         where: The file it came from.
         files: All files that made it what it is: the families and boards it is based on, its own file last.
@@ -269,6 +274,9 @@ class Board:
     boot: Boot | None = None
     windows: tuple[FlashWindow, ...] = ()
     relocatable: LoadSlots | None = None
+    firmware: str = ""
+    external_ram: tuple[int, int] | None = None
+    narrow_display: bool = False
     note: str = ""
     where: str = ""
     files: tuple[str, ...] = ()
@@ -277,6 +285,10 @@ class Board:
     def place(self, key: str) -> str:
         """Where a key was written; the board itself if nobody wrote it."""
         return self.places.get(key, f"board {self.name}")
+
+    def in_external_ram(self, address: int) -> bool:
+        """The chip maps external RAM there, whether the board has any or not."""
+        return self.external_ram is not None and self.external_ram[0] <= address < self.external_ram[1]
 
     def region(self, name: str) -> MemoryRegion:
         """A memory by name.

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from neuralart.config.keys import Key, Settings, members, section
 from neuralart.text.values import Location, Value
 
-PREFIX = "budgets."
 _POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
-
-Settings = Mapping[str, tuple[Any, Location]]
 
 
 @dataclass(frozen=True)
@@ -67,15 +64,22 @@ def _percent(value: Value) -> int:
     return value.integer(0, 100)
 
 
-_READERS: dict[str, Callable[[Value], Any]] = {
-    "max_sw_epochs": _count,
-    "forbidden_pools": _pools,
-    "max_weights": _count,
-    "max_activations": _count,
-    "max_cycles": _cycles,
-    "min_offload": _percent,
-}
-KEYS = tuple(_READERS)
+KEYS: tuple[Key, ...] = (
+    Key("max_sw_epochs", _count, "epochs that the CPU computes, alone or together with the NPU"),
+    Key(
+        "forbidden_pools",
+        _pools,
+        "pools, by fname or report name (`xSPI1` or `hyperRAM`), of which nothing may be used",
+    ),
+    Key("max_weights", _count, "bytes of constants in all pools together; a virtual pool counts with its parts"),
+    Key("max_activations", _count, "bytes of activations, likewise"),
+    Key(
+        "max_cycles",
+        _cycles,
+        "NPU cycles of one inference as the compiler estimates them. Software epochs count 0 there",
+    ),
+    Key("min_offload", _percent, "per cent of the epochs that the NPU computes alone; shared ones do not count"),
+)
 
 
 def read_settings(value: Value) -> Settings:
@@ -90,16 +94,18 @@ def read_settings(value: Value) -> Settings:
     Raises:
         NeuralArtError: An unknown key or a wrong value.
     """
-    return {PREFIX + name: (_READERS[name](entry), entry.where) for name, entry in value.fields(KEYS).items()}
+    return section("budgets", value, KEYS)
 
 
-def resolve(settings: Settings) -> Budgets:
+def resolve(merged: Settings) -> Budgets | None:
     """The limits among merged settings of a network; later layers have won already.
 
     Args:
-        settings: Keys without the prefix are somebody else's.
+        merged: Keys of other sections are left alone.
+
+    Returns:
+        None where there is no limit.
     """
-    mine = {key.removeprefix(PREFIX): setting for key, setting in settings.items() if key.startswith(PREFIX)}
-    return Budgets(
-        **{key: setting[0] for key, setting in mine.items()}, places={key: setting[1] for key, setting in mine.items()}
-    )
+    mine = members(merged, "budgets")
+    values = {key: setting[0] for key, setting in mine.items()}
+    return Budgets(**values, places={key: setting[1] for key, setting in mine.items()}) or None

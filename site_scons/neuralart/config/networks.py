@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from neuralart.config import app_config, budgets
+from neuralart.config.keys import PATH, WORDS, Key, Settings, either, listed, members, names
+from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.types import COMPILERS, STRATEGIES, NetworkConfig
 from neuralart.text.values import Location, Value
 
@@ -25,8 +26,6 @@ CHANNEL_POSITIONS = ("chfirst", "chlast")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
-
-Settings = Mapping[str, tuple[Any, Location]]
 
 
 def _data_types(value: Value) -> str:
@@ -124,56 +123,6 @@ def _pool_names(value: Value) -> tuple[str, ...]:
     return names
 
 
-_READERS: dict[str, Callable[[Value], Any]] = {
-    "model": _path,
-    "mpool": _path_or_none,
-    "input_data_type": _data_types,
-    "output_data_type": _data_types,
-    "inputs_ch_position": _positions,
-    "outputs_ch_position": _positions,
-    "allocate_inputs": Value.boolean,
-    "allocate_outputs": Value.boolean,
-    "options": Value.texts,
-    "initializers": _pool_names,
-    "vectors": _path_or_none,
-    "check": _check,
-    "pair": _pair,
-    "extra_options": Value.texts,
-    "failures": _path_or_none,
-}
-# Keys that decide several settings.
-_GROUPS: dict[str, Callable[[Value], Settings]] = {"compiler": _compiler, "profile": _profile}
-_OF_GROUPS = ("compiler", "compiler_version", "recording", "profile", "profile_add", "profile_remove")
-KEYS = (*_READERS, *_GROUPS, "budgets", "strategies", "app_config")
-# A model belongs to one network: as a default for all of them it could only be a mistake.
-SHARED_KEYS = tuple(key for key in KEYS if key != "model")
-
-
-def read_settings(value: Value, known: tuple[str, ...] = KEYS) -> Settings:
-    """Read some of a network's keys.
-
-    Returns:
-        For each key that is there its value and its place; the keys of ``strategies`` as ``strategies.xSPI2``, those of
-        ``app_config`` likewise.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
-    """
-    settings: dict[str, tuple[Any, Location]] = {}
-    for name, entry in value.fields(known).items():
-        if name == "strategies":
-            settings.update(_strategies(entry))
-        elif name == "app_config":
-            settings.update(app_config.read_settings(entry))
-        elif name == "budgets":
-            settings.update(budgets.read_settings(entry))
-        elif name in _GROUPS:
-            settings.update(_GROUPS[name](entry))
-        else:
-            settings[name] = (_READERS[name](entry), entry.where)
-    return settings
-
-
 def _strategies(value: Value) -> Settings:
     """Keyed like ``strategies.AXISRAM5``, so that an override may change one pool and keep the rest."""
     read: dict[str, tuple[Any, Location]] = {}
@@ -184,6 +133,171 @@ def _strategies(value: Value) -> Settings:
     return read
 
 
+def _chosen(merged: Settings) -> tuple[tuple[str, str], ...]:
+    return tuple((pool, strategy) for pool, (strategy, _) in members(merged, "strategies").items() if strategy)
+
+
+# In the order of the documentation, which is that of the words of a compile.
+KEYS: tuple[Key, ...] = (
+    Key(
+        "model",
+        _path,
+        "the `.tflite` file",
+        "refused",
+        form=PATH,
+        # env.Network has an argument for it.
+        keyword=False,
+        taken=("--model", "-m"),
+        # It belongs to one network: as a default for all of them it could only be a mistake.
+        shared=False,
+    ),
+    Key(
+        "compiler",
+        _compiler,
+        '`reference`; `stedgeai` or `{stedgeai: "4.0.*"}`: your ST Edge AI Core, of that version; `auto`: that where '
+        "it is installed, else `reference`; `{recorded: FOLDER}`: what `neuralart record` stored. "
+        "[stedgeai.md](stedgeai.md)",
+        decides=("compiler", "compiler_version", "recording"),
+        form={"recorded": PATH},
+        taken=("--compiler", "--compiler-version", "--recording"),
+    ),
+    Key(
+        "profile",
+        _profile,
+        "`file.json`, `profile@file.json`, or `profile@` for another profile of the board's own file; "
+        "`{base: one of those, add: [options], remove: [options]}` for one that differs a little",
+        "profile `default` of the board's own file",
+        decides=("profile", "profile_add", "profile_remove"),
+        form={"": PATH, "base": PATH, "add": WORDS, "remove": WORDS},
+        taken=("--st-neural-art", "--profile-add", "--profile-remove"),
+    ),
+    Key(
+        "pair",
+        _pair,
+        "`profiling`: the network is compiled once more without the epoch controller, whose blobs hide their epochs",
+        "one compile",
+        taken=("--pair",),
+    ),
+    Key(
+        "mpool",
+        _path_or_none,
+        "a pool file, instead of the one that the profile names",
+        "the profile's",
+        form=PATH,
+        taken=("--mpool", "--memory-pool"),
+    ),
+    Key(
+        "input_data_type",
+        _data_types,
+        "`float32`, `int8` or `uint8`; several inputs: one each, with commas; `int32` for one that is int32 anyway",
+        "as in the model",
+        option="--input-data-type",
+    ),
+    Key("output_data_type", _data_types, "likewise", "as in the model", option="--output-data-type"),
+    Key("inputs_ch_position", _positions, either(CHANNEL_POSITIONS), "as in the model", option="--inputs-ch-position"),
+    Key("outputs_ch_position", _positions, "likewise", "as in the model", option="--outputs-ch-position"),
+    Key(
+        "allocate_inputs",
+        Value.boolean,
+        "`false`: the application gives the input buffers",
+        option="--no-inputs-allocation",
+    ),
+    Key(
+        "allocate_outputs",
+        Value.boolean,
+        "`false`: the application gives the output buffers",
+        option="--no-outputs-allocation",
+    ),
+    Key(
+        "options",
+        Value.texts,
+        "further options of the compiler, one list item for each word of the command line",
+        "none",
+        form=WORDS,
+    ),
+    Key(
+        "extra_options",
+        Value.texts,
+        "words for `stedgeai generate` that nothing here looks at",
+        "none",
+        form=WORDS,
+        taken=("--extra-options",),
+    ),
+    Key(
+        "failures",
+        _path_or_none,
+        "a YAML file that explains failures of ST Edge AI Core, asked before our own table",
+        "our table",
+        form=PATH,
+        taken=("--failures",),
+    ),
+    Key(
+        "initializers",
+        _pool_names,
+        "the pools (by `fname`) that hold constants and get a raw file; more than the rule finds, or fewer",
+        "pools that are read-only or prefer constants; if there is none, all pools",
+        form=WORDS,
+        taken=("--initializers",),
+    ),
+    Key(
+        "app_config",
+        app_config.read_settings,
+        "what the header of an application (`app_config.h`, `ai_model_config.h`) says beyond the network: "
+        "[app-config.md](app-config.md). Its keys are joined one by one",
+        "no header",
+        section=True,
+        join=app_config.resolve,
+        # env.AppConfig makes it.
+        keyword=False,
+    ),
+    Key(
+        "strategies",
+        _strategies,
+        "how the initializer of a pool reaches it, by `fname`: `{AXISRAM5: boot-copy}`, see below",
+        "`flash` for pools in flash, `boot-copy` for pools in RAM",
+        section=True,
+        join=_chosen,
+    ),
+    Key(
+        "vectors",
+        _path_or_none,
+        "a folder of golden vectors for `run-<variant>` and `boot-<variant>`",
+        "those two refuse",
+        form=PATH,
+    ),
+    Key(
+        "check",
+        _check,
+        "how close outputs must come to the vectors: `exact`, or bounds `{max_lsb: 1, cos: 0.999, rmse: 0.1}` for each "
+        "output tensor",
+        "`exact`",
+    ),
+    Key(
+        "budgets",
+        budgets.read_settings,
+        f"limits, checked before the link: {listed(budgets.KEYS)}. [lint.md](lint.md)",
+        "no limit",
+        section=True,
+        join=budgets.resolve,
+    ),
+)
+SHARED_KEYS = tuple(key.name for key in KEYS if key.shared)
+KEYWORDS = tuple(key.name for key in KEYS if key.keyword)
+
+
+def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
+    """Read some of a network's keys.
+
+    Returns:
+        For each key that is there its value and its place; the keys of ``strategies`` as ``strategies.xSPI2``, those of
+        ``app_config`` and ``budgets`` likewise.
+
+    Raises:
+        NeuralArtError: An unknown key or a wrong value.
+    """
+    return read_keys(value, KEYS, known)
+
+
 def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
     """A network from its layers; later ones win.
 
@@ -191,12 +305,5 @@ def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
         NeuralArtError: Keys of ``app_config`` do not go together.
     """
     merged = {key: setting for layer in layers for key, setting in layer.items()}
-    values: dict[str, Any] = {key: setting[0] for key, setting in merged.items() if key in (*_READERS, *_OF_GROUPS)}
-    values["strategies"] = tuple(
-        (key.removeprefix("strategies."), setting[0])
-        for key, setting in merged.items()
-        if key.startswith("strategies.") and setting[0]
-    )
-    values["app_config"] = app_config.resolve(merged)
-    values["budgets"] = budgets.resolve(merged) or None
+    values = {field: value for key in KEYS for field, value in key.values(merged).items()}
     return NetworkConfig(name=name, where=where, places={key: s[1] for key, s in merged.items()}, **values)

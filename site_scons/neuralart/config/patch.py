@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from neuralart.config.keys import Key, Settings, either, members, section
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import NOWHERE, Location, Value
 
 ASPECT_RATIOS = ("crop", "fit", "padding")
 _MEMORY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-_PREFIX = "patch."
-_RESERVE = "patch.reserve."
-
-Settings = Mapping[str, tuple[Any, Location]]
 
 
 @dataclass(frozen=True)
@@ -59,15 +55,62 @@ def _path_or_none(value: Value) -> str:
     return value.text(empty=True)
 
 
-_READERS: dict[str, Callable[[Value], Any]] = {
-    "application": Value.text,
-    "aspect_ratio": lambda value: value.choice(ASPECT_RATIOS),
-    "list": _path_or_none,
-    "linker_script": _path_or_none,
-    "memory_pools": _path_or_none,
-    "include": Value.texts,
-}
-KEYS = (*_READERS, "reserve")
+def _reserve(value: Value) -> Settings:
+    """Keyed like ``reserve.AXIRAM``, so that a variant may change one memory and keep the rest."""
+    read: dict[str, tuple[int, Location]] = {}
+    for memory, size in value.mapping().items():
+        if not _MEMORY.fullmatch(memory):
+            raise size.error("the key must be a memory of the linker script, like AXIRAM")
+        read[f"reserve.{memory}"] = (size.integer(), size.where)
+    return read
+
+
+def _reserved(merged: Settings) -> tuple[tuple[str, int], ...]:
+    return tuple((memory, size) for memory, (size, _) in members(merged, "reserve").items())
+
+
+KEYS: tuple[Key, ...] = (
+    Key(
+        "application",
+        Value.text,
+        "folder of your application. Its copies go to `build/<variant>/patched`, and its own project builds the image "
+        "from them",
+        "this project's camera application, built and run as well",
+    ),
+    Key(
+        "aspect_ratio",
+        lambda value: value.choice(ASPECT_RATIOS),
+        either(ASPECT_RATIOS),
+        "as `app_config` of the network says; refused if that does not say it either. Both must agree",
+    ),
+    Key(
+        "list",
+        _path_or_none,
+        "patch list, by name, or a file of your own",
+        "the one whose files the application has",
+    ),
+    Key("linker_script", _path_or_none, "the one that the application is linked with", "the list's"),
+    Key(
+        "memory_pools",
+        _path_or_none,
+        "memory-pool file that limits memories",
+        "the list's, if it is there",
+    ),
+    Key(
+        "reserve",
+        _reserve,
+        "memory: size, kept free for the application: `{AXIRAM: 96K}`",
+        "the list's",
+        section=True,
+        join=_reserved,
+    ),
+    Key(
+        "include",
+        Value.texts,
+        "the application's include path, from the list's root, for `patched.json`",
+        "the copied folders",
+    ),
+)
 
 
 def read_settings(value: Value) -> Settings:
@@ -80,16 +123,7 @@ def read_settings(value: Value) -> Settings:
     Raises:
         NeuralArtError: An unknown key or a wrong value.
     """
-    settings: dict[str, tuple[Any, Location]] = {_PREFIX: (None, value.where)}
-    for name, entry in value.fields(KEYS).items():
-        if name == "reserve":
-            for memory, size in entry.mapping().items():
-                if not _MEMORY.fullmatch(memory):
-                    raise size.error("the key must be a memory of the linker script, like AXIRAM")
-                settings[_RESERVE + memory] = (size.integer(), size.where)
-        else:
-            settings[_PREFIX + name] = (_READERS[name](entry), entry.where)
-    return settings
+    return {"patch.": (None, value.where), **section("patch", value, KEYS)}
 
 
 def resolve(settings: Settings) -> PatchConfig | None:
@@ -101,21 +135,12 @@ def resolve(settings: Settings) -> PatchConfig | None:
     Returns:
         None where no layer has the section.
     """
-    mine = {key: setting for key, setting in settings.items() if key.startswith(_PREFIX)}
+    mine = members(settings, "patch")
     if not mine:
         return None
-    reserve = {key.removeprefix(_RESERVE): value for key, (value, _) in mine.items() if key.startswith(_RESERVE)}
-    values: dict[str, Any] = {
-        key.removeprefix(_PREFIX): value
-        for key, (value, _) in mine.items()
-        if key != _PREFIX and not key.startswith(_RESERVE)
-    }
-    return PatchConfig(
-        **values,
-        reserve=tuple(reserve.items()),
-        where=mine[_PREFIX][1],
-        places={key.removeprefix(_PREFIX): place for key, (_, place) in mine.items() if key != _PREFIX},
-    )
+    _, where = mine.pop("")
+    values = {field: value for key in KEYS for field, value in key.values(mine).items()}
+    return PatchConfig(**values, where=where, places={key: place for key, (_, place) in mine.items()})
 
 
 def aspect_ratio(config: PatchConfig, of_header: str, header_said: str, where: str) -> str:

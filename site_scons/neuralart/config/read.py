@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neuralart.config import networks, variants
+from neuralart.config import networks, variant_keys, variants
+from neuralart.config.keys import Key, Settings, names
 from neuralart.config.types import ProjectConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
@@ -26,9 +27,9 @@ class ProjectFile:
     """
 
     config: ProjectConfig
-    _networks: Mapping[str, tuple[Location, networks.Settings]]
+    _networks: Mapping[str, tuple[Location, Settings]]
     _variants: Mapping[str, variants.Draft]
-    _network_defaults: networks.Settings
+    _network_defaults: Settings
 
     def variant(self, name: str) -> VariantConfig:
         """One variant, its networks with all overrides applied.
@@ -72,7 +73,7 @@ def read(path: Path, display: str = "") -> ProjectFile:
     }
     drafts = {
         name: variants.read_draft(name, value, variant_defaults, nets)
-        for name, value in _named(entries["variants"], variants.NAME, "letters, digits, '.', '_' and '-'")
+        for name, value in _named(entries["variants"], variant_keys.NAME, "letters, digits, '.', '_' and '-'")
     }
     for name in drafts:
         _check_variant_name(entries["variants"].mapping()[name], name, drafts)
@@ -100,7 +101,7 @@ def _named(value: Value, pattern: Any, wanted: str) -> list[tuple[str, Value]]:
     return list(entries.items())
 
 
-def _network(value: Value) -> networks.Settings:
+def _network(value: Value) -> Settings:
     settings = networks.read_settings(value)
     if "model" not in settings:
         raise value.error("names no model", "for example model: models/digits/digits.tflite")
@@ -123,22 +124,23 @@ def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
         raise value.error("this name is taken by a folder of the build", f"taken: {', '.join(variants.RESERVED)}")
 
 
-def _defaults(value: Value | None) -> tuple[networks.Settings, variants.Settings]:
+def _defaults(value: Value | None) -> tuple[Settings, Settings]:
     if value is None:
         return {}, {}
     fields = value.fields(("network", "variant"))
     for_networks, for_variants = fields.get("network"), fields.get("variant")
-    _refuse_own(for_networks, networks.KEYS, networks.SHARED_KEYS)
-    _refuse_own(for_variants, variants.KEYS, variants.SHARED_KEYS)
+    _refuse_own(for_networks, networks.KEYS)
+    _refuse_own(for_variants, variant_keys.KEYS)
     return (
         networks.read_settings(for_networks, networks.SHARED_KEYS) if for_networks is not None else {},
-        variants.read_settings(for_variants, variants.SHARED_KEYS) if for_variants is not None else {},
+        variant_keys.read_settings(for_variants, variant_keys.SHARED_KEYS) if for_variants is not None else {},
     )
 
 
-def _refuse_own(value: Value | None, known: tuple[str, ...], shared: tuple[str, ...]) -> None:
+def _refuse_own(value: Value | None, keys: tuple[Key, ...]) -> None:
+    shared = [key.name for key in keys if key.shared]
     for name, entry in value.mapping().items() if value is not None else ():
-        if name in known and name not in shared:
+        if name in names(keys) and name not in shared:
             raise entry.error("cannot be the same for all of them", f"allowed here: {', '.join(sorted(shared))}")
 
 

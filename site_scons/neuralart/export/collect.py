@@ -6,13 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart import jsontext
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
-from neuralart.files import read_bytes
 from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
+from neuralart.network import manifest
 from neuralart.network.facts import NEURALART, Network
 from neuralart.resources import firmware_dir
 
@@ -40,33 +39,14 @@ class Built:
     pools: dict[str, int]
 
 
-def listed_files(folder: Path) -> list[str]:
-    """Names of the files of a compile, as its manifest has them.
-
-    Raises:
-        NeuralArtError: There is no manifest, it is damaged, or a file is not there.
-    """
-    path = folder / "manifest.json"
-    try:
-        names = [row["name"] for row in jsontext.loads(read_bytes(path))["files"]]
-        if not all(isinstance(name, str) and "/" not in name and "\\" not in name for name in names):
-            raise TypeError("a name is no name of a file beside it")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NeuralArtError(f"not the manifest of a compile: {error}", where=str(path), hint=_AGAIN) from error
-    for name in names:
-        if not (folder / name).is_file():
-            raise NeuralArtError(f"{name} is not there", where=str(path), hint=_AGAIN)
-    return names
-
-
 def network_part(built: Built, linked: bool) -> NetworkPart:
     """A network from its folder.
 
     Raises:
-        NeuralArtError: The folder is not whole.
+        NeuralArtError: The folder is not whole, or a file in it was changed.
     """
     facts, folder = built.facts, built.folder
-    names = listed_files(folder)
+    names = [row.name for row in manifest.check(folder)]
     if f"{facts.name}.c" not in names:
         raise NeuralArtError(f"{facts.name}.c is not listed", where=str(folder / "manifest.json"), hint=_AGAIN)
     raws = []

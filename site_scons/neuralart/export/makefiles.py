@@ -59,11 +59,12 @@ def _head(text: Text, lines: Sequence[str]) -> list[str]:
 # ---- make ------------------------------------------------------------------------------------------------------------
 
 
-def _make_word(word: str) -> str:
+def make_word(word: str) -> str:
     """A word of a command line: quoted for the shell, then for make."""
     if not _PLAIN.fullmatch(word):
         word = "'" + word.replace("'", "'\\''") + "'"
-    return word.replace("$", "$$").replace("#", "\\#")
+    # Backslashes in front of a # are halved by make, and only there.
+    return re.sub(r"(\\*)#", lambda match: match[1] * 2 + "\\#", word.replace("$", "$$"))
 
 
 def _make_list(name: str, words: Iterable[str]) -> list[str]:
@@ -92,7 +93,7 @@ def make(text: Text) -> str:
     lines += _make_list("NEURALART_NETWORKS", [each.name for each in text.networks])
     lines += _make_list("NEURALART_SOURCES", [f"{folder}/{name}" for name in sources])
     lines += _make_list("NEURALART_INCLUDE_DIRS", [f"{folder}/{name}" for name in include])
-    defines = [_make_word(f"-D{define}") for define in text.defines]
+    defines = [make_word(f"-D{define}") for define in text.defines]
     lines += _make_list("NEURALART_CPPFLAGS", ["$(addprefix -I,$(NEURALART_INCLUDE_DIRS))", *defines])
     lines += _make_list("NEURALART_CFLAGS", [EXACT] if text.exact_floats else [])
     lines += _make_list("NEURALART_HEX_FILES", [f"{folder}/{name}" for name in text.hex_files])
@@ -102,7 +103,7 @@ def make(text: Text) -> str:
 # ---- CMake -----------------------------------------------------------------------------------------------------------
 
 
-def _cmake_word(word: str) -> str:
+def cmake_word(word: str) -> str:
     """A quoted argument; an element of a list may hold no ``;``, so that comes as a generator expression."""
     for old, new in (("\\", "\\\\"), ('"', '\\"'), ("$", "\\$"), (";", "$<SEMICOLON>")):
         word = word.replace(old, new)
@@ -155,7 +156,7 @@ def cmake(text: Text) -> str:
         *_target(shared),
         *_property(shared, "INTERFACE_SOURCES", _cmake_paths(text.sources)),
         *_property(shared, "INTERFACE_INCLUDE_DIRECTORIES", _cmake_paths(text.include_dirs)),
-        *_property(shared, "INTERFACE_COMPILE_DEFINITIONS", [f"    {_cmake_word(each)}" for each in text.defines]),
+        *_property(shared, "INTERFACE_COMPILE_DEFINITIONS", [f"    {cmake_word(each)}" for each in text.defines]),
     ]
     options = [f'    "$<$<COMPILE_LANG_AND_ID:C,GNU,Clang,ARMClang>:{EXACT}>"'] if text.exact_floats else []
     # CMake hands folders of imported targets over as system folders, which the assembler (.incbin) does not look into.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,17 +11,18 @@ from pathlib import Path
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lint import hexfile, networks, runtime_header
+from neuralart.lint import networks, runtime_header
 from neuralart.lint.engine import UNREADABLE
 from neuralart.lint.types import ERROR, Facts, Finding, HexFile, Network, Source
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
+from neuralart.text import ihex
+from neuralart.text.c_source import blanked, decode
 from neuralart.text.linker_script import read as linker_script
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor import mpool
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import RESULTS
-from neuralart.vendor.network_c.ctext import decode
 from neuralart.vendor.profile_file import ProfileFile, parse_profiles
 from neuralart.vendor.q_json import QFile, parse_q_json
 
@@ -34,8 +34,6 @@ _MODELS = (".onnx", ".tflite", ".keras", ".h5")
 # The tool's workspace holds copies of what is in its output folder.
 _SKIPPED = ("__pycache__", "node_modules", "st_ai_ws")
 _MOST = 20_000
-_WORDS = re.compile(r"""("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')|/\*.*?\*/|//[^\n]*""", re.S)
-_NOT_NEWLINE = re.compile(r"[^\n]")
 
 
 @dataclass
@@ -73,15 +71,6 @@ class Bag:
         )
 
 
-def _blank(match: re.Match[str]) -> str:
-    return _NOT_NEWLINE.sub(" ", match.group())
-
-
-def code_of(text: str) -> str:
-    """C with blanks for comments and for what stands in quotes; offsets and lines stay."""
-    return _WORDS.sub(_blank, text)
-
-
 def _take_c(bag: Bag, path: Path, file: str) -> None:
     data = read_bytes(path)
     if path.suffix == ".c" and b"LL_ATON_EpochBlockItems_" in data and b"ll_atonn_rt_epoch_block_array" in data:
@@ -97,7 +86,7 @@ def _take_c(bag: Bag, path: Path, file: str) -> None:
         if header is not None:
             bag.runtimes.append(header)
             return
-    bag.sources.append(Source(file, "c", text, code_of(text)))
+    bag.sources.append(Source(file, "c", text, blanked(text, texts=True)))
 
 
 def _is_initializer(path: Path) -> bool:
@@ -128,9 +117,9 @@ def _take_json(bag: Bag, path: Path, file: str, named: bool) -> None:
 
 
 def _take_hex(bag: Bag, path: Path, file: str) -> None:
-    found = hexfile.parse(read_bytes(path).decode("ascii", "replace"), file)
-    if found is not None:
-        address, data = found
+    parts = ihex.parse(read_bytes(path), file).parts
+    if len(parts) == 1:
+        address, data = parts[0]
         bag.hexes.append(HexFile(file, address, len(data), hashlib.sha256(data).hexdigest()))
 
 

@@ -14,10 +14,10 @@ from neuralart.lint.types import Network, Pool, RawFile, Step
 from neuralart.network import facts
 from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, NEURALART
 from neuralart.network.pools import PoolFile
+from neuralart.text.c_source import Lines, decode
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CPU, CInfo
 from neuralart.vendor.network_c import checks
-from neuralart.vendor.network_c.ctext import Lines, decode
 from neuralart.vendor.network_c.read import parse
 from neuralart.vendor.network_c.types import GeneratedNetwork
 from neuralart.vendor.network_c.usage import covered, rows_by_pool, used

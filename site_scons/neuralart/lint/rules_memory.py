@@ -11,7 +11,6 @@ from neuralart.memory.regions import Span, fold, overlapping
 from neuralart.network.facts import LL_ATON
 
 # Where the external RAM of an STM32N6 is mapped (xSPI1).
-PSRAM = (0x90000000, 0xA0000000)
 # Code and variables of a first-stage boot loader of an STM32N6, until it has started the application.
 FSBL = (0x34180000, 0x34200000)
 # Ways by which start-up code brings constants to their pool, after the boot loader.
@@ -31,7 +30,7 @@ def _used(facts: Facts) -> Iterator[tuple[Network, Pool]]:
 
 def _psram(facts: Facts) -> Iterator[Hit]:
     for network, pool in _used(facts):
-        if facts.board is None or not PSRAM[0] <= pool.address < PSRAM[1] or facts.board.target != "stm32n6":
+        if facts.board is None or not facts.board.in_external_ram(pool.address):
             continue
         region = facts.board.region_at(pool.address)
         said = f"{_who(network, pool)} has {pool.used} bytes in use at 0x{pool.address:08x}"
@@ -54,8 +53,7 @@ def _nowhere(facts: Facts) -> Iterator[Hit]:
     seen = set()
     for network, pool in _used(facts):
         seen.add((network.name, pool.fname))
-        spill = board.target == "stm32n6" and PSRAM[0] <= pool.address < PSRAM[1]
-        if board.region_at(pool.address) is None and not spill:
+        if board.region_at(pool.address) is None and not board.in_external_ram(pool.address):
             yield Hit(
                 pool.where,
                 f"{_who(network, pool)} has {pool.used} bytes in use at 0x{pool.address:08x}, where board "
@@ -75,7 +73,7 @@ def _nowhere(facts: Facts) -> Iterator[Hit]:
 
 
 def _boots(board: Board | None) -> bool:
-    return board is not None and board.target == "stm32n6" and board.boot is not None
+    return board is not None and board.boot is not None
 
 
 def _fsbl(facts: Facts) -> Iterator[Hit]:

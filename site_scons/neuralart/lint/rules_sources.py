@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
 from neuralart.network.facts import NETWORK_RUNTIME
-from neuralart.vendor.network_c.ctext import Lines
+from neuralart.text.c_source import Lines
 
 _RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
 _HEX = re.compile(r"\b0[xX]([0-9a-fA-F]{8})[uUlL]*\b")
@@ -33,7 +33,7 @@ def _place(source: Source, lines: Lines, offset: int) -> str:
 
 
 def _ramcfg(facts: Facts) -> Iterator[Hit]:
-    if facts.board is not None and (not facts.secure or facts.board.target != "stm32n6"):
+    if facts.board is not None and (not facts.secure or facts.board.registers.ramcfg is None):
         return
     for source in _c(facts):
         lines = Lines(source.code)

@@ -11,8 +11,8 @@ from typing import Any
 from neuralart.errors import NeuralArtError
 from neuralart.patching import attributes, blocks, defines
 from neuralart.patching.blocks import Markers
-from neuralart.patching.ctext import Edit, Source
 from neuralart.patching.patchlist import BLOCK, MACRO, FilePatch, Operation
+from neuralart.text.c_source import Edit, Source
 
 _OURS = re.compile(r"^/\* neuralart patch ([0-9a-f]{16}): .*\*/[ \t]*$", re.MULTILINE)
 _SENTENCE = "generated, changes below are refused without --force"

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching.ctext import Edit, Source
+from neuralart.text.c_source import Source
 
 _SECTION = re.compile(r'(?<![\w"])(?:__section__|section)\s*\(\s*"([^"\\\n]*)"\s*\)')
 
@@ -53,8 +53,3 @@ def require(source: Source, family: str, outside: Sequence[tuple[int, int]] = ()
             hint="keep one (what stands under #if 0 or in comments does not count)",
         )
     return found[0]
-
-
-def replacement(attribute: Attribute, name: str) -> Edit:
-    """The edit that names another section."""
-    return Edit(attribute.start, attribute.stop, name)

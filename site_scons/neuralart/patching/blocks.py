@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching.ctext import Edit, Line, Source
+from neuralart.text.c_source import Line, Source
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,3 @@ def find(source: Source, markers: Markers) -> Block:
 def content(source: Source, block: Block) -> str:
     """What is in it, with LF line ends."""
     return source.text[block.start : block.stop].replace("\r\n", "\n")
-
-
-def replacement(block: Block, text: str) -> Edit:
-    """The edit that puts a text (LF line ends, the last one too) into a block."""
-    return Edit(block.start, block.stop, text.replace("\n", block.eol))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patching.ctext import Edit, Source
+from neuralart.text.c_source import Source
 
 _DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+([A-Za-z_]\w*)(\(?)([^\n]*)", re.MULTILINE)
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*")
@@ -85,12 +85,6 @@ def require(source: Source, name: str, outside: Sequence[Span] = ()) -> Definiti
             f"no #define {name} found", where=source.name, hint=f"{hint}?" if hint.startswith("did") else ""
         )
     return found
-
-
-def replacement(source: Source, definition: Definition, value: str) -> Edit:
-    """The edit that gives a macro another value and touches nothing else, comments behind it neither."""
-    start, stop = definition.value
-    return Edit(start, stop, value if start != stop else f" {value}")
 
 
 def value_text(source: Source, definition: Definition) -> str:

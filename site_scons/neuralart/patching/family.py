@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching.ctext import Source
+from neuralart.text.c_source import Source
 from neuralart.vendor.c_info.types import CInfo
 
 # What the generator must be told for an application of this kind.

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 OUTPUT, APPLICATION, ELSEWHERE = "output", "application", "elsewhere"
-_DEPENDENCY = re.compile(r"(?:\\\r?\n|\\.|\$\$|[^\s\\])+")
 
 
 @dataclass(frozen=True)
@@ -56,30 +54,3 @@ def include_path(root: Path, folders: Sequence[str], given: Sequence[str]) -> tu
             found.append(IncludeDir(OUTPUT, inner.as_posix()))
         found.append(IncludeDir(APPLICATION, inner.as_posix()))
     return tuple(dict.fromkeys(found))
-
-
-def bypasses(dependencies: str, root: Path, folders: Sequence[str], base: Path) -> list[str]:
-    """Originals of mirrored folders that a compiler read.
-
-    Args:
-        dependencies: Text of a dependency file (``gcc -MD``).
-        root: The application's root.
-        folders: Mirrored folders, from the root.
-        base: Folder that the compiler ran in.
-
-    Returns:
-        Their paths from the root, sorted; empty if every one of them was the copy.
-    """
-    real = Path(os.path.realpath(root))
-    found = set()
-    for word in _DEPENDENCY.findall(dependencies):
-        text = re.sub(r"\\(.)", r"\1", word.replace("\\\r\n", "").replace("\\\n", "")).replace("$$", "$")
-        if not text or text.endswith(":"):
-            continue
-        try:
-            inner = PurePosixPath(Path(os.path.realpath(base / text)).relative_to(real).as_posix())
-        except ValueError:
-            continue
-        if any(PurePosixPath(folder) in inner.parents for folder in folders):
-            found.add(inner.as_posix())
-    return sorted(found)

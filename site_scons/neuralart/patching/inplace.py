@@ -16,10 +16,10 @@ from neuralart.patching import disk, journal
 from neuralart.patching import patchlist as lists
 from neuralart.patching import plan as plans
 from neuralart.patching.apply import Piece, pieces_from_json, pieces_to_json, undo
-from neuralart.patching.ctext import Source
 from neuralart.patching.journal import STATE, Change
 from neuralart.patching.patchlist import PatchList
 from neuralart.patching.plan import Plan, Request
+from neuralart.text.c_source import Source
 
 SCHEMA = 1
 RECORD = f"{STATE}/record.json"

@@ -18,10 +18,10 @@ from neuralart.files import alone_with, read_bytes
 from neuralart.patching import includes, journal
 from neuralart.patching.apply import edited_by_hand
 from neuralart.patching.blocks import content, find
-from neuralart.patching.ctext import Source
 from neuralart.patching.journal import Change
 from neuralart.patching.patchlist import BLOCK, PatchList
 from neuralart.patching.plan import Plan
+from neuralart.text.c_source import Source
 
 SCHEMA = 1
 INDEX = "patched.json"

@@ -8,8 +8,8 @@ from pathlib import Path
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.patching import family, numbering
-from neuralart.patching.ctext import Source
 from neuralart.patching.inputs import NetworkForPatching, network_for_patching, read_c_info
+from neuralart.text.c_source import Source
 
 HEADERS = ("{}_data_params.h", "{}_data.h", "{}_config.h", "{}.h")
 

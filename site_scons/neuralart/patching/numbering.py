@@ -13,9 +13,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching.ctext import Source
 from neuralart.patching.defines import definitions, integer
 from neuralart.patching.inputs import activation_pools
+from neuralart.text.c_source import Source
 from neuralart.vendor.c_info.types import CInfo
 
 _ASSIGNED = re.compile(r"\b(\w+)\s*\.\s*data\s*=\s*AI_PTR\s*\(\s*g_\w+_activations_map\s*\[\s*([0-9]{1,4})\s*\]")

@@ -13,11 +13,11 @@ from neuralart.files import read_bytes
 from neuralart.patching import family, mempools, network_files, users
 from neuralart.patching import patchlist as lists
 from neuralart.patching.apply import Piece, apply
-from neuralart.patching.ctext import Source
 from neuralart.patching.decide import Decision, decide
 from neuralart.patching.network_files import NetworkFiles
 from neuralart.patching.patchlist import PatchList
 from neuralart.patching.render import renderer
+from neuralart.text.c_source import Source
 from neuralart.text.linker_script import read as linker_script
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.patching.ctext import Source
 from neuralart.patching.defines import definitions
+from neuralart.text.c_source import Source
 
 _C_FILES = (".c", ".h", ".cpp", ".hpp", ".cc")
 

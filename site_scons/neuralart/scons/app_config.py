@@ -85,6 +85,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
             generation=env["NEURALART_GENERATION"],
             model_name=env["NEURALART_MODEL_NAME"],
             board=env["NEURALART_BOARD"],
+            narrow_display=env["NEURALART_NARROW_DISPLAY"],
             template=template,
             template_display=config.template,
         )
@@ -160,7 +161,8 @@ def make_app_config(
     application = _application(env, config, without)
     generation = generate.generation_of(config, application)
     shown = model_name or Path(network.config.model).name
-    said = repr((replace(config, where=Location("", 0)), generation.name, shown, network.board.name))
+    board = network.board
+    said = repr((replace(config, where=Location("", 0)), generation.name, shown, board.name, board.narrow_display))
     identity = hashlib.sha256(said.encode()).hexdigest()[:16]
     target = f"{folder}/{generation.header}"
 
@@ -175,13 +177,15 @@ def make_app_config(
                 "NEURALART_GENERATION",
                 "NEURALART_MODEL_NAME",
                 "NEURALART_BOARD",
+                "NEURALART_NARROW_DISPLAY",
                 "NEURALART_APP_CONFIG_WITHOUT",
             ),
             NEURALART_APP_CONFIG=config,
             NEURALART_APP_CONFIG_WITHOUT=without,
             NEURALART_GENERATION=generation.name,
             NEURALART_MODEL_NAME=shown,
-            NEURALART_BOARD=network.board.name,
+            NEURALART_BOARD=board.name,
+            NEURALART_NARROW_DISPLAY=board.narrow_display,
         )
         base.Depends(nodes, files)
         if application is not None:

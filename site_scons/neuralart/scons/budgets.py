@@ -2,41 +2,87 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
 
+import SCons.Action
+
+from neuralart.config.budgets import Budgets
 from neuralart.errors import NeuralArtError
+from neuralart.files import write_text
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.failures import in_action
 from neuralart.scons.network import NetworkNodes
 from neuralart.scons.registry import Registry
 
+_ROOMS = ("lint/budgets.py",)
 
-def _check(target: list[Any], source: list[Any], env: Any) -> None:
-    import json
 
-    from neuralart.files import write_text
+def _keep(limits: Budgets, facts_file: Any, c_info_file: Any) -> str:
+    """Check a compiled network; its name.
+
+    Raises:
+        NeuralArtError: A limit is not kept. What else there is to say was printed.
+    """
     from neuralart.lint import budgets
     from neuralart.lint.types import ERROR
     from neuralart.network import facts
     from neuralart.vendor.c_info import read as c_info
 
+    network = facts.load(Path(str(facts_file)))
+    findings = budgets.check(network, c_info.read(Path(str(c_info_file)), str(c_info_file)), limits)
+    errors = [finding for finding in findings if finding.level == ERROR]
+    for finding in findings:
+        if finding not in errors[:1]:
+            print(finding, file=sys.stderr)
+    if errors:
+        raise NeuralArtError(errors[0].message, where=errors[0].where, hint=errors[0].hint)
+    return network.name
+
+
+def _check(target: list[Any], source: list[Any], env: Any) -> None:
     def work() -> None:
-        network = facts.load(Path(str(source[0])))
-        info = c_info.read(Path(str(source[1])), str(source[1]))
-        limits = env["NEURALART_BUDGETS"]
-        findings = budgets.check(network, info, limits)
-        errors = [finding for finding in findings if finding.level == ERROR]
-        for finding in findings:
-            if finding not in errors[:1]:
-                print(finding, file=sys.stderr)
-        if errors:
-            raise NeuralArtError(errors[0].message, where=errors[0].where, hint=errors[0].hint)
-        write_text(Path(str(target[0])), json.dumps({"network": network.name, "kept": True}) + "\n")
+        name = _keep(env["NEURALART_BUDGETS"], *source[:2])
+        write_text(Path(str(target[0])), json.dumps({"network": name, "kept": True}) + "\n")
 
     in_action(work, target, env)
+
+
+class _AfterCompile(SCons.Action.FunctionAction):
+    """The last step of a compile; with other limits, or another check of them, it is another compile."""
+
+    def __init__(self, made: Any, limits: Budgets) -> None:
+        def check(target: list[Any], source: list[Any], env: Any) -> None:
+            in_action(_keep, target, env, limits, made.facts, made.c_info)
+
+        super().__init__(check, {"cmdstr": f"BUDGETS  {made.name}"})
+        self._signature = f"{limits} {fingerprint(*_ROOMS)}".encode()
+
+    def get_presig(self, target: Any, source: Any, env: Any) -> bytes:
+        """What its signature is made of: not the line where the limits were written."""
+        return self._signature
+
+
+def guard(env: Any, made: Any) -> None:
+    """Make the limits of a network part of its compile: whatever links it, nothing goes on that breaks them.
+
+    Args:
+        env: Any environment of the tool.
+        made: What ``env.Network`` returns.
+    """
+    registry: Registry = env["NEURALART_REGISTRY"]
+    limits = made.config.budgets
+    if not limits:
+        return
+
+    def add() -> bool:
+        registry.base.AddPostAction(made.facts, _AfterCompile(made, limits))
+        return True
+
+    registry.once("budgets", f"{made.folder} {limits}", add)
 
 
 def make_budgets(env: Any, networks: list[NetworkNodes], folder: str) -> list[Any]:
@@ -64,6 +110,6 @@ def make_budgets(env: Any, networks: list[NetworkNodes], folder: str) -> list[An
             NEURALART_BUDGETS=limits,
         )
         base.Depends(node, base.Value(repr(limits), name="budgets"))
-        base.Depends(node, base.Value(fingerprint("lint/budgets.py"), name="budget-check"))
+        base.Depends(node, base.Value(fingerprint(*_ROOMS), name="budget-check"))
         nodes.append(node[0])
     return nodes

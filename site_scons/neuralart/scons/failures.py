@@ -37,7 +37,7 @@ def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
-def in_action(function: Callable[..., None], target: list[Any], env: Any, *args: Any) -> None:
+def in_action(function: Callable[..., object], target: list[Any], env: Any, *args: Any) -> None:
     """Run the body of a function action.
 
     Raises:

@@ -26,8 +26,6 @@ from neuralart.scons.recipes import Recipe, compile_object, find_toolchain, make
 from neuralart.scons.registry import Registry
 from neuralart.toolchain import Toolchain
 
-# Files of a board in the reference application, by the board's target: boards derived from one have the same.
-_FOLDERS = {"stm32h7": "stm32h747i-disco", "mps2-an500": "mps2-an500"}
 # What the application takes of the code that it shares with others.
 _SHARED_APP = ("host_link", "user_io", "text_line")
 # Where no header of app_config defines it.
@@ -84,7 +82,7 @@ def _reference(board: Board, config: PatchConfig) -> PatchConfig:
     """The section for the reference application: its folder, and its linker script for this board."""
     root = firmware_dir() / "h747"
     config = replace(config, application=str(root))
-    own = sorted((root / "boards" / _FOLDERS.get(board.target, board.name)).glob("*.ld"))
+    own = sorted((root / "boards" / (board.firmware or board.name)).glob("*.ld"))
     return replace(config, linker_script=str(own[0])) if own and not config.linker_script else config
 
 
@@ -145,7 +143,7 @@ def _shared_sources(board: Board) -> list[Path]:
     own = root / "h747" / "boards"
     return [
         *sorted(own.glob("*.c")),
-        *sorted((own / _FOLDERS.get(board.target, board.name)).glob("*.c")),
+        *sorted((own / (board.firmware or board.name)).glob("*.c")),
         *sorted((root / "boards").glob("console.c")),
         firmware.console_driver(board),
         *(root / "app" / f"{name}.c" for name in _SHARED_APP),

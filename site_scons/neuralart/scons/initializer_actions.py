@@ -63,7 +63,7 @@ def copy(target: list[Any], source: list[Any], env: Any) -> None:
 def write_hex(target: list[Any], source: list[Any], env: Any) -> None:
     """A binary as Intel HEX at ``NEURALART_ADDRESS``."""
     from neuralart.files import read_bytes, write_text
-    from neuralart.memory.ihex import ihex
+    from neuralart.text.ihex import ihex
 
     in_action(
         lambda: write_text(

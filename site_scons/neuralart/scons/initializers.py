@@ -94,7 +94,7 @@ def _with_hex(base: Any, stem: str, binary: Any, network: str, pool: str, addres
         messages.function(actions.write_hex, "IMAGE    $TARGET", "NEURALART_ADDRESS"),
         NEURALART_ADDRESS=f"0x{address:08x}",
     )
-    base.Depends(hexa, base.Value(fingerprint("memory/ihex.py", "files.py"), name="hex-writer"))
+    base.Depends(hexa, base.Value(fingerprint("text/ihex.py", "files.py"), name="hex-writer"))
     return Image(network, pool, address, binary, hexa[0])
 
 

@@ -236,9 +236,7 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
         name: C name of the network.
         model: The .tflite, a path or a node (it may be built by your SConstruct).
         board: Name of a board, built in or in ``NEURALART_BOARD_FILES``.
-        **options: As in variants.yaml: compiler, profile, pair, mpool, input_data_type, output_data_type,
-            inputs_ch_position, outputs_ch_position, allocate_inputs, allocate_outputs, options, extra_options,
-            failures, initializers, vectors, check, strategies.
+        **options: The keys of a network in variants.yaml (:data:`neuralart.config.networks.KEYWORDS`).
 
     Returns:
         Nodes by attribute.
@@ -246,6 +244,10 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
     Raises:
         SCons.Errors.UserError: An option is unknown, or a file is missing or wrong.
     """
+    from neuralart.scons.budgets import guard
+
     config = config_of(env, name, model, options)
     found = env["NEURALART_REGISTRY"].board(board, config.said())
-    return make_cpu_network(env, config, found) if is_cpu(found) else make_network(env, config, board)
+    made = make_cpu_network(env, config, found) if is_cpu(found) else make_network(env, config, board)
+    guard(env, made)
+    return made

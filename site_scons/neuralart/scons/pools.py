@@ -8,7 +8,8 @@ from typing import Any
 
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, split_profile
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.errors import NeuralArtError
+from neuralart.memory.layout.strategies import LayoutNetwork, check_names
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.scons.paths import named, stable, word
 from neuralart.scons.registry import Registry
@@ -112,14 +113,10 @@ def declared_initializers(config: NetworkConfig, pools: PoolFile) -> tuple[str, 
     """Pools whose initializer the build declares.
 
     Raises:
-        NeuralArtError: A pool that the user names is not there.
+        NeuralArtError: ``initializers`` or ``strategies`` name a pool that is not there, or ``strategies`` one without
+            an initializer.
     """
-    known = [pool.fname for pool in pools.enabled]
-    for name in config.initializers or ():
-        if name not in known:
-            raise NeuralArtError(
-                f"initializers: no pool '{name}' in {pools.path}",
-                where=config.said("initializers"),
-                hint=nearest(name, known),
-            )
-    return default_initializers(pools) if config.initializers is None else config.initializers
+    declared = default_initializers(pools) if config.initializers is None else config.initializers
+    network = LayoutNetwork(config.name, pools, declared, dict(config.strategies), config.said())
+    check_names(network, {key: config.said(key) for key in config.places})
+    return declared

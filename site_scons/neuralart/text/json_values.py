@@ -8,11 +8,11 @@ with a backslash at the end of the line, and what tools write has ``NaN`` and ``
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Self
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.text.json_grammar import MAX_DEPTH, QUOTES, Place, Reader
 from neuralart.text.values import Location, Value
@@ -51,11 +51,10 @@ class _Document:
         try:
             if not tool and _ODD.search(text):
                 raise ValueError("for the careful reader")
-            constant = float if tool else _no_constant
-            self.value: Any = json.loads(text, object_pairs_hook=_members, parse_constant=constant)
+            self.value: Any = jsontext.loads(text, constants=tool)
             if _deep(self.value):
                 raise ValueError("nested deeper than the careful reader allows")
-        except (ValueError, RecursionError):
+        except ValueError:
             # The careful reader says it better, and with a place.
             self.value, self._places = self._reader.document()
 
@@ -70,17 +69,6 @@ class _Document:
         for step in path:
             place = place[1][step]
         return Location(self.file, *self._reader.place(place if isinstance(place, int) else place[0]))
-
-
-def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    members = dict(pairs)
-    if len(members) != len(pairs):
-        raise ValueError("a key stands twice in an object")
-    return members
-
-
-def _no_constant(word: str) -> float:
-    raise ValueError(f"{word} is no JSON")
 
 
 def _deep(value: Any) -> bool:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 # 2.0 gave no commit; pre-releases have a name instead of a build number.
 _CORE = re.compile(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")
-_COMPILER = re.compile(r"(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-(\d{1,6}))?(?![\w.-])")
 
 
 @dataclass(frozen=True)
@@ -39,16 +38,3 @@ def parse_core(text: str) -> CoreVersion | None:
     major, minor, patch, build, commit = found.groups(default="")
     written = f"{major}.{minor}.{patch}" + (f"-{build}" if build else "") + (f" {commit}" if commit else "")
     return CoreVersion(written, (int(major), int(minor), int(patch)), build, commit)
-
-
-def parse_compiler(text: str) -> tuple[int, int, int, int] | None:
-    """Version of the Neural-ART compiler: ``1.1.1-14``, or the same in front of what a Windows build adds to it.
-
-    Returns:
-        Major, minor, micro and development number as in the guard of network.c; None if it is no version.
-    """
-    found = _COMPILER.match(text.strip())
-    if found is None:
-        return None
-    major, minor, micro, dev = (int(number or 0) for number in found.groups())
-    return (major, minor, micro, dev)

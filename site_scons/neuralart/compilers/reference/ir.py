@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from neuralart.model.graph import Tensor
@@ -123,11 +122,6 @@ class Program:
             total += self.offsets.get(tensor, 0)
             tensor = self.aliases[tensor]
         return total
-
-
-def operator_names(calls: Sequence[Call]) -> list[str]:
-    """Distinct kinds in order of first use."""
-    return list(dict.fromkeys(call.kind for call in calls))
 
 
 @dataclass(frozen=True)

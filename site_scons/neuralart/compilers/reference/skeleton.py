@@ -10,13 +10,13 @@ from typing import TypeVar
 
 from neuralart import __version__
 from neuralart.compilers.reference.emit.emission import TOOL
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
 from neuralart.compilers.reference.fileset import PROVENANCE
 from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.compilers.reference.targets import usable
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
+from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.manifest import manifest
 from neuralart.network.names import check_name
 
 Pools = TypeVar("Pools")

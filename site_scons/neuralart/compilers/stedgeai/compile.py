@@ -8,8 +8,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.profile_edits import csv_name
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
-from neuralart.compilers.reference.emit.manifest import manifest
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai import folder as folders
 from neuralart.compilers.stedgeai.arguments import CommandLine, command_line
@@ -27,6 +25,8 @@ from neuralart.compilers.stedgeai.version import release_of
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.facts import Network, to_json
+from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.manifest import manifest
 from neuralart.network.names import check_name
 from neuralart.network.pools import default_initializers
 from neuralart.resources import stable_name
@@ -109,7 +109,7 @@ def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | No
 
 
 def _facts(planned: Plan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
-    from neuralart.vendor.network_c.ctext import decode
+    from neuralart.text.c_source import decode
     from neuralart.vendor.network_c.read import parse
 
     given = planned.given

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from neuralart import jsontext
-from neuralart.compilers.reference.emit.manifest import NAME as MANIFEST
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai.fileset import c_info_name, csv_output, is_initializer, report_name
 from neuralart.compilers.stedgeai.run import VENDOR
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
+from neuralart.network.manifest import NAME as MANIFEST
 
 
 def _cannot(folder: Path, error: OSError) -> NeuralArtError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import shlex
 import shutil
 import tempfile
@@ -14,8 +15,32 @@ from pathlib import Path
 
 from neuralart.compilers.stedgeai.asking import child_environment
 from neuralart.compilers.stedgeai.install import Install
-from neuralart.compilers.stedgeai.log import clean, progress
 from neuralart.errors import NeuralArtError
+
+# What the tool prints: without its progress bar, which shares the stream with everything else -----------------------
+
+# tqdm: "PASS:  98%|####8| 102/104 [01:32<00:06, 3.16s/it]", the bar in block characters or digits.
+_PROGRESS = re.compile(r"PASS:\s*(\d{1,3})%\|[^|\n]{0,200}\|\s*(\d{1,6})/(\d{1,6})\s*\[[^\]\n]{0,60}\]")
+
+
+def progress(text: str) -> str:
+    """How far a piece of output says the tool is, ``98 % (102/104)``; empty if it does not say."""
+    found = _PROGRESS.findall(text)
+    return f"{int(found[-1][0])} % ({found[-1][1]}/{found[-1][2]})" if found else ""
+
+
+def clean(text: str) -> list[str]:
+    """The lines that say something.
+
+    Args:
+        text: Everything that was printed.
+    """
+    plain = _PROGRESS.sub("\r", text)
+    lines = [line.rstrip() for line in re.split(r"[\r\n]+", plain)]
+    return [line for line in lines if line]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 VENDOR = ".vendor"
 LOG, COMMAND = "log.txt", "command.txt"

@@ -4,16 +4,136 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout import identity, slots
-from neuralart.memory.layout.placements import Layout, Placement, pool_owner, staging_owner
+from neuralart.memory.layout.conflicts import advice, claim, head, refuse_conflicts
+from neuralart.memory.layout.flash_areas import area_at, areas
+from neuralart.memory.layout.placements import Initializer, Layout, Placement, pool_owner, staging_owner
 from neuralart.memory.layout.strategies import LINK, RELOCATABLE
-from neuralart.memory.plan.plan_checks import check
 from neuralart.memory.plan.usage import APPLICATION, CODE, DATA, AddressPlan, Use, raw_key
-from neuralart.memory.regions import fold_alias, memory_end, used_pools
+from neuralart.memory.regions import Span, fold_alias, memory_end, used_pools
 from neuralart.network.facts import Network, PoolUse
+
+# What is wrong with an address plan: who, where, who decided it, and what would fit ---------------------------------
+
+
+def check(plan: AddressPlan) -> None:
+    """Everything fits where it is, and nothing stands on anything else.
+
+    Raises:
+        NeuralArtError: It does not: names the owners, the ranges, who chose them, and what would fit.
+    """
+    for network, pool in plan.undeclared:
+        raise _undeclared(plan, network, pool)
+    for network, pool in plan.written:
+        _check_writable(plan, network, pool)
+    _check_sizes(plan, [use for use in plan.uses if use.placement.kind == "pool"])
+    for each in plan.layout.initializers:
+        size = plan.raws.get((each.network, each.pool), 0)
+        if size > each.capacity:
+            raise _raw_too_large(plan, each, size)
+    _check_sizes(plan, [use for use in plan.uses if use.placement.kind != "pool"])
+
+    def allowed(one: Placement, other: Placement, sector_only: bool) -> bool:
+        kinds = {one.kind, other.kind}
+        # What the user keeps to themselves is their own affair, sector by sector. Where pools meet that are only
+        # declared, it is known after the compile whether both networks use what they share.
+        return (kinds == {"reserved"} and sector_only) or (kinds == {"pool"} and not plan.actual)
+
+    refuse_conflicts(plan.board, {use.placement: claimed(plan, use) for use in plan.uses}, allowed)
+
+
+def _check_sizes(plan: AddressPlan, uses: list[Use]) -> None:
+    for use in uses:
+        if use.used is not None and use.used > use.placement.size:
+            raise _too_large(plan, use)
+
+
+def _check_writable(plan: AddressPlan, network: str, pool: PoolUse) -> None:
+    region = plan.board.region_at(pool.address)
+    if region is not None and region.kind in ("flash", "rom"):
+        raise NeuralArtError(
+            f"{pool_owner(network, pool.fname)} holds {pool.activations} bytes of activations, but "
+            f"0x{pool.address:08x} is in {region.name}, which is {region.kind}: nothing can be written there",
+            where=_chosen(plan, network, [pool.fname]),
+            hint="give it an address in RAM, or make it read-only: rights ACC_READ",
+        )
+
+
+def _undeclared(plan: AddressPlan, network: str, pool: PoolUse) -> NeuralArtError:
+    if pool.virtual:
+        return NeuralArtError(
+            f"network {network} has {pool.weights} bytes of constants in {pool.fname}, the virtual pool made of "
+            f"{', '.join(pool.parts)}",
+            where=_chosen(plan, network, [*pool.parts, pool.fname]),
+            hint="they must be split over its parts: compile without virtual pools",
+        )
+    names = [each.pool for each in plan.layout.initializers if each.network == network]
+    return NeuralArtError(
+        f"network {network} has {pool.weights} bytes of constants in pool {pool.fname}, which is not declared",
+        where=_chosen(plan, network, [pool.fname]),
+        hint=f"initializers: [{', '.join([*names, pool.fname])}] declares it",
+    )
+
+
+def claimed(plan: AddressPlan, use: Use) -> Span:
+    """What nobody else may have.
+
+    What has a fixed size claims all of it. A pool and a staging place claim what is used; before a build a pool claims
+    its first byte, because a declared size is only what it might grow to.
+    """
+    if use.placement.kind == "pool":
+        return claim(use.placement, use.used or 0) if plan.actual else head(use.placement)
+    if use.placement.kind == "staging" and plan.actual:
+        return claim(use.placement, use.used or 0)
+    return claim(use.placement)
+
+
+def _chosen(plan: AddressPlan, network: str, pools: list[str]) -> str:
+    """Who chose the first of some pools that has a place."""
+    owners = [pool_owner(network, pool) for pool in pools]
+    chosen = {use.placement.owner: use.placement.chosen_by for use in plan.uses}
+    return next((chosen[owner] for owner in owners if owner in chosen), owners[-1])
+
+
+def _raw_too_large(plan: AddressPlan, each: Initializer, size: int) -> NeuralArtError:
+    """Too large for its pool, or else for its place in flash."""
+    uses = {use.placement.owner: use for use in plan.uses}
+    pool, staging = uses[pool_owner(each.network, each.pool)], uses.get(staging_owner(each.network, each.pool))
+    use = staging if staging is not None and size <= pool.placement.size else pool
+    return _too_large(plan, replace(use, used=size))
+
+
+def _too_large(plan: AddressPlan, use: Use) -> NeuralArtError:
+    placement, used = use.placement, use.used or 0
+    what = f"{claim(placement)} has {placement.size} bytes, {used} are used"
+    follower = _follower(plan, placement)
+    behind = f"; behind it is {follower.owner} of {follower.chosen_by}" if follower is not None else ""
+    boot = plan.board.boot
+    if boot is not None and placement.owner == f"slot {boot.slot}":
+        if placement.size == boot.copy_size:
+            behind = f"; the boot loader copies {boot.copy_size} bytes, the header of {boot.header} bytes among them"
+        hint = "make the image smaller: optimization: -Os, fewer constants in it"
+        if follower is not None and placement.size < boot.copy_size:
+            hint += f", or move {follower.owner} to 0x{placement.start + boot.copy_size:08x}"
+        return NeuralArtError(what + behind, where=placement.chosen_by, hint=hint)
+    claims = {other.placement: claimed(plan, other) for other in plan.uses}
+    hint = advice(plan.board, claims, placement, used)
+    return NeuralArtError(what + behind, where=placement.chosen_by, hint=hint)
+
+
+def _follower(plan: AddressPlan, placement: Placement) -> Placement | None:
+    """Who begins where a placement ends, or in the erase sector there."""
+    area = area_at(areas(plan.board), placement.end)
+    end = placement.end + (area.sector if area is not None else 1)
+    behind = [use.placement for use in plan.uses if placement.end <= use.placement.start < end]
+    return min(behind, key=lambda p: p.start, default=None)
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 _LINE = re.compile(r"(?::[0-9]+)+$")
 

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import Network
 from neuralart.network.pools import PoolFile
-from neuralart.network.relative import symbol
 
 _HINT = "make it USEMODE_ABSOLUTE, or the network a relocatable model (relocatable: of the variant, or NetworkRel)"
 
@@ -29,23 +25,3 @@ def refuse_relative_pools(network: str, pools: PoolFile) -> None:
                 where=pool.where,
                 hint=_HINT,
             )
-
-
-def refuse_relative_networks(networks: Sequence[Network]) -> None:
-    """Refuse compiled networks for a program.
-
-    Args:
-        networks: The facts of all of them.
-
-    Raises:
-        NeuralArtError: One uses a relative pool; the linker would miss the symbol of its base.
-    """
-    for network in networks:
-        for pool in network.pools:
-            if pool.relative and pool.used:
-                raise NeuralArtError(
-                    f"pool {pool.fname} is USEMODE_RELATIVE: in a program nothing defines "
-                    f"{symbol(pool.fname, network.name)}",
-                    where=f"network {network.name}",
-                    hint=_HINT,
-                )

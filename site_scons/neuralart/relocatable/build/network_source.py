@@ -11,7 +11,7 @@ from pathlib import Path
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name
-from neuralart.vendor.network_c.ctext import Lines
+from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, Row
 
 

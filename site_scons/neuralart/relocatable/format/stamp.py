@@ -8,29 +8,18 @@ from __future__ import annotations
 import zlib
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.format import container
 from neuralart.relocatable.format.types import OFFSET, Image
 
 
-def image_stamp(data: bytes, params: bytes | None = None, where: str = "") -> str:
+def stamp_of(image: Image) -> str:
     """The stamp of an image.
-
-    Args:
-        data: The file.
-        params: The file of params of a split model, else None.
-        where: Name of the file, for messages.
 
     Returns:
         CRC-32 of the file without its params, then CRC-32 of its params, 8 hex digits each.
 
     Raises:
-        NeuralArtError: It is no image, or its params are missing or too short.
+        NeuralArtError: Its params are missing or too short.
     """
-    return stamp_of(container.parse(data, where, params))
-
-
-def stamp_of(image: Image) -> str:
-    """As :func:`image_stamp`, of an image that was read already."""
     end, size = image.header["rel_end"] & OFFSET, image.context.params_bin_sz
     if image.params is None:
         raise NeuralArtError(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
 from pathlib import PureWindowsPath
 
-from neuralart.vendor.network_c.ctext import literal
-from neuralart.vendor.network_c.types import Banner
+from neuralart.vendor.network_c.initializers import literal
 
 _HEAD = 1 << 16
 _OPTION = re.compile(r"^[ \t]*\*?[ \t]*--([\w-]+)(?:[ \t]*=[ \t]*(.*?))?[ \t]*$", re.M)
@@ -19,6 +19,39 @@ _PARTS = ("MAJOR", "MINOR", "MICRO", "DEV")
 _CODE = re.compile(r"^[ \t]*#", re.M)
 _COMPLAINT = re.compile(r"^[ \t]*#[ \t]*(error|warning)\b", re.M)
 _END = re.compile(r"^[ \t]*#[ \t]*endif\b", re.M)
+
+
+@dataclass(frozen=True)
+class Banner:
+    """The comment that a file begins with.
+
+    Attributes:
+        origin: ``GIT_SHA``, ``GIT_BRANCH``, ``GIT_DESCRIPTION``, on some systems ``BUILD_DIR``, ``BUILD_DATE``...
+        options: Command-line options of the compiler without their dashes, and without the quotes of their values.
+        expanded: What its automatic options became.
+    """
+
+    origin: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
+    expanded: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def branch(self) -> str:
+        """GIT_BRANCH; empty if there is none."""
+        return self.origin.get("GIT_BRANCH", "")
+
+    @property
+    def model(self) -> str:
+        """Name of the user's model without folder and extension; empty if the options do not tell."""
+        return self._model()[0]
+
+    @property
+    def front_end(self) -> str:
+        """Version that the front end wrote behind the model's name, for example ``3_3_1``; may be empty."""
+        return self._model()[1]
+
+    def _model(self) -> tuple[str, str]:
+        return model_name(self.options)
 
 
 def _value(text: str | None) -> str:

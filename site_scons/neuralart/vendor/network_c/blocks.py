@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 
-from neuralart.vendor.network_c.ctext import Lines, blanked, integer, literal, members, structs
+from neuralart.text.c_source import Lines, blanked
+from neuralart.vendor.network_c.initializers import integer, literal, members, structs
 from neuralart.vendor.network_c.types import EC, HW, HYBRID, SW, Block, Problem
 
 _GETTER = re.compile(r"LL_ATON_EpochBlockItems_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
@@ -155,7 +156,7 @@ def blocks(text: str, where: str, lines: Lines) -> tuple[list[Block], list[Probl
         return [], []
     operators = _operators(text)
     terminated = False
-    elements, broken = structs(blanked(text[start:end]))
+    elements, broken = structs(blanked(text[start:end], directives=True))
     for offset, body in elements:
         named = members(body)
         if not named:

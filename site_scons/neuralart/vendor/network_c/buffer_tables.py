@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from neuralart.vendor.network_c.ctext import Lines, blanked, integer, literal, literals, members, structs
+from neuralart.text.c_source import Lines, blanked
+from neuralart.vendor.network_c.initializers import integer, literal, literals, members, structs
 from neuralart.vendor.network_c.types import USER_BUFFER, Problem, Row
 
 TABLES = ("input", "output", "internal")
@@ -132,7 +133,7 @@ def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[Row], lis
     found: list[Row] = []
     problems: list[Problem] = []
     for table, start, end in tables(text, name):
-        elements, broken = structs(blanked(text[start:end]))
+        elements, broken = structs(blanked(text[start:end], directives=True))
         for offset, body in elements:
             usual = _USUAL.match(body)
             named = usual.groupdict() if usual is not None else members(body)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from neuralart.text.c_source import Lines
 from neuralart.vendor import releases
-from neuralart.vendor.network_c.ctext import Lines
 from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, Problem, Row
 from neuralart.vendor.network_c.usage import extent, rows_by_pool
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.vendor.network_c.ctext import Lines, blanked, decode, integer, literal
+from neuralart.text.c_source import Lines, blanked, decode
+from neuralart.vendor.network_c.initializers import integer, literal
 from neuralart.vendor.network_c.types import Problem
 
 BLOB_MAGIC = 0xCA057A7A
@@ -135,7 +136,7 @@ def _arrays(text: str) -> Iterator[_Array]:
             end = text.find("}", match.end())
             closed = end >= 0
             body = text[match.end() : end if closed else len(text)]
-            body = blanked(body) if "/" in body or "#" in body else body
+            body = blanked(body, directives=True) if "/" in body or "#" in body else body
             # The brace of something else, if a statement ends before it.
             stop = body.find(";")
             values = tuple(_WORD.findall(body[:stop] if stop >= 0 else body))

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.vendor.network_c.ctext import Lines, blanked, decode, integer, literal
+from neuralart.text.c_source import Lines, blanked, decode
+from neuralart.vendor.network_c.initializers import integer, literal
 from neuralart.vendor.network_c.pool_comments import pools
 from neuralart.vendor.network_c.types import Pool, Problem
 
@@ -62,7 +63,7 @@ def parse(text: str, where: str) -> InitializerC:
     if end < 0:
         raise NeuralArtError(f"array {array[1]} has no end", where=place, hint="the file is cut off; make it again")
     body = text[array.end() : end]
-    words = _WORD.findall(blanked(body) if "/" in body else body)
+    words = _WORD.findall(blanked(body, directives=True) if "/" in body else body)
     numbers = [literal(word) for word in words]
     if any(number is None for number in numbers):
         wrong = next(word for word, number in zip(words, numbers, strict=True) if number is None)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-from neuralart.vendor.network_c.ctext import Lines, literal
+from neuralart.text.c_source import Lines
+from neuralart.vendor.network_c.initializers import literal
 from neuralart.vendor.network_c.types import Pool, Problem
 
 _USED = re.compile(r"global pool\s+(\d{1,6})\s+is\s+(\?|(\d{1,12}(?:[.,]\d{1,9})?)\s*(bytes?|[kKMG]?i?B)\b)")

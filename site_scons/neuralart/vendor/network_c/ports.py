@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from neuralart.vendor.network_c.ctext import array_text, integer, integers, members, reals
+from neuralart.vendor.network_c.initializers import array_text, integer, integers, members, reals
 from neuralart.vendor.network_c.types import Pool, Port, Problem, Quant, Row
 
 _LAST_NAME = re.compile(r"([A-Za-z_]\w*)[\s)]*$")

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.text.c_source import Lines, decode
 from neuralart.vendor.network_c.banner import banner, guard
 from neuralart.vendor.network_c.blocks import blocks, getter_name
 from neuralart.vendor.network_c.buffer_tables import rows
-from neuralart.vendor.network_c.ctext import Lines, decode
 from neuralart.vendor.network_c.pool_comments import pools
 from neuralart.vendor.network_c.ports import port
 from neuralart.vendor.network_c.types import EC, GeneratedNetwork, Port, Problem, Row
@@ -37,7 +37,7 @@ def parse(text: str, where: str) -> GeneratedNetwork:
     """Read the text of a network.c.
 
     Args:
-        text: With LF line ends (:func:`~neuralart.vendor.network_c.ctext.decode`).
+        text: With LF line ends (:func:`~neuralart.text.c_source.decode`).
         where: Its name in messages.
 
     Raises:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from neuralart.vendor.network_c.banner import Banner
+
 USER_BUFFER = "_mem_pool__user_io_"
 HW, SW, HYBRID, EC = "HW", "SW", "HYBRID", "EC"
 BLOCK_KINDS = (HW, SW, HYBRID, EC)
@@ -27,41 +29,6 @@ class Problem:
     def text(self) -> str:
         """One line, whatever was quoted from the file."""
         return f"{self.where}: {' '.join(self.what.split())}"
-
-
-@dataclass(frozen=True)
-class Banner:
-    """The comment that a file begins with.
-
-    Attributes:
-        origin: ``GIT_SHA``, ``GIT_BRANCH``, ``GIT_DESCRIPTION``, on some systems ``BUILD_DIR``, ``BUILD_DATE``...
-        options: Command-line options of the compiler without their dashes, and without the quotes of their values.
-        expanded: What its automatic options became.
-    """
-
-    origin: dict[str, str] = field(default_factory=dict)
-    options: dict[str, str] = field(default_factory=dict)
-    expanded: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def branch(self) -> str:
-        """GIT_BRANCH; empty if there is none."""
-        return self.origin.get("GIT_BRANCH", "")
-
-    @property
-    def model(self) -> str:
-        """Name of the user's model without folder and extension; empty if the options do not tell."""
-        return self._model()[0]
-
-    @property
-    def front_end(self) -> str:
-        """Version that the front end wrote behind the model's name, for example ``3_3_1``; may be empty."""
-        return self._model()[1]
-
-    def _model(self) -> tuple[str, str]:
-        from neuralart.vendor.network_c.banner import model_name
-
-        return model_name(self.options)
 
 
 @dataclass(frozen=True)

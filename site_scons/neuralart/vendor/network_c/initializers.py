@@ -1,17 +1,10 @@
-"""Reading generated C without a compiler: comments out, strings as they are, initializers by their braces."""
+"""Initializers of generated C: the structs of an array by their braces, and the numbers in them."""
 
 from __future__ import annotations
 
 import math
 import re
 
-# A comment that is not closed goes on to the end, as for a compiler; and is looked for only once.
-_BLANKED = re.compile(r'"(?:\\.|[^"\\\n])*"|/\*.*?(?:\*/|\Z)|//[^\n]*|^[ \t]*#[^\n]*', re.S | re.M)
-_COMMENT_IN_STRING = re.compile(r'"[^"\n]*(?:/[/*]|#)')
-_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
-_LINE_COMMENT = re.compile(r"//[^\n]*")
-_DIRECTIVE = re.compile(r"\n[ \t]*#[^\n]*")
-_NOT_NEWLINE = re.compile(r"[^\n]")
 # An array of structs: its brace is followed by that of its first element.
 _STRUCTS = re.compile(r"\]\s*=\s*\{(?=\s*\{)")
 # No part of these can match the same text in two ways: time stays proportional to length, whatever the text.
@@ -23,46 +16,6 @@ _LITERAL = re.compile(r"(?<![\w.])(0[xX][0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])")
 _WHOLE = re.compile(r"[-+]?\s*(0[xX][0-9a-fA-F]+|\d+)[uUlL]*")
 _REAL = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?[fFlL]?")
 _LONGEST_LITERAL = 24
-
-
-def decode(data: bytes) -> str:
-    """The text of a file, with LF line ends whatever system wrote it."""
-    text = data.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace")
-    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
-
-
-def blanked(text: str) -> str:
-    """The same text with blanks for comments and lines of the preprocessor; line numbers and offsets stay."""
-    if _COMMENT_IN_STRING.search(text) is not None:
-        return _BLANKED.sub(_blank, text)
-    # Nearly always: three searches for fixed characters take a third of the time of one for all of them.
-    text = _COMMENT.sub(_blank, text)
-    if "//" in text:
-        text = _LINE_COMMENT.sub(_blank, text)
-    return _DIRECTIVE.sub(_blank, text) if "#" in text else text
-
-
-def _blank(match: re.Match[str]) -> str:
-    found = match.group()
-    if found.startswith('"'):
-        return found
-    return _NOT_NEWLINE.sub(" ", found) if "\n" in found else " " * len(found)
-
-
-class Lines:
-    """Line numbers of offsets; cheapest in rising order."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._offset, self._line = 0, 1
-
-    def of(self, offset: int) -> int:
-        """The line of an offset, from 1."""
-        if offset < self._offset:
-            self._offset, self._line = 0, 1
-        self._line += self._text.count("\n", self._offset, offset)
-        self._offset = max(self._offset, offset)
-        return self._line
 
 
 def structs(text: str) -> tuple[list[tuple[int, str]], list[int]]:

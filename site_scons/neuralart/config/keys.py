@@ -1,0 +1,187 @@
+"""A key of a network or a variant, declared once.
+
+The check of the value, the keyword of ``env.Network``, the words of ``neuralart compile`` and the row in the
+documentation come from the declaration. Type and default are those of the field of the same name in
+:mod:`neuralart.config.types`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any
+
+from neuralart.text.values import Location, Value
+
+Settings = Mapping[str, tuple[Any, Location]]
+# What an SConstruct may write instead of a plain value.
+PATH = "path"
+WORDS = "words"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One key.
+
+    Attributes:
+        name: As it is written.
+        read: Reads the value, or refuses it. The reader of a section returns its members as settings.
+        doc: What the key says, in Markdown.
+        without: What holds without it, in Markdown; empty: the default of its field.
+        needed: There is no default that a table could show: ``without`` is all there is to say.
+        section: Its members are settings by themselves, so that a later layer may change one and keep the rest.
+        decides: Fields that it sets, where that is not the one of its name.
+        join: Makes the value of its field of the settings of a section.
+        form: What an SConstruct may write: ``path`` (text with variables, a node or a ``pathlib`` path) or ``words`` (a
+            text with blanks, or a list). Of a mapping by member; the member ``""`` is the value that is no mapping.
+        keyword: ``env.Network`` takes it.
+        option: Word of ``neuralart compile`` that passes it on: with its text, or alone where a truth value differs
+            from the default.
+        taken: Words of ``neuralart compile`` that the build writes itself because of this key.
+        shared: ``defaults:`` may have it.
+    """
+
+    name: str
+    read: Callable[[Value], Any]
+    doc: str
+    without: str = ""
+    needed: bool = False
+    section: bool = False
+    decides: tuple[str, ...] = ()
+    join: Callable[[Settings], Any] | None = None
+    form: str | Mapping[str, str] = field(default_factory=dict)
+    keyword: bool = True
+    option: str = ""
+    taken: tuple[str, ...] = ()
+    shared: bool = True
+
+    def settings(self, value: Value) -> Settings:
+        """What is written under the key.
+
+        Raises:
+            NeuralArtError: The value is wrong.
+        """
+        if self.section or self.decides:
+            read: Settings = self.read(value)
+            return read
+        return {self.name: (self.read(value), value.where)}
+
+    def values(self, merged: Settings) -> dict[str, Any]:
+        """The fields that the key decides, from layers that were merged; what nobody said is not among them.
+
+        Raises:
+            NeuralArtError: Members of a section contradict each other.
+        """
+        if self.join is not None:
+            return {self.name: self.join(merged)}
+        return {name: merged[name][0] for name in self.decides or (self.name,) if name in merged}
+
+
+def names(keys: Iterable[Key]) -> tuple[str, ...]:
+    """Names of keys, in order."""
+    return tuple(key.name for key in keys)
+
+
+def read_settings(value: Value, keys: Sequence[Key], known: Sequence[str]) -> dict[str, tuple[Any, Location]]:
+    """Read a mapping of keys.
+
+    Args:
+        value: The mapping.
+        keys: Declarations.
+        known: Names that may be there; those without a declaration are left to the caller.
+
+    Raises:
+        NeuralArtError: An unknown key or a wrong value.
+    """
+    by_name = {key.name: key for key in keys}
+    read: dict[str, tuple[Any, Location]] = {}
+    for name, entry in value.fields(known).items():
+        if name in by_name:
+            read.update(by_name[name].settings(entry))
+    return read
+
+
+def section(name: str, value: Value, keys: Sequence[Key]) -> Settings:
+    """Read a section whose keys are settings by themselves, named like ``budgets.max_weights``.
+
+    Args:
+        name: Of the section.
+        value: What is written there.
+        keys: Of the section.
+
+    Raises:
+        NeuralArtError: An unknown key or a wrong value.
+    """
+    return {f"{name}.{key}": setting for key, setting in read_settings(value, keys, names(keys)).items()}
+
+
+def members(merged: Settings, section: str) -> dict[str, tuple[Any, Location]]:
+    """The settings of a section, by the names of its members.
+
+    Args:
+        merged: Settings of all keys.
+        section: Name of the key.
+    """
+    start = f"{section}."
+    return {name.removeprefix(start): setting for name, setting in merged.items() if name.startswith(start)}
+
+
+def option_words(config: Any, keys: Iterable[Key]) -> list[str]:
+    """The words by which keys reach ``neuralart compile``.
+
+    Args:
+        config: The resolved object; what its fields have by default needs no words.
+        keys: Declarations.
+    """
+    words: list[str] = []
+    for key in keys:
+        value = getattr(config, key.name) if key.option else None
+        if isinstance(value, bool):
+            words += [key.option] if value != default_of(type(config), key.name) else []
+        elif value:
+            words += [key.option, str(value)]
+    return words
+
+
+def default_of(owner: type, name: str) -> Any:
+    """The default of a field; ``MISSING`` where it must be given.
+
+    Args:
+        owner: A dataclass.
+        name: Of the field.
+    """
+    found = next(each for each in fields(owner) if each.name == name)
+    return found.default if found.default_factory is MISSING else found.default_factory()
+
+
+def either(words: Sequence[str]) -> str:
+    """Words for a table: ```a`, `b` or `c```."""
+    shown = [f"`{word}`" for word in words]
+    return " or ".join(part for part in (", ".join(shown[:-1]), shown[-1]) if part)
+
+
+def listed(keys: Iterable[Key]) -> str:
+    """Names for a table: ```a`, `b`, `c```."""
+    return ", ".join(f"`{name}`" for name in names(keys))
+
+
+def table(keys: Sequence[Key], owner: type | None) -> str:
+    """The rows of a documentation page.
+
+    Args:
+        keys: Declarations, in order.
+        owner: The dataclass with their defaults; None: there is no column for them.
+    """
+    lines = ["| key | what |", "|---|---|"] if owner is None else ["| key | what | without it |", "|---|---|---|"]
+    for key in keys:
+        row = f"| `{key.name}` | {key.doc} |"
+        if owner is not None:
+            row += f" {key.without}".rstrip() + " |" if key.without or key.needed else f" `{_shown(owner, key.name)}` |"
+        lines.append(row)
+    return "\n".join(lines) + "\n"
+
+
+def _shown(owner: type, name: str) -> str:
+    value = default_of(owner, name)
+    assert isinstance(value, (bool, int, str)) and value != "", f"'{name}' needs a text for a page"
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,62 @@
+"""The tables of keys in the documentation, made from their declarations.
+
+``python -m neuralart.config.tables docs/reference`` writes them into the pages, each below a line like
+``<!-- keys: network -->``.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from neuralart.config import budgets, loaded, networks, patch, variant_keys
+from neuralart.config.keys import table
+from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
+from neuralart.errors import NeuralArtError
+from neuralart.files import write_text
+
+TABLES: Mapping[str, Callable[[], str]] = {
+    "network": lambda: table(networks.KEYS, NetworkConfig),
+    "variant": lambda: table(variant_keys.KEYS, VariantConfig),
+    "toolchain": lambda: table(variant_keys.TOOLCHAIN_KEYS, ToolchainConfig),
+    "patch": lambda: table(patch.KEYS, patch.PatchConfig),
+    "relocatable": lambda: table(loaded.KEYS, RelocatableConfig),
+    "budgets": lambda: table(budgets.KEYS, None),
+}
+_TABLE = re.compile(r"(<!-- keys: (\S+) -->\n)(?:\|.*\n)*")
+
+
+def filled(page: str, where: str = "page") -> str:
+    """A page with its tables as the declarations have them.
+
+    Args:
+        page: Its text.
+        where: Its name, for the message.
+
+    Raises:
+        NeuralArtError: It asks for a table that there is none of.
+    """
+
+    def made(found: re.Match[str]) -> str:
+        if found[2] not in TABLES:
+            raise NeuralArtError(f"no keys of '{found[2]}'", where=where, hint=f"known: {', '.join(TABLES)}")
+        return found[1] + TABLES[found[2]]()
+
+    return _TABLE.sub(made, page)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the tables into the pages of a folder."""
+    for path in sorted(Path(arguments[0] if arguments else "docs/reference").glob("*.md")):
+        text = path.read_text("utf-8")
+        new = filled(text, str(path))
+        if new != text:
+            write_text(path, new)
+            print(path)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

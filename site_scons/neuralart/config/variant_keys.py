@@ -1,0 +1,235 @@
+"""The keys of a variant in variants.yaml."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from neuralart.config import patch
+from neuralart.config.application import application
+from neuralart.config.keys import Key, Settings, either, members, names, section
+from neuralart.config.keys import read_settings as read_keys
+from neuralart.config.loaded import relocatable
+from neuralart.config.types import KERNELS, Reserved, ToolchainConfig
+from neuralart.text.values import Location, Value
+
+MACHINES = ("silicon", "unicorn", "qemu")
+LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
+DEAD_BANKS = ("fault", "zeros")
+OPTIMIZATIONS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Oz")
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+_VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
+_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
+_SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
+
+TOOLCHAIN_KEYS: tuple[Key, ...] = (
+    Key(
+        "prefix",
+        lambda value: value.text(empty=True),
+        "of the programs, with a folder if they are not on the PATH: `/opt/gcc-14/bin/arm-none-eabi-`",
+    ),
+    Key("libc", lambda value: value.choice(LIBCS), either(LIBCS)),
+    Key(
+        "version",
+        lambda value: value.matching(_VERSION, "a version of gcc, like 12 or 12.2", empty=True),
+        'of gcc, as many leading parts as matter: `"12"`, `"12.2"`. Quote it: YAML reads 12.10 as a number',
+        "any",
+    ),
+)
+
+
+def _toolchain(value: Value) -> Settings:
+    return section("toolchain", value, TOOLCHAIN_KEYS)
+
+
+def _joined_toolchain(merged: Settings) -> ToolchainConfig:
+    return ToolchainConfig(**{name: setting[0] for name, setting in members(merged, "toolchain").items()})
+
+
+def _joined_slots(merged: Settings) -> tuple[tuple[str, int], ...]:
+    return tuple((name, setting[0]) for name, setting in members(merged, "slots").items())
+
+
+def _slots(value: Value) -> Settings:
+    """Keyed like ``slots.descriptor``, so that a variant may move one and keep the rest of its defaults."""
+    read: dict[str, tuple[Any, Location]] = {}
+    for name, entry in value.mapping().items():
+        if not _SLOT.fullmatch(name):
+            raise entry.error("the name of a slot must be small letters, digits, '_' and '-'")
+        read[f"slots.{name}"] = (entry.integer(), entry.where)
+    return read
+
+
+def _reserved(value: Value) -> tuple[Reserved, ...]:
+    made: dict[str, Reserved] = {}
+    for item in value.items():
+        fields = item.fields(("name", "address", "size"))
+        for key in ("name", "address", "size"):
+            if key not in fields:
+                raise item.error(f"'{key}' is missing", "a reserved range is {name: ..., address: 0x..., size: ...}")
+        name = fields["name"].matching(NAME, "letters, digits, '.', '_' and '-'")
+        if name in made:
+            raise fields["name"].error(f"'{name}' is reserved already, in line {made[name].where.line}")
+        address = fields["address"].integer()
+        size = fields["size"].integer(1, 1 << 32)
+        if address + size > 1 << 32:
+            raise fields["size"].error(f"{address:#010x} + {size:#x} bytes runs over the end of the address space")
+        made[name] = Reserved(name, address, size, item.where)
+    return tuple(made.values())
+
+
+def _network_names(value: Value) -> tuple[str, ...]:
+    names: list[str] = []
+    for item in value.items():
+        name = item.text()
+        if name in names:
+            raise item.error(f"'{name}' is named twice")
+        names.append(name)
+    if not names:
+        raise value.error("is empty", "name at least one network")
+    return tuple(names)
+
+
+def _optimization(value: Value) -> str:
+    text = value.text()
+    if text == "-Ofast":
+        raise value.error(
+            "-Ofast changes the results of floating-point arithmetic", "allowed: " + ", ".join(OPTIMIZATIONS)
+        )
+    return value.choice(OPTIMIZATIONS)
+
+
+def _defines(value: Value) -> tuple[str, ...]:
+    return tuple(item.matching(_DEFINE, "NAME or NAME=value") for item in value.items())
+
+
+def _one_network(value: Value) -> Settings:
+    return {"networks": ((value.text(),), value.where)}
+
+
+KEYS: tuple[Key, ...] = (
+    Key("title", Value.text, "for `scons -h`", "the networks and the board", shared=False),
+    Key("board", Value.text, "a board; `neuralart boards` lists them", "refused"),
+    Key(
+        "machine",
+        lambda value: value.choice(MACHINES, empty=True),
+        f"{either(MACHINES)}: where the image executes",
+        "the first machine of the board",
+    ),
+    Key("network", _one_network, "one network", needed=True, decides=("networks",)),
+    Key(
+        "networks",
+        _network_names,
+        "several: `[digits, wake_word]`; one of the two keys must be there",
+        needed=True,
+    ),
+    Key(
+        "overrides",
+        # They are the keys of networks, read when the variant's networks are known.
+        lambda value: {},
+        "for a network of this variant any network keys that differ here",
+        needed=True,
+        section=True,
+        shared=False,
+    ),
+    Key(
+        "application",
+        application,
+        "the firmware around the networks: `reference`, or your own: `sources`, `make`, `cmake`, `cubeide`, `elf`, see "
+        "[applications.md](applications.md). Networks of ST Edge AI Core need your own",
+        "`reference`",
+    ),
+    Key(
+        "toolchain",
+        _toolchain,
+        "`prefix`, `libc` and `version`, see below",
+        "`arm-none-eabi-`, `auto`, any version",
+        section=True,
+        join=_joined_toolchain,
+    ),
+    Key(
+        "optimization",
+        _optimization,
+        f"{either(OPTIMIZATIONS)}. `-Ofast` is refused: it changes results",
+    ),
+    Key(
+        "slots",
+        _slots,
+        "flash addresses by name, instead of the board's: `{application: 0x70080000}`; also `descriptor`, `staging` "
+        "and `relocatable`, with `relocatable:` also `load_table` and `relocatable_params`. `weights` cannot be moved "
+        "here, the pool file decides",
+        "the board's; for the identity descriptor and staged initializers a free place is found",
+        section=True,
+        join=_joined_slots,
+    ),
+    Key(
+        "reserved",
+        _reserved,
+        "ranges to keep free: a list of `{name: nvs, address: 0x70090000, size: 64K}`",
+        "none",
+    ),
+    Key(
+        "dead_bank",
+        lambda value: value.choice(DEAD_BANKS),
+        "what a virtual board does when a memory bank is used that is off: `fault`, or `zeros` (reads zero, forgets "
+        "what is written), as silicon may",
+    ),
+    Key(
+        "allow_reference_on_hardware",
+        Value.boolean,
+        "`true`: a network of the reference compiler, which computes on the core, is meant for `machine: silicon`",
+        "`false`: such an image is refused",
+    ),
+    Key(
+        "kernels",
+        lambda value: value.choice(KERNELS),
+        "`c`, or `mve`: convolutions, fully connected layers, additions and subtractions use the vector extension of "
+        "Cortex-M55 and Cortex-M85 (MVE). The results are the same, bit by bit. Refused where the board says that the "
+        "machine has no MVE",
+    ),
+    Key(
+        "patch",
+        patch.read_settings,
+        "how an application's sources are fitted to the network, see below",
+        "as `aspect_ratio` of `app_config` says",
+        section=True,
+        join=patch.resolve,
+    ),
+    Key(
+        "defines",
+        lambda value: tuple(item.matching(_DEFINE, "NAME or NAME=value") for item in value.items()),
+        "preprocessor definitions of the firmware: `NAME` or `NAME=value`",
+        "none",
+    ),
+    Key(
+        "relocatable",
+        relocatable,
+        "`true`, or a mapping of what differs: the firmware loads its network from flash, see below",
+        "`false`: it is linked in",
+    ),
+)
+SHARED_KEYS = tuple(key.name for key in KEYS if key.shared)
+# What a resolved variant has in another form than it was read.
+_ELSEWHERE = ("title", "board", "network", "networks", "overrides")
+
+
+def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
+    """Read a variant's keys, all but the overrides.
+
+    Returns:
+        For each key that is there its value and its place; ``network:`` comes out as ``networks``, the keys of
+        ``toolchain`` as ``toolchain.prefix`` and so on, those of ``slots`` and ``patch`` likewise.
+
+    Raises:
+        NeuralArtError: An unknown key or a wrong value.
+    """
+    fields = value.fields(known)
+    if "network" in fields and "networks" in fields:
+        raise fields["network"].error("'network' and 'networks' cannot both be there", "keep one of them")
+    return read_keys(value, KEYS, known)
+
+
+def values_of(merged: Settings) -> dict[str, Any]:
+    """Fields of a variant from its settings, all but what its networks and its title decide."""
+    return {field: found for key in KEYS if key.name not in _ELSEWHERE for field, found in key.values(merged).items()}

@@ -1,0 +1,143 @@
+"""``manifest.json``: sizes and hashes of every file of a compile, and whether those in a folder are still these.
+
+Schema 1::
+
+    {"schema": 1, "network": "digits", "files": [
+      {"name": "digits.c", "bytes": 81920, "sha256": "...", "crc32": "..."}, ...]}
+
+To hash all files of all networks before each step would cost more than the step: what was found right is remembered
+with its size and time of change, and is hashed again when one of the two is another.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import zlib
+from collections.abc import Mapping, MutableMapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart import jsontext
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+
+SCHEMA = 1
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file of a compile.
+
+    Attributes:
+        name: In the manifest's folder.
+        bytes: Its size.
+        sha256: 64 hex digits.
+    """
+
+    name: str
+    bytes: int
+    sha256: str
+
+
+Seen = MutableMapping[str, tuple[int, int, str]]
+"""Path -> size, time of change in nanoseconds and SHA-256 of a file when it was hashed."""
+
+
+def manifest(network: str, files: Mapping[str, bytes]) -> str:
+    """The JSON text.
+
+    Args:
+        network: C name.
+        files: Name -> content of everything that is listed.
+    """
+    rows = [
+        {
+            "name": name,
+            "bytes": len(data),
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "crc32": f"{zlib.crc32(data):08x}",
+        }
+        for name, data in sorted(files.items())
+    ]
+    return json.dumps({"schema": SCHEMA, "network": network, "files": rows}, indent=1) + "\n"
+
+
+def listed(folder: Path) -> tuple[Listed, ...]:
+    """The files of a compile, as its manifest has them.
+
+    Raises:
+        NeuralArtError: There is no manifest, or it is damaged.
+    """
+    path = folder / NAME
+    try:
+        rows = [Listed(row["name"], row["bytes"], row["sha256"]) for row in jsontext.loads(read_bytes(path))["files"]]
+        for row in rows:
+            kinds = (type(row.name), type(row.bytes), type(row.sha256))
+            if kinds != (str, int, str) or row.name in ("", ".", "..") or "/" in row.name or "\\" in row.name:
+                raise TypeError(f"'{row.name}' is no row of it")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NeuralArtError(
+            f"not the manifest of a compile: {error}", where=str(path), hint="compile the network again"
+        ) from error
+    return tuple(rows)
+
+
+def _is(path: Path, row: Listed, seen: Seen) -> bool:
+    """A file has the contents that its row says."""
+    state = path.stat()
+    if path.is_symlink() or state.st_size != row.bytes:
+        return False
+    known = seen.get(str(path))
+    if known is not None and known[:2] == (state.st_size, state.st_mtime_ns):
+        return known[2] == row.sha256
+    digest = hashlib.sha256(read_bytes(path)).hexdigest()
+    seen[str(path)] = (state.st_size, state.st_mtime_ns, digest)
+    return digest == row.sha256
+
+
+def changed(folder: Path, seen: Seen) -> tuple[str, ...]:
+    """Names of files that are not what the compile wrote, the manifest itself among them if it says nothing.
+
+    Files that are not there are not named: whoever needs them sees that.
+
+    Args:
+        folder: With a manifest; without one, nothing is known and nothing said.
+        seen: What was hashed before; what is hashed now is added.
+
+    Raises:
+        NeuralArtError: A file cannot be read.
+    """
+    if not (folder / NAME).is_file():
+        return ()
+    try:
+        rows = listed(folder)
+    except NeuralArtError:
+        return (NAME,)
+    names = []
+    for row in rows:
+        path = folder / row.name
+        if (path.is_file() or path.is_symlink()) and not (path.exists() and _is(path, row, seen)):
+            names.append(row.name)
+    return tuple(names)
+
+
+def check(folder: Path) -> tuple[Listed, ...]:
+    """All files of a compile, each with the contents that it was written with.
+
+    Raises:
+        NeuralArtError: The manifest is missing or damaged, a file is missing, or is another one.
+    """
+    rows = listed(folder)
+    for row in rows:
+        if not (folder / row.name).is_file():
+            raise NeuralArtError(f"{row.name} is not there", where=str(folder / NAME), hint="compile the network again")
+    wrong = changed(folder, {})
+    if wrong:
+        raise NeuralArtError(
+            f"{', '.join(wrong)} changed since the network was compiled",
+            where=str(folder),
+            hint=f"{NAME} holds the hashes; compile the network again",
+        )
+    return rows

@@ -1,0 +1,94 @@
+"""``requirements.lock``: all packages that are asked for, in versions that fit, with hashes and without an index."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+from packaging.markers import default_environment
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from neuralart.doctor.python_side import EXTRAS, PACKAGES
+
+REPO = Path(__file__).resolve().parents[2]
+TEXT = (REPO / "requirements.lock").read_text("utf-8")
+PROJECT = tomllib.loads((REPO / "pyproject.toml").read_text("utf-8"))
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
+PLATFORMS = (("linux", "posix", "Linux"), ("win32", "nt", "Windows"), ("darwin", "posix", "Darwin"))
+
+
+def locked() -> list[tuple[Requirement, list[str]]]:
+    """Each entry with its hashes."""
+    logical = re.sub(r"\\\n", " ", "\n".join(line for line in TEXT.splitlines() if not line.startswith("#")))
+    found = []
+    for line in filter(None, map(str.strip, logical.splitlines())):
+        head, *hashes = re.split(r"\s+--hash=", line)
+        found.append((Requirement(head.strip()), hashes))
+    return found
+
+
+def wanted(extra: str = "test") -> list[Requirement]:
+    """What pyproject.toml asks for, extras of this project's own resolved."""
+    project = PROJECT["project"]
+    found = [Requirement(text) for text in project["dependencies"]]
+    asked, seen = [extra], set()
+    while asked:
+        name = asked.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        for text in project["optional-dependencies"][name]:
+            requirement = Requirement(text)
+            if requirement.name == project["name"]:
+                asked += requirement.extras
+            else:
+                found.append(requirement)
+    return found
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+@pytest.mark.parametrize("platform", PLATFORMS, ids=[each[0] for each in PLATFORMS])
+def test_it_fits_what_is_asked_for(python: str, platform: tuple[str, str, str]) -> None:
+    """Of each package exactly one version counts, and that one is in the range."""
+    environment = {
+        **default_environment(),
+        **{"python_version": python, "python_full_version": f"{python}.0", "sys_platform": platform[0]},
+        **{"os_name": platform[1], "platform_system": platform[2]},
+    }
+    versions: dict[str, list[str]] = {}
+    for requirement, _ in locked():
+        if requirement.marker is None or requirement.marker.evaluate(environment):
+            (pin,) = requirement.specifier
+            versions.setdefault(canonicalize_name(requirement.name), []).append(pin.version)
+    for requirement in wanted():
+        found = versions.get(canonicalize_name(requirement.name), [])
+        assert len(found) == 1 and requirement.specifier.contains(found[0]), f"{requirement}: {found}: lock again"
+    assert not {name: found for name, found in versions.items() if len(found) > 1}
+
+
+def test_every_entry_is_one_version_with_hashes() -> None:
+    entries = locked()
+    assert len(entries) > 20
+    for requirement, hashes in entries:
+        assert [pin.operator for pin in requirement.specifier] == ["=="], requirement
+        assert hashes and all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in hashes), requirement
+
+
+def test_it_names_no_place_to_get_packages_from() -> None:
+    assert not re.search(r"://|--(extra-)?index|--find-links|--trusted|@ ", TEXT)
+
+
+def test_what_builds_the_project_is_in_it() -> None:
+    """``./sconsw`` installs the project without build isolation: nothing is fetched without its hash."""
+    names = {canonicalize_name(requirement.name) for requirement, _ in locked()}
+    for text in (*PROJECT["build-system"]["requires"], "editables"):
+        assert canonicalize_name(Requirement(text).name) in names
+
+
+def test_doctor_asks_for_what_the_project_asks_for() -> None:
+    asked = {canonicalize_name(each.name): each.specifier for each in wanted("emulator")}
+    for name, range_ in {**PACKAGES, **EXTRAS}.items():
+        assert asked[canonicalize_name(name)] == Requirement(f"{name}{range_}").specifier
