@@ -1,4 +1,4 @@
-"""Which boards there are: the built-in ones and the user's own files. Nothing is read here but folders."""
+"""Lists the boards: the built-in ones and the user's own files. It reads folders only, no board file."""
 
 from __future__ import annotations
 
