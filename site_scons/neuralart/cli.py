@@ -23,8 +23,8 @@ COMMANDS = {
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
     "sign": ("neuralart.flashing.sign_cli", "put the boot chain's header in front of an image, without a signature"),
-    "flash": ("neuralart.flashing.flash_cli", "write a virtual flash by a flash plan"),
-    "verify": ("neuralart.flashing.verify_cli", "compare a virtual flash with a flash plan"),
+    "flash": ("neuralart.flashing.flash_cli", "write the flash of a device by a flash plan (the virtual flash)"),
+    "verify": ("neuralart.flashing.verify_cli", "compare the flash of a device with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
     "plan": (
         "neuralart.memory.plan.plan_cli",
@@ -40,6 +40,7 @@ COMMANDS = {
     "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
     "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
+    "plugins": ("neuralart.plugins.cli", "list compilers, boards, rules and so on, and who brings them"),
     "import": ("neuralart.model_zoo.cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
 }
 
@@ -99,8 +100,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever reads has seen enough (``| head``); the interpreter must not try to write the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
-    except OSError as error:
-        print(f"neuralart {asked}: error: {_said(error)}", file=sys.stderr)
+    except Exception as error:
+        known = sys.modules.get("neuralart.plugins")
+        found = known.blamed(error) if known is not None else None
+        if found is None and isinstance(error, OSError):
+            found = _said(error)
+        if found is None:
+            raise
+        print(f"neuralart {asked}: error: {found}", file=sys.stderr)
         return USER_ERROR
     except KeyboardInterrupt:
         print(f"neuralart {asked or ''}: interrupted".replace(" :", ":"), file=sys.stderr)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -64,6 +65,11 @@ def closure(rooms: tuple[str, ...]) -> list[Path]:
     for room in rooms:
         path = PACKAGE / room
         todo.extend(sorted(p for p in path.rglob("*") if p.is_file()) if path.is_dir() else [path])
+    return _followed(todo)
+
+
+def _followed(todo: list[Path]) -> list[Path]:
+    """Some files and what they import of this package, in a fixed order."""
     seen: set[Path] = set()
     while todo:
         path = todo.pop()
@@ -72,13 +78,28 @@ def closure(rooms: tuple[str, ...]) -> list[Path]:
         seen.add(path)
         if path.suffix == ".py":
             todo.extend(_imports(path))
-    return sorted(p for p in seen if p.relative_to(PACKAGE).as_posix() not in _NEUTRAL)
+    return sorted(p for p in seen if p.is_relative_to(PACKAGE) and p.relative_to(PACKAGE).as_posix() not in _NEUTRAL)
 
 
 @cache
 def fingerprint(*rooms: str) -> str:
     """16 hex digits that change when the code of these rooms, or any code they import, changes."""
+    return _digest((path.relative_to(PACKAGE).as_posix(), path) for path in closure(rooms))
+
+
+def fingerprint_of(files: Iterable[tuple[str, Path]]) -> str:
+    """The same of code outside of this package, with what it imports of this package.
+
+    Args:
+        files: Name and path of each; the names are the same on every machine.
+    """
+    given = list(files)
+    ours = _followed([path for _, path in given])
+    return _digest([*given, *((path.relative_to(PACKAGE).as_posix(), path) for path in ours)])
+
+
+def _digest(files: Iterable[tuple[str, Path]]) -> str:
     digest = hashlib.sha256()
-    for path in closure(rooms):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode() + b"\0" + _read(path) + b"\0")
+    for name, path in files:
+        digest.update(name.encode() + b"\0" + _read(path) + b"\0")
     return digest.hexdigest()[:16]

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
-import venv
 from pathlib import Path
 
 import pytest
 
 from support.sconsproject import REPO, Project, copy_sources
+from support.wheels import python_with, run, wheel
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -37,40 +35,38 @@ def _first_address(hex_file: Path) -> int:
 
 def test_the_copied_model_is_the_real_one() -> None:
     ours = (REPO / "models/digits/digits.tflite").read_bytes()
-    assert (REPO / "examples/consumer-wheel/models/digits.tflite").read_bytes() == ours
+    for folder in ("consumer-wheel", "plugin/product"):
+        assert (REPO / "examples" / folder / "models/digits.tflite").read_bytes() == ours
 
 
 @pytest.fixture(scope="module")
 def wheel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Python of a venv that holds the built wheel and what it requires, and nothing else of ours."""
     folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    shutil.copytree(
-        REPO, source, ignore=shutil.ignore_patterns(".git", ".venv", "build", ".*_cache", "__pycache__", ".sconsign*")
-    )
-    subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(source)],
-        check=True,
-        capture_output=True,
-    )
-    (wheel,) = folder.glob("*.whl")
-    venv.create(folder / "venv", with_pip=True)
-    python = folder / "venv" / ("Scripts" if os.name == "nt" else "bin") / "python"
-    subprocess.run(
-        [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)],
-        check=True,
-        capture_output=True,
-    )
-    return python
+    return python_with(folder / "venv", wheel(REPO, folder))
 
 
 def _scons(python: Path, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
-    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
-    done = subprocess.run(
-        [str(python), "-m", "SCons", "-Q", *args], cwd=folder, capture_output=True, text=True, env=env, timeout=300
+    return run(python, folder, "SCons", "-Q", *args)
+
+
+def _first_line(program: Path, images: list[Path]) -> str:
+    """What a program says first in QEMU."""
+    process = subprocess.Popen(
+        ["qemu-system-arm", "-M", "mps3-an547", "-nographic", "-monitor", "none", "-serial", "stdio"]
+        + ["-kernel", str(program)]
+        + [word for image in images for word in ("-device", f"loader,file={image}")],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done
+    try:
+        assert process.stdout is not None
+        return process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.communicate()
 
 
 @pytest.fixture(scope="module")
@@ -100,21 +96,7 @@ def test_wheel_consumer_builds_its_own_product(doorbell: Path, wheel_python: Pat
 def test_wheel_consumer_runs(doorbell: Path) -> None:
     images = sorted(doorbell.glob("build/initializers/*/*.hex"))
     assert [image.name for image in images] == ["descriptor.hex", "digits.DDRFLASH.hex"]
-    process = subprocess.Popen(
-        ["qemu-system-arm", "-M", "mps3-an547", "-nographic", "-monitor", "none", "-serial", "stdio"]
-        + ["-kernel", str(doorbell / "build/doorbell.elf")]
-        + [word for image in images for word in ("-device", f"loader,file={image}")],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() == "doorbell: digit 7"
-    finally:
-        process.kill()
-        process.communicate()
+    assert _first_line(doorbell / "build/doorbell.elf", images) == "doorbell: digit 7"
 
 
 @pytest.fixture
@@ -158,3 +140,35 @@ def test_examples_build_in_their_own_folder(tmp_path: Path) -> None:
     out = project.run().out
     assert re.search(r"build/camera\.elf", out)
     project.up_to_date()
+
+
+@pytest.fixture
+def reader(tmp_path: Path) -> Project:
+    """The example of builders alone, with this repository as its tool."""
+    return Project(_copy("plain-scons", tmp_path / "a reader"))
+
+
+TOOL = f"tool={REPO}"
+
+
+def test_plain_scons_builds_with_builders_alone(reader: Project) -> None:
+    text = reader.path("SConstruct").read_text("utf-8")
+    used = set(re.findall(r"\benv\.(\w+)\(", text))
+    assert not used & {"Network", "MemoryInitializers", "NeuralArtProject", "NeuralArtVariant", "Command"}
+    out = reader.run(TOOL).out
+    assert "Compiling network build/digits.c" in out, "its own message"
+    assert reader.path("build/reader.elf").is_file() and reader.path("build/digits.DDRFLASH.hex").is_file()
+    reader.up_to_date(TOOL)
+    assert "--all-buffers-info" in reader.path("build/provenance.txt").read_text("utf-8"), "its own flag"
+    reader.path("build/digits_generate_report.txt").unlink()
+    assert "Compiling network" in reader.run(TOOL, "reports").out, "its own emitter"
+    reader.run(TOOL, "-c", ".")
+    assert not [path for path in reader.path("build").rglob("*") if path.is_file()]
+
+
+@pytest.mark.qemu
+def test_plain_scons_runs(reader: Project) -> None:
+    reader.run(TOOL)
+    images = sorted(reader.path("build").glob("*.hex"))
+    assert [image.name for image in images] == ["descriptor.hex", "digits.DDRFLASH.hex"]
+    assert _first_line(reader.path("build/reader.elf"), images) == "reader: digit 7"

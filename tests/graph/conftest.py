@@ -17,6 +17,8 @@ import SCons.Script
 
 import neuralart
 from neuralart import toolchain
+from support.fake_stedgeai import install
+from support.stedgeai_case import make
 
 REPO = Path(__file__).resolve().parents[2]
 MakeEnv = Callable[..., Any]
@@ -66,3 +68,23 @@ def gcc(monkeypatch: pytest.MonkeyPatch) -> toolchain.Toolchain:
     monkeypatch.setattr(toolchain, "find", lambda *_, **__: found)
     monkeypatch.setattr(toolchain, "libraries", lambda *_, **__: [])
     return found
+
+
+@pytest.fixture
+def nets(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A model, profiles and pools in the tree; no installation anywhere."""
+    monkeypatch.delenv("STEDGEAI_CORE_DIR", raising=False)
+    monkeypatch.setenv("NEURALART_STEDGEAI_ROOTS", str(tmp_path / "nowhere"))
+    return make(tree / "nets")
+
+
+@pytest.fixture
+def tool(nets: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Install a version and name it in the environment."""
+
+    def named(version: str = "4.0.1", folder: str = "st") -> Path:
+        root = install(tmp_path / folder / version, version)
+        monkeypatch.setenv("STEDGEAI_CORE_DIR", str(root))
+        return root
+
+    return named

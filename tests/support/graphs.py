@@ -70,3 +70,9 @@ def built_nodes(nodes: Any) -> Iterator[Any]:
 
     for node in nodes:
         yield from walk(node)
+
+
+def scanned(node: Any) -> list[Any]:
+    """What the builder's scanner finds in the sources of a node."""
+    env, scanner = node.get_executor().get_build_env(), node.builder.source_scanner
+    return [found for source in node.sources for found in source.get_found_includes(env, scanner, ())]

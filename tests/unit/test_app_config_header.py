@@ -16,6 +16,7 @@ import pytest
 
 from neuralart.app_config import generate, render
 from neuralart.app_config.generations import GENERATIONS
+from neuralart.app_config.kinds import KINDS
 from neuralart.errors import NeuralArtError
 from support import app_configs as made
 from support.app_configs import Case, wrapper_header
@@ -243,7 +244,7 @@ def test_every_template_of_ours_can_be_extended(tmp_path: Path, name: str) -> No
     fitting = [
         (c, g)
         for c, g in made.possible()
-        if name in (generate.KINDS[c.config.use_case, c.config.model_type].template, GENERATIONS[g].layout)
+        if name in (KINDS[c.config.use_case, c.config.model_type].template, GENERATIONS[g].layout)
     ]
     for case, generation in fitting or [cases["object_detection"]]:
         assert with_template(tmp_path, f'{{% extends "{name}" %}}', case, generation)

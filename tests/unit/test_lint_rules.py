@@ -483,7 +483,7 @@ def test_stacks_that_stand(text: str) -> None:
 def test_rules_have_what_a_reader_needs() -> None:
     ids = engine.rule_ids()
     assert len(ids) == len(set(ids)) and not {engine.UNREADABLE, engine.BUDGET} & set(ids)
-    for rule in engine.RULES:
+    for rule in engine.rules():
         assert rule.looks_at and rule.why.endswith((".", ":")) and not rule.finds.endswith("."), rule.id
         assert "|" not in rule.finds and not rule.hint.endswith("."), rule.id
 

@@ -11,7 +11,7 @@ from neuralart.app_config import render, symbols
 from neuralart.app_config.application import Application
 from neuralart.app_config.application import generation as detect
 from neuralart.app_config.generations import GENERATIONS, H7_SYMBOLS, Generation
-from neuralart.app_config.kinds import KINDS, Kind
+from neuralart.app_config.kinds import Kind, kind_of
 from neuralart.app_config.request import Image, Request, Values, image
 from neuralart.app_config.tensors import TensorInfo, Tensors
 from neuralart.config.app_config import AppConfig
@@ -132,7 +132,7 @@ def header(
             missing or means nothing here, or a template is wrong.
     """
     kind_of_header = generation_of(config, application, generation)
-    kind = KINDS[config.use_case, config.model_type]
+    kind = kind_of(config.use_case, config.model_type)
     if kind_of_header.name not in kind.generations:
         raise NeuralArtError(
             f"app_config: {config.use_case} with {config.model_type} does not exist in generation "
@@ -146,7 +146,10 @@ def header(
     prefix = symbols.prefix(request, kind, symbol)
     context = _context(request, values, symbol, prefix, model_name, board)
     context["welcome"] = _welcome(request, model_name, narrow_display)
-    text = render.render(kind.template, context, template, template_display)
+    if isinstance(kind.template, Path):
+        # A plugin's, unless the user has one.
+        template, template_display = template or kind.template, template_display or kind.template.name
+    text = render.render(str(kind.template), context, template, template_display)
     symbols.check_reads(request, kind, symbol, text)
     return Header(
         name=kind_of_header.header,

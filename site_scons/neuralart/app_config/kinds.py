@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from neuralart import plugins
 from neuralart.app_config import audio, detection, vision
 from neuralart.app_config.generations import AUDIO, N6, VISION
 from neuralart.app_config.request import Request, Values
@@ -15,7 +17,7 @@ class Kind:
     """A use case with its model type.
 
     Attributes:
-        template: File of the template.
+        template: File of the template: a name of ours, of a plugin its path.
         derive: Makes the values.
         generations: Those that have such an application.
         stems: What a symbol is made of: ``POSTPROCESS_<stem>_U<letter>``; more than one where it was renamed.
@@ -25,7 +27,7 @@ class Kind:
         companions: Names of the files beside the header, the same for every network.
     """
 
-    template: str
+    template: str | Path
     derive: Callable[[Request], Values]
     generations: tuple[str, ...] = N6
     stems: tuple[str, ...] = ()
@@ -126,3 +128,21 @@ KINDS: Mapping[tuple[str, str], Kind] = {
         "audio_event.h.j2", audio.log_mel, AUDIO, companions=("user_mel_tables.c", "user_mel_tables.h")
     ),
 }
+
+
+def kind_of(use_case: str, model_type: str) -> Kind:
+    """The use case of two settings.
+
+    Args:
+        use_case: As the settings name it.
+        model_type: Likewise.
+
+    Raises:
+        NeuralArtError: There is none, or its plugin cannot be loaded.
+    """
+    found: Kind = plugins.find("use_cases", f"{use_case}/{model_type}").made
+    return found
+
+
+for (_case, _type), _kind in KINDS.items():
+    plugins.register("use_cases", f"{_case}/{_type}", _kind, protocol=1)

@@ -1,20 +1,32 @@
-"""Lists the boards: the built-in ones and the user's own files. It reads folders only, no board file."""
+"""Lists the boards: the built-in ones, the user's own files, and those of plugins. It reads folders, no board file."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart import resources
+from neuralart import plugins, resources
 from neuralart.errors import NeuralArtError, nearest
 
 _SUFFIXES = (".yaml", ".yml")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 
+@dataclass(frozen=True)
+class BoardFile:
+    """A board as a plugin brings it.
+
+    Attributes:
+        path: Its YAML file (docs/reference/boards.md); files that it names are relative to it.
+    """
+
+    path: Path
+
+
 def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:
-    """Names of all boards, sorted; no file is opened.
+    """Names of all boards, sorted; no board file is opened.
 
     Args:
         extra: The user's own board files.
@@ -22,7 +34,7 @@ def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:
     Raises:
         NeuralArtError: A file has a name that no board can have, or that another one has.
     """
-    return tuple(sorted(_files(extra)))
+    return tuple(sorted({*_files(extra), *plugins.names("boards")}))
 
 
 def locate(name: str, extra: Sequence[Path], where: str) -> Path:
@@ -37,27 +49,33 @@ def locate(name: str, extra: Sequence[Path], where: str) -> Path:
         NeuralArtError: There is no such board.
     """
     files = _files(extra)
-    if name not in files:
-        raise NeuralArtError(f"no board '{name}'", where=where, hint=nearest(name, tuple(files)))
-    return files[name]
+    if name in files:
+        return files[name]
+    known = {*files, *plugins.names("boards")}
+    if name not in known:
+        raise NeuralArtError(f"no board '{name}'", where=where, hint=nearest(name, tuple(known)))
+    found: Path = plugins.find("boards", name, where).made.path
+    return found
 
 
 def locate_family(name: str) -> Path | None:
     """The file of a built-in family of boards; None if there is no such family."""
-    return _folder(resources.board_data_dir() / "families").get(name)
+    return yaml_files(resources.board_data_dir() / "families").get(name)
 
 
 def family_names() -> tuple[str, ...]:
     """Names of all families."""
-    return tuple(_folder(resources.board_data_dir() / "families"))
+    return tuple(yaml_files(resources.board_data_dir() / "families"))
 
 
-def _folder(folder: Path) -> dict[str, Path]:
+def yaml_files(folder: Path) -> dict[str, Path]:
+    """Name -> file of the boards in a folder."""
     return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
 
 
 def _files(extra: Sequence[Path]) -> dict[str, Path]:
-    files = _folder(resources.board_data_dir())
+    """Name -> file of the built-in boards and of the user's own files."""
+    files = {plugin.name: plugin.made.path for plugin in plugins.own("boards")}
     own: dict[str, Path] = {}
     for path in extra:
         if path.suffix.lower() not in _SUFFIXES or not _NAME.fullmatch(path.stem):

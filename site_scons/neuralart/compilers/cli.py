@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 
-from neuralart.compilers.command_line import AUTO, RECORDED, STEDGEAI, configure
-from neuralart.errors import NeuralArtError
+from neuralart.compilers.command_line import configure
 
 __all__ = ["configure", "run"]
 
@@ -18,24 +16,9 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NeuralArtError: The input is wrong, or the compiler is missing or failed.
     """
-    compiler = args.compiler
-    if compiler == AUTO:
-        from neuralart.compilers.stedgeai.install import choose
+    from neuralart.compilers.protocol import Job, compile_job
 
-        cache = Path(args.tool_cache) if args.tool_cache else None
-        compiler = choose(args.compiler_version or "", os.environ, cache=cache)
-    if compiler == STEDGEAI:
-        from neuralart.compilers.stedgeai.cli import run as run_stedgeai
-
-        if args.recording is not None:
-            raise NeuralArtError(
-                "is for --compiler recorded", where="--recording", hint="to make one: neuralart record"
-            )
-        return run_stedgeai(args)
-    if compiler == RECORDED:
-        from neuralart.compilers.record_cli import replay
-
-        return replay(args)
-    from neuralart.compilers.reference.cli import run as run_reference
-
-    return run_reference(args)
+    text = compile_job(args.compiler, Job(args), Path(args.output or "st_ai_output"))
+    if text and not args.quiet and args.verbosity != "0":
+        print(text)
+    return 0

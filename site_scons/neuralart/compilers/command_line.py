@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 
+from neuralart.compilers.protocol import AUTO, RECORDED, REFERENCE, STEDGEAI
 from neuralart.compilers.reference.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
 from neuralart.errors import NeuralArtError
 
-REFERENCE, STEDGEAI, RECORDED, AUTO = "reference", "stedgeai", "recorded", "auto"
 COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO)
 DOC = "docs/reference/generate-options.md"
 _VENDOR_DOC = "docs/reference/stedgeai.md"
@@ -25,16 +25,28 @@ def rooms_of(kind: str) -> tuple[str, ...]:
     Only the compiler itself: a change of the vendor's driver compiles no network of the reference compiler again.
 
     Args:
-        kind: One of :data:`COMPILERS`; ``auto`` may become any of them.
+        kind: One of :data:`COMPILERS`, or the name of a plugin, whose own code is looked at elsewhere; ``auto`` may
+            become any of ours.
     """
     if kind == AUTO:
         return tuple(dict.fromkeys(room for rooms in _ROOMS.values() for room in rooms))
-    return _ROOMS[kind]
+    return _ROOMS.get(kind, ("compilers/command_line.py", "compilers/protocol.py"))
 
 
 def option_key(option: Option) -> str:
     """The name of an option's value among the parsed ones."""
     return option.name.lstrip("-").replace("-", "_")
+
+
+def _compiler(name: str) -> str:
+    """The name of a compiler, for argparse; plugins are looked for only where it is none of ours."""
+    if name not in COMPILERS:
+        from neuralart import plugins
+
+        known = plugins.names("compilers")
+        if name not in known:
+            raise argparse.ArgumentTypeError(f"'{name}' is not available, known: {', '.join(known)}")
+    return name
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -58,9 +70,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     more = parser.add_argument_group("which compiler, and what differs from the profile's file", _VENDOR_DOC)
     more.add_argument(
         "--compiler",
-        choices=COMPILERS,
+        type=_compiler,
         default=REFERENCE,
-        help="who compiles (default reference; auto: stedgeai if found)",
+        metavar="NAME",
+        help=f"who compiles: {', '.join(COMPILERS)} or a plugin's (default reference; auto: stedgeai if found)",
     )
     more.add_argument("--compiler-version", metavar="PIN", help='of ST Edge AI Core: "4.0.*", "4.0.1"')
     more.add_argument("--recording", metavar="DIR", help="folder that 'neuralart record' made, for --compiler recorded")

@@ -7,13 +7,14 @@ import os
 from pathlib import Path
 
 from neuralart.compilers import command_line
+from neuralart.compilers.protocol import STEDGEAI
 from neuralart.errors import NeuralArtError
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The options of ``neuralart compile``; ``--recording`` says where to."""
     command_line.configure(parser)
-    parser.set_defaults(compiler=command_line.STEDGEAI)
+    parser.set_defaults(compiler=STEDGEAI)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -28,7 +29,7 @@ def run(args: argparse.Namespace) -> int:
 
     if not args.recording:
         raise NeuralArtError("is required", where="--recording", hint="the folder to record into")
-    if args.compiler != command_line.STEDGEAI:
+    if args.compiler != STEDGEAI:
         raise NeuralArtError(
             f"'{args.compiler}' is not recorded", where="--compiler", hint="the reference compiler is there everywhere"
         )
@@ -45,8 +46,15 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def replay(args: argparse.Namespace) -> int:
+def replay(args: argparse.Namespace, output: Path) -> str:
     """``neuralart compile --compiler recorded``.
+
+    Args:
+        args: The words, parsed.
+        output: Where to.
+
+    Returns:
+        What a person wants to know.
 
     Raises:
         NeuralArtError: There is no recording, or it was made from something else.
@@ -70,9 +78,8 @@ def replay(args: argparse.Namespace) -> int:
                 where=args.recording,
                 hint="record it again with that version, or change the pin",
             )
-    output = args.output or "st_ai_output"
-    found = bring_back(request_of(args), folder, Path(output))
-    if not args.quiet and args.verbosity != "0":
-        print(f"network {found.network}: recorded with ST Edge AI Core {found.tool.text}")
-        print(f"  {output}: {len(found.files)} files")
-    return 0
+    found = bring_back(request_of(args), folder, output)
+    return (
+        f"network {found.network}: recorded with ST Edge AI Core {found.tool.text}\n"
+        f"  {output}: {len(found.files)} files"
+    )

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart import plugins
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
 from neuralart.text.values import NOWHERE, Location, Value
@@ -172,6 +173,18 @@ def _rate(value: Value) -> int:
     return number
 
 
+def use_cases() -> tuple[str, ...]:
+    """All use cases, those of plugins too."""
+    return tuple(dict.fromkeys((*USE_CASES, *(name.partition("/")[0] for name in plugins.names("use_cases")))))
+
+
+def model_types(use_case: str) -> tuple[str, ...]:
+    """All model types of a use case, those of plugins too."""
+    pairs = (name.partition("/") for name in plugins.names("use_cases"))
+    added = (kind for case, _, kind in pairs if case == use_case)
+    return tuple(dict.fromkeys((*MODEL_TYPES.get(use_case, ()), *added)))
+
+
 def _transform(value: Value) -> int:
     number = value.integer(16, 8192)
     if number & (number - 1):
@@ -180,7 +193,7 @@ def _transform(value: Value) -> int:
 
 
 _READERS: dict[str, Callable[[Value], Any]] = {
-    "use_case": lambda value: value.choice(USE_CASES),
+    "use_case": lambda value: value.choice(USE_CASES if value.text() in USE_CASES else use_cases()),
     "model_type": Value.text,
     "class_names": _names,
     "class_names_file": Value.text,
@@ -283,8 +296,9 @@ def resolve(settings: Settings) -> AppConfig | None:
 
 
 def _model_type(values: Mapping[str, Any], places: Mapping[str, Location], where: Location) -> str:
-    known = MODEL_TYPES[values["use_case"]]
-    found = values.get("model_type")
+    known, found = MODEL_TYPES.get(values["use_case"], ()), values.get("model_type")
+    if found not in known and (found is not None or not known):
+        known = model_types(values["use_case"])
     if found is None:
         if len(known) == 1:
             return known[0]

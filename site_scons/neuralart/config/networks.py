@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from neuralart import plugins
 from neuralart.config import app_config, budgets
 from neuralart.config.keys import PATH, WORDS, Key, Settings, either, listed, members, names
 from neuralart.config.keys import read_settings as read_keys
@@ -59,11 +60,18 @@ def _compiler(value: Value) -> Settings:
         else:
             version = entry.matching(PIN, PIN_FORM)
     else:
-        name = value.choice(COMPILERS)
+        name = _named(value, COMPILERS, "compilers")
         if name == "recorded":
             raise value.error("names no recording", "compiler: {recorded: FOLDER}, as `neuralart record` made it")
     made = {"compiler": name, "compiler_version": version, "recording": recording}
     return {key: (text, value.where) for key, text in made.items()}
+
+
+def _named(value: Value, own: tuple[str, ...], kind: str) -> str:
+    """One of ours, or the name of a plugin; those are looked for only where it is none of ours."""
+    if value.text() in own:
+        return value.text()
+    return value.choice(tuple(dict.fromkeys((*own, *plugins.names(kind)))))
 
 
 def _path(value: Value) -> str:
@@ -123,13 +131,17 @@ def _pool_names(value: Value) -> tuple[str, ...]:
     return names
 
 
+def _strategy(value: Value) -> str:
+    return _named(value, STRATEGIES, "strategies") if value.text(empty=True) else ""
+
+
 def _strategies(value: Value) -> Settings:
     """Keyed like ``strategies.AXISRAM5``, so that an override may change one pool and keep the rest."""
     read: dict[str, tuple[Any, Location]] = {}
     for pool, entry in value.mapping().items():
         if not POOL.fullmatch(pool):
             raise entry.error("the key must be the fname of a pool, like xSPI2")
-        read[f"strategies.{pool}"] = (entry.choice(STRATEGIES, empty=True), entry.where)
+        read[f"strategies.{pool}"] = (_strategy(entry), entry.where)
     return read
 
 

@@ -1,4 +1,4 @@
-"""``neuralart flash``: write a virtual flash by a flash plan."""
+"""``neuralart flash``: write the flash of a device by a flash plan."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.flashing.runners import DEFAULT
+
 if TYPE_CHECKING:
     from neuralart.flashing.program import Written
+    from neuralart.flashing.runners import Job, Runner
 
 PARTS = ("application", "model")
 
@@ -15,7 +18,17 @@ PARTS = ("application", "model")
 def options(parser: argparse.ArgumentParser) -> None:
     """What ``flash`` and ``verify`` have in common."""
     parser.add_argument("--plan", required=True, type=Path, metavar="FILE", help="flash_plan.json")
-    parser.add_argument("--nor", required=True, type=Path, metavar="FILE", help="the virtual flash")
+    parser.add_argument(
+        "--nor",
+        "--record",
+        dest="record",
+        required=True,
+        type=Path,
+        metavar="FILE",
+        help="the virtual flash, or of another runner the record of what its device holds",
+    )
+    parser.add_argument("--runner", default=DEFAULT, metavar="NAME", help="what writes (default: %(default)s)")
+    parser.add_argument("--probe", default="", metavar="SERIAL", help="which device, of a runner that has several")
     parser.add_argument("--only", choices=PARTS, help="a part; model: the initializers and their descriptor")
     parser.add_argument(
         "--top", type=Path, default=Path(), metavar="DIR", help="folder that the plan's paths start from (default: .)"
@@ -48,6 +61,22 @@ def describe(written: Written) -> list[str]:
     return lines
 
 
+def chosen(args: argparse.Namespace) -> tuple[Runner, Job]:
+    """The runner of a command line and what it is to do.
+
+    Raises:
+        NeuralArtError: There is no such runner, or plan or board are wrong.
+    """
+    from neuralart import boards
+    from neuralart.flashing.plan import read
+    from neuralart.flashing.runners import Job, find
+
+    runner = find(args.runner, "--runner")
+    plan = read(args.plan)
+    board = boards.load(plan.board, args.board_file, where=plan.where)
+    return runner, Job(plan, board, args.record, args.probe, args.only, args.top)
+
+
 def run(args: argparse.Namespace) -> int:
     """Write it.
 
@@ -57,22 +86,14 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NeuralArtError: Something given is wrong; the file is as it was then.
     """
-    from neuralart import boards
     from neuralart.files import alone_with
-    from neuralart.flashing.nor import Nor, chip_of, load_for
-    from neuralart.flashing.plan import read
-    from neuralart.flashing.program import program
 
-    plan = read(args.plan)
-    board = boards.load(plan.board, args.board_file, where=plan.where)
-    chip = chip_of(board)
-    with alone_with(args.nor):
-        new = not args.nor.exists()
-        nor = Nor(chip) if new else load_for(args.nor, board)
-        done = program(plan, nor, args.only, args.top)
-        if new or any(written.erased for written in done):
-            nor.save(args.nor)
+    runner, job = chosen(args)
+    with alone_with(args.record):
+        done = runner.flash(job)
     for written in done:
         for line in describe(written):
             print(line)
+    if not any(written.erased for written in done):
+        print(f"{runner.device(str(args.record), args.probe)}: nothing was written, it held all of this already")
     return 0

@@ -1,11 +1,11 @@
-"""``neuralart verify``: compare a virtual flash with a flash plan."""
+"""``neuralart verify``: compare the flash of a device with a flash plan."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from neuralart.flashing.flash_cli import options
+from neuralart.flashing.flash_cli import chosen, options
 
 DIFFERS = 2
 
@@ -24,17 +24,12 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         NeuralArtError: Something given is wrong.
     """
-    from neuralart import boards
-    from neuralart.flashing.nor import load_for
-    from neuralart.flashing.plan import read
-    from neuralart.flashing.program import verify
-
-    plan = read(args.plan)
-    board = boards.load(plan.board, args.board_file, where=plan.where)
-    mismatch = verify(plan, load_for(args.nor, board), args.only, args.top)
+    runner, job = chosen(args)
+    device = runner.device(str(args.record), args.probe)
+    mismatch = runner.verify(job)
     if mismatch is not None:
-        print(f"neuralart verify: {args.nor}: {mismatch}", file=sys.stderr)
+        print(f"neuralart verify: {device}: {mismatch}", file=sys.stderr)
         return DIFFERS
-    writes = plan.chosen(args.only)
-    print(f"{args.nor}: {len(writes)} writes, {sum(write.bytes for write in writes)} bytes, all as planned")
+    writes = job.plan.chosen(job.only)
+    print(f"{device}: {len(writes)} writes, {sum(write.bytes for write in writes)} bytes, all as planned")
     return 0

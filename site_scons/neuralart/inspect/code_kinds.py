@@ -6,6 +6,7 @@ import re
 
 from neuralart.inspect.kinds import Kind
 from neuralart.inspect.sniffing import is_text
+from neuralart.plugins import register
 
 _GETTER = re.compile(rb"LL_ATON_EpochBlockItems_\w+\s*\(\s*(?:void)?\s*\)\s*\{")
 _BLOB = re.compile(rb"uint64_t\s[^;={}]{0,300}?\b_ec_blob_\w+\s*\[")
@@ -34,3 +35,6 @@ KINDS: tuple[Kind, ...] = (
     Kind("ecblobs", "a header with epoch-controller blobs", "neuralart.inspect.views.ecblobs", _ecblobs),
     Kind("initializer_c", "an initializer as a C array", "neuralart.inspect.views.initializer_c", _initializer),
 )
+
+for _kind in KINDS:
+    register("inspect", _kind.name, _kind, protocol=1)

@@ -6,6 +6,7 @@ import re
 
 from neuralart.inspect.kinds import Kind
 from neuralart.inspect.sniffing import is_text
+from neuralart.plugins import register
 
 _HEX_LINE = re.compile(rb"\s*:[0-9A-Fa-f]{10,}\s")
 _CONTENTS = re.compile(r".+\.raw|.+_data\.\w+\.bin", re.I)
@@ -40,3 +41,6 @@ KINDS: tuple[Kind, ...] = (
         lambda data, name: _CONTENTS.fullmatch(name) is not None and not data.startswith(b"version https://git-lfs"),
     ),
 )
+
+for _kind in KINDS:
+    register("inspect", _kind.name, _kind, protocol=1)

@@ -52,10 +52,16 @@ class Reader(Protocol):
 
 
 def kinds() -> tuple[Kind, ...]:
-    """All kinds, in the order they are asked: those that contents decide before those that a name decides."""
-    from neuralart.inspect import code_kinds, file_kinds, report_kinds
+    """All kinds, in the order they are asked: those that contents decide before those that a name decides.
 
-    return (*code_kinds.KINDS, *report_kinds.KINDS, *file_kinds.KINDS)
+    Those of plugins come last: they take what nobody else does.
+
+    Raises:
+        NeuralArtError: A plugin cannot be loaded.
+    """
+    from neuralart import plugins
+
+    return tuple(plugin.made for plugin in plugins.every("inspect"))
 
 
 def detect(data: bytes, name: str) -> Kind | None:
@@ -65,7 +71,13 @@ def detect(data: bytes, name: str) -> Kind | None:
         data: The file's bytes.
         name: The file's name without its folder.
     """
-    return next((kind for kind in kinds() if kind.sniff(data, name)), None)
+    from neuralart import plugins
+
+    for ask in (plugins.own, plugins.added):
+        for plugin in ask("inspect"):
+            if plugin.made.sniff(data, name):
+                return cast(Kind, plugin.made)
+    return None
 
 
 def reader(kind: Kind) -> Reader:

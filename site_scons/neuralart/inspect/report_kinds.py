@@ -6,6 +6,7 @@ import re
 
 from neuralart.inspect.kinds import Kind
 from neuralart.inspect.sniffing import head, is_text, json_keys, outer_names
+from neuralart.plugins import register
 
 _VERSION = re.compile(
     r"^(?:\d{4}-\d\d-\d\d [\d:,]{8,20} \[[A-Z]+\] \w+:\d+ - )?[ \t]{0,80}ST Edge AI Core v\d+\.\d+\.\d+"
@@ -110,3 +111,6 @@ KINDS: tuple[Kind, ...] = (
     ),
     Kind("report", "a report of generate, analyze or validate", "neuralart.inspect.views.generate_report", _report),
 )
+
+for _kind in KINDS:
+    register("inspect", _kind.name, _kind, protocol=1)

@@ -5,25 +5,27 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Sequence
 
+from neuralart import plugins
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lint import rules_files, rules_linker, rules_memory, rules_network, rules_sources
 from neuralart.lint.types import ERROR, LEVELS, Facts, Finding, Rule
 
-RULES: tuple[Rule, ...] = (
-    *rules_memory.RULES,
-    *rules_network.RULES,
-    *rules_files.RULES,
-    *rules_sources.RULES,
-    *rules_linker.RULES,
-)
 # What other parts of the command say with an id of their own.
 UNREADABLE, BUDGET = "unreadable", "budget"
 _ALLOWED = re.compile(r"neuralart-lint:\s*([\w-]+(?:\s*,\s*[\w-]+)*)")
 
 
+def rules() -> tuple[Rule, ...]:
+    """All rules: the package's own in the order of the documentation, then those of plugins.
+
+    Raises:
+        NeuralArtError: A plugin cannot be loaded.
+    """
+    return tuple(plugin.made for plugin in plugins.every("lint"))
+
+
 def rule_ids() -> list[str]:
     """Ids of the rules, in their order."""
-    return [rule.id for rule in RULES]
+    return [rule.id for rule in rules()]
 
 
 def check_ids(names: Iterable[str]) -> None:
@@ -59,10 +61,11 @@ def lint(facts: Facts, ignore: Collection[str] = ()) -> list[Finding]:
     """
     texts = {source.file: source.text.split("\n") for source in facts.sources}
     found: dict[Finding, None] = {}
-    for rule in RULES:
+    for plugin in plugins.every("lint"):
+        rule: Rule = plugin.made
         if rule.id in ignore:
             continue
-        for hit in rule.check(facts):
+        for hit in plugin.run("check", lambda check: list(check(facts)), rule.check):
             finding = Finding(rule.id, hit.level or rule.level, hit.where, hit.message, hit.hint or rule.hint)
             if not _allowed(finding, texts):
                 found[finding] = None
@@ -88,4 +91,4 @@ def failed(findings: Sequence[Finding], *, strict: bool = False) -> bool:
 
 def not_applied(facts: Facts) -> list[str]:
     """Ids of rules that need a board where none is known."""
-    return [rule.id for rule in RULES if "board" in rule.looks_at] if facts.board is None else []
+    return [rule.id for rule in rules() if "board" in rule.looks_at] if facts.board is None else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, WARNING, Facts, Hit, Rule
+from neuralart.plugins import register
 
 
 def _undeclared(facts: Facts) -> Iterator[Hit]:
@@ -150,3 +151,6 @@ RULES = (
         _hex,
     ),
 )
+
+for _rule in RULES:
+    register("lint", _rule.id, _rule, protocol=1)

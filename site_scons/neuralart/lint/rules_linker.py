@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, Facts, Hit, Rule
 from neuralart.memory.image.reachable import is_on, turned_on_by
+from neuralart.plugins import register
 
 STACKS = ("_estack", "__StackTop", "__stack_top", "_stack_top", "__initial_sp", "__INITIAL_SP", "__stack", "stack_top")
 
@@ -42,3 +43,6 @@ RULES = (
         _stack,
     ),
 )
+
+for _rule in RULES:
+    register("lint", _rule.id, _rule, protocol=1)

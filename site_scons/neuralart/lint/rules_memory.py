@@ -9,6 +9,7 @@ from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Network, Pool
 from neuralart.memory.layout.strategies import BOOT_COPY, LINK
 from neuralart.memory.regions import Span, fold, overlapping
 from neuralart.network.facts import LL_ATON
+from neuralart.plugins import register
 
 # Where the external RAM of an STM32N6 is mapped (xSPI1).
 # Code and variables of a first-stage boot loader of an STM32N6, until it has started the application.
@@ -250,3 +251,6 @@ RULES = (
         _cacheable,
     ),
 )
+
+for _rule in RULES:
+    register("lint", _rule.id, _rule, protocol=1)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule
 from neuralart.network.facts import LL_ATON
+from neuralart.plugins import register
 from neuralart.vendor.releases import before_runtime, of_runtime
 
 _EXPORTED = re.compile(r".*_OE_\d+(?:_\d+)*\.onnx", re.I)
@@ -169,3 +170,6 @@ RULES = (
         _old_key,
     ),
 )
+
+for _rule in RULES:
+    register("lint", _rule.id, _rule, protocol=1)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
 from neuralart.network.facts import NETWORK_RUNTIME
+from neuralart.plugins import register
 from neuralart.text.c_source import Lines
 
 _RAMCFG = re.compile(r"\b0[xX]42023[0-9a-fA-F]{3}(?:[uUlL]*\b)|\bRAMCFG\w*_NS\b")
@@ -255,3 +256,6 @@ RULES = (
         _vendor_flag,
     ),
 )
+
+for _rule in RULES:
+    register("lint", _rule.id, _rule, protocol=1)

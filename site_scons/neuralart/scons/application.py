@@ -17,9 +17,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.application_sources import NOTHING_MORE, compiled, core_name, root_of
+from neuralart.scons.compiled import LL_ATON, NetworkNodes
 from neuralart.scons.firmware import FirmwareNodes, finish_image
 from neuralart.scons.initializers import InitializerNodes
-from neuralart.scons.network import LL_ATON, NetworkNodes
 from neuralart.scons.paths import Word, build_dir, word
 from neuralart.scons.recipes import find_toolchain, toolchain_env
 from neuralart.scons.registry import Registry
@@ -143,4 +143,5 @@ def make_application(
         elf, link_map = compiled(env, config, variant, board, machine, networks, initializers, found)
     else:
         elf = _external(env, config, variant, board, networks, initializers, found)
-    return finish_image(env, variant, board, machine, networks, elf, link_map, found)
+    address = initializers.layout.application
+    return finish_image(env, variant, board, machine, networks, elf, link_map, found, address)

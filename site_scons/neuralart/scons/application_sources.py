@@ -23,11 +23,11 @@ from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
+from neuralart.scons.compiled import LL_ATON, NetworkNodes
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import board_objects
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.linking import link_image
-from neuralart.scons.network import LL_ATON, NetworkNodes
 from neuralart.scons.paths import build_dir, named, top, word
 from neuralart.scons.recipes import Recipe, cache_file, make_recipe
 from neuralart.scons.registry import Registry

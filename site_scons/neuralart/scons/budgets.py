@@ -14,8 +14,8 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
+from neuralart.scons.compiled import NetworkNodes
 from neuralart.scons.failures import in_action
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.registry import Registry
 
 _ROOMS = ("lint/budgets.py",)

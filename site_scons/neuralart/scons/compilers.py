@@ -4,19 +4,31 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from neuralart import plugins
 from neuralart.boards.types import Board
+from neuralart.compilers.own import vendor_files
+from neuralart.compilers.protocol import (
+    AUTO,
+    RECORDED,
+    REFERENCE,
+    STEDGEAI,
+    FileSet,
+    checked_files,
+    job_from_words,
+    roles,
+)
 from neuralart.compilers.reference.fileset import initializer_name
 from neuralart.config.types import COMPILERS, NetworkConfig
-from neuralart.errors import NeuralArtError, nearest
-from neuralart.scons.paths import build_dir, stable, word
+from neuralart.errors import NeuralArtError
+from neuralart.network.facts import LL_ATON, NEURALART
+from neuralart.scons.paths import Word, build_dir, stable, word
 from neuralart.scons.pools import Pools, source_file
 from neuralart.scons.registry import Registry
 
-REFERENCE, STEDGEAI, AUTO, RECORDED = COMPILERS
 # Headers that the C of our own compiler includes. Declared, so that SCons needs not read megabytes of generated C in
 # each build in which nothing changed. What a vendor's C includes depends on the application it is compiled in.
 RUNTIME_INCLUDES = ("ll_aton.h", "ll_aton_NN_interface.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
@@ -30,12 +42,14 @@ class Compiler:
     """A compiler as one network needs it.
 
     Attributes:
-        kind: ``reference``, ``stedgeai`` or ``recorded``.
+        kind: ``reference``, ``stedgeai``, ``recorded``, or the name of a plugin.
         identity: What results depend on besides words and inputs; the same on every machine.
         version: Of the tool; None: the reference compiler.
         said: Words for the command, behind ``neuralart compile``; they tell compiles apart.
         places: Further words: files and folders, which do not.
         sources: Files that it reads besides model and pools.
+        runtime: ``neuralart`` or ``ll_aton``: what its C needs.
+        code: A hash of the code of plugins that take part; empty: there are none.
     """
 
     kind: str
@@ -44,45 +58,18 @@ class Compiler:
     said: tuple[str, ...] = ()
     places: list[Any] = field(default_factory=list)
     sources: list[Any] = field(default_factory=list)
+    runtime: str = LL_ATON
+    code: str = ""
 
     @property
     def words(self) -> list[Any]:
         """All words of the command that are the compiler's matter; SCons expands nothing in them."""
-        return [*(text.replace("$", "$$") for text in self.said), *self.places]
+        return [*map(Word, self.said), *self.places]
 
     @property
     def slow(self) -> bool:
         """So many of them at the same time are enough (:data:`SLOTS`)."""
         return self.kind == STEDGEAI
-
-
-@dataclass(frozen=True)
-class FileSet:
-    """Files of a compile.
-
-    Attributes:
-        plain: By role: ``c``, ``header``, ``facts``, ``manifest``, ``c_info``, ``report``, ``provenance``; the rest by
-            their own names.
-        initializers: File of each declared pool (fname).
-        sources: Further files that the compile reads.
-    """
-
-    plain: dict[str, str]
-    initializers: dict[str, str]
-    sources: tuple[Path, ...] = ()
-
-
-def roles(name: str) -> dict[str, str]:
-    """Files that every compile has, by role."""
-    return {
-        "c": f"{name}.c",
-        "header": f"{name}.h",
-        "facts": "network.json",
-        "manifest": "manifest.json",
-        "c_info": f"{name}_c_info.json",
-        "report": f"{name}_generate_report.txt",
-        "provenance": "provenance.txt",
-    }
 
 
 def _tool_cache(env: Any) -> Path:
@@ -114,11 +101,7 @@ def resolved(env: Any, config: NetworkConfig) -> str:
         NeuralArtError: There is none of that name.
     """
     if config.compiler not in COMPILERS:
-        raise NeuralArtError(
-            f"compiler '{config.compiler}' is not available",
-            where=config.said("compiler"),
-            hint=nearest(config.compiler, list(COMPILERS)),
-        )
+        return plugins.find("compilers", config.compiler, config.said("compiler")).name
     if config.compiler != AUTO:
         return config.compiler
     from neuralart.compilers.stedgeai.install import choose
@@ -149,8 +132,10 @@ def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> Compiler:
                 raise NeuralArtError(
                     f"{what} means nothing to the reference compiler", where=config.said(what), hint="leave it out"
                 )
-        return Compiler(kind, REFERENCE, said=tuple(said))
+        return Compiler(kind, REFERENCE, said=tuple(said), runtime=NEURALART, code=plugins.code_of("operators"))
     said = ["--compiler", kind, *said, *(f"--extra-options={text}" for text in config.extra_options)]
+    if kind not in COMPILERS:
+        return _of_plugin(config, kind, said)
     places: list[Any] = []
     if config.failures:
         node = source_file(env, config.failures, "table of failures", config.said("failures"))
@@ -161,6 +146,18 @@ def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> Compiler:
     said += ["--compiler-version", config.compiler_version] if config.compiler_version else []
     places += ["--tool-cache", f"{build_dir(env)}/{_CACHE}"]
     return Compiler(kind, install.identity, install.version, tuple(said), places)
+
+
+def _of_plugin(config: NetworkConfig, kind: str, said: list[str]) -> Compiler:
+    """A plugin's compiler; what it is asked for is not known yet, so neither is its identity."""
+    if config.failures:
+        raise NeuralArtError(
+            f"failures means nothing to compiler {kind}", where=config.said("failures"), hint="leave it out"
+        )
+    plugin = plugins.find("compilers", kind, config.said("compiler"))
+    # It may use the reference compiler, and that one operators of plugins.
+    code = " ".join([plugin.code, plugins.code_of("operators")]).strip()
+    return Compiler(kind, kind, said=tuple(said), runtime=plugin.made.runtime, code=code)
 
 
 def _recorded(env: Any, config: NetworkConfig, said: list[str], places: list[Any]) -> Compiler:
@@ -182,8 +179,8 @@ def files_of(
     declared: Sequence[str],
     options: Sequence[str],
     model: Path,
-) -> FileSet:
-    """The files of a compile.
+) -> tuple[Compiler, FileSet]:
+    """The files of a compile, and its compiler with all that it depends on.
 
     Args:
         config: The network.
@@ -200,16 +197,12 @@ def files_of(
     name = config.name
     if compiler.kind == REFERENCE:
         raws = {pool: initializer_name(name, pools.file.prefix, pool) for pool in declared}
-        return FileSet(roles(name), raws)
-    from neuralart.compilers.stedgeai.cli import request_from_words
-    from neuralart.compilers.stedgeai.compile import plan
-
+        return compiler, FileSet(roles(name), raws)
     words = ["--model", str(model), "--target", board.target, "--name", name, *pools.absolute, *options]
     words += ["--initializers", ",".join(declared) or "none", *compiler.said]
-    planned = plan(request_from_words(words, config.said()), compiler.version)
-    raws = dict(planned.declared or {})
-    rest = [file for file in planned.files if file not in raws.values()]
-    known = roles(name)
-    plain = {role: file for role, file in known.items() if file in rest}
-    plain |= {file: file for file in rest if file not in known.values()}
-    return FileSet(plain, raws, tuple(planned.staged.sources))
+    if compiler.kind not in COMPILERS:
+        plugin = plugins.find("compilers", compiler.kind)
+        job = job_from_words(words, config.said())
+        identity = f"{compiler.kind} {plugin.call('identity', job)}"
+        return replace(compiler, identity=identity), checked_files(plugin, job)
+    return compiler, vendor_files(job_from_words(words, config.said()), compiler.version)

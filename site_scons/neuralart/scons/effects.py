@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,19 +10,26 @@ from typing import Any
 import SCons.Action
 
 from neuralart.boards.types import Board, Machine
-from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
+from neuralart.flashing.runners import Runner
+from neuralart.flashing.runners.virtual import Virtual
 from neuralart.scons import messages
+from neuralart.scons.builders import flash, plans
+from neuralart.scons.builders.flash import FlashingPlan
+from neuralart.scons.builders.variables import carried
 from neuralart.scons.compiled import Compiled
 from neuralart.scons.export import make_export
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.images import FlashNodes, ModelNodes
 from neuralart.scons.initializers import Image, InitializerNodes
-from neuralart.scons.network import NEURALART
+from neuralart.scons.order import keep_order
 from neuralart.scons.paths import anchored, build_dir, word
+from neuralart.scons.refusals import RUNS, reason
 from neuralart.scons.registry import Registry
+
+__all__ = ["VERBS", "Program", "keep_order", "make_effects", "run_alias"]
 
 # Verb and what it does, for ``scons -h``.
 VERBS = {
@@ -69,11 +75,6 @@ class Program:
         return self.initializers.external if self.initializers is not None else []
 
 
-def nor_file(env: Any, variant: str) -> str:
-    """The virtual flash of a variant, relative to the top folder."""
-    return f"{build_dir(env)}/{variant}/flash.nor"
-
-
 def _refuse(text: str, where: str, hint: str) -> Any:
     def action(target: list[Any], source: list[Any], env: Any) -> None:
         def work() -> None:
@@ -82,75 +83,6 @@ def _refuse(text: str, where: str, hint: str) -> Any:
         in_action(work, target, env)
 
     return SCons.Action.Action(action, None)
-
-
-def _foreign(program: Program) -> tuple[str, str] | None:
-    """Why a virtual board cannot run the program, if it is not ours."""
-    for network in program.networks:
-        if network.runtime != NEURALART:
-            return (
-                f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only",
-                "a variant with compiler: reference runs here",
-            )
-    if program.variant.application.kind != REFERENCE:
-        return "its application is your own, and nothing here can talk to it", "flash- writes it"
-    return None
-
-
-def _no_export(program: Program) -> tuple[str, str]:
-    """Why there is nothing to export; empty if there is."""
-    if program.model is not None:
-        return "its model is a file that a firmware loads: nothing is linked", "build/VARIANT/network_rel.bin is it"
-    if program.initializers is None:
-        return "its network runs on the core and is C alone", "env.Network(...).sources are what to compile"
-    return "", ""
-
-
-def _nothing_to_flash(verb: str, program: Program) -> tuple[str, str]:
-    """Why there is nothing in flash that this could be done with; empty if there is."""
-    if program.flash is None or program.initializers is None:
-        if verb != "run":
-            return "nothing of this variant is kept in external flash", "run- loads its image in place"
-        return "", ""
-    if verb == "flash-application" and program.flash.application is None:
-        return f"board {program.board.name} has no boot chain", "its image is loaded in place: run- and boot- do that"
-    if verb not in ("run", "load") and not program.initializers.images and program.model is None:
-        if program.flash.application is None:
-            return "nothing of this variant is kept in flash", "run- loads its image in place"
-        if verb == "flash-model":
-            return (
-                "no constants of this variant are kept in flash",
-                "flash-application writes the image that holds them",
-            )
-    return "", ""
-
-
-def _reason(verb: str, program: Program) -> tuple[str, str]:
-    """Why this variant cannot do that, and what to do; empty if it can."""
-    if verb == "export":
-        return _no_export(program)
-    foreign = _foreign(program)
-    if foreign and verb in ("run", "boot", "load"):
-        return foreign
-    verbs = "run" if verb in ("run", "boot", "load") else "write"
-    if program.firmware is None:
-        return "its image is built by the application's own project", "this variant makes what goes into it"
-    if verb == "load" and program.model is None:
-        return "its networks are linked into the firmware", "'relocatable: true' in the variant makes a model to load"
-    if program.machine.kind == "silicon":
-        return f"nothing here can {verbs} on silicon yet", "choose machine: unicorn or qemu where the board has one"
-    if verbs == "run" and program.machine.kind == "qemu" and program.external:
-        pool = program.external[0].pool
-        return f"pool {pool} has strategy external-loader, and machine qemu has none", "strategy boot-copy or link"
-    if verb not in ("run", "load") and "base" not in program.board.flash:
-        return f"board {program.board.name} has no flash", "'flash:' in the board's file says what"
-    reason = _nothing_to_flash(verb, program)
-    if reason[0]:
-        return reason
-    without = [network.name for network in program.networks if not network.vectors]
-    if verbs == "run" and without:
-        return f"network {without[0]} has no 'vectors:' to compare with", "add 'vectors: FOLDER' to the network"
-    return "", ""
 
 
 def _words(base: Any, option: str, node: Any, suffix: str = "") -> list[Any]:
@@ -191,35 +123,27 @@ def _run_words(base: Any, program: Program) -> tuple[list[Any], list[Any]]:
     return words, sources
 
 
-def _command(base: Any, verb: str, program: Program, nor: Any, mode: str = "") -> tuple[list[Any], list[Any]]:
-    """Words behind ``neuralart`` and sources of an effect.
+def _run_command(base: Any, verb: str, program: Program, nor: Any, mode: str) -> tuple[list[Any], list[Any]]:
+    """Words behind ``neuralart`` and sources of what runs a program.
 
     Args:
         base: The base environment.
-        verb: Of :data:`VERBS`.
+        verb: Of :data:`RUNS`.
         program: What it is about.
         nor: The variant's virtual flash.
         mode: How a relocatable model is loaded; empty: as the first flash plan says.
     """
-    runs = verb in ("run", "boot", "load")
-    words: list[Any] = ["run" if runs else verb.partition("-")[0]]
-    sources: list[Any] = []
     plan = program.flash.plans.get(mode, program.flash.plan) if program.flash is not None else None
-    if runs:
-        words, sources = [*words, *(found := _run_words(base, program))[0]], found[1]
+    words, sources = _run_words(base, program)
     if verb == "boot":
         words += _words(base, "--nor", nor)
-    elif not runs:
-        words += [*_words(base, "--plan", plan), *_words(base, "--nor", nor)]
-        words += ["--only", _PART[verb]] if _PART.get(verb) else []
-        sources = [plan]
     elif plan is not None and "base" in program.board.flash:
         words += _words(base, "--plan", plan)
         sources.append(plan)
     registry: Registry = base["NEURALART_REGISTRY"]
     for file in registry.board_files:
         words += _words(base, "--board-file", file)
-    return words, sources
+    return ["run", *words], sources
 
 
 def _steps(verb: str, programs: Sequence[Program]) -> list[tuple[Program, str]]:
@@ -231,23 +155,49 @@ def _steps(verb: str, programs: Sequence[Program]) -> list[tuple[Program, str]]:
 
 def _shown(verb: str, variant: str, program: Program, mode: str) -> str:
     text = f"{verb.partition('-')[0].upper():<8} {variant} on {program.board.name}"
-    text += f" ({program.machine.kind})" if verb in ("run", "boot", "load") else ""
+    text += f" ({program.machine.kind})" if verb in RUNS else ""
     return text + (f", {mode}" if mode else "") + (f", {_PART[verb]} only" if _PART.get(verb) else "")
 
 
-def _effect(base: Any, verb: str, programs: Sequence[Program], nor: Any) -> Any:
-    """The alias of a verb: what it needs, then its steps."""
+def run_alias(base: Any, name: str, verb: str, programs: Sequence[Program], nor: Any = None) -> Any:
+    """The alias of what runs a program: what it needs, then its steps.
+
+    Args:
+        base: The base environment.
+        name: Of the alias.
+        verb: Of :data:`RUNS`.
+        programs: The program; of a model that is loaded on several boards, each of them.
+        nor: The virtual flash that ``boot`` boots.
+    """
     variant = programs[0].variant.name
     actions, sources = [], []
     variables: dict[str, Any] = {}
     for number, (program, mode) in enumerate(_steps(verb, programs)):
-        words, needed = _command(base, verb, program, nor, mode)
+        words, needed = _run_command(base, verb, program, nor, mode)
         line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
         action, literals = messages.command(base, line, _shown(verb, variant, program, mode), f"{number}_")
         actions.append(action)
         variables |= literals
         sources += [node for node in needed if node not in sources]
-    (alias,) = base.Alias(f"{verb}-{variant}", sources, actions, **variables)
+    (alias,) = base.Alias(name, sources, actions, **variables)
+    return alias
+
+
+def _flash(env: Any, verb: str, program: Program, runner: Runner, probe: str) -> Any:
+    """The alias of what writes a device, or compares it."""
+    assert program.flash is not None  # else there is a reason not to come here
+    variant = program.variant.name
+    registry: Registry = env["NEURALART_REGISTRY"]
+    plan = FlashingPlan(
+        "verify" if verb == "verify" else "write",
+        runner,
+        probe,
+        _PART.get(verb, ""),
+        _shown(verb, variant, program, ""),
+        tuple(registry.board_files),
+    )
+    own = carried(env, registry.base, flash.VARIABLES)
+    (alias,) = registry.base.NeuralArtFlash(f"{verb}-{variant}", program.flash.plan, **own, **{plans.GIVEN: plan})
     return alias
 
 
@@ -264,48 +214,29 @@ def make_effects(env: Any, programs: Sequence[Program]) -> dict[str, Any]:
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
     variant = programs[0].variant.name
-    try:
-        nor = base.fs.File(f"#{nor_file(env, variant)}")
-    except TypeError:
-        raise NeuralArtError("it is a folder, not a virtual flash", where=nor_file(env, variant)) from None
-    # Not the file itself: `scons .` would make it, by flashing.
-    lock = base.Value(str(nor), name="virtual flash")
+    runner, probe = flash.runner_of(env)
+    folder = base.fs.Dir(f"#{build_dir(env)}/{variant}")
+    record = flash.record_of(folder, runner, probe)
+    # What virtual boards boot, whoever writes the device.
+    virtual, serial = (runner, probe) if isinstance(runner, Virtual) else (Virtual(), "")
+    nor = flash.record_of(folder, virtual, serial)
     aliases = {}
     for verb in VERBS:
         name = f"{verb}-{variant}"
-        found = (_reason(verb, program) for program, _ in _steps(verb, programs) or [(programs[0], "")])
-        reason, hint = next((each for each in found if each[0]), ("", ""))
-        if reason:
-            (alias,) = base.Alias(name, [], _refuse(reason, name, hint))
+        found = (reason(verb, program, runner) for program, _ in _steps(verb, programs) or [(programs[0], "")])
+        why, hint = next((each for each in found if each[0]), ("", ""))
+        if why:
+            (alias,) = base.Alias(name, [], _refuse(why, name, hint))
         elif verb == "export":
             alias = make_export(env, programs[0])
+        elif verb in RUNS:
+            alias = run_alias(base, name, verb, programs, nor)
+            if verb == "boot":
+                flash.hold(base, virtual, serial, nor, alias)
+                flash.clean(base, alias, nor)
         else:
-            alias = _effect(base, verb, programs, nor)
-            if verb not in ("run", "load"):
-                # Whoever asks for them, and however many jobs there are: one at a time has the flash.
-                base.SideEffect(lock, alias)
-                base.Clean(alias, [nor, f"{nor}.lock"])
+            alias = _flash(env, verb, programs[0], runner, probe)
         registry.effects[name] = variant
         aliases[verb] = base.AlwaysBuild(alias)
-    base.Clean(base.Alias(variant), [nor, f"{nor}.lock"])
+    flash.clean(base, base.Alias(variant), record)
     return aliases
-
-
-def keep_order(env: Any, named: Sequence[str]) -> None:
-    """Effects named together run in the order of the command line, also under -j.
-
-    With -k only those of one variant do: an effect that failed must not hold up another variant's.
-
-    Args:
-        env: Any environment of the tool.
-        named: The targets of the command line.
-    """
-    registry: Registry = env["NEURALART_REGISTRY"]
-    effects = [name for name in dict.fromkeys(named) if name in registry.effects]
-    groups = [effects]
-    if env.GetOption("keep_going"):
-        owners = dict.fromkeys(registry.effects[name] for name in effects)
-        groups = [[name for name in effects if registry.effects[name] == owner] for owner in owners]
-    for group in groups:
-        for before, after in itertools.pairwise(group):
-            registry.base.Requires(registry.base.Alias(after), registry.base.Alias(before))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import SCons.Action
 
 from neuralart.fingerprint import fingerprint
+from neuralart.scons.compiled import NetworkNodes
 from neuralart.scons.failures import in_action
 from neuralart.scons.initializers import InitializerNodes
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
 

@@ -7,10 +7,12 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 import SCons.Errors
 
+from neuralart import plugins
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 from neuralart.scons.paths import named
@@ -18,22 +20,29 @@ from neuralart.text.values import Location
 
 P = ParamSpec("P")
 R = TypeVar("R")
+_OURS = (str(PACKAGE), str(Path(SCons.Errors.__file__).parent))
 
 
 def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
-    """Wrap a method that a user's SConstruct calls."""
-    # SCons names the deepest frame outside a folder called SCons as the place of an error. Seen as part of SCons, this
-    # wrapper leaves that to the line of the user's SConstruct.
-    place = f"{os.sep}SCons{os.sep}neuralart"
+    """Wrap what runs while a user's SConstruct is read: a method, or an emitter.
+
+    SCons names the deepest frame of a traceback outside its own package as the place of an error. The error is given a
+    traceback that ends in the line of the user's SConstruct.
+    """
 
     @functools.wraps(method)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
             return method(*args, **kwargs)
-        except (NeuralArtError, SCons.Errors.UserError) as error:
-            raise SCons.Errors.UserError(str(error)) from None
+        except Exception as error:
+            expected = isinstance(error, (NeuralArtError, SCons.Errors.UserError))
+            known = error if expected else plugins.blamed(error)
+            if known is None:
+                raise
+            frame = _users_frame()
+            place = TracebackType(None, frame, frame.f_lasti, frame.f_lineno) if frame is not None else None
+            raise SCons.Errors.UserError(str(known)).with_traceback(place) from None
 
-    wrapped.__code__ = wrapped.__code__.replace(co_filename=place)  # type: ignore[attr-defined]
     return wrapped
 
 
@@ -45,8 +54,22 @@ def in_action(function: Callable[..., object], target: list[Any], env: Any, *arg
     """
     try:
         function(*args)
-    except NeuralArtError as error:
-        raise SCons.Errors.BuildError(node=target, errstr=str(error), status=2, exitstatus=2) from None
+    except Exception as error:
+        known = error if isinstance(error, NeuralArtError) else plugins.blamed(error)
+        if known is None:
+            raise
+        raise SCons.Errors.BuildError(node=target, errstr=str(known), status=2, exitstatus=2) from None
+
+
+def _users_frame() -> FrameType | None:
+    """The innermost frame that is neither ours nor SCons's."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and frame.f_back is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith(_OURS) and f"{os.sep}SCons{os.sep}" not in name:
+            return frame
+        frame = frame.f_back
+    return None
 
 
 def caller(env: Any) -> Location:
@@ -55,11 +78,7 @@ def caller(env: Any) -> Location:
     Args:
         env: Any environment.
     """
-    ours = (str(PACKAGE), str(Path(SCons.Errors.__file__).parent))
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        name = frame.f_code.co_filename
-        if not name.startswith(ours) and f"{os.sep}SCons{os.sep}" not in name:
-            return Location(named(env, Path(name)), frame.f_lineno)
-        frame = frame.f_back
-    return Location("", 0)
+    frame = _users_frame()
+    return (
+        Location(named(env, Path(frame.f_code.co_filename)), frame.f_lineno) if frame is not None else Location("", 0)
+    )

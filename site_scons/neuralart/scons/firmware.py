@@ -14,11 +14,13 @@ from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.placements import Layout
 from neuralart.resources import firmware_dir
 from neuralart.scons import messages
+from neuralart.scons.builders import image, plans
+from neuralart.scons.builders.image import ImagePlan
+from neuralart.scons.builders.variables import carried
+from neuralart.scons.compiled import Compiled, NetworkNodes
 from neuralart.scons.failures import in_action
-from neuralart.scons.image_check import make_check
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.linking import link_image
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.recipes import (
     Recipe,
@@ -41,7 +43,8 @@ class FirmwareNodes:
         hex: Intel HEX.
         map: The linker's map.
         check: What ``check-image`` found; the binary and what is made of it wait for it.
-        toolchain: What built it.
+        toolchain: What built it; None: the user's own SConstruct did.
+        application: ``application.bin``: the image as its slot holds it; None where images are loaded in place.
     """
 
     elf: Any
@@ -49,7 +52,8 @@ class FirmwareNodes:
     hex: Any
     map: Any
     check: Any
-    toolchain: Toolchain
+    toolchain: Toolchain | None
+    application: Any = None
 
     @property
     def files(self) -> list[Any]:
@@ -297,7 +301,8 @@ def make_firmware(
     objects += [program.object(Path(str(node)).stem, node) for node in initializers.sources]
     elf, link_map = link_image(recipe, folder, [*objects, *shared], memory_ld, found)
     own = list(networks) if loading is None else []
-    return finish_image(env, variant, board, machine, own, elf, link_map, found)
+    address = initializers.layout.application
+    return finish_image(env, variant, board, machine, own, elf, link_map, found, address)
 
 
 def finish_image(
@@ -305,12 +310,13 @@ def finish_image(
     variant: VariantConfig,
     board: Board,
     machine: Machine,
-    networks: Sequence[NetworkNodes],
+    networks: Sequence[Compiled],
     elf: Any,
     link_map: Any,
     found: Toolchain,
+    application: int | None = None,
 ) -> FirmwareNodes:
-    """Declare what is made of every linked image: its check, then binary and Intel HEX.
+    """Declare what is made of every linked image: its check, then binary, Intel HEX and what the board boots from.
 
     Args:
         env: Any environment of the tool.
@@ -321,37 +327,13 @@ def finish_image(
         elf: The image.
         link_map: The linker's map, or None.
         found: The toolchain.
+        application: Flash address of the application's slot; None: images are loaded in place.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
-    tools = toolchain_env(registry, found)
+    tools = toolchain_env(env["NEURALART_REGISTRY"], found)
     folder = f"{build_dir(env)}/{variant.name}"
-    check = make_check(
-        env,
-        f"{folder}/check.json",
-        elf,
-        board,
-        machine,
-        networks,
-        allow_reference=variant.allow_reference_on_hardware,
-    )
-    return firmware_nodes(tools, folder, elf, link_map, check, found)
-
-
-def firmware_nodes(tools: Any, folder: str, elf: Any, link_map: Any, check: Any, found: Toolchain) -> FirmwareNodes:
-    """Declare what is made of a linked image: a binary and Intel HEX, once it was checked.
-
-    Args:
-        tools: The environment of the toolchain.
-        folder: The variant's, relative to the top folder.
-        elf: The image.
-        link_map: The linker's map, or None.
-        check: What waits for no error.
-        found: The toolchain of the recipe.
-    """
-    outputs = []
-    for suffix, kind in (("bin", "binary"), ("hex", "ihex")):
-        action, words = messages.command(tools, ["$OBJCOPY", "-O", kind, "$SOURCE", "$TARGET"], "OBJCOPY  $TARGET")
-        node = tools.Command(f"#{folder}/firmware.{suffix}", elf, action, **words)[0]
-        tools.Requires(node, check)
-        outputs.append(node)
-    return FirmwareNodes(elf, outputs[0], outputs[1], link_map, check, found)
+    facts = tuple(network.facts for network in networks)
+    plan = ImagePlan(board, machine, facts, variant.allow_reference_on_hardware, outputs=True, application=application)
+    own = carried(env, tools, image.VARIABLES)
+    made = tools.NeuralArtImage(f"#{folder}/check.json", [elf], **own, **{plans.GIVEN: plan})
+    check, binary, ihex, *more = made
+    return FirmwareNodes(elf, binary, ihex, link_map, check, found, more[0] if more else None)

@@ -15,15 +15,17 @@ from neuralart.errors import NeuralArtError
 from neuralart.resources import firmware_dir
 from neuralart.scons import app_config, firmware, linking
 from neuralart.scons.app_config import AppConfigNodes
-from neuralart.scons.cpu_network import CpuNetworkNodes, make_cpu_network, runtime_includes
+from neuralart.scons.builders.patched_sources import list_of
+from neuralart.scons.compiled import CpuNetworkNodes
 from neuralart.scons.effects import Program
 from neuralart.scons.firmware import FirmwareNodes
-from neuralart.scons.image_check import make_check
 from neuralart.scons.machines import machine_of
-from neuralart.scons.patched import PatchedNodes, list_of, make_patched
+from neuralart.scons.network import make_cpu_network
+from neuralart.scons.patched import PatchedNodes, make_patched
 from neuralart.scons.paths import build_dir
 from neuralart.scons.recipes import Recipe, compile_object, find_toolchain, make_recipe
 from neuralart.scons.registry import Registry
+from neuralart.scons.runtime_files import cpu_runtime_includes
 from neuralart.toolchain import Toolchain
 
 # What the application takes of the code that it shares with others.
@@ -134,7 +136,7 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
 def _include(env: Any, board: Board, recipe: Recipe) -> list[Any]:
     base = env["NEURALART_REGISTRY"].base
     root = firmware_dir()
-    paths = [str(root / "boards"), str(root / "app"), *runtime_includes()]
+    paths = [str(root / "boards"), str(root / "app"), *cpu_runtime_includes()]
     return [base.Dir(f"#{firmware.board_folder(env, board, recipe)}"), *(base.fs.Dir(path) for path in paths)]
 
 
@@ -213,13 +215,4 @@ def _image(
     objects += _shared_objects(env, board, shared, found)
     objects += firmware.kernel_objects(env, variant, board, machine, shared, found)
     elf, link_map = linking.link(recipe, folder, objects, Path(patched.linker_script.get_abspath()), found)
-    check = make_check(
-        env,
-        f"{folder}/check.json",
-        elf,
-        board,
-        machine,
-        [network],
-        allow_reference=variant.allow_reference_on_hardware,
-    )
-    return firmware.firmware_nodes(recipe.env, folder, elf, link_map, check, found)
+    return firmware.finish_image(env, variant, board, machine, [network], elf, link_map, found)

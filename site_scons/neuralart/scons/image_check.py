@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import SCons.Errors
@@ -12,41 +10,13 @@ import SCons.Node.FS
 
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.fingerprint import fingerprint
-from neuralart.scons import messages
-from neuralart.scons.compiled import Compiled
-from neuralart.scons.cpu_network import CpuNetworkNodes
-from neuralart.scons.failures import at_read_time, in_action
+from neuralart.scons.builders import image as builder
+from neuralart.scons.builders import plans
+from neuralart.scons.builders.image import ImagePlan
+from neuralart.scons.builders.variables import carried
+from neuralart.scons.compiled import Compiled, CpuNetworkNodes, NetworkNodes
+from neuralart.scons.failures import at_read_time
 from neuralart.scons.layout import board_of
-from neuralart.scons.network import NetworkNodes
-from neuralart.scons.registry import Registry, identity
-
-
-def _check(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import read_bytes, write_text
-    from neuralart.memory.image import check_cli, check_image
-    from neuralart.network import facts
-
-    def work() -> None:
-        registry: Registry = env["NEURALART_REGISTRY"]
-        board = registry.board(env["NEURALART_BOARD"])
-        machine = check_image.machine_of(board, env["NEURALART_MACHINE"])
-        path, *rest = (Path(str(node)) for node in source)
-        networks = [facts.load(each) for each in rest]
-        image = check_image.read(path, read_bytes(path), board)
-        findings = check_image.check(
-            image, board, machine, networks, allow_reference=env["NEURALART_ALLOW_REFERENCE_ON_HARDWARE"]
-        )
-        errors = [finding for finding in findings if finding.level == "error"]
-        for finding in findings:
-            if finding not in errors[:1]:
-                print(f"{path}: {finding.level}: {finding}", file=sys.stderr)
-        if errors:
-            raise NeuralArtError(str(errors[0]), where=str(path))
-        data = check_cli.as_data(image, board, machine, networks, findings)
-        write_text(Path(str(target[0])), check_cli.as_text(data))
-
-    in_action(work, target, env)
 
 
 def make_check(
@@ -73,20 +43,11 @@ def make_check(
     Returns:
         The report (JSON), written only if there is no error.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
-    base = registry.base
-    variables = ("NEURALART_BOARD", "NEURALART_MACHINE", "NEURALART_ALLOW_REFERENCE_ON_HARDWARE")
-    node = base.Command(
-        f"#{target}",
-        [image, *(network.facts for network in networks)],
-        messages.function(_check, "CHECK    $SOURCE", *variables),
-        NEURALART_BOARD=board.name,
-        NEURALART_MACHINE=machine.kind,
-        NEURALART_ALLOW_REFERENCE_ON_HARDWARE=allow_reference,
-    )
-    base.Depends(node, base.Value(fingerprint("memory/image/check_cli.py"), name="image-check"))
-    base.Depends(node, base.Value(identity(board), name=f"board {board.name}"))
-    return node[0]
+    base = env["NEURALART_REGISTRY"].base
+    facts = tuple(network.facts for network in networks)
+    plan = ImagePlan(board, machine, facts, allow_reference, outputs=False, application=None)
+    own = carried(env, base, builder.VARIABLES)
+    return base.NeuralArtImage(f"#{target}", [image], **own, **{plans.GIVEN: plan})[0]
 
 
 _KEYWORDS = ("machine", "target", "allow_reference_on_hardware")

@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
-from neuralart.config.types import RelocatableConfig, VariantConfig
+from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.loader_places import placed_in
-from neuralart.memory.layout.placements import Layout, LoadPlaces
+from neuralart.memory.layout.placements import Layout
 from neuralart.scons import messages
+from neuralart.scons.builders import flash_plan, plans
+from neuralart.scons.builders.flash_plan import WritesPlan, Written
+from neuralart.scons.builders.variables import carried
+from neuralart.scons.compiled import NetworkNodes
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import FirmwareNodes
 from neuralart.scons.initializers import InitializerNodes
 from neuralart.scons.layout import layout_value
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
 
@@ -73,31 +76,6 @@ class FlashNodes:
         return [*single, *self.tables.values(), *(node for node in self.plans.values() if node is not self.plan)]
 
 
-def _write_application(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import read_bytes, write_bytes
-
-    def work() -> None:
-        # Room for the signed header; erased flash until an image is signed.
-        header = b"\xff" * int(env["NEURALART_HEADER"])
-        write_bytes(Path(str(target[0])), header + read_bytes(Path(str(source[0]))))
-
-    in_action(work, target, env)
-
-
-def _write_plan(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import write_text
-    from neuralart.flashing import plan
-
-    def work() -> None:
-        writes = [
-            plan.write_of(name, kind, Path(str(node)), address)
-            for (name, kind, address), node in zip(env["NEURALART_WRITES"], source, strict=True)
-        ]
-        write_text(Path(str(target[0])), plan.make(env["NEURALART_BOARD"], writes))
-
-    in_action(work, target, env)
-
-
 def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
     """The firmware keeps enough memory for the code and data of its model."""
     from neuralart.files import read_bytes
@@ -142,34 +120,6 @@ def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
     in_action(work, target, env)
 
 
-def _write_table(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import write_bytes
-    from neuralart.relocatable.format import load_table
-
-    def work() -> None:
-        models = [(int(model), int(params)) for model, params in env["NEURALART_MODELS"]]
-        write_bytes(Path(str(target[0])), load_table.make(env["NEURALART_LOAD_MODE"].split(), models))
-
-    in_action(work, target, env)
-
-
-def _load_tables(base: Any, folder: str, places: LoadPlaces, config: RelocatableConfig) -> dict[str, Any]:
-    """The table that tells the loader of the firmware what to load, for each mode."""
-    tables = {}
-    for mode in config.modes:
-        words = f"{mode} clear" if config.clear else mode
-        table = base.Command(
-            f"#{folder}/load_table.{mode}.bin",
-            [],
-            messages.function(_write_table, "TABLE    $TARGET", "NEURALART_LOAD_MODE", "NEURALART_MODELS"),
-            NEURALART_LOAD_MODE=words,
-            NEURALART_MODELS=[[str(places.model), str(places.params or 0)]],
-        )
-        base.Depends(table, base.Value(fingerprint("relocatable/format/load_table.py", "files.py"), name="load-table"))
-        tables[mode] = table[0]
-    return tables
-
-
 def make_images(
     env: Any,
     variant: VariantConfig,
@@ -194,36 +144,21 @@ def make_images(
     base = registry.base
     layout = initializers.layout
     folder = f"{build_dir(env)}/{variant.name}"
-    application = None
-    writes: list[tuple[str, str, int]] = []
-    sources: list[Any] = []
-    if board.boot is not None and layout.application is not None:
-        application = base.Command(
-            f"#{folder}/application.bin",
-            firmware.binary,
-            messages.function(_write_application, "IMAGE    $TARGET", "NEURALART_HEADER"),
-            NEURALART_HEADER=str(board.boot.header),
-        )[0]
-        writes.append(("application", "application", layout.application))
-        sources.append(application)
+    application = firmware.application
+    writes: list[Written] = []
+    if application is not None and layout.application is not None:
+        writes.append(Written("application", "application", layout.application, application))
     for image in initializers.images:
         name = f"{image.network}.{image.pool}" if image.network else "descriptor"
-        writes.append((name, "model" if image.network else "descriptor", image.address))
-        sources.append(image.binary)
-    slots, tables = _model_writes(base, folder, layout, variant, model)
-    plans: dict[str, Any] = {}
-    for mode in tables or [""]:
-        name = f"flash_plan.{mode}.json" if plans else "flash_plan.json"
-        mine = [*slots.items(), *([("load_table", tables[mode])] if tables else [])]
-        at = {f"slot {slot}": _slot_address(layout, slot) for slot, _ in mine}
-        plans[mode] = _plan(
-            base,
-            f"{folder}/{name}",
-            board,
-            [*writes, *((slot, "model", at[f"slot {slot}"]) for slot, _ in mine)],
-            [*sources, *(node for _, node in mine)],
-        )
-    plan = next(iter(plans.values()))
+        writes.append(Written(name, "model" if image.network else "descriptor", image.address, image.binary))
+    slots = _model_slots(model)
+    writes += [Written(slot, "model", _slot_address(layout, slot), node) for slot, node in slots.items()]
+    plan = _writes_plan(board, layout, variant, model, writes)
+    own = carried(env, base, flash_plan.VARIABLES)
+    made = base.NeuralArtFlashPlan(f"#{folder}/flash_plan.json", [], **own, **{plans.GIVEN: plan})
+    # A plan for each mode, then a load table for each.
+    of_modes = dict(zip(plan.modes, made, strict=False))
+    tables = dict(zip(plan.modes, made[len(plan.modes) :], strict=False))
     addresses = base.Command(
         f"#{folder}/plan.json",
         [
@@ -254,20 +189,8 @@ def make_images(
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
     base.Depends(addresses, base.Value(identity(board), name=f"board {board.name}"))
     # Nothing is flashed that does not fit where it goes.
-    base.Requires(list(plans.values()), addresses)
-    return FlashNodes(application, plan, addresses[0], plans if tables else {}, tables)
-
-
-def _plan(base: Any, target: str, board: Board, writes: list[tuple[str, str, int]], sources: list[Any]) -> Any:
-    plan = base.Command(
-        f"#{target}",
-        sources,
-        messages.function(_write_plan, "PLAN     $TARGET", "NEURALART_BOARD", "NEURALART_WRITES"),
-        NEURALART_BOARD=board.name,
-        NEURALART_WRITES=writes,
-    )
-    base.Depends(plan, base.Value(fingerprint("flashing/plan.py"), name="flash-plan"))
-    return plan[0]
+    base.Requires(list(of_modes.values()) or made, addresses)
+    return FlashNodes(application, made[0], addresses[0], of_modes, tables)
 
 
 def _exec_ram(variant: VariantConfig) -> list[Any]:
@@ -279,17 +202,24 @@ def _first_table(tables: dict[str, Any]) -> list[tuple[str, Any]]:
     return [("load_table", node) for node in tables.values()][:1]
 
 
-def _model_writes(
-    base: Any, folder: str, layout: Layout, variant: VariantConfig, model: ModelNodes | None
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What a relocatable model has in flash: file of each slot, and the load table of each mode."""
+def _model_slots(model: ModelNodes | None) -> dict[str, Any]:
+    """What a relocatable model has in flash: file of each slot."""
     if model is None:
-        return {}, {}
-    assert layout.loaded is not None and variant.relocatable is not None
-    slots = {"relocatable": model.image}
-    if model.params is not None:
-        slots["relocatable_params"] = model.params
-    return slots, _load_tables(base, folder, layout.loaded, variant.relocatable)
+        return {}
+    params = {"relocatable_params": model.params} if model.params is not None else {}
+    return {"relocatable": model.image, **params}
+
+
+def _writes_plan(
+    board: Board, layout: Layout, variant: VariantConfig, model: ModelNodes | None, writes: list[Written]
+) -> WritesPlan:
+    if model is None:
+        return WritesPlan(board.name, writes)
+    config, places = variant.relocatable, layout.loaded
+    assert config is not None and places is not None
+    modes = {mode: f"{mode} clear" if config.clear else mode for mode in config.modes}
+    table = _slot_address(layout, "load_table")
+    return WritesPlan(board.name, writes, modes, table, (places.model, places.params or 0))
 
 
 def _slot_address(layout: Layout, slot: str) -> int:

@@ -10,42 +10,22 @@ from typing import Any
 import SCons.Errors
 
 from neuralart.boards.types import Board
-from neuralart.config.types import Reserved, VariantConfig
+from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.placements import Layout
 from neuralart.memory.startup.static_pools import refuse_relative_pools
-from neuralart.scons import initializer_actions as actions
-from neuralart.scons import messages
-from neuralart.scons.compiled import refuse_cpu
+from neuralart.scons.builders import initializers as builder
+from neuralart.scons.builders import plans
+from neuralart.scons.builders.initializers import Image, InitializersPlan, kept_ranges, moved_slots
+from neuralart.scons.builders.parts import Part
+from neuralart.scons.builders.variables import carried
+from neuralart.scons.compiled import NetworkNodes, refuse_cpu
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.layout import board_of, layout_of, layout_value
-from neuralart.scons.memory_runtime import memory_runtime
-from neuralart.scons.network import NetworkNodes
+from neuralart.scons.layout import board_of, layout_of
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import Registry, identity
-from neuralart.text.values import Location
+from neuralart.scons.registry import Registry
 
-_STAGED = ("flash", "boot-copy")
-
-
-@dataclass(frozen=True)
-class Image:
-    """Bytes to load.
-
-    Attributes:
-        network: Name of the network; empty for the identity descriptor.
-        pool: fname of the pool; empty for the identity descriptor.
-        address: Where the first byte belongs.
-        binary: The bytes (an empty file: nothing to load).
-        hex: The same as Intel HEX with its address.
-    """
-
-    network: str
-    pool: str
-    address: int
-    binary: Any
-    hex: Any
+__all__ = ["Image", "InitializerNodes", "initializers_method", "make_initializers"]
 
 
 @dataclass(frozen=True)
@@ -57,6 +37,7 @@ class InitializerNodes:
         include_dirs: For CPPPATH.
         header: ``npu_memory_init.h``.
         headers: Those that it includes, where the networks' runtime is not ours.
+        more: Files that strategies of plugins add.
         images: What must be loaded into flash beside the program; the identity descriptor comes last.
         external: What somebody else loads into RAM while the program waits for it.
         layout: Addresses of everything.
@@ -74,65 +55,13 @@ class InitializerNodes:
     io_json: Any
     descriptor: Image | None = field(default=None)
     headers: list[Any] = field(default_factory=list)
+    more: list[Any] = field(default_factory=list)
 
     @property
     def files(self) -> list[Any]:
-        """All images as nodes, Intel HEX and binary."""
-        return [node for image in (*self.images, *self.external) for node in (image.binary, image.hex)]
-
-
-def _image(base: Any, stem: str, raw: Any, network: str, pool: str, address: int) -> Image:
-    binary = base.Command(f"{stem}.bin", raw, messages.function(actions.copy, "IMAGE    $TARGET"))
-    base.Depends(binary, base.Value(fingerprint("files.py"), name="image-writer"))
-    return _with_hex(base, stem, binary[0], network, pool, address)
-
-
-def _with_hex(base: Any, stem: str, binary: Any, network: str, pool: str, address: int) -> Image:
-    hexa = base.Command(
-        f"{stem}.hex",
-        binary,
-        messages.function(actions.write_hex, "IMAGE    $TARGET", "NEURALART_ADDRESS"),
-        NEURALART_ADDRESS=f"0x{address:08x}",
-    )
-    base.Depends(hexa, base.Value(fingerprint("text/ihex.py", "files.py"), name="hex-writer"))
-    return Image(network, pool, address, binary, hexa[0])
-
-
-def _descriptor(base: Any, folder: str, networks: Sequence[NetworkNodes], layout: Layout) -> Image | None:
-    described = [item for item in layout.initializers if item.strategy not in ("link", "relocatable")]
-    if layout.descriptor is None or not described:
-        return None
-    by_name = {network.name: network for network in networks}
-    raws = [by_name[item.network].initializers[item.pool] for item in described]
-    stem = f"#{folder}/descriptor"
-    binary = base.Command(
-        f"{stem}.bin",
-        [*(network.facts for network in networks), *raws],
-        messages.function(actions.write_descriptor, "IMAGE    $TARGET"),
-        NEURALART_DESCRIBED=described,
-    )
-    rooms = ("memory/layout/identity.py", "memory/layout/descriptor_of.py")
-    base.Depends(binary, [base.Value(fingerprint(*rooms), name="identity-descriptor"), layout_value(base, layout)])
-    return _with_hex(base, stem, binary[0], "", "", layout.descriptor)
-
-
-def _link_sources(base: Any, folder: str, networks: Sequence[NetworkNodes], layout: Layout) -> list[Any]:
-    sources = []
-    by_name = {network.name: network for network in networks}
-    for item in layout.initializers:
-        if item.strategy != "link":
-            continue
-        raw = by_name[item.network].initializers[item.pool]
-        node = base.Command(
-            f"#{folder}/npu_link_{item.network}_{item.pool}.c",
-            raw,
-            messages.function(actions.write_link_object, "SOURCES  $TARGET", "NEURALART_NETWORK", "NEURALART_POOL"),
-            NEURALART_NETWORK=item.network,
-            NEURALART_POOL=item.pool,
-        )
-        base.Depends(node, base.Value(fingerprint("memory/startup/link_object.py"), name="link-object"))
-        sources.append(node[0])
-    return sources
+        """All images as nodes, Intel HEX and binary, and what strategies of plugins add."""
+        images = [node for image in (*self.images, *self.external) for node in (image.binary, image.hex)]
+        return [*images, *self.more]
 
 
 def make_initializers(
@@ -161,92 +90,38 @@ def make_initializers(
     base = registry.base
     board = board or board_of(networks)
     layout = layout_of(networks, variant, board_layout=board_layout, board=board)
-    facts = [network.facts for network in networks]
-    board_value = base.Value(identity(board), name=f"board {board.name}")
-    sources = base.Command(
-        [f"#{folder}/npu_memory_init.c", f"#{folder}/npu_memory_init.h"],
-        facts,
-        messages.function(
-            actions.write_sources, f"MEMORY   {folder}/npu_memory_init.c", "NEURALART_BOARD", "NEURALART_BOARD_LAYOUT"
-        ),
-        NEURALART_BOARD=board.name,
-        NEURALART_BOARD_LAYOUT=board_layout,
-        NEURALART_LAYOUT=layout,
-    )
-    rooms = ("memory/startup/startup.py", "memory/plan/plan.py")
-    base.Depends(
-        sources, [base.Value(fingerprint(*rooms), name="memory-start-up"), board_value, layout_value(base, layout)]
-    )
-    contract = base.Command(
-        [f"#{folder}/network_io.h", f"#{folder}/network_io.json"],
-        facts,
-        messages.function(actions.write_io, f"SOURCES  {folder}/network_io.h", "NEURALART_BOARD"),
-        NEURALART_BOARD=board.name,
-        NEURALART_LAYOUT=layout,
-    )
-    base.Depends(contract, [base.Value(fingerprint("memory/startup/network_io.py"), name="io-contract"), board_value])
-    if layout.loaded is not None:
-        base.Depends(contract, layout_value(base, layout))
+    plan = InitializersPlan(networks, board, layout, board_layout)
+    own = carried(env, base, builder.VARIABLES)
+    made = base.NeuralArtInitializers(f"#{folder}/npu_memory_init.c", [], **own, **{plans.GIVEN: plan})
+    found: dict[str, list[Part]] = {}
+    for part in dict.fromkeys(plans.known(node, Part) for node in made):
+        if part is not None:
+            found.setdefault(part.kind, []).append(part)
+
+    def nodes(kind: str, suffix: str = "") -> list[Any]:
+        return [node for part in found.get(kind, ()) for node in part.targets if str(node).endswith(suffix)]
+
+    images: list[Image] = [part.data for part in found.get("flash", ())]
+    headers = nodes("runtime", ".h")
     by_name = {network.name: network for network in networks}
-    linked = {item.network for item in layout.initializers if item.strategy == "link"}
-    images: list[Image] = []
-    external: list[Image] = []
-    for item in layout.initializers:
-        raw = by_name[item.network].initializers[item.pool]
-        stem = f"#{folder}/{item.network}.{item.pool}"
-        if item.strategy in _STAGED:
-            images.append(_image(base, stem, raw, item.network, item.pool, item.load_address))
-        elif item.strategy == "external-loader":
-            external.append(_image(base, stem, raw, item.network, item.pool, item.run_address))
-    descriptor = _descriptor(base, folder, networks, layout)
-    if descriptor is not None:
-        images.append(descriptor)
-    # What is loaded has been checked, also where nobody compiles the start-up code.
-    base.Requires([node for image in (*images, *external) for node in (image.binary, image.hex)], sources)
-    code, headers = memory_runtime(base, networks, folder)
-    places = [*(str(node.dir) for node in headers), *(each.folder for each in networks if each.name in linked)]
+    linked = [by_name[part.data.network].folder for part in found.get("linked", ())]
+    start_up, contract = nodes("start-up code"), nodes("contract")
     return InitializerNodes(
-        sources=[sources[0], *code, *_link_sources(base, folder, networks, layout)],
+        sources=[start_up[0], *nodes("runtime", ".c"), *nodes("linked"), *nodes("strategy", ".c")],
         # What is linked is read from the folder of its network.
-        include_dirs=[base.Dir(f"#{name}") for name in dict.fromkeys([folder, *places])],
-        header=sources[1],
+        include_dirs=[
+            base.Dir(f"#{name}") for name in dict.fromkeys([folder, *(str(h.dir) for h in headers), *linked])
+        ],
+        header=start_up[1],
         images=images,
-        external=external,
+        external=[part.data for part in found.get("external", ())],
         layout=layout,
         io_header=contract[0],
         io_json=contract[1],
-        descriptor=descriptor,
+        descriptor=images[-1] if "descriptor" in found else None,
         headers=headers,
+        more=nodes("strategy"),
     )
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _moved(slots: Any) -> tuple[tuple[str, int], ...]:
-    rows = slots.items() if isinstance(slots, dict) else [(None, None)]
-    if not all(isinstance(name, str) and _is_int(address) for name, address in rows):
-        raise NeuralArtError(f"slots: a mapping of names to addresses, not {slots!r}", where="MemoryInitializers")
-    return tuple(sorted(slots.items()))
-
-
-def _kept(reserved: Any) -> tuple[Reserved, ...]:
-    try:
-        rows = [(name, address, size) for name, (address, size) in sorted(reserved.items())]
-    except (AttributeError, TypeError, ValueError):
-        rows = [(None, None, None)]
-    for name, address, size in rows:
-        if not (isinstance(name, str) and _is_int(address) and _is_int(size)):
-            raise NeuralArtError(
-                f"reserved: a mapping of names to (address, bytes), not {reserved!r}", where="MemoryInitializers"
-            )
-        if not (0 <= address < address + size <= 1 << 32):
-            raise NeuralArtError(
-                f"reserved: {name} with {size} bytes at {address:#x} is no range of addresses",
-                where="MemoryInitializers",
-            )
-    return tuple(Reserved(*row, Location("", 0)) for row in rows)
 
 
 _KEYWORDS = ("folder", "board_layout", "slots", "reserved")
@@ -277,7 +152,8 @@ def initializers_method(env: Any, *networks: Any, **options: Any) -> Initializer
             )
     for network in networks:
         refuse_relative_pools(network.name, network.pools)
-    slots, reserved = _moved(options.get("slots", {})), _kept(options.get("reserved", {}))
+    slots = moved_slots(options.get("slots", {}), "MemoryInitializers", "slots")
+    reserved = kept_ranges(options.get("reserved", {}), "MemoryInitializers", "reserved")
     chosen: list[NetworkNodes] = list(networks)
     board = board_of(chosen)
     names = [network.name for network in chosen]

@@ -5,19 +5,51 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Protocol
 
 from neuralart.boards.types import Board
-from neuralart.config.types import VariantConfig
+from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.layout import LayoutNetwork, make_layout
 from neuralart.memory.layout.loader_places import RELATIVE
 from neuralart.memory.layout.placements import Layout
+from neuralart.network.pools import PoolFile
 from neuralart.scons.compiled import Compiled
-from neuralart.scons.network import NetworkNodes
 
 
-def board_of(networks: Sequence[Compiled]) -> Board:
+class Member(Protocol):
+    """A network of a program, as far as its constants are concerned; ``NetworkNodes`` is one."""
+
+    @property
+    def name(self) -> str:
+        """C name."""
+
+    @property
+    def board(self) -> Board:
+        """The board it was compiled for."""
+
+    @property
+    def config(self) -> NetworkConfig:
+        """What it was made from."""
+
+    @property
+    def pools(self) -> PoolFile:
+        """The pool file it is compiled for."""
+
+    @property
+    def initializers(self) -> dict[str, Any]:
+        """Raw file per pool (fname)."""
+
+    @property
+    def facts(self) -> Any:
+        """``network.json``."""
+
+    @property
+    def runtime(self) -> str:
+        """What a program with it needs."""
+
+
+def board_of(networks: Sequence[Compiled | Member]) -> Board:
     """The one board of a program's networks.
 
     Raises:
@@ -30,7 +62,7 @@ def board_of(networks: Sequence[Compiled]) -> Board:
 
 
 def layout_of(
-    networks: Sequence[NetworkNodes], variant: VariantConfig, *, board_layout: bool, board: Board | None = None
+    networks: Sequence[Member], variant: VariantConfig, *, board_layout: bool, board: Board | None = None
 ) -> Layout:
     """Give everything of a program its place.
 
@@ -59,7 +91,7 @@ def layout_of(
     return make_layout(board, variant, known, with_firmware=board_layout)
 
 
-def _declared(network: NetworkNodes, board: Board, *, elsewhere: bool) -> tuple[str, ...]:
+def _declared(network: Member, board: Board, *, elsewhere: bool) -> tuple[str, ...]:
     """Pools with an initializer. A model of another board may list memories that this one does not have."""
     for name, node in network.initializers.items():
         if str(node).endswith(".c"):

@@ -11,12 +11,12 @@ from neuralart.config.types import RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import initializer_actions, messages
 from neuralart.scons.budgets import make_budgets
+from neuralart.scons.compiled import NetworkNodes
 from neuralart.scons.effects import Program
 from neuralart.scons.firmware import make_firmware
 from neuralart.scons.images import ModelNodes, make_images
 from neuralart.scons.initializers import make_initializers
 from neuralart.scons.machines import machine_of
-from neuralart.scons.network import NetworkNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
 from neuralart.scons.relocatable import RelocatableNodes, make_relocatable

@@ -2,38 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable
+from pathlib import Path
 
 from neuralart.resources import firmware_dir
-from neuralart.scons import initializer_actions as actions
-from neuralart.scons import messages
-from neuralart.scons.network import NEURALART, NetworkNodes
+from neuralart.scons.compiled import NEURALART
 
-_FOLDER = "memory"
+FOLDER = "memory"
 _HEADER = "npu_memory.h"
 
 
-def memory_runtime(base: Any, networks: Sequence[NetworkNodes], folder: str) -> tuple[list[Any], list[Any]]:
+def memory_runtime_files(runtimes: Iterable[str]) -> list[tuple[str, Path]]:
     """Copies of that code, in a folder that holds no header of the same name as one of the vendor's.
 
     Args:
-        base: The base environment.
-        networks: Of the program.
-        folder: Of the program, relative to the top folder.
+        runtimes: Those of the networks of a program.
 
     Returns:
-        C and headers; nothing where our runtime is a part of the program.
+        Name of the copy and its original; nothing where our runtime is a part of the program.
     """
-    if any(network.runtime == NEURALART for network in networks):
-        return [], []
+    if NEURALART in runtimes:
+        return []
     origin = firmware_dir() / "runtime"
-    sources: list[Any] = []
-    headers: list[Any] = []
-    for path in (origin / "include" / _HEADER, *sorted((origin / "memory").iterdir())):
-        if path.suffix not in (".c", ".h"):
-            continue
-        action = messages.function(actions.copy, "MEMORY   $TARGET")
-        (node,) = base.Command(f"#{folder}/{_FOLDER}/{path.name}", base.fs.File(str(path)), action)
-        (sources if path.suffix == ".c" else headers).append(node)
-    return sources, headers
+    files = (origin / "include" / _HEADER, *sorted((origin / "memory").iterdir()))
+    return [(f"{FOLDER}/{path.name}", path) for path in files if path.suffix in (".c", ".h")]

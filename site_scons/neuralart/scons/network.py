@@ -2,143 +2,125 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board
+from neuralart.compilers.protocol import roles
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
-from neuralart.fingerprint import fingerprint
-from neuralart.network.names import check_name
-from neuralart.network.pools import PoolFile
-from neuralart.resources import firmware_dir
-from neuralart.scons import messages
-from neuralart.scons.compilers import (
-    REFERENCE,
-    RUNTIME_INCLUDES,
-    SLOTS,
-    compiler_of,
-    files_of,
-    roles,
-)
-from neuralart.scons.cpu_network import CpuNetworkNodes, is_cpu, make_cpu_network
+from neuralart.network.facts import NEURALART
+from neuralart.scons.builders import network as builder
+from neuralart.scons.builders.plans import GIVEN
+from neuralart.scons.builders.variables import carried
+from neuralart.scons.compile_plan import CompilePlan, cpu_file_names, is_cpu, make_plan
+from neuralart.scons.compiled import Compiled, CpuNetworkNodes, NetworkNodes
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.keywords import config_of
-from neuralart.scons.options import option_words
-from neuralart.scons.paths import build_dir, named, stable, word
-from neuralart.scons.pools import declared_initializers, find_pools, source_file
+from neuralart.scons.paths import build_dir, named
+from neuralart.scons.pools import source_file
 from neuralart.scons.registry import Registry
+from neuralart.scons.runtime_files import runtime_nodes
 
-NEURALART, LL_ATON = "neuralart", "ll_aton"
-# A room's code decides the bytes: compile again when it changes.
-_COMPILE_ROOMS = ("compilers",)
-
-
-@dataclass(frozen=True)
-class NetworkNodes:
-    """What ``env.Network`` returns.
-
-    Attributes:
-        name: C name of the network.
-        board: The board it was compiled for.
-        folder: Where its files are, relative to the top folder.
-        c: The generated C.
-        header: ``N.h``; None where the compiler writes none.
-        facts: ``network.json``.
-        manifest: ``manifest.json``: sizes and hashes.
-        c_info: ``N_c_info.json``.
-        report: ``N_generate_report.txt``.
-        provenance: ``provenance.txt``; nothing depends on it.
-        compiler: ``reference``, ``stedgeai`` or ``recorded``.
-        runtime: ``neuralart`` or ``ll_aton``: what a program with it needs.
-        more: Further files by name: ``N_ecblobs.h``, ``stai_N.c``...
-        initializers: Raw file per pool (fname).
-        pool_address: Base address per pool (fname).
-        pools: The pool file it is compiled for.
-        runtime_sources: C sources of the runtime and its kernels.
-        include_dirs: For CPPPATH.
-        defines: For CPPDEFINES.
-        vectors: Folder of golden vectors (as named) or empty.
-        config: What it was made from.
-        pair: The same network without the epoch controller; None: not asked for.
-    """
-
-    name: str
-    board: Board
-    folder: str
-    c: Any
-    header: Any
-    facts: Any
-    manifest: Any
-    c_info: Any
-    report: Any
-    provenance: Any
-    compiler: str
-    runtime: str
-    more: dict[str, Any]
-    initializers: dict[str, Any]
-    pool_address: dict[str, int]
-    pools: PoolFile
-    runtime_sources: list[Any]
-    include_dirs: list[Any]
-    config: NetworkConfig
-    defines: list[str] = field(default_factory=list)
-    vectors: str = ""
-    pair: NetworkNodes | None = None
-
-    @property
-    def sources(self) -> list[Any]:
-        """Everything to compile into a program with this one network.
-
-        A program with several networks takes each network's ``code`` and one ``runtime_sources``.
-        """
-        return [*self.code, *self.runtime_sources]
-
-    @property
-    def code(self) -> list[Any]:
-        """C of this network alone: with what its compiler adds, and initializers that were written as C."""
-        c = [node for name, node in sorted(self.more.items()) if name.endswith(".c")]
-        return [self.c, *c, *(node for node in self.initializers.values() if str(node).endswith(".c"))]
-
-    @property
-    def files(self) -> list[Any]:
-        """All files of the compile."""
-        plain = [self.c, self.header, self.facts, self.manifest, self.c_info, self.report, self.provenance]
-        named = [node for node in plain if node is not None]
-        return [*named, *self.more.values(), *self.initializers.values()]
+_OF_ALL = ("facts", "manifest", "c_info", "report", "provenance")
 
 
-# Kernels that stand for others of the same name, code that becomes a part of relocatable models, that of CPU networks.
-_OF_OTHER_PROGRAMS = ("kernels_mve/", "relocatable/", "legacy/")
+def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any]) -> Compiled:
+    """What a builder made, by attribute."""
+    name, config = plan.config.name, plan.config
+    by_name = {node.name: node for node in made}
+    plain = {role: by_name.get(file) for role, file in roles(name).items()}
+    include = [base.Dir(f"#{folder}")]
+    sources: list[Any] = []
+    if plan.compiler.runtime == NEURALART:
+        sources, headers = runtime_nodes(base, folder, cpu=plan.pools is None)
+        include += headers
+    common: dict[str, Any] = {
+        "name": name,
+        "board": plan.board,
+        "folder": folder,
+        **{role: plain[role] for role in _OF_ALL},
+        "runtime": plan.compiler.runtime,
+        "runtime_sources": sources,
+        "include_dirs": include,
+        "config": config,
+        "files": made,
+    }
+    if plan.pools is None:
+        c, cpu_headers, _ = cpu_file_names(name)
+        return CpuNetworkNodes(
+            **common, c=[by_name[each] for each in c], headers=[by_name[each] for each in cpu_headers]
+        )
+    known = set(roles(name))
+    return NetworkNodes(
+        **common,
+        c=plain["c"],
+        header=plain["header"],
+        compiler=plan.compiler.kind,
+        more={role: by_name[file] for role, file in plan.files.plain.items() if role not in known},
+        initializers={pool: by_name[file] for pool, file in plan.files.initializers.items()},
+        pool_address={pool.fname: pool.address for pool in plan.pools.enabled},
+        pools=plan.pools,
+    )
 
 
-def _runtime_nodes(env: Any, folder: str) -> tuple[list[Any], list[Any]]:
-    """Runtime sources under the build folder, so that objects never land beside the package."""
-    origin = firmware_dir() / "runtime"
-    local = f"#{folder}/runtime"
-    env.VariantDir(local, env.Dir(str(origin)), duplicate=0)
-    relative = sorted(path.relative_to(origin).as_posix() for path in origin.rglob("*.c"))
-    relative = [name for name in relative if not name.startswith(_OF_OTHER_PROGRAMS)]
-    return [env.File(f"{local}/{name}") for name in relative], [env.Dir(str(origin / "include"))]
-
-
-def make_network(env: Any, config: NetworkConfig, board_name: str, pair: str = "") -> NetworkNodes:
+def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") -> Compiled:
     """Declare a compile, once for equal specifications.
 
     Args:
         env: Names in ``config`` are relative to its current SConscript.
         config: What to compile.
-        board_name: For which board.
+        board: For which board; it decides whether the network runs on an NPU or on the core.
         pair: ``profiling``: the compile beside the main one, without the epoch controller.
 
     Raises:
         NeuralArtError: A file is missing or wrong, or an option is unknown.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
-    check_name(config.name, config.said())
+    model = source_file(env, config.model, "model", config.said("model"))
+    plan = make_plan(env, config, board, model, pair)
+    own = carried(env, registry.base, builder.VARIABLES)
+    folder = f"{build_dir(env)}/networks/{config.name}-{board.name}-{plan.digest}"
+
+    def make() -> Compiled:
+        base = registry.base
+        made = base.NeuralArtNetwork(
+            base.File(f"#{folder}/{config.name}.c"),
+            model,
+            NEURALART_PROFILE=config.profile,
+            NEURALART_POOLS=config.mpool,
+            **{GIVEN: plan},
+            **own,
+        )
+        return _nodes(base, plan, folder, list(made))
+
+    # Shared by all that ask for this compile; which golden vectors go with it is each one's own matter.
+    vectors = named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else ""
+    result = replace(
+        registry.once("network", folder + (repr(sorted(own.items())) if own else ""), make),
+        config=config,
+        vectors=vectors,
+    )
+    if config.pair and not pair and isinstance(result, NetworkNodes):
+        other = make_compile(env, config, board, config.pair)
+        assert isinstance(other, NetworkNodes)  # for the same board
+        return replace(result, pair=other)
+    return result
+
+
+def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNodes:
+    """Declare a compile for a board with an NPU, once for equal specifications.
+
+    Args:
+        env: Names in ``config`` are relative to its current SConscript.
+        config: What to compile.
+        board_name: For which board.
+
+    Raises:
+        NeuralArtError: The board has no NPU, a file is missing or wrong, or an option is unknown.
+    """
+    registry: Registry = env["NEURALART_REGISTRY"]
     board = registry.board(board_name, config.said())
     if is_cpu(board):
         raise NeuralArtError(
@@ -146,89 +128,20 @@ def make_network(env: Any, config: NetworkConfig, board_name: str, pair: str = "
             where=config.said(),
             hint="env.Network and env.PatchedSources, or a variant without 'relocatable'",
         )
-    model = source_file(env, config.model, "model", config.said("model"))
-    pools = find_pools(env, registry, config, board)
-    declared = declared_initializers(config, pools.file)
-    options = option_words(config)
-    compiler = compiler_of(env, config, pair)
-    files = files_of(config, board, compiler, pools, declared, options, Path(model.get_abspath()))
-    key = json.dumps(
-        {
-            "name": config.name,
-            "model": stable(env, Path(model.get_abspath())),
-            "target": board.target,
-            "compiler": [compiler.identity, *compiler.said] if compiler.said else compiler.identity,
-            "pools": pools.key,
-            "options": options,
-            "initializers": declared,
-        },
-        sort_keys=True,
-    )
-    digest = hashlib.sha256(key.encode()).hexdigest()[:8]
-    folder = f"{build_dir(env)}/networks/{config.name}-{board.name}-{digest}"
+    made = make_compile(env, config, board)
+    assert isinstance(made, NetworkNodes)  # as its board says
+    return made
 
-    def make() -> NetworkNodes:
-        base = registry.base
-        name = config.name
-        out = f"#{folder}"
-        raws = {pool: base.File(f"{out}/{file}") for pool, file in files.initializers.items()}
-        plain = {role: base.File(f"{out}/{file}") for role, file in files.plain.items()}
-        command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "compile", "--quiet", "--model"]
-        command += [*word(base, Path(model.get_abspath())), "--target", board.target, "--name", name]
-        command += [*pools.words, *(text.replace("$", "$$") for text in options), *compiler.words]
-        command += ["--initializers", ",".join(declared) or "none", "--output", folder]
-        action, words = messages.command(base, command, f"NETWORK  {folder}/{name}.c")
-        read = [base.fs.File(str(path)) for path in files.sources]
-        nodes = base.Command(
-            [*plain.values(), *raws.values()],
-            list(dict.fromkeys([model, *pools.sources, *compiler.sources, *read])),
-            action,
-            **words,
-            # Python itself is not what decides the result; the code that runs in it is.
-            IMPLICIT_COMMAND_DEPENDENCIES=0,
-        )
-        base.Depends(nodes, base.Value(fingerprint(*_COMPILE_ROOMS), name="reference-compiler"))
-        runtime: list[Any] = []
-        include = [base.Dir(out)]
-        if compiler.kind == REFERENCE:
-            # They stay until new ones replace them: to whoever looks meanwhile (-j) what is made of them is right, and
-            # SCons reads its includes. What a vendor's tool made must not outlive a failure.
-            base.Precious(nodes)
-            runtime, headers = _runtime_nodes(base, folder)
-            include += headers
-            plain["c"].includes = [('"', name, '"') for name in RUNTIME_INCLUDES]
-        else:
-            base.Depends(nodes, base.Value(compiler.identity, name="compiler"))
-            base.Clean(nodes, [base.fs.Dir(f"{out}/.vendor")])
-        if compiler.slow:
-            # Whoever asks for it: not more of them at the same time than there are slots.
-            base.SideEffect(base.Value(f"compile slot {int(digest, 16) % SLOTS}"), nodes)
-        return NetworkNodes(
-            name=name,
-            board=board,
-            folder=folder,
-            compiler=compiler.kind,
-            runtime=NEURALART if compiler.kind == REFERENCE else LL_ATON,
-            **{role: plain.pop(role, None) for role in roles(name)},
-            more=plain,
-            initializers=raws,
-            pool_address={pool.fname: pool.address for pool in pools.file.enabled},
-            pools=pools.file,
-            runtime_sources=runtime,
-            include_dirs=include,
-            config=config,
-        )
 
-    # Shared by all that ask for this compile; which golden vectors go with it is each one's own matter.
-    vectors = named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else ""
-    made = replace(registry.once("network", folder, make), config=config, vectors=vectors)
-    if config.pair and not pair:
-        return replace(made, pair=make_network(env, config, board_name, config.pair))
+def make_cpu_network(env: Any, config: NetworkConfig, board: Board) -> CpuNetworkNodes:
+    """The same for a board whose networks run on its core."""
+    made = make_compile(env, config, board)
+    assert isinstance(made, CpuNetworkNodes)  # as its board says
     return made
 
 
 @at_read_time
-def network_method(env: Any, name: str, *, model: Any, board: str, **options: Any) -> NetworkNodes | CpuNetworkNodes:
+def network_method(env: Any, name: str, *, model: Any, board: str, **options: Any) -> Compiled:
     """``env.Network(name, model=..., board=..., ...)``: compile a model for a board.
 
     Args:
@@ -247,7 +160,6 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
     from neuralart.scons.budgets import guard
 
     config = config_of(env, name, model, options)
-    found = env["NEURALART_REGISTRY"].board(board, config.said())
-    made = make_cpu_network(env, config, found) if is_cpu(found) else make_network(env, config, board)
+    made = make_compile(env, config, env["NEURALART_REGISTRY"].board(board, config.said()))
     guard(env, made)
     return made

@@ -82,6 +82,16 @@ def readable(node: Any) -> Path:
     return path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
 
 
+def place(node: Any) -> Path:
+    """Where commands find a file: SCons's own choice between a copy in a variant_dir and its original.
+
+    ``str(node)`` says the same, but relative to the SConscript that is being read.
+    """
+    if node.has_builder() or node.duplicate or not node.srcnode().exists():
+        return Path(node.get_abspath())
+    return Path(node.srcnode().get_abspath())
+
+
 def word(env: Any, path: Path, prefix: str = "") -> list[Any]:
     """A path as words of a command of :mod:`neuralart.scons.messages`.
 

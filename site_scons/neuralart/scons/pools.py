@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, split_profile
@@ -13,6 +13,11 @@ from neuralart.memory.layout.strategies import LayoutNetwork, check_names
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.scons.paths import named, stable, word
 from neuralart.scons.registry import Registry
+
+if TYPE_CHECKING:
+    from neuralart.vendor.profile import Profile
+
+_WITH_POOLS = "profile with pools"
 
 
 def source_file(env: Any, path: str, what: str, where: str) -> Any:
@@ -49,9 +54,10 @@ def refuse_built(node: Any, what: str, where: str) -> None:
 
 @dataclass(frozen=True)
 class Pools:
-    """Where the pools come from: the words of the command, the files it depends on, what they say.
+    """Where the pools come from: the words of the command, the files that it names, what they say.
 
-    ``absolute`` are the words with absolute paths, for those who ask before anything runs.
+    ``absolute`` are the words with absolute paths, for those who ask before anything runs. ``scanned`` is the pool file
+    that the scanner of profiles finds; None: the pool file is among ``sources``.
     """
 
     words: list[Any]
@@ -59,6 +65,35 @@ class Pools:
     sources: list[Any]
     file: PoolFile
     key: dict[str, str]
+    scanned: Any = None
+
+
+def read_profile(env: Any, registry: Registry, path: Path, selector: str, *, need_pools: bool) -> Profile:
+    """One profile of a file, read once.
+
+    Args:
+        env: Any environment.
+        registry: Of the tool.
+        path: The file.
+        selector: Name of the profile.
+        need_pools: It must name a pool file.
+
+    Raises:
+        NeuralArtError: The file is wrong, or has no such profile.
+    """
+    from neuralart.vendor import profile
+
+    kind = _WITH_POOLS if need_pools else "profile"
+    return registry.once(
+        kind, f"{selector}@{path}", lambda: profile.read(path, selector, named(env, path), need_pools=need_pools)
+    )
+
+
+def known_profile(env: Any, node: Any, selector: str) -> Profile | None:
+    """A profile whose pools a network of this build uses; None: the file is none."""
+    registry: Registry = env["NEURALART_REGISTRY"]
+    found: Profile | None = registry.known(_WITH_POOLS, f"{selector}@{node.srcnode().get_abspath()}")
+    return found
 
 
 def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board) -> Pools:
@@ -67,13 +102,14 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
     Raises:
         NeuralArtError: A file is missing, built, or wrong.
     """
-    from neuralart.vendor import mpool, profile
+    from neuralart.vendor import mpool
 
     words: list[Any] = []
     absolute: list[str] = []
     sources: list[Any] = []
     key: dict[str, str] = {}
     pool_path: Path | None = None
+    scanned: Any = None
     if config.profile or not config.mpool:
         selector, file = split_profile(config.profile)
         file = file or board.profile
@@ -86,7 +122,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
         node = source_file(env, file, "profile", config.said("profile"))
         refuse_built(node, "profile", config.said("profile"))
         path = Path(node.srcnode().get_abspath())
-        chosen = profile.read(path, selector, named(env, path), need_pools=not config.mpool)
+        chosen = read_profile(env, registry, path, selector, need_pools=not config.mpool)
         words += ["--st-neural-art", *word(env, path, f"{selector}@")]
         absolute += ["--st-neural-art", f"{selector}@{path}"]
         sources.append(node)
@@ -95,18 +131,18 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
     if config.mpool:
         node = source_file(env, config.mpool, "memory-pool file", config.said("mpool"))
         refuse_built(node, "memory-pool file", config.said("mpool"))
+        sources.append(node)
         pool_path = Path(node.srcnode().get_abspath())
         words += ["--mpool", *word(env, pool_path)]
         absolute += ["--mpool", str(pool_path)]
         key["mpool"] = stable(env, pool_path)
     else:
         assert pool_path is not None
-        node = env.fs.File(str(pool_path))
-        refuse_built(node, "memory-pool file", config.said("mpool"))
-    sources.append(node)
+        scanned = env.fs.File(str(pool_path))
+        refuse_built(scanned, "memory-pool file", config.said("mpool"))
     path = pool_path
     pools = registry.once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
-    return Pools(words, absolute, sources, pools, key)
+    return Pools(words, absolute, sources, pools, key, scanned)
 
 
 def declared_initializers(config: NetworkConfig, pools: PoolFile) -> tuple[str, ...]:

@@ -63,6 +63,10 @@ class Registry:
             found = self._made[(kind, key)] = make()
         return found
 
+    def known(self, kind: str, key: str) -> Any:
+        """The thing with this key if it was made already, else None."""
+        return self._made.get((kind, key))
+
     @property
     def base(self) -> Any:
         """An environment without the consumer's C flags, for what we build ourselves."""

@@ -10,20 +10,19 @@ from typing import Any
 
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout import derive
 from neuralart.relocatable.build.request import LAYOUTS
-from neuralart.resources import firmware_dir
-from neuralart.scons import messages
-from neuralart.scons.compiled import refuse_cpu
+from neuralart.scons.builders import plans
+from neuralart.scons.builders import relocatable as builder
+from neuralart.scons.builders.variables import carried
+from neuralart.scons.compile_plan import CompilePlan
+from neuralart.scons.compiled import NetworkNodes, refuse_cpu
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.network import NEURALART, NetworkNodes, make_network
+from neuralart.scons.network import make_network
 from neuralart.scons.paths import build_dir
-from neuralart.scons.recipes import find_toolchain, toolchain_env
+from neuralart.scons.recipes import toolchain_env
 from neuralart.scons.registry import Registry
 
-# Parts of the runtime that are compiled into each model.
-_RUNTIME = ("include", "kernels", "relocatable")
 # What of a variant's key decides about the image; the rest is about loading it.
 _OF_IMAGE = ("split", "secure", "debug_info", "layout")
 
@@ -54,31 +53,6 @@ class RelocatableNodes:
         return [node for node in (self.image, self.params, self.results) if node is not None]
 
 
-def _runtime_files(base: Any, registry: Registry) -> list[Any]:
-    root = firmware_dir() / "runtime"
-    return registry.once(
-        "relocatable-runtime",
-        "",
-        lambda: [
-            base.File(str(path))
-            for part in _RUNTIME
-            for path in sorted((root / part).rglob("*"))
-            if path.suffix in (".c", ".h")
-        ],
-    )
-
-
-def _options(config: RelocatableConfig) -> list[str]:
-    words = []
-    for wanted, option in (
-        (config.split, "--split"),
-        (not config.secure, "--no-secure"),
-        (not config.debug_info, "--no-dbg-info"),
-    ):
-        words += [option] if wanted else []
-    return words + (["--layout", config.layout] if config.layout else [])
-
-
 def make_relocatable(
     env: Any,
     network: NetworkConfig,
@@ -102,47 +76,22 @@ def make_relocatable(
             cross compiler.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
-    base = registry.base
-    derived = derive.derive(network)
-    net = make_network(env, derived, board_name)
-    if net.runtime != NEURALART:
-        raise NeuralArtError(
-            f"network {net.name} is compiled for runtime {net.runtime}, this builder makes models of {NEURALART}",
-            where=network.said("compiler"),
-            hint="for the vendor's runtime: `neuralart relocatable build --pack-dir`; or compiler: reference",
-        )
-    derive.check_pools(net.pools)
-    found = find_toolchain(env, toolchain, where)
-    options = _options(config)
-    digest = hashlib.sha256(json.dumps([options, found.identity]).encode()).hexdigest()[:8]
+    net = make_network(env, derive.derive(network), board_name)
+    compiled = plans.behind([net.c], CompilePlan)
+    assert compiled is not None  # the builder's emitter has left it there
+    plan = builder.make_plan(env, compiled, config, toolchain, where)
+    own = carried(env, registry.base, builder.VARIABLES)
+    digest = hashlib.sha256(json.dumps([plan.options, plan.toolchain.identity]).encode()).hexdigest()[:8]
     folder = f"{build_dir(env)}/relocatable/{Path(net.folder).name}-{digest}"
-    store = f"{build_dir(env)}/relocatable/objects"
 
     def make() -> RelocatableNodes:
-        name = net.name
-        out = f"#{folder}"
-        names = [f"{name}_rel.bin", f"{name}_reloc_results.json"]
-        names += [f"{name}_rel_params.bin"] if config.split else []
-        command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "relocatable", "build"]
-        command += ["--verbosity", "0", "--input", f"{net.folder}/{name}.c", "--output", folder, "--name", name]
-        command += ["--objects", store, "--cross-compile", found.prefix, "--json", *options]
-        made = toolchain_env(registry, found)
-        action, words = messages.command(made, command, f"RELOC    {folder}/{name}_rel.bin")
-        nodes = made.Command(
-            [f"{out}/{each}" for each in names],
-            [net.c, net.facts, *net.initializers.values()],
-            action,
-            **words,
-            IMPLICIT_COMMAND_DEPENDENCIES=0,
-        )
-        made.Depends(nodes, _runtime_files(base, registry))
-        identity = base.Value(found.identity, name="toolchain")
-        made.Depends(nodes, [base.Value(fingerprint("relocatable"), name="relocatable-builder"), identity])
-        made.Clean(nodes, [base.fs.Dir(f"#{store}")])
+        base = toolchain_env(registry, plan.toolchain)
+        target = base.File(f"#{folder}/{plan.names[0]}")
+        nodes = base.NeuralArtRelocatable(target, net.c, **{plans.GIVEN: plan}, **own)
         return RelocatableNodes(net, folder, nodes[0], nodes[2] if config.split else None, nodes[1], config)
 
     # Shared by all that ask for this image; golden vectors and how it is loaded are each one's own matter.
-    return replace(registry.once("relocatable", folder, make), network=net, config=config)
+    return replace(registry.once("relocatable", f"{folder} {sorted(own.items())}", make), network=net, config=config)
 
 
 _KEYWORDS = (*_OF_IMAGE, "toolchain")

@@ -81,7 +81,7 @@ def make_summary(env: Any, programs: Sequence[Program], others: Sequence[Any] = 
         "title": variant.title,
         "machine": f"{machine.kind}" + (f" ({machine.isa})" if machine.isa else ""),
         "compilers": sorted({network.config.compiler for network in own.networks}),
-        "toolchain": own.firmware.toolchain.identity if own.firmware is not None else "",
+        "toolchain": own.firmware.toolchain.identity if own.firmware is not None and own.firmware.toolchain else "",
     }
     nodes = base.Command(
         [f"#{folder}/summary.txt", f"#{folder}/index.json"],

@@ -15,16 +15,17 @@ from neuralart.scons import app_config, effects, h747
 from neuralart.scons.app_config import AppConfigNodes
 from neuralart.scons.application import core_machine, make_application, refuse_settings
 from neuralart.scons.budgets import make_budgets
-from neuralart.scons.compiled import Compiled
-from neuralart.scons.cpu_network import is_cpu
+from neuralart.scons.builders.patched_sources import refuse_npu
+from neuralart.scons.compile_plan import is_cpu
+from neuralart.scons.compiled import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import FirmwareNodes, make_firmware
 from neuralart.scons.images import FlashNodes, ModelNodes, make_images
 from neuralart.scons.initializers import InitializerNodes, make_initializers
 from neuralart.scons.loaded_variant import make_programs
 from neuralart.scons.machines import machine_of
-from neuralart.scons.network import NEURALART, NetworkNodes, make_network
-from neuralart.scons.patched import PatchedNodes, refuse_npu
+from neuralart.scons.network import make_network
+from neuralart.scons.patched import PatchedNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
 from neuralart.scons.report import make_summary

@@ -7,7 +7,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.command_line import DOC, RECORDED, REFERENCE, STEDGEAI, option_key, split_words
+from neuralart.compilers.command_line import DOC, option_key, split_words
+from neuralart.compilers.protocol import RECORDED, REFERENCE, STEDGEAI
 from neuralart.compilers.reference.options import CPU, FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
 
@@ -215,8 +216,15 @@ def summary(result: CompileResult, folder: str, verbosity: int) -> str:
     return "\n".join([*lines, f"  {folder}: {names}"])
 
 
-def run(args: argparse.Namespace) -> int:
-    """Compile and write.
+def run(args: argparse.Namespace, output: Path) -> str:
+    """Compile by the compiler of this package.
+
+    Args:
+        args: The words, parsed.
+        output: Where to.
+
+    Returns:
+        What a person wants to know.
 
     Raises:
         NeuralArtError: An option or the model is wrong, not supported or too large.
@@ -240,14 +248,10 @@ def run(args: argparse.Namespace) -> int:
     folder = args.output or "st_ai_output"
     try:
         if request is None:
-            text = cpu.summary(cpu.run(args, _border(args), notes, progress), folder, verbosity)
-        else:
-            result = compile_network(request, progress)
-            write(result, Path(folder))
-            text = summary(result, folder, verbosity)
+            return cpu.summary(cpu.run(args, _border(args), notes, progress), folder, verbosity)
+        result = compile_network(request, progress)
+        write(result, output)
+        return summary(result, folder, verbosity)
     finally:
         if live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    if verbosity:
-        print(text)
-    return 0

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from neuralart.compilers.reference import border, folding, unsigned
 from neuralart.compilers.reference.context import Lowering, describe
 from neuralart.compilers.reference.ir import BorderOptions, Call, Program
-from neuralart.compilers.reference.operators import registry
+from neuralart.compilers.reference.operators import every, lookup
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Tensor
 
@@ -31,7 +31,7 @@ class OperatorInfo:
 
 def supported() -> list[OperatorInfo]:
     """The supported operators in alphabetical order."""
-    return [OperatorInfo(entry.kind, entry.limits) for entry in registry().values()]
+    return [OperatorInfo(entry.kind, entry.limits) for entry in every()]
 
 
 def lower(model: Model, options: BorderOptions) -> Program:
@@ -58,7 +58,7 @@ def lower(model: Model, options: BorderOptions) -> Program:
     for op in ctx.model.operators:
         _check_graph(ctx, op, known)
         known.update(op.outputs)
-        entry = registry().get(op.kind)
+        entry = lookup(op.kind)
         if entry is not None:
             _refuse_16_bits(ctx, op)
         if entry is None or not entry.floats:
@@ -73,7 +73,11 @@ def lower(model: Model, options: BorderOptions) -> Program:
                 what = f"constants of these types are not computed: {_signature(ctx, op)}"
             ctx.refuse(op, what, "leave it out of the model")
         if entry is None:
-            ctx.refuse(op, f"operator is not supported: {_signature(ctx, op)}", f"supported: {', '.join(registry())}")
+            ctx.refuse(
+                op,
+                f"operator is not supported: {_signature(ctx, op)}",
+                f"supported: {', '.join(entry.kind for entry in every())}",
+            )
         if all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0):
             ctx.refuse(op, f"all inputs are constants: {_signature(ctx, op)}", "fold them when the model is made")
         entry.lower(ctx, op)

@@ -88,15 +88,15 @@ def request_of(args: argparse.Namespace) -> Request:
     )
 
 
-def request_from_words(words: Sequence[str], where: str = "") -> Request:
-    """What the words of a command line ask for, without running it: for whoever must know its files before.
+def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
+    """The words of a command line, parsed: for whoever must know the files of a compile before it runs.
 
     Args:
         words: As behind ``neuralart compile``; paths as they are found from the current folder.
         where: Who says so, for messages.
 
     Raises:
-        NeuralArtError: The words are none of that command, or as :func:`request_of`.
+        NeuralArtError: The words are none of that command.
     """
     from typing import NoReturn
 
@@ -106,7 +106,12 @@ def request_from_words(words: Sequence[str], where: str = "") -> Request:
 
     parser = Parser(prog="neuralart compile", add_help=False)
     configure(parser)
-    return request_of(parser.parse_args(list(words)))
+    return parser.parse_args(list(words))
+
+
+def request_from_words(words: Sequence[str], where: str = "") -> Request:
+    """What the words of a command line ask for, without running it; arguments and errors as of :func:`parsed`."""
+    return request_of(parsed(words, where))
 
 
 def find_install(args: argparse.Namespace, environ: Mapping[str, str]) -> Install:
@@ -149,8 +154,15 @@ def summary(result: Result, install: Install, folder: str, verbosity: int) -> st
     return "\n".join([*lines, f"  {folder}: {names}"])
 
 
-def run(args: argparse.Namespace) -> int:
+def compile_by_tool(args: argparse.Namespace, output: Path) -> str:
     """Compile.
+
+    Args:
+        args: The words, parsed.
+        output: Where to.
+
+    Returns:
+        What a person wants to know.
 
     Raises:
         NeuralArtError: As :func:`~neuralart.compilers.stedgeai.compile.compile_network`.
@@ -168,12 +180,8 @@ def run(args: argparse.Namespace) -> int:
     install = find_install(args, os.environ)
     folder = args.output or "st_ai_output"
     try:
-        result = compile_network(
-            request, install, Path(folder), os.environ, tables=tuple(args.failures or ()), listen=listen
-        )
+        result = compile_network(request, install, output, os.environ, tables=tuple(args.failures or ()), listen=listen)
     finally:
         if live:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
-    if verbosity:
-        print(summary(result, install, folder, verbosity))
-    return 0
+    return summary(result, install, folder, verbosity)

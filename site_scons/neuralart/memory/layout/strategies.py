@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
+from neuralart import plugins
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.config.types import STRATEGIES
 from neuralart.errors import NeuralArtError, nearest
@@ -13,6 +15,85 @@ from neuralart.network.pools import MemoryPool, PoolFile
 FLASH, BOOT_COPY, LINK, EXTERNAL, RELOCATABLE = STRATEGIES
 # Ways into a RAM pool.
 _INTO_RAM = (BOOT_COPY, LINK, EXTERNAL)
+# What a plugin's strategy can be built on.
+WAYS = (FLASH, BOOT_COPY, LINK, EXTERNAL)
+
+
+@dataclass(frozen=True)
+class Constants:
+    """The constants of a pool, for the files of a strategy.
+
+    Attributes:
+        network: Name of the network.
+        pool: fname of the pool.
+        run_address: Where the network reads them.
+        load_address: Where they lie in flash; 0: they are not in flash.
+        data: The bytes.
+    """
+
+    network: str
+    pool: str
+    run_address: int
+    load_address: int
+    data: bytes
+
+
+class Strategy(Protocol):
+    """How the constants of a pool leave the build.
+
+    The layout and the start-up code know the ways in :data:`WAYS`; a strategy takes one of them and adds files: another
+    format for a programmer, a table in C. C files become part of the program.
+
+    Attributes:
+        way: ``flash``, ``boot-copy``, ``link`` or ``external-loader``: who brings the constants to their pool.
+    """
+
+    way: str
+
+    def files(self, network: str, pool: str) -> tuple[str, ...]:
+        """Names of the files that it adds, without folders. Pure: nothing is written."""
+
+    def make(self, constants: Constants) -> Mapping[str, bytes]:
+        """The contents of these files.
+
+        Raises:
+            NeuralArtError: The constants do not fit.
+        """
+
+
+@dataclass(frozen=True)
+class _Own:
+    way: str
+
+    def files(self, network: str, pool: str) -> tuple[str, ...]:
+        """What images and descriptor do not say needs no file."""
+        return ()
+
+    def make(self, constants: Constants) -> Mapping[str, bytes]:
+        """Nothing."""
+        return {}
+
+
+for _name in STRATEGIES:
+    plugins.register("strategies", _name, _Own(_name), protocol=1)
+
+
+def way_of(name: str, where: str) -> str:
+    """The way that a strategy takes: itself, or what a plugin builds on.
+
+    Args:
+        name: What the user wrote; empty: by rule.
+        where: ``file:line``.
+
+    Raises:
+        NeuralArtError: There is no such strategy, or its plugin is wrong.
+    """
+    if not name or name in STRATEGIES:
+        return name
+    plugin = plugins.find("strategies", name, where)
+    if plugin.made.way not in WAYS:
+        raise plugin.error(f"its way is '{plugin.made.way}'", f"possible: {', '.join(WAYS)}")
+    return str(plugin.made.way)
 
 
 @dataclass(frozen=True)
@@ -112,8 +193,9 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
     """
     what = f"pool {pool.fname} of network {network.name}"
     asked = network.strategies.get(pool.fname, "")
-    if asked and asked not in STRATEGIES:
-        raise NeuralArtError(f"{what}: '{asked}' is no strategy", where=where, hint=nearest(asked, STRATEGIES))
+    if asked and asked not in STRATEGIES and asked not in (known := plugins.names("strategies")):
+        raise NeuralArtError(f"{what}: '{asked}' is no strategy", where=where, hint=nearest(asked, known))
+    asked = way_of(asked, where)
     if asked == RELOCATABLE and not network.loaded:
         raise NeuralArtError(
             f"{what}: strategy relocatable is for variants whose firmware loads its model",

@@ -1,17 +1,16 @@
 """The operators: one small file each, found by itself.
 
-A file registers a function with :func:`operator`; the function checks what it is given and emits kernel calls. Files
-whose name starts with an underscore are shared helpers.
+A file, of this folder or of a plugin, registers a function with :func:`operator`; the function checks what it is given
+and emits kernel calls. Files whose name starts with an underscore are shared helpers.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
+from neuralart import plugins
 from neuralart.compilers.reference.context import Lowering
 from neuralart.model.graph import Operator
 
@@ -35,22 +34,18 @@ class Registration:
     floats: bool = False
 
 
-_registered: dict[str, Registration] = {}
-
-
-def operator(kind: str, *, limits: str, floats: bool = False) -> Callable[[Lower], Lower]:
+def operator(kind: str, *, limits: str, floats: bool = False, protocol: int = 0) -> Callable[[Lower], Lower]:
     """Register the lowering of an operator kind.
 
     Args:
         kind: Upper-case TFLite name.
         limits: What of it is supported, for people: types, shapes, options.
         floats: It takes float32 tensors itself; otherwise they are refused before it is called.
+        protocol: Of a plugin: the version of the protocol that it was written for.
     """
 
     def register(lower: Lower) -> Lower:
-        if kind in _registered:
-            raise ValueError(f"operator {kind} is registered twice")
-        _registered[kind] = Registration(kind, limits, lower, floats)
+        plugins.register("operators", kind, Registration(kind, limits, lower, floats), protocol=protocol)
         return lower
 
     return register
@@ -58,8 +53,27 @@ def operator(kind: str, *, limits: str, floats: bool = False) -> Callable[[Lower
 
 @cache
 def registry() -> Mapping[str, Registration]:
-    """All supported operators by kind, in alphabetical order."""
-    for module in sorted(info.name for info in pkgutil.iter_modules(__path__)):
-        if not module.startswith("_"):
-            importlib.import_module(f"{__name__}.{module}")
-    return dict(sorted(_registered.items()))
+    """The package's own operators by kind, in alphabetical order."""
+    return {plugin.name: plugin.made for plugin in sorted(plugins.own("operators"), key=lambda each: each.name)}
+
+
+def every() -> tuple[Registration, ...]:
+    """All supported operators, those of plugins too, in alphabetical order.
+
+    Raises:
+        NeuralArtError: A plugin cannot be loaded.
+    """
+    added = (plugin.made for plugin in plugins.added("operators"))
+    return tuple(sorted((*registry().values(), *added), key=lambda entry: entry.kind))
+
+
+def lookup(kind: str) -> Registration | None:
+    """The operator of a kind; plugins are looked for only where it is none of ours.
+
+    Raises:
+        NeuralArtError: A plugin cannot be loaded.
+    """
+    own = registry().get(kind)
+    if own is not None:
+        return own
+    return next((plugin.made for plugin in plugins.added("operators") if plugin.name == kind), None)

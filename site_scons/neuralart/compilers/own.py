@@ -1,0 +1,139 @@
+"""The package's own compilers, registered as those of others are."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.compilers.protocol import AUTO, RECORDED, REFERENCE, STEDGEAI, FileSet, Job, roles
+from neuralart.errors import NeuralArtError
+from neuralart.network.facts import LL_ATON, NEURALART
+from neuralart.plugins import register
+
+if TYPE_CHECKING:
+    from neuralart.vendor.core_version import CoreVersion
+
+
+class Reference:
+    """The compiler of this package: everything on the CPU."""
+
+    runtime = NEURALART
+
+    def identity(self, job: Job) -> str:
+        """Its code is all that it depends on."""
+        return REFERENCE
+
+    def files(self, job: Job) -> FileSet:
+        """The same names for every network."""
+        return FileSet(roles(job.name), job.initializers)
+
+    def compile(self, job: Job, output: Path) -> str:
+        """Compile."""
+        from neuralart.compilers.reference.cli import run
+
+        return run(job.args, output)
+
+
+class Stedgeai:
+    """The user's installation of ST Edge AI Core."""
+
+    runtime = LL_ATON
+
+    def identity(self, job: Job) -> str:
+        """The release and build of the tool."""
+        from neuralart.compilers.stedgeai.cli import find_install
+
+        return find_install(job.args, os.environ).identity
+
+    def files(self, job: Job) -> FileSet:
+        """By release, target, profile and options."""
+        from neuralart.compilers.stedgeai.cli import find_install
+
+        return vendor_files(job, find_install(job.args, os.environ).version)
+
+    def compile(self, job: Job, output: Path) -> str:
+        """Compile."""
+        from neuralart.compilers.stedgeai.cli import compile_by_tool
+
+        if job.args.recording is not None:
+            raise NeuralArtError(
+                "is for --compiler recorded", where="--recording", hint="to make one: neuralart record"
+            )
+        return compile_by_tool(job.args, output)
+
+
+class Recorded:
+    """A compile of ST Edge AI Core that somebody recorded."""
+
+    runtime = LL_ATON
+
+    def identity(self, job: Job) -> str:
+        """The tool that it was recorded with."""
+        return f"recorded {self._tool(job).text}"
+
+    def files(self, job: Job) -> FileSet:
+        """Those of the tool."""
+        return vendor_files(job, self._tool(job))
+
+    def compile(self, job: Job, output: Path) -> str:
+        """Bring back what was recorded."""
+        from neuralart.compilers.record_cli import replay
+
+        return replay(job.args, output)
+
+    def _tool(self, job: Job) -> CoreVersion:
+        from neuralart.compilers.recorded import load
+
+        return load(Path(job.args.recording)).tool
+
+
+class Auto:
+    """ST Edge AI Core where it is installed, else the compiler of this package."""
+
+    runtime = ""
+
+    def identity(self, job: Job) -> str:
+        """That of the chosen one."""
+        return self._chosen(job).identity(job)
+
+    def files(self, job: Job) -> FileSet:
+        """Those of the chosen one."""
+        return self._chosen(job).files(job)
+
+    def compile(self, job: Job, output: Path) -> str:
+        """Compile by the chosen one."""
+        return self._chosen(job).compile(job, output)
+
+    def _chosen(self, job: Job) -> Reference | Stedgeai:
+        from neuralart.compilers.stedgeai.install import choose
+
+        cache = Path(job.args.tool_cache) if job.args.tool_cache else None
+        name = choose(job.args.compiler_version or "", os.environ, cache=cache)
+        return Stedgeai() if name == STEDGEAI else Reference()
+
+
+def vendor_files(job: Job, version: CoreVersion) -> FileSet:
+    """The files that a release of ST Edge AI Core makes.
+
+    Args:
+        job: What is asked for.
+        version: The release.
+
+    Raises:
+        NeuralArtError: Something is missing, wrong or refused.
+    """
+    from neuralart.compilers.stedgeai.cli import request_of
+    from neuralart.compilers.stedgeai.compile import plan
+
+    planned = plan(request_of(job.args), version)
+    raws = dict(planned.declared or {})
+    rest = [file for file in planned.files if file not in raws.values()]
+    known = roles(job.name)
+    plain = {role: file for role, file in known.items() if file in rest}
+    plain |= {file: file for file in rest if file not in known.values()}
+    return FileSet(plain, raws, tuple(planned.staged.sources))
+
+
+for _name, _compiler in ((REFERENCE, Reference()), (STEDGEAI, Stedgeai()), (AUTO, Auto()), (RECORDED, Recorded())):
+    register("compilers", _name, _compiler, protocol=1)

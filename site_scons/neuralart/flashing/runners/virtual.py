@@ -1,0 +1,64 @@
+"""The virtual flash: a file that behaves as a NOR flash. The file itself is the record of what it holds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from neuralart.flashing.runners import Capabilities, Job, Refusal, Runner
+from neuralart.plugins import register
+
+if TYPE_CHECKING:
+    from neuralart.flashing.program import Mismatch, Written
+
+
+class Virtual(Runner):
+    """Writes the virtual flash of a machine that is simulated or emulated; a serial number tells two of them apart."""
+
+    name = "virtual"
+    capabilities = Capabilities(frozenset({"unicorn", "qemu"}), verify=True, probes=True)
+    refusals = (
+        Refusal(
+            lambda of: of["machine"].kind == "silicon",
+            "nothing here can write on silicon yet",
+            "choose machine: unicorn or qemu where the board has one",
+        ),
+    )
+
+    def record_name(self, probe: str) -> str:
+        """The flash itself."""
+        return f"flash{self._serial(probe)}.nor"
+
+    def device(self, record: str, probe: str) -> str:
+        """Each file is a device."""
+        return record
+
+    def words(self, probe: str) -> list[str]:
+        """The file says all."""
+        return ["--nor"]
+
+    def flash(self, job: Job) -> tuple[Written, ...]:
+        """Write it; there is no other record to keep."""
+        return self.write(job)
+
+    def write(self, job: Job) -> tuple[Written, ...]:
+        """Write the file, whole or not at all; it is left alone if it holds everything already."""
+        from neuralart.flashing.nor import Nor, chip_of, load_for
+        from neuralart.flashing.program import program
+
+        chip = chip_of(job.board)
+        new = not job.record.exists()
+        nor = Nor(chip) if new else load_for(job.record, job.board)
+        done = program(job.plan, nor, job.only, job.top)
+        if new or any(written.erased for written in done):
+            nor.save(job.record)
+        return done
+
+    def verify(self, job: Job) -> Mismatch | None:
+        """Compare the file with the plan."""
+        from neuralart.flashing.nor import load_for
+        from neuralart.flashing.program import verify
+
+        return verify(job.plan, load_for(job.record, job.board), job.only, job.top)
+
+
+register("runners", Virtual.name, Virtual, protocol=1)

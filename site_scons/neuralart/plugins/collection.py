@@ -1,0 +1,359 @@
+"""The plugins of this process: registered, looked up, and refused in one line."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import re
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.plugins import sources
+from neuralart.plugins.kinds import KINDS, Kind
+from neuralart.plugins.sources import FOLDER, OWN, Source, loaded, of_project, of_python, origin, place, said
+from neuralart.resources import PACKAGE
+
+PAGE = "docs/reference/plugins.md"
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Plugin:
+    """Something that was registered.
+
+    Attributes:
+        kind: Which kind, as in :data:`~neuralart.plugins.kinds.KINDS`.
+        name: Its name.
+        made: The object itself; the kind's protocol says what it offers.
+        source: Where it came from.
+        file: The module that registered it.
+    """
+
+    kind: str
+    name: str
+    made: Any
+    source: Source
+    file: Path
+
+    @cached_property
+    def code(self) -> str:
+        """A hash of its code; empty for what the package brings, whose rooms have fingerprints of their own."""
+        from neuralart.fingerprint import fingerprint_of
+
+        return "" if self.source is OWN else fingerprint_of(self.source.files(self.file))
+
+    def error(self, what: str, hint: str = "") -> NeuralArtError:
+        """A mistake of the plugin, in one line."""
+        return NeuralArtError(f"{KINDS[self.kind].one} '{self.name}': {what}", where=self.source.text, hint=hint)
+
+    def call(self, method: str, *args: Any) -> Any:
+        """Call a method of the plugin; errors as of :meth:`run`."""
+        return self.run(method, getattr(self.made, method), *args)
+
+    def run(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
+        """Run code of the plugin.
+
+        Args:
+            what: What it does, for the message.
+            function: The code.
+            *args: What it is given.
+
+        Raises:
+            NeuralArtError: The plugin says so; or it fails otherwise, and its line is named.
+        """
+        if self.source is OWN:
+            return function(*args)
+        try:
+            return function(*args)
+        except NeuralArtError:
+            raise
+        except Exception as error:
+            raise self.failed(what, error) from error
+
+    def failed(self, what: str, error: BaseException) -> NeuralArtError:
+        """A failure of its code, in one line that names the line."""
+        text = f"{KINDS[self.kind].one} '{self.name}' failed in {what}: {said(error)}"
+        return NeuralArtError(text, where=place(self.source, error), hint=self.source.remedy("repair it"))
+
+
+class _Collection:
+    """What is known so far. One for the process, as Python's modules are."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, dict[str, Plugin]] = {name: {} for name in KINDS}
+        self.project: Path | None = None
+        self.loading: Source = OWN
+        #: Sources that were loaded, by kind and text.
+        self.done: set[tuple[str, Source]] = set()
+
+
+_known = _Collection()
+
+
+def _kind(name: str) -> Kind:
+    if name not in KINDS:
+        raise NeuralArtError(f"there is no kind of plugin '{name}'", hint=nearest(name, tuple(KINDS)))
+    return KINDS[name]
+
+
+def _registering() -> Path:
+    """The file of the module that is being imported; else of whoever called."""
+    frame = sys._getframe(2)
+    caller = Path(frame.f_code.co_filename)
+    while frame.f_code.co_name != "<module>":
+        if frame.f_back is None:
+            return caller
+        frame = frame.f_back
+    return Path(frame.f_code.co_filename)
+
+
+def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
+    """Make something known. A plugin's module calls it when it is imported.
+
+    Args:
+        kind: ``compilers``, ``boards``, ... (:data:`~neuralart.plugins.kinds.KINDS`).
+        name: What users write to get it.
+        plugin: What the protocol of the kind asks for.
+        protocol: The version of that protocol that it was written for.
+
+    Raises:
+        NeuralArtError: There is no such kind, the version is another one, something that the protocol asks for is
+            missing, or the name is taken.
+    """
+    about = _kind(kind)
+    file = _registering()
+    if file.is_relative_to(PACKAGE):
+        # Also when somebody else's module is what imports it.
+        _known.entries[kind][name] = Plugin(kind, name, plugin, OWN, file)
+        return
+    source = _known.loading if _known.loading is not OWN else origin(file)
+    what = f"{about.one} '{name}'"
+    if file.suffix != ".py":
+        raise NeuralArtError(
+            f"{what} is registered by {file.name}, which commands do not read",
+            where=source.text,
+            hint=f"put it into {FOLDER}/NAME.py",
+        )
+    if not _NAME.fullmatch(name):
+        raise NeuralArtError(
+            f"{what}: no name for a plugin",
+            where=source.text,
+            hint="letters, digits and . _ / + -, a letter or digit first",
+        )
+    if protocol != about.version:
+        raise NeuralArtError(
+            f"{what} is written for protocol {protocol} of {kind}, this version of scons-neuralart has {about.version}",
+            where=source.text,
+            hint=f"{source.remedy('install a version that fits')}; {PAGE} says what a protocol asks for",
+        )
+    missing = [member for member in members(about) if not hasattr(plugin, member)]
+    if missing:
+        raise NeuralArtError(
+            f"{what} has no {', '.join(missing)}", where=source.text, hint=f"{PAGE} says what a plugin offers"
+        )
+    _load_own(about)
+    taken = _known.entries[kind].get(name)
+    if taken is not None and taken.file != file:
+        raise NeuralArtError(
+            f"{what}: the name is taken by {taken.source.text}",
+            where=source.text,
+            hint=source.remedy("register it under another name"),
+        )
+    _known.entries[kind][name] = Plugin(kind, name, plugin, source, file)
+
+
+def members(kind: Kind) -> list[str]:
+    """What a plugin has: public attributes and methods of the protocol's class."""
+    module, _, name = kind.protocol.partition(":")
+    found: dict[str, None] = {}
+    for each in reversed(getattr(importlib.import_module(module), name).__mro__[:-1]):
+        if each.__module__ == "typing":
+            continue
+        found.update((member, None) for member in inspect.get_annotations(each))
+        found.update((member, None) for member, value in vars(each).items() if callable(value))
+    return sorted(member for member in found if not member.startswith("_"))
+
+
+def _load_own(kind: Kind) -> None:
+    for module in dict.fromkeys((*kind.own.values(), *kind.modules)):
+        importlib.import_module(module)
+
+
+def _sources(kind: Kind) -> Iterator[Source]:
+    yield from of_python(kind)
+    yield from of_project(kind, _known.project)
+
+
+def _load(kind: Kind, source: Source) -> None:
+    """Import the module of a source, once.
+
+    Raises:
+        NeuralArtError: It cannot be imported, registers something wrong, or not what its entry point promises.
+    """
+    if (kind.name, source) in _known.done:
+        return
+    before, _known.loading = _known.loading, source
+    try:
+        loaded(kind, source)
+    finally:
+        _known.loading = before
+    if source.name and source.name not in _known.entries[kind.name]:
+        raise NeuralArtError(
+            f"{kind.one} '{source.name}': its module {source.module} registers none of that name",
+            where=source.text,
+            hint=f"call neuralart.plugins.register('{kind.name}', '{source.name}', ...) in it",
+        )
+    entry = _known.entries[kind.name].get(source.name)
+    if entry is not None and entry.source is OWN:
+        raise NeuralArtError(
+            f"{kind.one} '{source.name}': the name is taken by {OWN.text}",
+            where=source.text,
+            hint=source.remedy("register it under another name"),
+        )
+    _known.done.add((kind.name, source))
+
+
+def own(kind: str) -> tuple[Plugin, ...]:
+    """What the package brings, in its order. Nothing else is looked for."""
+    about = _kind(kind)
+    _load_own(about)
+    return tuple(entry for entry in known(kind) if entry.source is OWN)
+
+
+def find(kind: str, name: str, where: str = "") -> Plugin:
+    """The plugin of a name. Others are looked for only where the package has none of that name.
+
+    Args:
+        kind: Which kind.
+        name: Its name.
+        where: Who asks, for the message.
+
+    Raises:
+        NeuralArtError: There is none, two have this name, or it cannot be loaded.
+    """
+    about = _kind(kind)
+    entries = _known.entries[kind]
+    if name in about.own or about.modules:
+        _load_own(about)
+    if name in entries and entries[name].source is OWN:
+        return entries[name]
+    for source in _sources(about):
+        if source.name in ("", name):
+            _load(about, source)
+    if name not in entries:
+        raise NeuralArtError(f"no {about.one} '{name}'", where=where, hint=nearest(name, names(kind)))
+    return entries[name]
+
+
+def added(kind: str) -> tuple[Plugin, ...]:
+    """What others than the package bring, sorted by name.
+
+    Raises:
+        NeuralArtError: One of them cannot be loaded.
+    """
+    about = _kind(kind)
+    for source in _sources(about):
+        _load(about, source)
+    return tuple(entry for entry in known(kind) if entry.source is not OWN)
+
+
+def every(kind: str) -> tuple[Plugin, ...]:
+    """All of a kind: the package's own in its order, then the others by name.
+
+    Raises:
+        NeuralArtError: One of the others cannot be loaded.
+    """
+    return (*own(kind), *added(kind))
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """Names of all of a kind, sorted. Those of entry points are known without importing them.
+
+    Raises:
+        NeuralArtError: A file of the project cannot be loaded.
+    """
+    about = _kind(kind)
+    known = dict.fromkeys(about.own)
+    if about.modules:
+        _load_own(about)
+    for source in _sources(about):
+        if source.name:
+            known[source.name] = None
+        else:
+            _load(about, source)
+    return tuple(sorted({*known, *_known.entries[kind]}))
+
+
+def known(kind: str) -> tuple[Plugin, ...]:
+    """What is loaded of a kind: the package's own in its order, then the others by name."""
+    entries = _known.entries[kind].values()
+    added = sorted((entry for entry in entries if entry.source is not OWN), key=lambda entry: entry.name)
+    return (*(entry for entry in entries if entry.source is OWN), *added)
+
+
+def problems(kind: str) -> list[NeuralArtError]:
+    """Load all of a kind; what could not be loaded, in words."""
+    about = _kind(kind)
+    _load_own(about)
+    found: list[NeuralArtError] = []
+    for source in _sources(about):
+        try:
+            _load(about, source)
+        except NeuralArtError as error:
+            found.append(error)
+    return found
+
+
+def code_of(kind: str) -> str:
+    """The code of all that others add to a kind, for commands that may run any of it; empty if nobody adds."""
+    return " ".join(f"{plugin.name}={plugin.code}" for plugin in added(kind))
+
+
+def blamed(error: BaseException) -> NeuralArtError | None:
+    """An error of a plugin's code, in one line; None if none of its lines is part of it.
+
+    Args:
+        error: With its traceback.
+    """
+    others = [entry for entries in _known.entries.values() for entry in entries.values() if entry.source is not OWN]
+    # A helper belongs to whoever comes first; a module to the plugin that it registered.
+    files = {str(path): entry for entry in reversed(others) for _, path in entry.source.files(entry.file)}
+    files |= {str(entry.file): entry for entry in others}
+    for frame in reversed(traceback.extract_tb(error.__traceback__)):
+        if frame.filename in files:
+            return files[frame.filename].failed(frame.name, error)
+    return None
+
+
+def use_project(top: Path) -> None:
+    """Say where the project is: the folder that ``site_scons/neuralart_plugins`` is in.
+
+    Args:
+        top: Its top folder. Before it is said, the current folder at the time of each look-up.
+    """
+    if _known.project != top:
+        _drop(lambda source: source.folder is not None)
+        _known.project = top
+
+
+def forget() -> None:
+    """Forget what others brought, so that it is looked for and imported again."""
+    _drop(lambda source: bool(source.module))
+    _known.project = None
+    sources.forget()
+
+
+def _drop(which: Callable[[Source], bool]) -> None:
+    """Forget the plugins of some sources, and their modules."""
+    for entries in _known.entries.values():
+        for name in [name for name, entry in entries.items() if which(entry.source)]:
+            sources.unload(entries.pop(name).source)
+    for done in [done for done in _known.done if which(done[1])]:
+        sources.unload(done[1])
+        _known.done.discard(done)

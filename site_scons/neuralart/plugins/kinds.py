@@ -1,0 +1,114 @@
+"""The kinds of plugins: their protocols, as data. Nothing of them is imported here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+GROUP = "neuralart."
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of plugin.
+
+    Attributes:
+        name: Word of :func:`~neuralart.plugins.register` and end of the entry-point group.
+        one: One of the kind, in messages.
+        version: Version of its protocol. A change that breaks a plugin adds one.
+        protocol: ``module:class`` that says what a plugin offers.
+        what: What a plugin of the kind adds, and where it is then named.
+        own: Name -> module of what this package brings.
+        modules: Modules of this package that register several; their names are known when they are imported.
+    """
+
+    name: str
+    one: str
+    version: int
+    protocol: str
+    what: str
+    own: Mapping[str, str] = field(default_factory=dict)
+    modules: tuple[str, ...] = ()
+
+    @property
+    def group(self) -> str:
+        """The entry-point group."""
+        return GROUP + self.name
+
+
+_COMPILERS = "neuralart.compilers."
+_LINT = "neuralart.lint.rules_"
+_INSPECT = "neuralart.inspect."
+
+KINDS: Mapping[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "compilers",
+            "compiler",
+            1,
+            "neuralart.compilers.protocol:Compiler",
+            "who compiles a network: `compiler:` of variants.yaml, `env.Network(compiler=)`, `compile --compiler`",
+            own={name: f"{_COMPILERS}own" for name in ("reference", "stedgeai", "auto", "recorded")},
+        ),
+        Kind(
+            "runners",
+            "flash runner",
+            1,
+            "neuralart.flashing.runners:Runner",
+            "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
+            own={"virtual": "neuralart.flashing.runners.virtual"},
+        ),
+        Kind(
+            "boards",
+            "board",
+            1,
+            "neuralart.boards.find:BoardFile",
+            "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`",
+            modules=("neuralart.boards.builtin",),
+        ),
+        Kind(
+            "operators",
+            "operator",
+            1,
+            "neuralart.compilers.reference.operators:Registration",
+            "an operator of the reference compiler, by its TensorFlow Lite name",
+            modules=("neuralart.compilers.reference.operators.builtin",),
+        ),
+        Kind(
+            "lint",
+            "lint rule",
+            1,
+            "neuralart.lint.types:Rule",
+            "a rule of `neuralart lint`",
+            modules=tuple(_LINT + room for room in ("memory", "network", "files", "sources", "linker")),
+        ),
+        Kind(
+            "inspect",
+            "kind of file",
+            1,
+            "neuralart.inspect.kinds:Kind",
+            "a kind of file that `neuralart inspect` reads",
+            modules=tuple(_INSPECT + room for room in ("code_kinds", "report_kinds", "file_kinds")),
+        ),
+        Kind(
+            "use_cases",
+            "use case",
+            1,
+            "neuralart.app_config.kinds:Kind",
+            "a header of an application: `use_case/model_type`, the two keys of `app_config:`",
+            modules=("neuralart.app_config.kinds",),
+        ),
+        Kind(
+            "strategies",
+            "strategy",
+            1,
+            "neuralart.memory.layout.strategies:Strategy",
+            "how the constants of a pool leave the build: `strategies:` of variants.yaml, `env.Network(strategies=)`",
+            own={
+                name: "neuralart.memory.layout.strategies"
+                for name in ("flash", "boot-copy", "link", "external-loader", "relocatable")
+            },
+        ),
+    )
+}

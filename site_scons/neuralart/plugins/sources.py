@@ -1,0 +1,204 @@
+"""Where modules with plugins come from: installed packages and a project's folder."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import traceback
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart import __version__
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.plugins.kinds import GROUP, Kind
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+FOLDER = "site_scons/neuralart_plugins"
+# The name that files of a project have as modules, so that they can import each other.
+_PACKAGE = "neuralart_plugins"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A place that a plugin comes from.
+
+    Attributes:
+        text: What messages call it: a package with its version, or a file.
+        version: Of the package; empty for a file.
+        module: The module to import.
+        name: The plugin that an entry point promises; empty: known when the module is imported.
+        folder: Of a project's file: its folder.
+    """
+
+    text: str
+    version: str = ""
+    module: str = ""
+    name: str = ""
+    folder: Path | None = None
+
+    @property
+    def package(self) -> str:
+        """The package without its version, or the file."""
+        return self.text.removesuffix(f" {self.version}") if self.version else self.text
+
+    def remedy(self, text: str) -> str:
+        """What to do, for whoever installed or wrote it."""
+        return f"{text}, or uninstall {self.text}" if self.version else text
+
+    def files(self, file: Path) -> list[tuple[str, Path]]:
+        """The code behind one of its plugins: a module alone, a whole package, a file with its helpers.
+
+        Args:
+            file: The module that registered the plugin.
+
+        Returns:
+            Name and path; names are the same on every machine.
+        """
+        if self.folder is not None:
+            return [(path.name, path) for path in (file, *sorted(self.folder.glob("_*.py")))]
+        top = sys.modules.get(self.module.partition(".")[0])
+        folders = [Path(each) for each in getattr(top, "__path__", ())]
+        found = [
+            (f"{folder.name}/{path.relative_to(folder).as_posix()}", path)
+            for folder in folders
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and "__pycache__" not in path.parts
+        ]
+        return found or [(file.name, file)]
+
+
+OWN = Source(f"scons-neuralart {__version__}", __version__)
+
+
+def origin(file: Path) -> Source:
+    """The source of a module that somebody else imported."""
+    return Source(str(file))
+
+
+@cache
+def _somebody_installed() -> bool:
+    """Some installed package has a plugin for us.
+
+    importlib.metadata costs ten times what reading the handful of small files costs, and mostly there is none.
+    """
+    mark = f"[{GROUP}".encode()
+    for entry in dict.fromkeys(sys.path):
+        try:
+            infos = [each.path for each in os.scandir(entry or ".") if each.name.endswith((".dist-info", ".egg-info"))]
+        except OSError:
+            continue
+        for info in infos:
+            try:
+                if mark in Path(info, "entry_points.txt").read_bytes():
+                    return True
+            except OSError:
+                continue
+    return False
+
+
+@cache
+def _points(group: str) -> tuple[Source, ...]:
+    if not _somebody_installed():
+        return ()
+    from importlib.metadata import entry_points
+
+    found = set()
+    for point in entry_points(group=group):
+        found.add(_of_point(point))
+    return tuple(sorted(found, key=lambda each: (each.name, each.text)))
+
+
+def _of_point(point: EntryPoint) -> Source:
+    """An entry point, also of a damaged installation."""
+    try:
+        module = point.module
+    except AttributeError:
+        module = point.value
+    try:
+        name, version = (point.dist.name, point.dist.version) if point.dist is not None else ("", "")
+    except (KeyError, TypeError, AttributeError):
+        name = version = ""
+    return Source(f"{name} {version}" if name and version else point.value, version or "", module, point.name)
+
+
+def of_python(kind: Kind) -> tuple[Source, ...]:
+    """Entry points of a kind, sorted by name; none of them is imported."""
+    return _points(kind.group)
+
+
+def of_project(kind: Kind, top: Path | None) -> Iterator[Source]:
+    """Files of a project that may have a plugin of a kind: the kind's name stands somewhere in them.
+
+    Args:
+        kind: Which kind.
+        top: The project's top folder; None: the current folder.
+    """
+    folder = (top or Path.cwd()) / FOLDER
+    for path in sorted(folder.glob("[!_]*.py")):
+        if path.is_file() and kind.name.encode() in read_bytes(path):
+            yield Source(f"{FOLDER}/{path.name}", module=f"{_PACKAGE}.{path.stem}", folder=folder)
+
+
+def loaded(kind: Kind, source: Source) -> None:
+    """Import the module of a source.
+
+    Raises:
+        NeuralArtError: It cannot be imported; ``where`` is the line that failed.
+    """
+    if source.folder is not None:
+        package = sys.modules.setdefault(_PACKAGE, types.ModuleType(_PACKAGE))
+        package.__path__ = [str(source.folder)]
+    try:
+        importlib.import_module(source.module)
+    except NeuralArtError:
+        raise
+    except (Exception, SystemExit) as error:
+        name = f" '{source.name}'" if source.name else ""
+        raise NeuralArtError(
+            f"{kind.one}{name} cannot be loaded: {said(error)}",
+            where=place(source, error),
+            hint=source.remedy("repair it"),
+        ) from error
+
+
+def said(error: BaseException) -> str:
+    """An exception of somebody else's code, in words."""
+    return f"{type(error).__name__}: {error}".rstrip(": ")
+
+
+def place(source: Source, error: BaseException) -> str:
+    """The source, with the line of its own code that failed."""
+    stem = source.module.replace(".", os.sep)
+    top = source.module.partition(".")[0]
+    frames = [(frame.filename, frame.lineno) for frame in traceback.extract_tb(error.__traceback__)]
+    if isinstance(error, SyntaxError) and error.filename:
+        frames.append((error.filename, error.lineno))
+    mine = [(name, line) for name, line in frames if f"{os.sep}{top}{os.sep}" in name or name.endswith(f"{stem}.py")]
+    if not mine:
+        return source.text
+    name, line = mine[-1]
+    if source.folder is not None:
+        return f"{FOLDER}/{Path(name).name}:{line}"
+    inside = name[name.rfind(f"{os.sep}{top}") + 1 :].replace(os.sep, "/")
+    return f"{source.text}: {inside}:{line}"
+
+
+def unload(source: Source) -> None:
+    """Let the module of a source be imported again; of a project's folder, all modules."""
+    top = _PACKAGE if source.folder is not None else source.module
+    for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:
+        del sys.modules[name]
+
+
+def forget() -> None:
+    """Forget what is installed."""
+    _somebody_installed.cache_clear()
+    _points.cache_clear()

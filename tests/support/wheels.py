@@ -1,0 +1,48 @@
+"""Wheels of this repository, and empty virtual environments to install them in."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+_NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", ".sconsign*")
+
+
+def wheel(source: Path, folder: Path) -> Path:
+    """Build the wheel of a copy of a source tree; nothing is fetched."""
+    copy = folder / f"source of {source.name}"
+
+    def ignored(at: str, names: list[str]) -> set[str]:
+        # What was built lies at the top; a room of the package may have that name.
+        return {*_NOT_COPIED(at, names), *(["build"] if Path(at) == source else [])}
+
+    shutil.copytree(source, copy, ignore=ignored)
+    before = set(folder.glob("*.whl"))
+    command = [sys.executable, "-m", "build", "--no-isolation", "--wheel", "--outdir", str(folder), str(copy)]
+    subprocess.run(command, check=True, capture_output=True)
+    (made,) = set(folder.glob("*.whl")) - before
+    return made
+
+
+def python_with(folder: Path, *wheels: Path) -> Path:
+    """Python of a new virtual environment that holds some wheels and what they require, and nothing else of ours."""
+    venv.create(folder, with_pip=True)
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    for each in wheels:
+        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(each)]
+        subprocess.run(command, check=True, capture_output=True)
+    return python
+
+
+def run(python: Path, folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
+    """Run a module of such an environment; the environment of this process says nothing to Python."""
+    env = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+    done = subprocess.run(
+        [str(python), "-m", *words], cwd=folder, capture_output=True, text=True, env=env, timeout=300, check=False
+    )
+    assert done.returncode == code, done.stdout + done.stderr
+    return done

@@ -1,0 +1,549 @@
+"""Plugins: what the package brings and what others bring, found when it is asked for, refused in one line."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from neuralart import __version__, cli, config, plugins
+from neuralart.app_config import generate
+from neuralart.config import app_config
+from neuralart.errors import NeuralArtError
+from neuralart.flashing import plan as flash_plan
+from neuralart.plugins import collection
+from neuralart.plugins.kinds import KINDS
+from support import app_configs
+from support.lowering import Graph, lowered
+from support.plugin_places import Places, fresh, rule
+from support.sconsproject import REPO
+
+PAGE = "docs/reference/plugins.md"
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Places]:
+    yield from fresh(tmp_path, monkeypatch)
+
+
+def refusal(kind: str, name: str = "") -> str:
+    with pytest.raises(NeuralArtError) as error:
+        if name:
+            plugins.find(kind, name)
+        else:
+            plugins.every(kind)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+# --- what the package brings -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_package_registers_its_own_by_the_same_call(kind: str, places: Places) -> None:
+    """What a protocol asks of others, the package's own offer."""
+    found = plugins.own(kind)
+    assert found
+    wanted = collection.members(KINDS[kind])
+    assert wanted
+    for plugin in found:
+        assert [member for member in wanted if not hasattr(plugin.made, member)] == [], plugin.name
+        assert plugin.code == "", "its room has a fingerprint"
+        assert plugins.find(kind, plugin.name) is plugin
+    assert set(plugins.names(kind)) == {plugin.name for plugin in found}
+
+
+def test_names_that_are_known_without_importing(places: Places) -> None:
+    for kind in KINDS.values():
+        if kind.own:
+            assert {plugin.name for plugin in plugins.own(kind.name)} == set(kind.own)
+
+
+def _modules(code: str, cwd: Path, *path: Path) -> set[str]:
+    script = f"import sys\nsys.path[:0] = {[str(each) for each in (REPO / 'site_scons', *path)]!r}\n{code}\n"
+    script += "import json\nsys.stderr.write(json.dumps(sorted(sys.modules)))\n"
+    done = subprocess.run([sys.executable, "-B", "-c", script], cwd=cwd, capture_output=True, text=True, check=True)
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def test_nothing_of_others_is_looked_for_while_the_package_has_it(places: Places) -> None:
+    """Neither the machinery of entry points nor a file of the project is imported."""
+    places.project("broken.py", "raise RuntimeError('compilers runners boards')\n")
+    places.install("broken", {"neuralart.compilers": {"x": "broken.m"}}, m="raise RuntimeError\n")
+    code = (
+        "from neuralart import boards, plugins\nplugins.find('compilers', 'reference')\n"
+        "boards.load('mps3-an547')\nplugins.find('runners', 'virtual')\n"
+    )
+    assert not _modules(code, places.top, places.site) & {"importlib.metadata", "neuralart_plugins", "broken"}
+
+
+def test_without_plugins_no_machinery_is_imported(places: Places) -> None:
+    """All kinds asked for: a few small files are read, importlib.metadata is not imported."""
+    loaded = _modules(
+        f"from neuralart import plugins\nfor kind in {list(KINDS)!r}:\n    plugins.every(kind)\n", places.top
+    )
+    assert "neuralart.lint.rules_files" in loaded
+    assert not loaded & {"importlib.metadata", "neuralart_plugins"}
+
+
+def test_only_the_kind_that_is_asked_for_is_imported(places: Places) -> None:
+    places.install(
+        "two",
+        {"neuralart.lint": {"house-rule": "two.rule"}, "neuralart.compilers": {"x": "two.compiler"}},
+        rule=rule(),
+        compiler="raise RuntimeError\n",
+    )
+    places.project("boards_only.py", "raise RuntimeError('boards')\n")
+    loaded = _modules("from neuralart import plugins\nplugins.every('lint')\n", places.top, places.site)
+    assert "two.rule" in loaded
+    assert not loaded & {"two.compiler", "neuralart_plugins.boards_only"}
+
+
+def test_the_page_is_made_from_the_code(capsys: pytest.CaptureFixture[str]) -> None:
+    """``neuralart plugins --markdown`` writes the part of the page behind its mark."""
+    assert cli.main(["plugins", "--markdown"]) == 0
+    made = capsys.readouterr().out
+    page = (REPO / PAGE).read_text("utf-8")
+    assert page.partition("<!-- neuralart plugins --markdown -->\n\n")[2] == made
+    for kind in KINDS.values():
+        for member in collection.members(kind):
+            assert re.search(rf"^\| `{member}(\(.*\))?` \| \S", made, re.M), (kind.name, member)
+
+
+def _blocks(language: str) -> list[str]:
+    text = (REPO / "docs" / "how-to" / "write-a-plugin.md").read_text("utf-8")
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.M | re.S)
+
+
+def test_the_how_to_works(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its rule and its compiler are found, with the listing that it shows; its strategy needs one function."""
+    lint, compiler, strategy = _blocks("python")
+    page = (REPO / "docs" / "how-to" / "write-a-plugin.md").read_text("utf-8")
+    places.project("house_rules.py", lint)
+    assert cli.main(["plugins", "--added"]) == 0
+    shown = page.partition("$ neuralart plugins --added\n")[2].splitlines()[:2]
+    assert capsys.readouterr().out.splitlines() == [line.strip() for line in shown]
+    places.project("mine.py", compiler)
+    assert plugins.find("compilers", "mine").made.identity(None) == "mine 3.1"
+    places.project("srec.py", "from neuralart.plugins import register\n" + strategy)
+    assert plugins.find("strategies", "srec").call("files", "net", "xSPI2") == ("net.xSPI2.srec",)
+    (points,) = _blocks("toml")
+    assert '[project.entry-points."neuralart.compilers"]' in points
+
+
+# --- what others bring -------------------------------------------------------------------------------------------
+
+
+def test_from_a_project_and_from_a_package(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    places.project("mine.py", rule("mine"))
+    places.project("_helper.py", "raise RuntimeError('helpers are imported by those that use them')\n")
+    places.install("theirs", {"neuralart.lint": {"theirs": "theirs.m"}}, version="2.1", m=rule("theirs"))
+    assert [plugin.name for plugin in plugins.added("lint")] == ["mine", "theirs"]
+    assert cli.main(["plugins", "lint", "--added"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "KIND  NAME    VERSION  FROM",
+        "lint  mine    -        site_scons/neuralart_plugins/mine.py",
+        "lint  theirs  2.1      theirs",
+    ]
+    assert cli.main(["plugins", "--added", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {
+        "schema": 1,
+        "plugins": [
+            {
+                "kind": "lint",
+                "name": "mine",
+                "version": "",
+                "from": "site_scons/neuralart_plugins/mine.py",
+                "protocol": 1,
+            },
+            {"kind": "lint", "name": "theirs", "version": "2.1", "from": "theirs", "protocol": 1},
+        ],
+        "errors": [],
+    }
+
+
+def test_all_are_listed(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["plugins"]) == 0
+    rows = [line.split() for line in capsys.readouterr().out.splitlines()[1:]]
+    assert {row[0] for row in rows} == set(KINDS)
+    assert {row[-1] for row in rows} == {"scons-neuralart"}
+    assert cli.main(["plugins", "compiler"]) == 1
+    assert "there is no kind of plugin 'compiler' (did you mean 'compilers'?" in capsys.readouterr().err
+
+
+def test_files_of_a_project_import_each_other(places: Places) -> None:
+    places.project("_words.py", "NAME = 'from-a-helper'\n")
+    places.project("mine.py", "from neuralart_plugins._words import NAME\n" + rule().replace('"house-rule"', "NAME"))
+    assert [plugin.name for plugin in plugins.added("lint")] == ["from-a-helper"]
+
+
+# --- refusals ------------------------------------------------------------------------------------------------------
+
+
+LOADED = "lint rule cannot be loaded:"
+REGISTER = "from neuralart.plugins import register\nregister('{}', 'x', object(), protocol=1)\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "# lint\nimport nowhere_at_all\n",
+            f":2: {LOADED} ModuleNotFoundError: No module named 'nowhere_at_all' (repair it)",
+        ),
+        ("# lint\n\nif\n", f":3: {LOADED} SyntaxError: invalid syntax (bad.py, line 3) (repair it)"),
+        ("# lint\n1 / 0\n", f":2: {LOADED} ZeroDivisionError: division by zero (repair it)"),
+        ("# lint\nraise SystemExit(3)\n", f":2: {LOADED} SystemExit: 3 (repair it)"),
+        (
+            rule(protocol=2),
+            ": lint rule 'house-rule' is written for protocol 2 of lint, this version of scons-neuralart has 1 "
+            f"(install a version that fits; {PAGE} says what a protocol asks for)",
+        ),
+        (
+            rule("hex-address"),
+            f": lint rule 'hex-address': the name is taken by scons-neuralart {__version__} "
+            "(register it under another name)",
+        ),
+        (
+            REGISTER.format("lint"),
+            f": lint rule 'x' has no check, finds, hint, id, level, looks_at, why ({PAGE} says what a plugin offers)",
+        ),
+        (
+            rule("a rule"),
+            ": lint rule 'a rule': no name for a plugin (letters, digits and . _ / + -, a letter or digit first)",
+        ),
+        (REGISTER.format("lints"), "there is no kind of plugin 'lints' (did you mean 'lint'?"),
+    ],
+    ids=["module", "syntax", "exception", "exit", "version", "taken", "members", "name", "kind"],
+)
+def test_a_file_of_a_project_that_is_wrong(places: Places, text: str, said: str) -> None:
+    places.project("bad.py", text)
+    for _ in range(2):
+        # Asked again, it is as wrong as before.
+        found = refusal("lint")
+        wanted = said if said.startswith("there") else f"site_scons/neuralart_plugins/bad.py{said}"
+        assert found.startswith(wanted), found
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "import nowhere_at_all\n",
+            "theirs 1.0: theirs/m.py:1: lint rule 'house-rule' cannot be loaded: "
+            "ModuleNotFoundError: No module named 'nowhere_at_all' (repair it, or uninstall theirs 1.0)",
+        ),
+        (
+            rule(protocol=7),
+            "theirs 1.0: lint rule 'house-rule' is written for protocol 7 of lint, this version of scons-neuralart has "
+            f"1 (install a version that fits, or uninstall theirs 1.0; {PAGE} says what a protocol asks for)",
+        ),
+        (
+            rule("another"),
+            "theirs 1.0: lint rule 'house-rule': its module theirs.m registers none of that name "
+            "(call neuralart.plugins.register('lint', 'house-rule', ...) in it)",
+        ),
+    ],
+    ids=["module", "version", "promise"],
+)
+def test_a_package_that_is_wrong(places: Places, text: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    places.install("theirs", {"neuralart.lint": {"house-rule": "theirs.m"}}, m=text)
+    assert refusal("lint") == said
+    assert refusal("lint", "house-rule") == said
+    assert cli.main(["plugins", "lint"]) == 1
+    out, err = capsys.readouterr()
+    assert err == f"neuralart plugins: error: {said}\n"
+    assert "hex-address" in out, "the others are listed"
+    assert cli.main(["plugins", "--json"]) == 1
+    (wrong,) = json.loads(capsys.readouterr().out)["errors"]
+    assert wrong["where"].startswith("theirs 1.0")
+
+
+def test_an_entry_point_to_no_module(places: Places) -> None:
+    places.install("theirs", {"neuralart.lint": {"house-rule": "theirs.gone"}})
+    assert refusal("lint") == (
+        "theirs 1.0: lint rule 'house-rule' cannot be loaded: ModuleNotFoundError: No module named 'theirs.gone' "
+        "(repair it, or uninstall theirs 1.0)"
+    )
+
+
+def test_an_entry_point_that_is_none(places: Places) -> None:
+    places.install("theirs", {"neuralart.lint": {"house-rule": "what is this?"}})
+    (places.site / "theirs-1.0.dist-info" / "METADATA").unlink()
+    assert refusal("lint").startswith("what is this?: lint rule 'house-rule' cannot be loaded: ModuleNotFoundError")
+
+
+def test_a_folder_among_the_files_of_a_project(places: Places) -> None:
+    places.project("mine.py", rule())
+    (places.top / "site_scons" / "neuralart_plugins" / "lint.py").mkdir()
+    assert [plugin.name for plugin in plugins.added("lint")] == ["house-rule"]
+
+
+def test_an_sconstruct_registers_nothing(places: Places) -> None:
+    """What it registers would be unknown to the commands."""
+    text = rule().replace("register(", "plugins.register(").replace("from neuralart.plugins import plugins.", "#")
+    code = compile("from neuralart import plugins\n" + text.replace("from neuralart.plugins import register\n", ""),
+                   str(places.top / "SConstruct"), "exec")  # fmt: skip
+    with pytest.raises(NeuralArtError) as error:
+        exec(code, {})
+    assert "lint rule 'house-rule' is registered by SConstruct, which commands do not read" in str(error.value)
+
+
+def test_a_name_of_the_package_in_another_package(places: Places) -> None:
+    """The package's own is what everybody gets; who lists them is told."""
+    text = "from neuralart.plugins import register\nregister('compilers', 'reference', object(), protocol=1)\n"
+    places.install("theirs", {"neuralart.compilers": {"reference": "theirs.m"}}, m=text)
+    assert plugins.find("compilers", "reference").source is plugins.OWN
+    (error,) = plugins.problems("compilers")
+    assert str(error).startswith("theirs 1.0: compiler 'reference' has no compile, files, identity, runtime (")
+    text = text.replace("object()", "Reference()").replace(
+        "register\n", "register\nfrom neuralart.compilers.own import Reference\n", 1
+    )
+    places.install("theirs", {"neuralart.compilers": {"reference": "theirs.n"}}, n=text)
+    assert [str(each) for each in plugins.problems("compilers")] == [
+        f"theirs 1.0: compiler 'reference': the name is taken by scons-neuralart {__version__} "
+        "(register it under another name, or uninstall theirs 1.0)"
+    ]
+
+
+def test_one_name_in_two_places(places: Places) -> None:
+    places.project("mine.py", rule())
+    places.install("theirs", {"neuralart.lint": {"house-rule": "theirs.m"}}, m=rule())
+    said = (
+        "site_scons/neuralart_plugins/mine.py: lint rule 'house-rule': the name is taken by theirs 1.0 "
+        "(register it under another name)"
+    )
+    assert refusal("lint") == refusal("lint", "house-rule") == said
+
+
+def test_a_misspelled_name_is_told_those_of_plugins_too(places: Places) -> None:
+    places.install("theirs", {"neuralart.compilers": {"hashed": "theirs.m"}}, m="raise RuntimeError\n")
+    said = refusal("compilers", "hashd")
+    assert said.startswith("no compiler 'hashd' (did you mean 'hashed'? known: auto, hashed, recorded, reference")
+
+
+def test_a_rule_that_fails(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    places.project("mine.py", rule(check="lambda facts: facts.nothing"))
+    (places.top / "main.c").write_text("int x;\n", "utf-8")
+    assert cli.main(["lint", "main.c"]) == 1
+    assert capsys.readouterr().err == (
+        "neuralart lint: error: site_scons/neuralart_plugins/mine.py:5: lint rule 'house-rule' failed in check: "
+        "AttributeError: 'Facts' object has no attribute 'nothing' (repair it)\n"
+    )
+
+
+# --- the code counts -----------------------------------------------------------------------------------------------
+
+
+def test_the_code_of_a_file_and_its_helpers(places: Places) -> None:
+    def code() -> str:
+        plugins.forget()
+        importlib.import_module("neuralart.fingerprint")._read.cache_clear()
+        return plugins.code_of("lint")
+
+    places.project("mine.py", rule())
+    before = code()
+    assert before.startswith("house-rule=")
+    places.project("other.py", "# of another plugin\n")
+    assert code() == before
+    places.project("_helper.py", "X = 1\n")
+    helped = code()
+    assert helped != before
+    places.project("mine.py", rule() + "# a comment\n")
+    assert code() not in (before, helped)
+
+
+def test_the_code_of_a_package_is_all_of_it_and_the_same_everywhere(places: Places, tmp_path: Path) -> None:
+    folder = places.install("theirs", {"neuralart.lint": {"house-rule": "theirs.m"}}, m=rule())
+    before = plugins.code_of("lint")
+    (folder / "table.json").write_text("{}", "utf-8")
+    plugins.forget()
+    after = plugins.code_of("lint")
+    assert after != before
+    elsewhere = tmp_path / "elsewhere"
+    places.site.rename(elsewhere)
+    sys.path.insert(0, str(elsewhere))
+    try:
+        for name in ("theirs", "theirs.m"):
+            del sys.modules[name]
+        plugins.forget()
+        importlib.invalidate_caches()
+        assert plugins.code_of("lint") == after
+    finally:
+        sys.path.remove(str(elsewhere))
+        for name in ("theirs", "theirs.m"):
+            del sys.modules[name]
+
+
+# --- each kind at work (compilers, boards, runners and rules: also in tests/graph and tests/build) ------------------
+
+
+COMPILER = """\
+from neuralart.compilers.protocol import FileSet, roles
+from neuralart.plugins import register
+class Mine:
+    runtime = "neuralart"
+    def identity(self, job):
+        return "1"
+    def files(self, job):
+        return FileSet({{**roles(job.name), "made.txt": "made.txt"}}, job.initializers)
+    def compile(self, job, output):
+        output.mkdir(exist_ok=True)
+        for name in self.files(job).names:
+            (output / name).write_text("".join(job.extra))
+        {last}
+register("compilers", "mine", Mine(), protocol=1)
+"""
+
+
+def test_a_compiler_by_hand(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    """``neuralart compile --compiler NAME``, also where it does not do what it says."""
+    words = ["compile", "-m", "m.tflite", "--target", "stm32n6", "-n", "net", "-o", "out", "--extra-options=a b"]
+    assert cli.main([*words, "--compiler", "reference"]) == 1
+    capsys.readouterr()
+    places.project("mine.py", COMPILER.format(last="return 'all made'"))
+    assert cli.main([*words, "--compiler", "mine"]) == 0
+    assert capsys.readouterr().out == "all made\n"
+    assert (places.top / "out" / "made.txt").read_text() == "ab"
+    assert (places.top / "out" / "net_atonbuf.xSPI2.raw").is_file()
+    places.project("mine.py", COMPILER.format(last="(output / 'made.txt').unlink()"))
+    assert cli.main([*words, "--compiler", "mine"]) == 1
+    assert capsys.readouterr().err == (
+        "neuralart compile: error: out: compiler 'mine' declared made.txt and made none "
+        "(this is a mistake in the compiler's plugin: files() and compile() do not agree)\n"
+    )
+    with pytest.raises(SystemExit) as end:
+        cli.main([*words, "--compiler", "mein"])
+    assert end.value.code == cli.USAGE_ERROR
+    assert "'mein' is not available, known: auto, mine, recorded, reference, stedgeai" in capsys.readouterr().err
+
+
+def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    """One that the package does not have, computed by a kernel that it has."""
+    graph = Graph()
+    x, y = graph.tensor("x", (3,), "int8", 0.5, 0), graph.tensor("y", (3,), "int8", 0.5, 0)
+    graph.op("COS", (x,), (y,))
+    with pytest.raises(NeuralArtError, match="operator is not supported"):
+        lowered(graph, [x], [y])
+    places.project(
+        "cosine.py",
+        "import math\n"
+        "from neuralart.compilers.reference.operators import operator\n"
+        "from neuralart.compilers.reference.operators._table import nearest, sampled, table\n"
+        "@operator('COS', limits='int8, by table', protocol=1)\n"
+        "def cos(ctx, op):\n"
+        "    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))\n"
+        "    table(ctx, op, source, target, sampled(source, target, nearest(math.cos)))\n",
+    )
+    (call,) = lowered(graph, [x], [y]).calls
+    assert (call.kind, call.kernel) == ("COS", "na_table_s8")
+    assert cli.main(["operators", "COS"]) == 0
+    assert "int8, by table" in capsys.readouterr().out
+    assert plugins.code_of("operators").startswith("COS=")
+    assert plugins.find("operators", "GELU").source is plugins.OWN
+
+
+def test_a_kind_of_file(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    places.project(
+        "door.py",
+        "from neuralart.inspect.kinds import Kind\n"
+        "from neuralart.plugins import register\n"
+        "register('inspect', 'door', Kind('door', 'a door', 'neuralart_plugins._door', "
+        "lambda data, name: data.startswith(b'DOOR')), protocol=1)\n",
+    )
+    places.project(
+        "_door.py",
+        "def record(path):\n    return {'open': path.read_bytes()[4:] == b'1'}\n"
+        "def text(record):\n    return f\"open: {record['open']}\\n\"\n",
+    )
+    (places.top / "a.door").write_bytes(b"DOOR1")
+    assert cli.main(["inspect", "a.door"]) == 0
+    assert capsys.readouterr().out == "open: True\n"
+    places.project("_door.py", "def record(path):\n    return {}[path]\n")
+    assert cli.main(["inspect", "a.door"]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("neuralart inspect: error: site_scons/neuralart_plugins/_door.py:2: kind of file 'door' ")
+    assert said.endswith("failed in record: KeyError: PosixPath('a.door') (repair it)\n")
+
+
+def test_a_runner_that_fails(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    places.project(
+        "runner.py",
+        "from neuralart.flashing.runners import Capabilities, Runner\nfrom neuralart.plugins import register\n"
+        "class Mine(Runner):\n    name = 'mine'\n    capabilities = Capabilities(frozenset({'unicorn'}))\n"
+        "    def write(self, job):\n        return 1 / 0\n"
+        "register('runners', 'mine', Mine, protocol=1)\n",
+    )
+    (places.top / "plan.json").write_text(flash_plan.make("stm32n6570-dk", ()), "utf-8")
+    assert cli.main(["flash", "--runner", "mine", "--record", "r.json", "--plan", "plan.json"]) == 1
+    assert capsys.readouterr().err == (
+        "neuralart flash: error: site_scons/neuralart_plugins/runner.py:7: flash runner 'mine' failed in write: "
+        "ZeroDivisionError: division by zero (repair it)\n"
+    )
+
+
+def test_a_mistake_of_our_own_is_not_blamed_on_plugins(places: Places) -> None:
+    places.project("mine.py", rule())
+    plugins.added("lint")
+    try:
+        raise RuntimeError("ours")
+    except RuntimeError as error:
+        assert plugins.blamed(error) is None
+
+
+def test_a_board(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
+    path = places.project(
+        "board.py",
+        "from pathlib import Path\nfrom neuralart.boards.find import BoardFile\n"
+        "from neuralart.plugins import register\n"
+        "register('boards', 'door', BoardFile(Path(__file__).with_name('door.yaml')), protocol=1)\n",
+    )
+    path.with_name("door.yaml").write_text("schema: 1\nbase: mps3-an547\ntitle: Door\n", "utf-8")
+    assert cli.main(["boards", "door"]) == 0
+    assert capsys.readouterr().out.startswith("door: Door\n")
+    assert cli.main(["boards"]) == 0
+    assert "\ndoor " in capsys.readouterr().out
+    (places.top / "own.yaml").write_text("schema: 1\nbase: door\ntitle: Own\n", "utf-8")
+    assert cli.main(["boards", "own", "--board-file", "own.yaml"]) == 0
+    assert cli.main(["boards", "dor"]) == 1
+    assert "no board 'dor' (did you mean 'door'?" in capsys.readouterr().err
+
+
+def test_a_use_case(places: Places) -> None:
+    """A template of its own, named in variants.yaml."""
+    path = places.project(
+        "gaze.py",
+        "from pathlib import Path\nfrom neuralart.plugins import register\n"
+        "from neuralart.app_config.kinds import Kind\nfrom neuralart.app_config.request import Values\n"
+        "register('use_cases', 'gaze/two_angles', Kind(Path(__file__).with_name('gaze.h.j2'), "
+        "lambda request: Values('float32', {'angles': len(request.tensors.outputs)})), protocol=1)\n",
+    )
+    path.with_name("gaze.h.j2").write_text("#define GAZE_OF {{ network }}\n#define ANGLES {{ values.angles }}\n")
+    text = (
+        "schema: 1\nnetworks:\n  net: {model: m.tflite, app_config: {use_case: gaze, generation: n6-v2}}\n"
+        "variants:\n  v: {board: stm32n6570-dk, network: net}\n"
+    )
+    (places.top / "variants.yaml").write_text(text, "utf-8")
+    (network,) = config.read(Path("variants.yaml")).variant("v").networks
+    assert network.app_config is not None
+    assert network.app_config.model_type == "two_angles"
+    header = generate.header(network.app_config, app_configs.MOVENET.tensors)
+    assert header.text == "#define GAZE_OF network\n#define ANGLES 1\n"
+    (places.top / "variants.yaml").write_text(text.replace("gaze", "gase"), "utf-8")
+    with pytest.raises(NeuralArtError, match="gaze"):
+        config.read(Path("variants.yaml")).variant("v")
+
+
+def test_a_use_case_of_the_package_with_another_model_type(places: Places) -> None:
+    places.project(
+        "more.py",
+        "from neuralart.plugins import register\nfrom neuralart.app_config.kinds import KINDS\n"
+        "register('use_cases', 'pose_estimation/mine', KINDS['pose_estimation', 'movenet'], protocol=1)\n",
+    )
+    assert app_config.model_types("pose_estimation") == ("movenet", "yolo_v8_pose", "mine")
