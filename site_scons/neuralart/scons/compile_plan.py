@@ -12,8 +12,7 @@ from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.compilers.command_line import REFERENCE
 from neuralart.compilers.protocol import FileSet
-from neuralart.compilers.reference.options import CPU
-from neuralart.compilers.reference.targets import flow_of
+from neuralart.network.targets import CPU, flow_of
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART

@@ -1,4 +1,4 @@
-"""What is known before anything is built: slots, pools, firmware, and a place for whatever else must be in flash.
+"""Gives slots, pools, firmware and everything else in flash their places, before anything is built.
 
 The pool files of the user decide where networks are; everything else moves round them.
 """
@@ -29,7 +29,7 @@ __all__ = ["LayoutNetwork", "make_layout"]
 def make_layout(
     board: Board, variant: VariantConfig, networks: Sequence[LayoutNetwork], *, with_firmware: bool = True
 ) -> Layout:
-    """Give everybody a place.
+    """Give every owner a place.
 
     Args:
         board: The board.
@@ -58,7 +58,7 @@ def make_layout(
     application = next((p for p in fixed if board.boot is not None and p.owner == f"slot {board.boot.slot}"), None)
     fixed += _firmware(board) if with_firmware else []
     fixed += reserved
-    # Of constants in a slot, the slot says where they are.
+    # The slot gives the address of constants that are in it.
     held = [p for p in pools if places is not None and p.start == places.constants]
     _check(board, [*fixed, *(p for p in pools if p not in held)])
     _check_aliases(board, fixed, pools)

@@ -1,4 +1,4 @@
-"""What the last build of a variant left: facts of its networks and sizes, if they are of today's configuration."""
+"""Reads what the last build of a variant wrote: facts of its networks, and sizes if they are still right."""
 
 from __future__ import annotations
 
