@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -29,43 +30,44 @@ def flip(path: Path) -> None:
 
 
 def test_what_was_compiled_is_right(folder: Path) -> None:
-    assert manifest.changed(folder, {}) == ()
+    assert manifest.changed(folder) == ()
     assert [row.name for row in manifest.check(folder)] == sorted(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_changed_file_is_named(folder: Path, name: str) -> None:
-    seen: manifest.Seen = {}
-    assert manifest.changed(folder, seen) == ()
     flip(folder / name)
-    os.utime(folder / name, ns=(1, seen[str(folder / name)][1] + 1))
-    assert manifest.changed(folder, seen) == manifest.changed(folder, {}) == (name,)
+    assert manifest.changed(folder) == (name,)
     with pytest.raises(NeuralArtError, match=re.escape(f"{name} changed since the network was compiled")):
         manifest.check(folder)
-    (folder / name).write_bytes(FILES[name])
-    assert manifest.changed(folder, seen) == ()
 
 
-def test_other_sizes_need_no_hash(folder: Path) -> None:
-    (folder / "net.c").write_bytes(b"")
-    seen: manifest.Seen = {}
-    assert manifest.changed(folder, seen) == ("net.c",)
-    assert str(folder / "net.c") not in seen
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("keep_time", [False, True])
+def test_what_was_changed_is_deleted(folder: Path, name: str, keep_time: bool) -> None:
+    """Also where somebody set its time back."""
+    path = folder / name
+    before = path.stat().st_mtime_ns
+    time.sleep(0.02)
+    flip(path)
+    if keep_time:
+        os.utime(path, ns=(before, before))
+    assert manifest.discard_changed(folder, [*FILES, manifest.NAME]) == (name,)
+    assert not path.exists() and manifest.discard_changed(folder, [*FILES, manifest.NAME]) == ()
 
 
-def test_what_was_hashed_is_not_read_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: manifest.Seen = {}
-    read: list[str] = []
-    real = manifest.read_bytes
-    monkeypatch.setattr(manifest, "read_bytes", lambda path: read.append(path.name) or real(path))
-    assert manifest.changed(folder, seen) == ()
-    assert sorted(read) == sorted([*FILES, manifest.NAME])
-    read.clear()
-    assert manifest.changed(folder, seen) == ()
-    assert read == [manifest.NAME]
-    os.utime(folder / "net.c", ns=(5, 5))
-    assert manifest.changed(folder, seen) == ()
-    assert read == [manifest.NAME, manifest.NAME, "net.c"]
+def test_what_nobody_touched_is_not_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    time.sleep(0.02)
+    (folder / manifest.NAME).write_text(manifest.manifest("net", FILES))
+    monkeypatch.setattr(manifest, "read_bytes", lambda path: pytest.fail(f"{path} was opened"))
+    assert manifest.discard_changed(folder, [*FILES, manifest.NAME]) == ()
+
+
+def test_times_alone_change_nothing(folder: Path) -> None:
+    time.sleep(0.02)
+    (folder / "net.c").touch()
+    assert manifest.discard_changed(folder, [*FILES, manifest.NAME]) == ()
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, manifest.NAME])
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")
@@ -76,16 +78,16 @@ def test_a_link_is_no_file_of_a_compile(folder: Path, tmp_path_factory: pytest.T
     for target in (other, other.with_name("gone")):
         (folder / "net.c").unlink()
         (folder / "net.c").symlink_to(target)
-        assert manifest.changed(folder, {}) == ("net.c",)
+        assert manifest.changed(folder) == ("net.c",)
 
 
 def test_missing_files_are_seen_by_who_needs_them(folder: Path) -> None:
     (folder / "net.c").unlink()
-    assert manifest.changed(folder, {}) == ()
+    assert manifest.changed(folder) == ()
     with pytest.raises(NeuralArtError, match=r"net\.c is not there"):
         manifest.check(folder)
     (folder / manifest.NAME).unlink()
-    assert manifest.changed(folder, {}) == ()
+    assert manifest.changed(folder) == ()
     with pytest.raises(NeuralArtError, match="cannot read"):
         manifest.check(folder)
 
@@ -107,6 +109,6 @@ def test_missing_files_are_seen_by_who_needs_them(folder: Path) -> None:
 )
 def test_a_damaged_manifest(folder: Path, text: str) -> None:
     (folder / manifest.NAME).write_text(text)
-    assert manifest.changed(folder, {}) == (manifest.NAME,)
+    assert manifest.changed(folder) == (manifest.NAME,)
     with pytest.raises(NeuralArtError, match="not the manifest of a compile"):
         manifest.check(folder)

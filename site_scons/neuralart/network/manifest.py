@@ -5,8 +5,7 @@ Schema 1::
     {"schema": 1, "network": "digits", "files": [
       {"name": "digits.c", "bytes": 81920, "sha256": "...", "crc32": "..."}, ...]}
 
-To hash all files of all networks before each step would cost more than the step: what was found right is remembered
-with its size and time of change, and is hashed again when one of the two is another.
+To hash all files of all networks before each step would cost more than the step: sizes and times are looked at first.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zlib
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,10 +38,6 @@ class Listed:
     name: str
     bytes: int
     sha256: str
-
-
-Seen = MutableMapping[str, tuple[int, int, str]]
-"""Path -> size, time of change in nanoseconds and SHA-256 of a file when it was hashed."""
 
 
 def manifest(network: str, files: Mapping[str, bytes]) -> str:
@@ -84,27 +79,26 @@ def listed(folder: Path) -> tuple[Listed, ...]:
     return tuple(rows)
 
 
-def _is(path: Path, row: Listed, seen: Seen) -> bool:
+def _is(path: Path, row: Listed) -> bool:
     """A file has the contents that its row says."""
-    state = path.stat()
-    if path.is_symlink() or state.st_size != row.bytes:
+    if path.is_symlink() or path.stat().st_size != row.bytes:
         return False
-    known = seen.get(str(path))
-    if known is not None and known[:2] == (state.st_size, state.st_mtime_ns):
-        return known[2] == row.sha256
-    digest = hashlib.sha256(read_bytes(path)).hexdigest()
-    seen[str(path)] = (state.st_size, state.st_mtime_ns, digest)
-    return digest == row.sha256
+    return hashlib.sha256(read_bytes(path)).hexdigest() == row.sha256
 
 
-def changed(folder: Path, seen: Seen) -> tuple[str, ...]:
+def _touched(path: Path) -> int:
+    """When a file was written, renamed or given other times: nobody can set that back. On Windows: or made."""
+    state = path.lstat()
+    return max(state.st_mtime_ns, state.st_ctime_ns)
+
+
+def changed(folder: Path) -> tuple[str, ...]:
     """Names of files that are not what the compile wrote, the manifest itself among them if it says nothing.
 
     Files that are not there are not named: whoever needs them sees that.
 
     Args:
         folder: With a manifest; without one, nothing is known and nothing said.
-        seen: What was hashed before; what is hashed now is added.
 
     Raises:
         NeuralArtError: A file cannot be read.
@@ -118,7 +112,7 @@ def changed(folder: Path, seen: Seen) -> tuple[str, ...]:
     names = []
     for row in rows:
         path = folder / row.name
-        if (path.is_file() or path.is_symlink()) and not (path.exists() and _is(path, row, seen)):
+        if (path.is_file() or path.is_symlink()) and not (path.exists() and _is(path, row)):
             names.append(row.name)
     return tuple(names)
 
@@ -133,7 +127,7 @@ def check(folder: Path) -> tuple[Listed, ...]:
     for row in rows:
         if not (folder / row.name).is_file():
             raise NeuralArtError(f"{row.name} is not there", where=str(folder / NAME), hint="compile the network again")
-    wrong = changed(folder, {})
+    wrong = changed(folder)
     if wrong:
         raise NeuralArtError(
             f"{', '.join(wrong)} changed since the network was compiled",
@@ -141,3 +135,37 @@ def check(folder: Path) -> tuple[Listed, ...]:
             hint=f"{NAME} holds the hashes; compile the network again",
         )
     return rows
+
+
+def discard_changed(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Delete files that are not what the compile wrote, so that whoever needs them makes them again.
+
+    The manifest is written last. Where it is the newest file of all, nobody touched one since, and none is opened.
+
+    Args:
+        folder: With a manifest; without one, nothing is known and nothing done.
+        names: Files of the compile.
+
+    Returns:
+        Names of what was deleted.
+
+    Raises:
+        NeuralArtError: A file cannot be read or deleted.
+    """
+    try:
+        last = _touched(folder / NAME)
+    except OSError:
+        return ()
+    files = [folder / name for name in names if name != NAME]
+    if all(_touched(path) < last for path in files if path.is_symlink() or path.exists()):
+        return ()
+    wrong = changed(folder)
+    for name in wrong:
+        try:
+            (folder / name).unlink()
+        except OSError as error:
+            raise NeuralArtError(
+                f"changed since the network was compiled, and cannot be deleted: {error.strerror}",
+                where=str(folder / name),
+            ) from error
+    return wrong

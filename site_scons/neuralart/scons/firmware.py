@@ -122,7 +122,7 @@ def kernel_objects(
     """The kernels; those that two variants of this board with these flags choose alike are shared."""
     registry: Registry = env["NEURALART_REGISTRY"]
     root = firmware_dir()
-    include = [registry.base.Dir(str(root / "runtime" / "include"))]
+    include = [registry.base.fs.Dir(str(root / "runtime" / "include"))]
     objects = []
     for source in _kernel_sources(variant, board, machine):
         stem = f"{board_folder(env, board, recipe)}/{source.relative_to(root).with_suffix('.o').as_posix()}"
@@ -131,7 +131,7 @@ def kernel_objects(
                 "kernel-object",
                 stem,
                 lambda stem=stem, source=source: compile_object(  # type: ignore[misc]
-                    recipe, stem, registry.base.File(str(source)), include, found
+                    recipe, stem, registry.base.fs.File(str(source)), include, found
                 ),
             )
         )
@@ -183,11 +183,11 @@ def board_objects(
         root = firmware_dir()
         sources = [*sorted((root / "runtime").glob("*.c")), *sorted((root / "runtime" / "memory").glob("*.c"))]
         sources += [*sorted((root / "boards").glob("*.c")), console_driver(board)]
-        paths = [base.Dir(f"#{folder}"), base.Dir(str(root / "boards")), *include]
+        paths = [base.Dir(f"#{folder}"), base.fs.Dir(str(root / "boards")), *include]
         objects = []
         for source in sources:
             stem = source.relative_to(root).with_suffix(".o").as_posix()
-            objects.append(compile_object(recipe, f"{folder}/{stem}", base.File(str(source)), paths, found))
+            objects.append(compile_object(recipe, f"{folder}/{stem}", base.fs.File(str(source)), paths, found))
         return objects, memory_ld
 
     return registry.once("board-objects", folder, make)
@@ -222,7 +222,7 @@ def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list
     )
     base.Depends(table, base.Value(fingerprint("memory/startup/app_networks.py"), name="app-networks"))
     app = firmware_dir() / "app"
-    objects = [program.object(f"app/{source.stem}", base.File(str(source))) for source in sorted(app.glob("*.c"))]
+    objects = [program.object(f"app/{source.stem}", base.fs.File(str(source))) for source in sorted(app.glob("*.c"))]
     objects.append(program.object("app_networks", table[0]))
     for network in networks:
         stem = f"{network.folder}/obj-{recipe.digest}/{network.name}.o"
@@ -249,7 +249,7 @@ def _loading_objects(program: _Program) -> list[Any]:
     sources = [path for path in sorted((root / "app").glob("*.c")) if path.name not in _NOT_LOADING]
     sources += sorted((root / "app_loader").glob("*.c"))
     return [
-        program.object(source.relative_to(root).with_suffix("").as_posix(), base.File(str(source)))
+        program.object(source.relative_to(root).with_suffix("").as_posix(), base.fs.File(str(source)))
         for source in sources
     ]
 
@@ -290,11 +290,11 @@ def make_firmware(
     base = registry.base
     root = firmware_dir()
     folder = f"{build_dir(env)}/{variant.name}"
-    include = [base.Dir(str(root / "runtime" / "include"))]
+    include = [base.fs.Dir(str(root / "runtime" / "include"))]
     shared, memory_ld = board_objects(env, board, recipe, found, include)
-    headers = [base.Dir(str(root / "app_loader")), base.Dir(str(root / "runtime"))] if loading is not None else []
+    headers = [base.fs.Dir(str(root / "app_loader")), base.fs.Dir(str(root / "runtime"))] if loading is not None else []
     paths = [*initializers.include_dirs, *headers]
-    paths += [base.Dir(str(root / "app")), base.Dir(str(root / "boards")), *include]
+    paths += [base.fs.Dir(str(root / "app")), base.fs.Dir(str(root / "boards")), *include]
     program = _Program(env, variant, board, machine, recipe, found, folder, paths)
     objects = _static_objects(program, networks) if loading is None else _loading_objects(program)
     # Not first: SCons would look for its headers before a network.json that was deleted is back, and compile it again.

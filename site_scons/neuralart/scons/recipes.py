@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from SCons.Subst import Literal
-
 from neuralart import toolchain as toolchains
 from neuralart.boards.types import Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
@@ -72,6 +70,7 @@ def toolchain_env(registry: Registry, found: Toolchain) -> Any:
         )
         # The consumer's flags are for the consumer's programs.
         env.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
+        env.Replace(_CPPINCFLAGS=_include_words)
         env.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
         return env
 
@@ -85,7 +84,18 @@ def _prefix_maps(recipe: Recipe) -> list[Any]:
     firmware = named(env, firmware_dir())
     if Path(firmware).is_absolute():
         maps.append(f"{firmware}=firmware")
-    return ["$(", *(Literal(f"{recipe.rename}={each}") for each in maps), "$)"]
+    return ["$(", *(Word(f"{recipe.rename}={each}") for each in maps), "$)"]
+
+
+def _include_words(target: Any, source: Any, env: Any, for_signature: bool) -> Any:
+    """``$_CPPINCFLAGS`` as whole words. SCons's own takes marks in the name of a folder, ``$(``, for its own.
+
+    They do not count in a signature, as with SCons's: which headers are read counts, by their contents.
+    """
+    if for_signature:
+        return ""
+    folders = [each if hasattr(each, "get_abspath") else env.fs.Dir(str(each)) for each in env["CPPPATH"]]
+    return [Word(f"-I{folder}") for folder in folders]
 
 
 def cache_file(env: Any) -> Path:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from neuralart import jsontext
 from neuralart.fingerprint import fingerprint
 from neuralart.scons import messages
 from neuralart.scons.effects import Program
@@ -35,7 +37,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
         paths = [str(node) for node in source]
         registry: Registry = env["NEURALART_REGISTRY"]
         info = summary.Info(
-            **env["NEURALART_SUMMARY"],
+            **jsontext.loads(env["NEURALART_SUMMARY"]),
             board=registry.board(env["NEURALART_BOARD"]),
             networks=[facts.load(Path(path)) for path in paths if path.endswith("network.json")],
             elf=Path(env["NEURALART_ELF"]) if env["NEURALART_ELF"] else None,
@@ -90,7 +92,8 @@ def make_summary(env: Any, programs: Sequence[Program], others: Sequence[Any] = 
             _write, "SUMMARY  $TARGET", "NEURALART_SUMMARY", "NEURALART_BOARD", "NEURALART_MODEL", "NEURALART_ELF"
         ),
         source_scanner=NO_INCLUDES,
-        NEURALART_SUMMARY=about,
+        # Of a text, SCons would take $( for a mark of its own.
+        NEURALART_SUMMARY=json.dumps(about, sort_keys=True).replace("$", "\\u0024"),
         NEURALART_BOARD=board.name,
         NEURALART_ELF=str(own.firmware.elf) if own.firmware is not None else "",
         NEURALART_MODEL=[str(node) for node in own.model.binaries] if own.model is not None else [],

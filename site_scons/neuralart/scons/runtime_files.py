@@ -40,7 +40,7 @@ def runtime_nodes(env: Any, folder: str, *, cpu: bool) -> tuple[list[Any], list[
     """
     origin = firmware_dir() / "runtime"
     local = f"#{folder}/runtime"
-    env.VariantDir(local, env.Dir(str(origin)), duplicate=0)
+    env.VariantDir(local, env.fs.Dir(str(origin)), duplicate=0)
     names = cpu_runtime_files() if cpu else _npu_runtime_files()
     includes = cpu_runtime_includes() if cpu else [str(origin / "include")]
-    return [env.File(f"{local}/{name}") for name in names], [env.Dir(text) for text in includes]
+    return [env.File(f"{local}/{name}") for name in names], [env.fs.Dir(text) for text in includes]

@@ -7,6 +7,7 @@ A model is a source of ``CFile``, too, as a yacc file is: ``env.Program("app.elf
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import SCons.Builder
@@ -20,6 +21,7 @@ from neuralart.config.types import split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout import derive
+from neuralart.network.manifest import discard_changed
 from neuralart.resources import firmware_dir
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.actions import process
@@ -28,6 +30,7 @@ from neuralart.scons.compile_plan import CompilePlan, make_plan
 from neuralart.scons.compilers import SLOTS
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.keywords import config_of
+from neuralart.scons.paths import named
 from neuralart.scons.pools import known_profile
 
 NAME = "NeuralArtNetwork"
@@ -65,6 +68,15 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
     return make_plan(env, config, found, source[0], pair)
 
 
+def _discard_changed(first: Any, plan: CompilePlan, env: Any) -> None:
+    """What somebody changed of the results of a compile is made again: SCons does not look at targets."""
+    if any(env.GetOption(name) for name in ("no_exec", "clean", "question", "help")):
+        return
+    folder = Path(first.dir.get_abspath())
+    for name in discard_changed(folder, plan.names):
+        print(f"neuralart: {named(env, folder / name)} changed since it was compiled: it is made again")
+
+
 @at_read_time
 def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
     """Add all files that the compile writes and reads.
@@ -79,6 +91,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     first = target[0]
     nodes = [first if name == first.name else first.dir.File(name) for name in plan.names]
     plans.remember(first, plan)
+    _discard_changed(first, plan, env)
     env.Depends(nodes, env.Value(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
     if plan.compiler.code:
         env.Depends(nodes, env.Value(plan.compiler.code, name="plugins-of-compilers"))
