@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+# Characters of a message without its place. No text before a hint is longer; a hint that makes it longer than two such
+# lines stands on a line of its own.
+LONGEST = 160
+
 
 class NeuralArtError(Exception):
-    """An expected failure: said in one line, without a traceback.
+    """An expected failure: said in one line, without a traceback; a long hint stands in a second one.
 
     Attributes:
         what: What is wrong, with the numbers that show it.
@@ -19,9 +23,13 @@ class NeuralArtError(Exception):
         super().__init__(what, where, hint)
 
     def __str__(self) -> str:
-        text = f"{self.where}: {self.what}" if self.where else self.what
-        text = f"{text} ({self.hint})" if self.hint else text
-        return " ".join(text.split())
+        what = " ".join(self.what.split())
+        hint = " ".join(self.hint.split())
+        text = f"{self.where}: {what}" if self.where else what
+        if not hint:
+            return text
+        # The length of a path is not ours, and must not decide the form of a message.
+        return f"{text}\n  {hint}" if len(what) > LONGEST or len(what) + len(hint) > 2 * LONGEST else f"{text} ({hint})"
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:

@@ -59,6 +59,13 @@ def test_no_folder_flashes(consumer: Project, target: tuple[str, ...]) -> None:
     assert _effects(done.out) == [] and not consumer.path(NOR).exists()
 
 
+def test_an_alias_of_a_folder_and_a_flash(tmp_path: Path) -> None:
+    """The record is in the folder, and nobody waits for it."""
+    project = _project(tmp_path, ENV, NODES, FLASH, 'Alias("everything", ["build", "flash"])\n')
+    assert "sector erased and written" in project.run("-j4", "everything").out
+    assert "nothing was written" in project.run("everything").out
+
+
 def test_no_name_of_a_file_flashes(consumer: Project) -> None:
     failed = consumer.run(NOR, code=2)
     assert "Do not know how to make File target" in failed.err and not consumer.path(NOR).exists()
@@ -258,6 +265,8 @@ def test_a_tree_shows_what_a_flash_needs(consumer: Project) -> None:
         ('env.NeuralArtFlash("x", "image.bin")', "x: NeuralArtFlash takes a flash plan"),
         ('env.NeuralArtFlashPlan("p.json", "image.bin")', "image.bin: NeuralArtFlashPlan: nothing says where it goes"),
         ('env.NeuralArtInitializers("x.txt", net)', "x.txt: NeuralArtInitializers: start-up code is C"),
+        ('env.NeuralArtFlash("flash", plan); env.NeuralArtFlash("flash", "other.json")', "Multiple ways to build the"),
+        ('env.NeuralArtFlashPlan("build/flash_plan.json", memory[4])', "Multiple ways to build the same target"),
         ('env.NeuralArtImage("c.json", net)', "c.json: NeuralArtImage takes a linked program"),
     ],
 )

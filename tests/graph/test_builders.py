@@ -12,7 +12,7 @@ import SCons.Action
 import SCons.Errors
 
 from neuralart.resources import board_data_dir
-from neuralart.scons.builders import variables
+from neuralart.scons.builders import table
 from neuralart.scons.builders.table import BUILDERS
 from neuralart.toolchain import Toolchain
 from support import graphs
@@ -97,7 +97,7 @@ def test_network_of_each_version(env: Any, tool: Any, version: str, profile: str
         *("--output", "out"),
     ]
     values = {node.name for node in net[0].depends}
-    assert values == {"reference-compiler", "compiler"}
+    assert values == {"compiler-code", "compiler"}
     assert net[0].side_effects, "so many at the same time are enough"
 
 
@@ -280,13 +280,13 @@ def test_every_builder(env: Any, builder: Any) -> None:
 
 
 def test_what_the_user_has_set_stays(make_env: Any) -> None:
-    for variable in {each.name for _, rows in variables.sections() for each in rows}:
+    for variable in {each.name for _, rows in table.sections() for each in rows}:
         if not variable.endswith("EMITTER"):
             assert make_env(**{variable: "mine"})[variable] == "mine"
 
 
 def test_no_two_variables_have_one_name() -> None:
-    every = [each.name for _, rows in variables.sections() for each in rows]
+    every = [each.name for _, rows in table.sections() for each in rows]
     assert len(set(every)) == len(every)
 
 
@@ -299,7 +299,7 @@ def test_environments_do_not_share_lists(make_env: Any) -> None:
 
 def test_the_reference_is_made_from_the_code() -> None:
     page = (REPO / "docs" / "reference" / "scons-variables.md").read_text("utf-8")
-    assert page == variables.page(), "python -m neuralart.scons.builders.variables > docs/reference/scons-variables.md"
+    assert page == table.page(), "python -m neuralart.scons.builders.table > docs/reference/scons-variables.md"
 
 
 def test_every_builder_is_in_the_reference() -> None:

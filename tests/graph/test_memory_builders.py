@@ -129,13 +129,13 @@ def test_users_emitters_and_commands(board: Any) -> None:
 
     def more(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
         assert target[1].name == "npu_memory_init.h"
-        return [*target, target[0].dir.File("notes.txt")], [*source, env.File("licence.txt")]
+        return [*target, target[0].dir.File("notes.txt")], [*source, env.File("license.txt")]
 
     env = board.Clone(NEURALART_INITIALIZERSCOM="mine $TARGET $SOURCES")
     env.Append(NEURALART_INITIALIZERSEMITTER=[more])
     made = env.NeuralArtInitializers("build/npu_memory_init.c", _net(env))
     assert made[-1].name == "notes.txt"
-    assert graphs.command(made[0]) == ["mine", "build/npu_memory_init.c", "digits/network.json", "licence.txt"]
+    assert graphs.command(made[0]) == ["mine", "build/npu_memory_init.c", "digits/network.json", "license.txt"]
     assert made[-1].get_executor() is made[0].get_executor()
     assert graphs.command(made[4])[:2] == ["mine", "build/digits.xSPI2.bin"]
     other = board.NeuralArtInitializers("other/npu_memory_init.c", _net(board, "other"))

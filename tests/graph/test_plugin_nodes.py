@@ -268,5 +268,5 @@ def test_a_strategy_that_is_wrong(make_env: Any, mine: Any, way: str, made: str,
 
 def test_no_such_strategy(make_env: Any, mine: Any) -> None:
     mine("srec.py", STRATEGY.format(way="flash", names="()"))
-    with pytest.raises(SCons.Errors.UserError, match=r"'sreck' is no strategy \(did you mean 'srec'\?"):
+    with pytest.raises(SCons.Errors.UserError, match=r"'sreck' is not allowed \(did you mean 'srec'\?"):
         _memory(make_env(), "sreck")

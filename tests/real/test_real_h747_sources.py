@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.patching import mempools
+from neuralart.patching import plan
 from neuralart.text.linker_script import read as linker_script
 from support.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, ROOT, START, STOP, FakeNetwork, FakePool, tree
 
@@ -150,5 +150,5 @@ def test_linker_script(application: Path) -> None:
 
 @pytest.mark.parametrize("path", POOL_FILES, ids=lambda path: path.relative_to(DATA).as_posix())
 def test_pool_files(path: Path) -> None:
-    sizes = mempools.read_pool_sizes(path)
+    sizes = plan.read_pool_sizes(path)
     assert sizes and all(size % 1024 == 0 for size in sizes.values())

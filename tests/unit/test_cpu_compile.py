@@ -21,7 +21,7 @@ from neuralart.compilers.reference.cpu.pool_file import ActivationMemory
 from neuralart.errors import NeuralArtError
 from neuralart.memory import regions
 from neuralart.network import facts
-from neuralart.patching import numbering
+from neuralart.patching import network_files
 from neuralart.patching.inputs import read_c_info
 from neuralart.patching.network_files import NetworkFiles, read
 from neuralart.text.c_source import Source
@@ -212,12 +212,12 @@ def test_pools_of_equal_use_are_told_apart_by_the_code(tmp_path: Path) -> None:
     sizes = [(p["name"], p["used_size_bytes"]) for p in c_info(result)["memory_pools"][:2]]
     assert sizes == [("B", 64), ("A", 64)]
     info = read_c_info(result.files["network_c_info.json"], "c.json")
-    headers = numbering.read_headers([Source("h", result.files["network_data_params.h"])], "network")
+    headers = network_files.read_headers([Source("h", result.files["network_data_params.h"])], "network")
     assert headers is not None
-    told = numbering.numbers(info, headers, Source("network.c", result.files["network.c"]))
+    told = network_files.numbers(info, headers, Source("network.c", result.files["network.c"]))
     assert told == {0: 1, 1: 2}
     with pytest.raises(NeuralArtError, match="is not told"):
-        numbering.numbers(info, headers)
+        network_files.numbers(info, headers)
 
 
 def test_an_exact_fit_fits(tmp_path: Path) -> None:

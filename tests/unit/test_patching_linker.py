@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import mempools
+from neuralart.patching import plan
 from neuralart.patching.budget import Budget, Use
 from neuralart.text import sizes
 from neuralart.text.linker_script.read import parse
@@ -109,7 +109,7 @@ def test_pool_sizes(size: str, bytes_: int, tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     other = '{"name": "B", "size": "1M", "usable_size": "1K"}'
     path.write_text('{"memory": {"mempools": [{"name": "A", "size": ' + size + "}, " + other + "]}}")
-    assert mempools.read_pool_sizes(path) == {"A": bytes_, "B": 1024}
+    assert plan.read_pool_sizes(path) == {"A": bytes_, "B": 1024}
 
 
 @pytest.mark.parametrize(
@@ -140,5 +140,5 @@ def test_pool_sizes(size: str, bytes_: int, tmp_path: Path) -> None:
 def test_what_is_no_pool_file(text: str, said: str, tmp_path: Path) -> None:
     (tmp_path / "p.json").write_text(text)
     with pytest.raises(NeuralArtError) as caught:
-        mempools.read_pool_sizes(tmp_path / "p.json", "p.json")
+        plan.read_pool_sizes(tmp_path / "p.json", "p.json")
     assert said in str(caught.value) and str(caught.value).startswith("p.json:")

@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import camera, numbering, patchlist
+from neuralart.patching import camera, network_files, patchlist
 from neuralart.patching.decide import array_bytes, decide
 from neuralart.patching.inputs import activation_pools, image_shape, read_c_info
-from neuralart.patching.render import renderer
+from neuralart.patching.plan import renderer
 from neuralart.text.c_source import Source
 from neuralart.text.linker_script.read import parse
 from neuralart.vendor.c_info.types import CInfo, InfoBuffer
@@ -220,8 +220,10 @@ def header(text: str, name: str = "params.h") -> Source:
     return Source.of_text(name, text)
 
 
-def headers_of(network: FakeNetwork) -> numbering.Headers:
-    found = numbering.read_headers([header(network.params_h()), header(network.network_h(), "network.h")], "network")
+def headers_of(network: FakeNetwork) -> network_files.Headers:
+    found = network_files.read_headers(
+        [header(network.params_h()), header(network.network_h(), "network.h")], "network"
+    )
     assert found is not None
     return found
 
@@ -231,7 +233,7 @@ def test_every_order_of_numbers_is_found(sizes: list[int], random: Any) -> None:
     order = list(range(1, len(sizes) + 1))
     random.shuffle(order)
     network = FakeNetwork([FakePool(f"P{n}", size, order[n]) for n, size in enumerate(sizes)])
-    assert numbering.numbers(info_of(network), headers_of(network)) == dict(enumerate(order))
+    assert network_files.numbers(info_of(network), headers_of(network)) == dict(enumerate(order))
 
 
 @given(st.lists(st.sampled_from([64, 128]), min_size=2, max_size=5), st.randoms())
@@ -241,31 +243,31 @@ def test_equal_sizes_need_the_generated_c(sizes: list[int], random: Any) -> None
     network = FakeNetwork([FakePool(f"P{n}", size, order[n]) for n, size in enumerate(sizes)])
     info, headers = info_of(network), headers_of(network)
     told = header(network.network_c(), "network.c")
-    assert numbering.numbers(info, headers, told) == dict(enumerate(order))
+    assert network_files.numbers(info, headers, told) == dict(enumerate(order))
     if len(set(sizes)) < len(sizes):
         with pytest.raises(NeuralArtError, match=r"is not told \(put network\.c beside the header"):
-            numbering.numbers(info, headers)
+            network_files.numbers(info, headers)
 
 
 def test_one_that_is_left_needs_no_telling() -> None:
     network = FakeNetwork([FakePool("A", 64, 2), FakePool("B", 64, 1)])
     told = header(network.network_c().splitlines()[0])
-    assert numbering.numbers(info_of(network), headers_of(network), told) == {0: 2, 1: 1}
+    assert network_files.numbers(info_of(network), headers_of(network), told) == {0: 2, 1: 1}
 
 
 def test_generated_c_of_another_compile() -> None:
     network = FakeNetwork([FakePool("A", 64, 1), FakePool("B", 128, 2)])
     wrong = header("x; inner0_array.data = AI_PTR(g_network_activations_map[1] + 0);\n", "network.c")
     with pytest.raises(NeuralArtError, match="says that pool A is activation buffer 2, but it uses 64 bytes"):
-        numbering.numbers(info_of(network), headers_of(network), wrong)
+        network_files.numbers(info_of(network), headers_of(network), wrong)
     both = header(
         "inner0_array.data = AI_PTR(g_n_activations_map[0] + 0);\ninput_array.data = AI_PTR(g_n_activations_map[1]);",
         "network.c",
     )
     with pytest.raises(NeuralArtError, match=r"network\.c:2: array input_array lies in activation buffer 2"):
-        numbering.numbers(info_of(network), headers_of(network), both)
+        network_files.numbers(info_of(network), headers_of(network), both)
     comment = header("/* inner0_array.data = AI_PTR(g_network_activations_map[1] + 0); */\n", "network.c")
-    assert numbering.numbers(info_of(network), headers_of(network), comment) == {0: 1, 1: 2}
+    assert network_files.numbers(info_of(network), headers_of(network), comment) == {0: 1, 1: 2}
 
 
 @pytest.mark.parametrize(
@@ -285,7 +287,7 @@ def test_generated_c_of_another_compile() -> None:
 )
 def test_headers_that_contradict_themselves(texts: list[str], said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        numbering.read_headers([header(text, f"h{n}.h") for n, text in enumerate(texts)], "network")
+        network_files.read_headers([header(text, f"h{n}.h") for n, text in enumerate(texts)], "network")
     assert said in str(caught.value)
 
 
@@ -300,7 +302,7 @@ def test_headers_that_contradict_themselves(texts: list[str], said: str) -> None
     ],
 )
 def test_headers(text: str, sizes: Any) -> None:
-    found = numbering.read_headers([header(text)], "network")
+    found = network_files.read_headers([header(text)], "network")
     assert (None if found is None else dict(found.sizes)) == sizes
 
 
@@ -412,7 +414,7 @@ def test_templates_that_do_not_work(template: str, said: str) -> None:
     info = info_of(network)
     from neuralart.patching.inputs import network_for_patching
 
-    facts = network_for_patching(info, "network", numbering.numbers(info, headers_of(network)))
+    facts = network_for_patching(info, "network", network_files.numbers(info, headers_of(network)))
     decision = decide(LIST, facts, parse(LINKER_TEXT.encode(), "a.ld"), "fit", {}, {})
     operation = patchlist.Operation("macro", "M", template, "mine.yaml:7")
     with pytest.raises(NeuralArtError) as caught:
@@ -425,7 +427,7 @@ def test_a_section_that_the_next_patch_would_not_find() -> None:
     info = info_of(network)
     from neuralart.patching.inputs import network_for_patching
 
-    facts = network_for_patching(info, "network", numbering.numbers(info, headers_of(network)))
+    facts = network_for_patching(info, "network", network_files.numbers(info, headers_of(network)))
     decision = decide(LIST, facts, parse(LINKER_TEXT.encode(), "a.ld"), "fit", {}, {})
     operation = patchlist.Operation("section", ".A", ".B_X", "mine.yaml:7")
     with pytest.raises(NeuralArtError, match="would not find again"):

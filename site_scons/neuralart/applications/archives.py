@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.text.elf import UNDEFINED, Elf
 
 NAME = re.compile(r"NetworkRuntime(\d{3,6})_(CM\w+?)_(GCC|IAR|Keil|ARM)(_PIC)?(\w*)\.(?:a|lib)")
 _MAGIC, _THIN = b"!<arch>\n", b"!<thin>\n"
@@ -99,19 +99,13 @@ def members(data: bytes, where: str) -> Iterator[tuple[str, bytes]]:
         at = body + int(size) + int(size) % 2
 
 
-def _symbols(content: bytes) -> tuple[set[str], set[str]]:
+def _symbols(content: bytes, where: str) -> tuple[set[str], set[str]]:
     """Undefined and defined symbols of an object."""
-    import io
-
-    from elftools.elf.elffile import ELFFile
-
-    elf: Any = ELFFile(io.BytesIO(content))
     undefined: set[str] = set()
     defined: set[str] = set()
-    table = elf.get_section_by_name(".symtab")
-    for symbol in table.iter_symbols() if table is not None else ():
-        if symbol.name and symbol["st_info"]["bind"] != "STB_LOCAL":
-            (undefined if symbol["st_shndx"] == "SHN_UNDEF" else defined).add(symbol.name)
+    for symbol in Elf(content, where).symbols:
+        if symbol.name and symbol.binding != "STB_LOCAL":
+            (undefined if symbol.section == UNDEFINED else defined).add(symbol.name)
     return undefined, defined
 
 
@@ -142,11 +136,7 @@ def needed_library(path: Path) -> LibraryNeed | None:
     for name, content in members(read_bytes(path), where):
         if content[:4] != b"\x7fELF":
             continue
-        try:
-            undefined, defined = _symbols(content)
-        # A damaged object may fail in every way that the reader's code has.
-        except Exception as error:
-            raise NeuralArtError(f"member {name}: damaged ELF file: {error}", where=where) from error
+        undefined, defined = _symbols(content, f"{where}: member {name}")
         has |= defined
         for symbol in undefined & _SYMBOLS.keys():
             wanted.setdefault(symbol, name)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import shlex
 
-from neuralart.compilers.protocol import AUTO, RECORDED, REFERENCE, STEDGEAI
 from neuralart.compilers.reference.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
 from neuralart.errors import NeuralArtError
 
+REFERENCE, STEDGEAI, RECORDED, AUTO = "reference", "stedgeai", "recorded", "auto"
 COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO)
 DOC = "docs/reference/generate-options.md"
 _VENDOR_DOC = "docs/reference/stedgeai.md"

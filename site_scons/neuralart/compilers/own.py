@@ -6,7 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.protocol import AUTO, RECORDED, REFERENCE, STEDGEAI, FileSet, Job, roles
+from neuralart.compilers.command_line import AUTO, RECORDED, REFERENCE, STEDGEAI
+from neuralart.compilers.protocol import FileSet, Job, roles
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.plugins import register

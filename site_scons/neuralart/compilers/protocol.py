@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from neuralart.network.pools import PoolFile
     from neuralart.plugins import Plugin
 
-REFERENCE, STEDGEAI, AUTO, RECORDED = "reference", "stedgeai", "auto", "recorded"
 # What every network has.
 NEEDED = ("c", "facts", "manifest")
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from neuralart.compilers import command_line
-from neuralart.compilers.protocol import STEDGEAI
+from neuralart.compilers.command_line import STEDGEAI
 from neuralart.errors import NeuralArtError
 
 

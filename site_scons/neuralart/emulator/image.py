@@ -7,13 +7,10 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-
-# ELF specification: the section is in memory when the program runs.
-SHF_ALLOC = 1 << 1
+from neuralart.text.elf import FUNCTION, UNDEFINED, Elf
 
 
 @dataclass(frozen=True)
@@ -81,57 +78,36 @@ class Firmware:
     sections: tuple[Load, ...] = ()
 
 
-def _sections(elf: Any) -> list[Load]:
-    """Allocated sections with contents, at their load addresses."""
-    found = []
-    segments = [segment for segment in elf.iter_segments("PT_LOAD") if segment["p_filesz"]]
-    for section in elf.iter_sections():
-        if not section["sh_flags"] & SHF_ALLOC or section["sh_type"] == "SHT_NOBITS" or not section["sh_size"]:
-            continue
-        for segment in segments:
-            inside = section["sh_offset"] - segment["p_offset"]
-            if inside >= 0 and inside + section["sh_size"] <= segment["p_filesz"]:
-                found.append(Load(section.name, segment["p_paddr"] + inside, section.data()))
-                break
-    return found
-
-
 def read_elf(path: Path) -> Firmware:
     """Read an executable for Arm.
 
     Raises:
         NeuralArtError: Missing, no ELF, not for Arm, or without anything to load.
     """
-    import io
-
-    from elftools.common.exceptions import ELFError
-    from elftools.elf.elffile import ELFFile
-
-    data = read_bytes(path)
-    try:
-        elf = ELFFile(io.BytesIO(data))
-        if elf["e_machine"] != "EM_ARM" or elf["e_type"] != "ET_EXEC":
-            raise NeuralArtError(f"{elf['e_type']} for {elf['e_machine']}, not an Arm executable", where=str(path))
-        loads = tuple(
-            Load(f"{path.name} segment {number}", segment["p_paddr"], segment.data())
-            for number, segment in enumerate(elf.iter_segments("PT_LOAD"))
-            if segment["p_filesz"]
-        )
-        sections = tuple(_sections(elf))
-        table: Any = elf.get_section_by_name(".symtab")
-        functions = [
-            (symbol["st_value"] & ~1, symbol["st_size"], symbol.name)
-            for symbol in (table.iter_symbols() if table is not None else ())
-            if symbol["st_info"]["type"] == "STT_FUNC" and symbol["st_shndx"] != "SHN_UNDEF"
-        ]
-    except (ELFError, ValueError, KeyError, AssertionError, TypeError) as error:
-        raise NeuralArtError(f"not an ELF file: {error}", where=str(path)) from error
-    for load in loads:
-        if load.end > 1 << 32:
-            raise NeuralArtError(f"{load.name} ends behind 4 GiB", where=str(path))
+    elf = Elf(read_bytes(path), str(path))
+    if elf.machine != "EM_ARM" or elf.kind != "ET_EXEC":
+        raise NeuralArtError(f"{elf.kind} for {elf.machine}, not an Arm executable", where=str(path))
+    loads: list[Load] = []
+    for number, segment in enumerate(elf.segments):
+        name = f"{path.name} segment {number}"
+        if segment.file_size:
+            loads.append(Load(name, segment.load, elf.bytes_of(segment, name)))
+        if loads and loads[-1].end > 1 << 32:
+            raise NeuralArtError(f"{name} ends behind 4 GiB", where=str(path))
     if not loads:
         raise NeuralArtError("nothing in it is to be loaded", where=str(path))
-    return Firmware(str(path), loads, Symbols(functions), sections)
+    placed = [(section, elf.load_address(section)) for section in elf.sections if section.allocated and section.filled]
+    sections = [
+        Load(section.name, address, elf.bytes_of(section, section.name))
+        for section, address in placed
+        if address is not None
+    ]
+    functions = [
+        (symbol.value & ~1, symbol.size, symbol.name)
+        for symbol in elf.symbols
+        if symbol.kind == FUNCTION and symbol.section != UNDEFINED
+    ]
+    return Firmware(str(path), tuple(loads), Symbols(functions), tuple(sections))
 
 
 def read_raw(path: Path, address: int) -> Load:

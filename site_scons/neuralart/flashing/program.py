@@ -79,9 +79,9 @@ def check(plan: FlashPlan, nor: Nor) -> None:
                 raise NeuralArtError(
                     f"'{other.name}' [0x{other.address:08x}, 0x{other.end:08x}) and '{write.name}' "
                     f"[0x{write.address:08x}, 0x{write.end:08x}) share the erase sector "
-                    f"[0x{start:08x}, 0x{start + chip.sector:08x}): writing one would erase the other",
+                    f"[0x{start:08x}, 0x{start + chip.sector:08x})",
                     where=plan.where,
-                    hint=f"give each its own sectors of {chip.sector} bytes",
+                    hint=f"give each its own sectors of {chip.sector} bytes: writing one would erase the other",
                 )
             owner[number] = write
 

@@ -14,6 +14,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_text
 from neuralart.flashing.plan import Write, parse
@@ -57,7 +58,7 @@ def read(path: Path) -> tuple[Write, ...]:
     text = read_bytes(path).decode("utf-8", "replace")
     hint = "delete it; the next flash- compares with the device and writes it anew"
     try:
-        data = json.loads(text)
+        data = jsontext.loads(text)
         board, rows, schema = data["board"], data["holds"], data["schema"]
     except (ValueError, TypeError, KeyError) as error:
         raise NeuralArtError("not a record of what a device holds", where=str(path), hint=hint) from error

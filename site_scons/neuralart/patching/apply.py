@@ -4,15 +4,65 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import attributes, blocks, defines
+from neuralart.patching import blocks, defines
 from neuralart.patching.blocks import Markers
 from neuralart.patching.patchlist import BLOCK, MACRO, FilePatch, Operation
 from neuralart.text.c_source import Edit, Source
+
+# Names of sections in ``__attribute__((section("...")))`` -----------------------------------------------------------
+
+_SECTION = re.compile(r'(?<![\w"])(?:__section__|section)\s*\(\s*"([^"\\\n]*)"\s*\)')
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """The name of a section in a source: ``source.text[start:stop] == name``."""
+
+    name: str
+    start: int
+    stop: int
+
+
+def attributes(source: Source, outside: Sequence[tuple[int, int]] = ()) -> list[Attribute]:
+    """All that the compiler may see, in the order of the file."""
+    return [
+        Attribute(match.group(1), *match.span(1))
+        for match in _SECTION.finditer(source.code)
+        if source.alive(match.start()) and not any(start <= match.start() < stop for start, stop in outside)
+    ]
+
+
+def require(source: Source, family: str, outside: Sequence[tuple[int, int]] = ()) -> Attribute:
+    """The one attribute whose section is called ``family`` or ``family_...``.
+
+    Raises:
+        NeuralArtError: There is none, or several.
+    """
+    every = attributes(source, outside)
+    found = [each for each in every if each.name == family or each.name.startswith(f"{family}_")]
+    if not found:
+        listed = ", ".join(dict.fromkeys(each.name for each in every)) or "none"
+        raise NeuralArtError(
+            f"no variable has a section attribute {family}...",
+            where=source.name,
+            hint=f"sections that are named there: {listed}",
+        )
+    if len(found) > 1:
+        lines = ", ".join(str(source.line_of(each.start)) for each in found)
+        raise NeuralArtError(
+            f"{len(found)} section attributes {family}..., in lines {lines}: which one counts?",
+            where=source.name,
+            hint="keep one (what stands under #if 0 or in comments does not count)",
+        )
+    return found[0]
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 _OURS = re.compile(r"^/\* neuralart patch ([0-9a-f]{16}): .*\*/[ \t]*$", re.MULTILINE)
 _SENTENCE = "generated, changes below are refused without --force"
@@ -101,7 +151,7 @@ def _locate(source: Source, operation: Operation, markers: Markers, outside: lis
         if definition.value[0] == definition.value[1]:
             raise NeuralArtError(f"#define {operation.name} has no value", where=source.where(definition.start))
         return _Place(*definition.value)
-    attribute = attributes.require(source, operation.name, outside)
+    attribute = require(source, operation.name, outside)
     return _Place(attribute.start, attribute.stop)
 
 
@@ -142,7 +192,7 @@ def apply(
         if operation.kind == BLOCK:
             _check_block(source, old, earlier, force)
             _check_body(new, markers, operation)
-            sections += [(each.name, operation.where) for each in attributes.attributes(Source.of_text("", new))]
+            sections += [(each.name, operation.where) for each in attributes(Source.of_text("", new))]
             block = blocks.find(source, markers)
             new = block_text(new).replace("\n", block.eol)
         elif operation.kind != MACRO:

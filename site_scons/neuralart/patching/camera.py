@@ -122,8 +122,8 @@ def decide(mode: str, ladder: Sequence[Resolution], width: int, height: int, cha
     largest = ladder[-1]
     room = _room(mode, largest)
     raise NeuralArtError(
-        f"the network's input of {width}x{height} pixels exceeds what the camera gives: with aspect ratio {mode} at "
-        f"most {room[0]}x{room[1]} (from {largest.width}x{largest.height})",
+        f"the network's input of {width}x{height} pixels exceeds what the camera gives: at most {room[0]}x{room[1]} "
+        f"with {mode} (from {largest.width}x{largest.height})",
         where=where,
         hint="use a network with a smaller input, or another aspect ratio",
     )

@@ -28,8 +28,8 @@ def refuse_n6(where: str, seen: str) -> NeuralArtError:
         seen: By what it was recognized.
     """
     return NeuralArtError(
-        f"{seen}: an STM32N6 application is not patched: its compiler places activations at fixed addresses by the "
-        "memory-pool file, and the application takes sizes and addresses from the network's own headers",
+        f"{seen}: an STM32N6 application is not patched: its compiler places activations at fixed addresses, "
+        "and it reads sizes in headers of the network",
         where=where,
         hint=_N6_HINT,
     )

@@ -4,21 +4,119 @@ from __future__ import annotations
 
 import difflib
 import hashlib
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.patching import family, mempools, network_files, users
+from neuralart.patching import family, network_files
 from neuralart.patching import patchlist as lists
 from neuralart.patching.apply import Piece, apply
 from neuralart.patching.decide import Decision, decide
+from neuralart.patching.defines import definitions
 from neuralart.patching.network_files import NetworkFiles
-from neuralart.patching.patchlist import PatchList
-from neuralart.patching.render import renderer
+from neuralart.patching.patchlist import BLOCK, SECTION, Operation, PatchList
 from neuralart.text.c_source import Source
 from neuralart.text.linker_script import read as linker_script
+from neuralart.vendor import h7_pools
+
+# Who uses a macro that a patch leaves out ---------------------------------------------------------------------------
+
+_C_FILES = (".c", ".h", ".cpp", ".hpp", ".cc")
+
+
+def of_lost_macros(root: Path, folders: Sequence[str], old: Source, new: Source) -> list[str]:
+    """Sentences about uses of macros that a file defined before a patch and does not define after it.
+
+    Args:
+        root: Folder that ``folders`` start from.
+        folders: Where to look.
+        old: The file before.
+        new: The file after.
+    """
+    lost = {each.name for each in definitions(old)} - {each.name for each in definitions(new)}
+    if not lost:
+        return []
+    word = re.compile(rf"\b(?:{'|'.join(sorted(map(re.escape, lost)))})\b")
+    notes = []
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix.lower() not in _C_FILES or not path.is_file() or str(path) == old.name:
+                continue
+            try:
+                source = Source(str(path), read_bytes(path))
+            except NeuralArtError:
+                continue
+            uses = {found.group(): found.start() for found in reversed(list(word.finditer(source.code)))}
+            notes += [
+                f"{source.where(at)}: uses {name}, which is defined no longer: let the network keep its input in an "
+                "activation buffer, or guard this place"
+                for name, at in sorted(uses.items(), key=lambda use: use[1])
+                if source.alive(at)
+            ]
+    return notes
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def renderer(decision: Decision) -> Callable[[Operation, Callable[[str], bool]], str]:
+    """A function that gives the text of an operation."""
+    import jinja2
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    environment = ImmutableSandboxedEnvironment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True
+    )
+
+    def render(operation: Operation, defined: Callable[[str], bool]) -> str:
+        try:
+            text = environment.from_string(operation.template).render(
+                camera=decision.camera,
+                activations=decision.activations,
+                images=decision.images,
+                input=decision.input,
+                defined=defined,
+            )
+            text.encode("latin-1")
+        except (jinja2.TemplateError, TypeError, ValueError, ArithmeticError, LookupError) as error:
+            raise NeuralArtError(
+                f"{operation.key}: the template does not work: {error}", where=operation.where
+            ) from error
+        if operation.kind != BLOCK and ("\n" in text or not text.strip()):
+            raise NeuralArtError(
+                f"{operation.key}: the template gives '{text}', one line is needed", where=operation.where
+            )
+        if operation.kind == SECTION and not (text == operation.name or text.startswith(f"{operation.name}_")):
+            raise NeuralArtError(
+                f"{operation.key}: the template gives '{text}', which the next patch would not find again",
+                where=operation.where,
+            )
+        return text
+
+    return render
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+
+
+def read_pool_sizes(path: Path, display: str = "") -> dict[str, int]:
+    """Name of a pool -> bytes that a network may use.
+
+    Raises:
+        NeuralArtError: It is no such file, or a pool stands there twice.
+    """
+    sizes: dict[str, int] = {}
+    for pool in h7_pools.read(path, display).pools:
+        if pool.name in sizes:
+            raise NeuralArtError(f"pool {pool.name} stands there twice", where=pool.where)
+        sizes[pool.name] = pool.usable
+    return sizes
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -159,7 +257,7 @@ def make(request: Request, before: Mapping[str, Mapping[str, Piece]] | None = No
     network = network_files.read(request.network, what.network)
     script = linker_script.read(_linker_script(request, root)).complete()
     pool_file = _memory_pools(request, root)
-    pools = mempools.read_pool_sizes(pool_file) if pool_file is not None else {}
+    pools = read_pool_sizes(pool_file) if pool_file is not None else {}
     decision = decide(what, network, script, request.aspect_ratio, request.reserve, pools)
     render = renderer(decision)
     files, notes = [], list(decision.notes)
@@ -178,7 +276,7 @@ def make(request: Request, before: Mapping[str, Mapping[str, Piece]] | None = No
         if decision.camera.crop_x and any("camera.crop_x" in skipped.template for skipped in done.skipped):
             notes.append(_crop_note(decision, str(path), next(skipped.name for skipped in done.skipped)))
         files.append(PlannedFile(each.path, data, done.data, done.pieces))
-        notes += users.of_lost_macros(root, what.folders, source, Source(str(path), done.data))
+        notes += of_lost_macros(root, what.folders, source, Source(str(path), done.data))
     return Plan(what, root, tuple(files), decision, tuple(notes))
 
 

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board
+from neuralart.files import read_bytes
 from neuralart.network.facts import Network, PoolUse
+from neuralart.text.elf import Elf
 
 if TYPE_CHECKING:
     from neuralart.relocatable.format.types import Image
@@ -61,17 +63,13 @@ def region_use(elf: Path, board: Board) -> dict[str, tuple[int, int]]:
     Returns:
         Region name to (used, capacity); the capacity is that of the firmware's section where there is one.
     """
-    from elftools.elf.elffile import ELFFile
-
     capacity = {section.region: section.size for section in (board.code, board.data) if section is not None}
     used: dict[str, int] = {}
-    with elf.open("rb") as stream:
-        for section in ELFFile(stream).iter_sections():
-            if not section["sh_flags"] & 2 or not section["sh_size"]:  # SHF_ALLOC
-                continue
-            region = board.region_at(section["sh_addr"])
-            name = region.name if region else f"0x{section['sh_addr']:08x}"
-            used[name] = used.get(name, 0) + section["sh_size"]
+    for section in Elf(read_bytes(elf), str(elf)).sections:
+        if section.allocated and section.size:
+            region = board.region_at(section.address)
+            name = region.name if region else f"0x{section.address:08x}"
+            used[name] = used.get(name, 0) + section.size
     order = [region.name for region in board.memory]
     names = sorted(used, key=lambda name: (order.index(name) if name in order else len(order), name))
     return {name: (used[name], capacity.get(name, 0)) for name in names}

@@ -10,7 +10,8 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.boards.types import Board
-from neuralart.compilers.protocol import REFERENCE, FileSet
+from neuralart.compilers.command_line import REFERENCE
+from neuralart.compilers.protocol import FileSet
 from neuralart.compilers.reference.options import CPU
 from neuralart.compilers.reference.targets import flow_of
 from neuralart.config.types import NetworkConfig

@@ -10,17 +10,9 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.boards.types import Board
+from neuralart.compilers.command_line import AUTO, RECORDED, REFERENCE, STEDGEAI
 from neuralart.compilers.own import vendor_files
-from neuralart.compilers.protocol import (
-    AUTO,
-    RECORDED,
-    REFERENCE,
-    STEDGEAI,
-    FileSet,
-    checked_files,
-    job_from_words,
-    roles,
-)
+from neuralart.compilers.protocol import FileSet, checked_files, job_from_words, roles
 from neuralart.compilers.reference.fileset import initializer_name
 from neuralart.config.types import COMPILERS, NetworkConfig
 from neuralart.errors import NeuralArtError

@@ -41,4 +41,6 @@ def declare_effect(env: Any, name: str, owner: str) -> None:
 
     registry: Registry = env["NEURALART_REGISTRY"]
     registry.effects.setdefault(name, owner)
-    keep_order(env, COMMAND_LINE_TARGETS)
+    # Whatever is declared first: once more for each that is named.
+    if name in COMMAND_LINE_TARGETS:
+        keep_order(env, COMMAND_LINE_TARGETS)

@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.command_line import DOC, option_key, split_words
-from neuralart.compilers.protocol import RECORDED, REFERENCE, STEDGEAI
+from neuralart.compilers.command_line import DOC, RECORDED, REFERENCE, STEDGEAI, option_key, split_words
 from neuralart.compilers.reference.options import CPU, FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import io
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format.types import FLASH, OFFSET, PARAM_0, PARAM_1, RAM, SEGMENT
+from neuralart.text.elf import FUNCTION, NO_TYPE, OBJECT, UNDEFINED, Elf, Section
 
 _SEGMENTS = {".flash": FLASH, ".relocs": FLASH, ".data": RAM, ".bss": RAM, ".params_0": PARAM_0, ".params_1": PARAM_1}
 _NEEDED = (".flash", ".data", ".bss")
@@ -50,15 +48,16 @@ class Linked:
 class _Symbols:
     """Which symbol an address belongs to, for messages."""
 
-    def __init__(self, table: Any) -> None:
+    def __init__(self, elf: Elf) -> None:
         self.addresses: dict[str, int] = {}
+        self.sizes: dict[str, int] = {}
         named: dict[int, str] = {}
-        for symbol in table.iter_symbols():
-            kind = symbol["st_info"]["type"]
-            if symbol.name and kind in ("STT_FUNC", "STT_OBJECT", "STT_NOTYPE") and not symbol.name.startswith("$"):
-                self.addresses[symbol.name] = symbol["st_value"]
-                if kind != "STT_NOTYPE":
-                    named.setdefault(symbol["st_value"] & ~1, symbol.name)
+        for symbol in elf.symbols:
+            if symbol.name and symbol.kind in (FUNCTION, OBJECT, NO_TYPE) and not symbol.name.startswith("$"):
+                self.addresses[symbol.name] = symbol.value
+                self.sizes.setdefault(symbol.name, symbol.size)
+                if symbol.kind != NO_TYPE:
+                    named.setdefault(symbol.value & ~1, symbol.name)
         self._starts = sorted(named)
         self._named = named
 
@@ -70,15 +69,12 @@ class _Symbols:
         return f"{self._named[start]}+0x{address - start:x}"
 
 
-def _check_sections(elf: Any, where: str) -> None:
-    for name in _NEEDED:
-        if elf.get_section_by_name(name) is None:
-            raise NeuralArtError(f"no section {name}", where=where, hint="was it linked with another script?")
-    for section in elf.iter_sections():
-        address, size = section["sh_addr"], section["sh_size"]
-        if section["sh_type"] == "SHT_RELA":
+def _check_sections(elf: Elf, where: str) -> None:
+    for section in elf.sections:
+        address, size = section.address, section.size
+        if section.kind == "SHT_RELA":
             raise NeuralArtError(f"section {section.name} has addends (RELA)", where=where)
-        if not address or not size or not section["sh_flags"] & 2:
+        if not address or not size or not section.allocated:
             continue
         expected = _SEGMENTS.get(section.name)
         if expected is None:
@@ -92,33 +88,29 @@ def _check_sections(elf: Any, where: str) -> None:
             raise NeuralArtError(f"section {section.name} is at 0x{address:08x}, not at 0x{expected:08x}", where=where)
 
 
-def _entries_range(elf: Any, symbols: _Symbols, table: Any) -> range:
+def _needed(elf: Elf, name: str, where: str) -> Section:
+    section = elf.section(name)
+    if section is None:
+        raise NeuralArtError(f"no section {name}", where=where, hint="was it linked with another script?")
+    return section
+
+
+def _relocations(elf: Elf, symbols: _Symbols, data: Section, where: str) -> tuple[list[int], Counter[str]]:
     start = symbols.addresses["_network_entries"]
-    size = next(s["st_size"] for s in table.iter_symbols() if s.name == "_network_entries")
-    return range(start, start + size)
-
-
-def _relocations(elf: Any, symbols: _Symbols, table: Any, where: str) -> tuple[list[int], Counter[str]]:
-    from elftools.elf.enums import ENUM_RELOC_TYPE_ARM
-
-    names = {value: name for name, value in ENUM_RELOC_TYPE_ARM.items() if isinstance(value, int)}
-    data, entries = elf.get_section_by_name(".data"), _entries_range(elf, symbols, table)
-    words = range(data["sh_addr"], data["sh_addr"] + data["sh_size"])
+    entries = range(start, start + symbols.sizes["_network_entries"])
+    words = range(data.address, data.address + data.size)
     found: list[int] = []
     kinds: Counter[str] = Counter()
-    for section in elf.iter_sections():
-        target = elf.get_section(section["sh_info"]) if section["sh_type"] == "SHT_REL" else None
-        if target is None or not target["sh_flags"] & 2:
+    for section in elf.sections:
+        if section.kind != "SHT_REL" or not elf.sections[section.about].allocated:
             continue
-        for relocation in section.iter_relocations():
-            index, place = relocation["r_info_sym"], relocation["r_offset"]
-            if not index:
+        for relocation in elf.relocations(section):
+            place, kind, symbol = relocation.place, relocation.kind, relocation.symbol
+            if symbol is None:
                 continue
-            kind = names.get(relocation["r_info_type"], f"type {relocation['r_info_type']}")
             kinds[kind] += 1
-            symbol = table.get_symbol(index)
-            to = symbol.name or symbols.at(symbol["st_value"])
-            if symbol["st_shndx"] == "SHN_UNDEF":
+            to = symbol.name or symbols.at(symbol.value)
+            if symbol.section == UNDEFINED:
                 raise NeuralArtError(f"symbol {to} is not resolved (used by {symbols.at(place)})", where=where)
             if kind == _ABS32:
                 if place in entries:
@@ -135,7 +127,7 @@ def _relocations(elf: Any, symbols: _Symbols, table: Any, where: str) -> tuple[l
                         f"{symbols.at(place)} holds an address at an odd place (0x{place:08x})", where=where
                     )
                 found.append(place)
-            elif kind == "R_ARM_REL32" and (place ^ symbol["st_value"]) & SEGMENT:
+            elif kind == "R_ARM_REL32" and (place ^ symbol.value) & SEGMENT:
                 raise NeuralArtError(
                     f"{symbols.at(place)} holds the distance to {to}, which lies in another part of the image",
                     where=where,
@@ -162,46 +154,35 @@ def read(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
     Raises:
         NeuralArtError: It is not position independent, or not laid out as an image.
     """
-    from elftools.elf.elffile import ELFFile
-
-    elf = ELFFile(io.BytesIO(image))
+    elf = Elf(image, where)
+    flash, data, bss = (_needed(elf, name, where) for name in _NEEDED)
     _check_sections(elf, where)
-    table = elf.get_section_by_name(".symtab")
-    symbols = _Symbols(table)
+    symbols = _Symbols(elf)
     for name in _SYMBOLS:
         if name not in symbols.addresses:
             raise NeuralArtError(
                 f"no symbol {name}", where=where, hint="was the runtime's own file left out of the link?"
             )
-    relocations, kinds = _relocations(elf, symbols, table, where)
-    section: Callable[[str], Any] = elf.get_section_by_name
-    flash, data, bss = (section(name) for name in _NEEDED)
-    params = section(".params_0")
+    relocations, kinds = _relocations(elf, symbols, data, where)
+    params = elf.section(".params_0")
     blobs = b""
     if params is not None:
         fakes = [symbols.addresses[name] for name in markers if name in symbols.addresses]
-        inside = [address - params["sh_addr"] for address in fakes]
-        blobs = params.data()[: min(inside, default=params["sh_size"])]
-    offset = _load_address(elf, data) & OFFSET
-    if offset < flash["sh_size"]:
-        raise NeuralArtError(
-            f"data are loaded at 0x{offset:x}, inside the {flash['sh_size']} bytes of code", where=where
-        )
-    bytes_of = {name: symbols.addresses[name] & OFFSET for name in _SYMBOLS}
+        inside = [address - params.address for address in fakes]
+        blobs = elf.bytes_of(params, params.name)[: min(inside, default=params.size)]
+    loaded = elf.load_address(data)
+    if loaded is None:
+        raise NeuralArtError("section .data is not loaded", where=where)
+    offset = loaded & OFFSET
+    if offset < flash.size:
+        raise NeuralArtError(f"data are loaded at 0x{offset:x}, inside the {flash.size} bytes of code", where=where)
     return Linked(
-        flash.data(),
-        data.data(),
+        elf.bytes_of(flash, flash.name),
+        elf.bytes_of(data, data.name),
         offset,
         tuple(relocations),
         blobs,
-        bytes_of,
+        {name: symbols.addresses[name] & OFFSET for name in _SYMBOLS},
         dict(sorted(kinds.items())),
-        bss["sh_size"],
+        bss.size,
     )
-
-
-def _load_address(elf: Any, section: Any) -> int:
-    for segment in elf.iter_segments():
-        if segment["p_type"] == "PT_LOAD" and segment.section_in_segment(section):
-            return int(segment["p_paddr"] + section["sh_addr"] - segment["p_vaddr"])
-    raise NeuralArtError("section .data is not loaded", where=section.name)

@@ -17,6 +17,7 @@ from typing import Any
 import SCons.Builder
 import SCons.Errors
 import SCons.Node.Alias
+import SCons.Node.FS
 import SCons.Scanner
 
 from neuralart.errors import NeuralArtError, nearest
@@ -82,7 +83,9 @@ def runner_of(env: Any) -> tuple[Runner, str]:
 
 
 def record_of(folder: Any, runner: Runner, probe: str) -> Any:
-    """The record's node: for names and cleaning. It is never a target: SCons would make it whenever its folder is made.
+    """The record as a node: for names and cleaning. SCons finds it neither by its name nor in its folder.
+
+    Whoever needs the folder would wait for it otherwise, and what is made by name would be flashed by name.
 
     Args:
         folder: Node of the folder where the flash plan is.
@@ -93,10 +96,10 @@ def record_of(folder: Any, runner: Runner, probe: str) -> Any:
         NeuralArtError: A folder has its name, or the serial number is none.
     """
     name = runner.record_name(probe)
-    try:
-        return folder.File(name)
-    except TypeError:
-        raise NeuralArtError("it is a folder, not a virtual flash", where=f"{folder.get_path()}/{name}") from None
+    if Path(folder.get_abspath(), name).is_dir():
+        where = f"{folder.get_internal_path()}/{name}"
+        raise NeuralArtError("it is a folder, not a virtual flash", where=where)
+    return SCons.Node.FS.File(name, folder, folder.fs)
 
 
 def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
@@ -106,7 +109,7 @@ def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
 
 def clean(env: Any, nodes: Any, record: Any) -> None:
     """``scons -c`` removes the record, and what a killed process left beside it."""
-    env.Clean(nodes, [record, f"{record.get_abspath()}.lock"])
+    env.Clean(nodes, [record, SCons.Node.FS.File(f"{record.name}.lock", record.dir, record.fs)])
 
 
 def _choice(env: Any, key: str, known: Sequence[str]) -> str:

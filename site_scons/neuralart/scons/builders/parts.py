@@ -18,7 +18,7 @@ import SCons.Node
 
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.variables import Variable
-from neuralart.scons.failures import in_action
+from neuralart.scons.failures import at_read_time, in_action
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +133,7 @@ class PartsBuilder(SCons.Builder.BuilderBase):
             piece: SCons.Builder.BuilderBase(action=action, name=name, **keywords) for piece, action in pieces.items()
         }
 
+    @at_read_time
     def _execute(
         self, env: Any, target: Any, source: Any, overwarn: Any = None, executor_kw: Mapping[str, Any] | None = None
     ) -> Any:

@@ -1,12 +1,9 @@
-"""Construction variables: declared once, with default, type and meaning; the reference page is made from this.
-
-``python -m neuralart.scons.builders.variables`` prints docs/reference/scons-variables.md.
-"""
+"""Construction variables: declared once, with default, type and meaning; the reference page is made from this."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -102,41 +99,3 @@ COMMON = (
     Variable("NEURALART_VERBOSE", "bool", False, "Show whole commands, whatever the messages say."),
     Variable("NEURALART_EXPORT_FORCE", "bool", False, "`export-<variant>` overwrites what somebody edited."),
 )
-
-
-def sections() -> list[tuple[str, Sequence[Variable]]]:
-    """All variables, by the builder that reads them."""
-    from neuralart.scons.builders.table import BUILDERS
-
-    return [("all builders", COMMON), *((each.NAME, each.VARIABLES) for each in BUILDERS)]
-
-
-def _code(variable: Variable) -> str:
-    if variable.shown:
-        return variable.shown
-    value = variable.value()
-    return f"`{value}`" if isinstance(value, str) and value else f"`{value!r}`"
-
-
-def page() -> str:
-    """The reference page, as Markdown."""
-    lines = [
-        "# Construction variables",
-        "",
-        "<!-- Made by `python -m neuralart.scons.builders.variables`: change the tables in scons/builders instead. -->",
-        "",
-        "Set them in an environment, in a `Clone`, or in one call. A value that you set before `Tool` stays.",
-        "The builders are in [scons-builders.md](scons-builders.md).",
-    ]
-    for title, variables in sections():
-        lines += ["", f"## {title if ' ' in title else f'`{title}`'}", ""]
-        lines += ["| variable | type | default | meaning |", "|---|---|---|---|"]
-        for variable in variables:
-            if not variable.name.startswith("_"):
-                default = _code(variable).replace("|", "\\|")
-                lines.append(f"| `{variable.name}` | {variable.kind} | {default} | {variable.doc} |")
-    return "\n".join([*lines, ""])
-
-
-if __name__ == "__main__":
-    print(page(), end="")

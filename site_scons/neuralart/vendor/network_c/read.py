@@ -3,17 +3,163 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.text.c_source import Lines, decode
+from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c.banner import banner, guard
 from neuralart.vendor.network_c.blocks import blocks, getter_name
-from neuralart.vendor.network_c.buffer_tables import rows
+from neuralart.vendor.network_c.initializers import integer, literal, literals, members, structs
 from neuralart.vendor.network_c.pool_comments import pools
 from neuralart.vendor.network_c.ports import port
-from neuralart.vendor.network_c.types import EC, GeneratedNetwork, Port, Problem, Row
+from neuralart.vendor.network_c.types import EC, USER_BUFFER, GeneratedNetwork, Port, Problem, Row
+
+# The tables of buffers of network.c: inputs with the weights behind them, outputs, intermediate ones ----------------
+
+TABLES = ("input", "output", "internal")
+_GETTER = re.compile(r"_Buffers_Info_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
+_SYMBOL = re.compile(r"_mem_pool_\w+")
+_ADDRESS = 1 << 32
+# Members in the order in which every release writes them; other rows are read member by member.
+_USUAL = re.compile(
+    r'\s*\.name = (?P<name>"[^"\\\n]*"),\s*\.addr_base = (?P<addr_base>\{[^{}]*\}),\s*'
+    r"\.offset_start = (?P<offset_start>\d+),\s*\.offset_end = (?P<offset_end>\d+),\s*\.offset_limit = \d+,\s*"
+    r"\.is_user_allocated = (?P<is_user_allocated>\d),\s*\.is_param = (?P<is_param>\d),\s*\.epoch = (?P<epoch>\d+),"
+)
+
+
+def tables(text: str, name: str) -> Iterator[tuple[str, int, int]]:
+    """The getters of a network: (table, start, end) in the text.
+
+    Args:
+        text: The file.
+        name: Suffix of its functions; others' tables are left aside.
+    """
+    starts = [
+        (table, match)
+        for match in _GETTER.finditer(text)
+        for table in TABLES
+        if text.endswith(f"LL_ATON_{table.capitalize()}", 0, match.start())
+    ]
+    for number, (table, match) in enumerate(starts):
+        end = starts[number + 1][1].start() if number + 1 < len(starts) else len(text)
+        if match[1] == name:
+            yield table, match.end(), end
+
+
+class _Unreadable(Exception):
+    """Why a row cannot be read."""
+
+
+def _limited(digits: str) -> int:
+    """A C literal of 32 bits."""
+    # int() is exact for what is not octal; the rest goes the long way.
+    value = int(digits) if digits.isascii() and digits.isdigit() and digits[0] != "0" and len(digits) < 11 else None
+    value = literal(digits) if value is None else value
+    if value is None or value >= _ADDRESS:
+        raise _Unreadable(f"'{digits[:40]}' is no number of 32 bits")
+    return value
+
+
+def _number(text: str, what: str) -> int:
+    if text.isascii() and text.isdigit():
+        return _limited(text)
+    value = integer(text)
+    if value is None:
+        digits = literals(text)
+        if len(digits) == 1 and text.strip("() \t\nuUlL") == digits[0]:
+            _limited(digits[0])
+        elif re.fullmatch(r"\d+", text.strip("() ")):
+            raise _Unreadable(f"'{text.strip('() ')[:40]}' is no number of 32 bits")
+        raise _Unreadable(f"{what} is '{text[:40]}', no number")
+    if value < 0:
+        raise _Unreadable(f"{what} is {value}")
+    return _limited(str(value))
+
+
+def _base(text: str) -> tuple[str, int, int]:
+    """Symbol, address and offset of an address expression."""
+    text = text.strip().removeprefix("{").removesuffix("}")
+    numbers = [_limited(digits) for digits in literals(text)]
+    symbol = _SYMBOL.search(text)
+    if symbol is not None:
+        return symbol.group(), 0, sum(numbers)
+    if not numbers and "NULL" not in text:
+        raise _Unreadable(f"address '{text[:40]}' is neither a number nor a pool")
+    return "", sum(numbers), 0
+
+
+def _truth(text: str) -> bool:
+    return text not in ("", "0", "false")
+
+
+def _place(members: dict[str, str], name: str) -> tuple[str, int, int, int]:
+    """Symbol, base, start and end of a row."""
+    if "addr_base" in members:
+        symbol, base, offset = _base(members["addr_base"])
+        start = _number(members.get("offset_start", ""), "offset_start") + offset
+        return symbol, base, start, _number(members.get("offset_end", ""), "offset_end") + offset
+    if "addr_start" in members and "addr_end" in members:
+        symbol, base, start = _base(members["addr_start"])
+        other, last, end = _base(members["addr_end"])
+        if other != symbol:
+            raise _Unreadable(f"buffer {name} starts in {symbol or 'memory'} and ends in {other or 'memory'}")
+        return symbol, base, start, end + last - base
+    raise _Unreadable(f"buffer {name} has no addr_base")
+
+
+def _row(table: str, body: str, members: dict[str, str], offset: int) -> Row:
+    name = members["name"]
+    symbol, base, start, end = _place(members, name)
+    if end < start:
+        raise _Unreadable(f"buffer {name} ends at {end}, before its start {start}")
+    return Row(
+        table=table,
+        name=name[1:].removesuffix('"'),
+        symbol=symbol,
+        base=base,
+        start=start,
+        end=end,
+        is_param=_truth(members.get("is_param", "")),
+        user_allocated=_truth(members.get("is_user_allocated", "")) or symbol.startswith(USER_BUFFER),
+        epoch=integer(members["epoch"]) if "epoch" in members else None,
+        body=body,
+        offset=offset,
+    )
+
+
+def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[Row], list[Problem]]:
+    """Read all tables.
+
+    Args:
+        text: The file.
+        name: Suffix of its functions.
+        where: Name of the file in messages.
+        lines: Of the text.
+    """
+    found: list[Row] = []
+    problems: list[Problem] = []
+    for table, start, end in tables(text, name):
+        elements, broken = structs(blanked(text[start:end], directives=True))
+        for offset, body in elements:
+            usual = _USUAL.match(body)
+            named = usual.groupdict() if usual is not None else members(body)
+            # The last one has the name NULL.
+            if not named.get("name", "").startswith('"'):
+                continue
+            try:
+                found.append(_row(table, body, named, start + offset))
+            except _Unreadable as reason:
+                problems.append(Problem(f"{where}:{lines.of(start + offset)}", str(reason)))
+        for offset in broken:
+            what = f"the {table} table cannot be read from here on"
+            problems.append(Problem(f"{where}:{lines.of(start + offset)}", what, "cut-table"))
+    return found, problems
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 _INCLUDE = re.compile(r'[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]*_ecblobs\.h)[>"]')
 _GETTERS = re.compile(

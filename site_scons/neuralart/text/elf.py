@@ -1,0 +1,211 @@
+"""ELF files: sections, segments, symbols and relocations, each read once per file.
+
+The library that takes the file apart is meant for good files: a damaged one makes it fail in every way that Python has.
+Here that is one line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+
+_ALLOC, _EXECUTABLE = 0x2, 0x4  # SHF_ALLOC, SHF_EXECINSTR
+_SEGMENT_EXECUTABLE = 0x1  # PF_X
+UNDEFINED = "SHN_UNDEF"
+FUNCTION, OBJECT, NO_TYPE = "STT_FUNC", "STT_OBJECT", "STT_NOTYPE"
+
+
+@dataclass(frozen=True)
+class Section:
+    """A section.
+
+    Attributes:
+        index: Its number in the file.
+        name: Its name.
+        kind: ``SHT_PROGBITS``, ``SHT_NOBITS``, ``SHT_REL``...
+        address: Where it is while the program runs.
+        size: Bytes.
+        offset: In the file.
+        allocated: It is in memory while the program runs.
+        executable: It holds code.
+        about: Number of the section that relocations are for.
+    """
+
+    index: int
+    name: str
+    kind: str
+    address: int
+    size: int
+    offset: int
+    allocated: bool
+    executable: bool
+    about: int = 0
+
+    @property
+    def filled(self) -> bool:
+        """The file has its bytes."""
+        return self.kind != "SHT_NOBITS" and self.size > 0
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A segment that is loaded: run and load address, bytes in memory and in the file, offset in the file."""
+
+    run: int
+    load: int
+    size: int
+    file_size: int
+    offset: int
+    executable: bool
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A symbol; ``section`` is the number of its section or a word such as :data:`UNDEFINED`."""
+
+    name: str
+    value: int
+    size: int
+    kind: str
+    binding: str
+    section: int | str
+
+
+@dataclass(frozen=True)
+class Relocation:
+    """A word that the linker has resolved: where, how (``R_ARM_ABS32``...), to which symbol; None: to none."""
+
+    place: int
+    kind: str
+    symbol: Symbol | None
+
+
+class Elf:
+    """One file.
+
+    Args:
+        data: Its bytes.
+        where: Its name for messages.
+
+    Attributes:
+        machine: ``EM_ARM``...
+        kind: ``ET_EXEC``, ``ET_REL``...
+        bits: 32 or 64.
+        little_endian: Its byte order.
+        entry: Entry point; 0 if there is none.
+        sections: In the order of the file.
+        segments: Those that are loaded and not empty.
+
+    Raises:
+        NeuralArtError: No ELF file, or damaged.
+    """
+
+    def __init__(self, data: bytes, where: str) -> None:
+        from elftools.elf.elffile import ELFFile
+
+        self._data, self._where = data, where
+        with self._guarded():
+            self._elf: Any = ELFFile(io.BytesIO(data))
+            self.machine, self.kind = str(self._elf["e_machine"]), str(self._elf["e_type"])
+            self.bits, self.little_endian = int(self._elf.elfclass), bool(self._elf.little_endian)
+            self.entry = int(self._elf["e_entry"])
+            self.sections = tuple(
+                Section(
+                    index,
+                    section.name,
+                    str(section["sh_type"]),
+                    int(section["sh_addr"]),
+                    int(section["sh_size"]),
+                    int(section["sh_offset"]),
+                    bool(section["sh_flags"] & _ALLOC),
+                    bool(section["sh_flags"] & _EXECUTABLE),
+                    int(section["sh_info"]),
+                )
+                for index, section in enumerate(self._elf.iter_sections())
+            )
+            self.segments = tuple(
+                Segment(
+                    int(segment["p_vaddr"]),
+                    int(segment["p_paddr"]),
+                    int(segment["p_memsz"]),
+                    int(segment["p_filesz"]),
+                    int(segment["p_offset"]),
+                    bool(segment["p_flags"] & _SEGMENT_EXECUTABLE),
+                )
+                for segment in self._elf.iter_segments()
+                if segment["p_type"] == "PT_LOAD" and segment["p_memsz"]
+            )
+
+    @contextlib.contextmanager
+    def _guarded(self) -> Iterator[None]:
+        try:
+            yield
+        except NeuralArtError:
+            raise
+        # None of the ways in which the library fails is worth a traceback.
+        except Exception as error:
+            said = f"{error}" or type(error).__name__
+            raise NeuralArtError(f"damaged ELF file: {said}", where=self._where, hint="link it again") from error
+
+    def section(self, name: str) -> Section | None:
+        """The first section of a name."""
+        return next((section for section in self.sections if section.name == name), None)
+
+    def bytes_of(self, part: Section | Segment, name: str) -> bytes:
+        """Its bytes in the file.
+
+        Args:
+            part: The section or segment.
+            name: What to call it in messages.
+
+        Raises:
+            NeuralArtError: They end behind the file.
+        """
+        size = part.file_size if isinstance(part, Segment) else part.size if part.filled else 0
+        if size and part.offset + size > len(self._data):
+            what = f"{name} ends at byte {part.offset + size}, the file has {len(self._data)}"
+            raise NeuralArtError(f"damaged ELF file: {what}", where=self._where, hint="link it again")
+        return self._data[part.offset : part.offset + size]
+
+    def load_address(self, section: Section) -> int | None:
+        """Where a loader puts a section: as it is in its segment, from the segment's load address on; None: nowhere."""
+        for segment in self.segments:
+            if segment.run <= section.address and section.address + section.size <= segment.run + segment.size:
+                return section.address - segment.run + segment.load
+        return None
+
+    @cached_property
+    def symbols(self) -> tuple[Symbol, ...]:
+        """The symbol table, with its first empty entry; nothing if the file has none."""
+        with self._guarded():
+            table = self._elf.get_section_by_name(".symtab")
+            return tuple(
+                Symbol(
+                    symbol.name,
+                    int(symbol["st_value"]),
+                    int(symbol["st_size"]),
+                    str(symbol["st_info"]["type"]),
+                    str(symbol["st_info"]["bind"]),
+                    symbol["st_shndx"],
+                )
+                for symbol in (table.iter_symbols() if table is not None and hasattr(table, "iter_symbols") else ())
+            )
+
+    def relocations(self, section: Section) -> list[Relocation]:
+        """Entries of a section of relocations."""
+        from elftools.elf.enums import ENUM_RELOC_TYPE_ARM
+
+        names = {value: name for name, value in ENUM_RELOC_TYPE_ARM.items() if isinstance(value, int)}
+        with self._guarded():
+            found = []
+            for entry in self._elf.get_section(section.index).iter_relocations():
+                kind = names.get(entry["r_info_type"], f"type {entry['r_info_type']}")
+                index = entry["r_info_sym"]
+                found.append(Relocation(int(entry["r_offset"]), kind, self.symbols[index] if index else None))
+            return found
