@@ -33,7 +33,7 @@ class NeuralArtError(Exception):
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
-    """Say what is allowed and which known name is meant most probably.
+    """Name the known values, and the one that is most similar to what was written.
 
     Args:
         name: What the user wrote.

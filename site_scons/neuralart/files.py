@@ -29,7 +29,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """A place for a file's new bytes, which take the file's name when all went well and are deleted when not.
+    """Give a temporary path for new bytes. They get the name of the file on success and are deleted on failure.
 
     Args:
         path: The file; its folder is there.

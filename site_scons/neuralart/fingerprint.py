@@ -56,7 +56,7 @@ def _imports(path: Path) -> frozenset[Path]:
 
 
 def closure(rooms: tuple[str, ...]) -> list[Path]:
-    """All files of some rooms and what they import, in a fixed order.
+    """List the files of some rooms and all that they import, in a fixed order.
 
     Args:
         rooms: Paths below the package: a folder (all of it, data too) or a file.

@@ -294,7 +294,8 @@ BAD = [
     (
         "    vectors: models/vectors",
         "    vector: models/vectors",
-        "variants.yaml:14: unknown key 'vector' in networks.digits\n  did you mean 'vectors'? known: " + NETWORK_KEYS,
+        "variants.yaml:14: unknown key 'vector' in networks.digits "
+        "(did you mean 'vectors'? known: " + NETWORK_KEYS + ")",
     ),
     (
         "    model: models/digits.tflite\n",
@@ -440,8 +441,8 @@ BAD = [
     (
         "      digits: {output_data_type: float32, options: []}",
         "      digits: {vector: x}",
-        "variants.yaml:33: unknown key 'vector' in variants.two.overrides.digits "
-        "(did you mean 'vectors'? known: " + NETWORK_KEYS + ")",
+        "variants.yaml:33: unknown key 'vector' in variants.two.overrides.digits\n"
+        "  did you mean 'vectors'? known: " + NETWORK_KEYS,
     ),
     (
         "      digits: {output_data_type: float32, options: []}",

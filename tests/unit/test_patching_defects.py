@@ -79,7 +79,7 @@ def compiled(app: App, tmp_path: Path, code: str, mode: str = "FIT") -> None:
     assert not done.returncode, done.stderr
 
 
-def test_1_numbers_are_the_generators(tmp_path: Path) -> None:
+def test_defect_1_buffers_have_the_numbers_of_the_generator(tmp_path: Path) -> None:
     for order in ((0, 1, 2), (2, 1, 0), (1, 2, 0)):
         app = App(tmp_path / str(order), FakeNetwork([THREE[n] for n in order], input_pool="SDRAM"))
         patched(app)
@@ -106,7 +106,7 @@ def test_1_numbers_are_the_generators(tmp_path: Path) -> None:
         )
 
 
-def test_1_refused_where_it_is_not_told(tmp_path: Path) -> None:
+def test_defect_1_buffers_without_known_numbers_are_refused(tmp_path: Path) -> None:
     two = FakeNetwork([FakePool("AXIRAM", 64, 2), FakePool("SDRAM", 64, 1)])
     app = App(tmp_path, two)
     assert "pools AXIRAM, SDRAM use 64 bytes each" in refused(app)
@@ -119,7 +119,7 @@ def test_1_refused_where_it_is_not_told(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_2_the_input_is_where_it_is(number: int, tmp_path: Path) -> None:
+def test_defect_2_input_macros_name_the_buffer_that_holds_the_input(number: int, tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork(THREE, input_pool=THREE[number - 1].name))
     patched(app)
     assert block(app.read(INTERFACE)) == [
@@ -131,7 +131,7 @@ def test_2_the_input_is_where_it_is(number: int, tmp_path: Path) -> None:
     compiled(app, app.folder, f'_Static_assert(AI_NETWORK_INPUTS_IN_ACTIVATIONS_SIZE == {size}, "");')
 
 
-def test_2_an_input_that_the_application_provides(tmp_path: Path) -> None:
+def test_defect_2_input_of_the_application_gets_no_macros(tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork(THREE, input_pool="none"))
     notes = patched(app).notes
     assert block(app.read(INTERFACE)) == [""]
@@ -153,7 +153,9 @@ def test_2_an_input_that_the_application_provides(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("path", [MAIN_C, INTERFACE])
-def test_3_a_marker_that_is_none(path: str, written: str, said: str, tmp_path: Path) -> None:
+def test_defect_3_marker_with_other_blanks_is_an_error_that_shows_the_line(
+    path: str, written: str, said: str, tmp_path: Path
+) -> None:
     app = App(tmp_path)
     app.edit(path, START, written)
     error = refused(app)
@@ -161,7 +163,7 @@ def test_3_a_marker_that_is_none(path: str, written: str, said: str, tmp_path: P
     assert error.startswith(f"{app.root / path}: ")
 
 
-def test_3_crlf_is_accepted_and_kept(tmp_path: Path) -> None:
+def test_defect_3_crlf_is_accepted_and_kept(tmp_path: Path) -> None:
     lf = ((MAIN_C, MAIN_C_TEXT), (MAIN_H, MAIN_H_TEXT), (INTERFACE, INTERFACE_TEXT))
     texts = {f"{ROOT}/{path}": text.replace("\n", "\r\n") for path, text in lf}
     app, plain = App(tmp_path / "crlf", FakeNetwork(THREE), texts), App(tmp_path / "lf", FakeNetwork(THREE))
@@ -178,14 +180,14 @@ def test_3_crlf_is_accepted_and_kept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [MAIN_C, INTERFACE])
-def test_4_start_without_stop(path: str, tmp_path: Path) -> None:
+def test_defect_4_start_marker_without_stop_is_refused(path: str, tmp_path: Path) -> None:
     app = App(tmp_path)
     line = app.read(path).split("\n").index(START) + 1
     app.edit(path, STOP, "")
     assert f"the block that starts in line {line} has no end" in refused(app)
 
 
-def test_5_several_blocks(tmp_path: Path) -> None:
+def test_defect_5_several_generated_blocks_in_one_file(tmp_path: Path) -> None:
     app = App(tmp_path)
     app.edit(MAIN_C, STOP, f"{STOP}\n{START}\n{STOP}")
     assert "stands there 2 times, in lines" in refused(app)
@@ -195,7 +197,7 @@ def test_5_several_blocks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", [MAIN_C, MAIN_H, INTERFACE])
-def test_6_one_parser_for_all_files(path: str, tmp_path: Path) -> None:
+def test_defect_6_a_file_that_ends_in_a_block_changes_no_other_file(path: str, tmp_path: Path) -> None:
     """Whatever one file is like, no other suffers: a file that ends within a block empties none behind it."""
     app = App(tmp_path)
     text = app.read(path)
@@ -208,7 +210,9 @@ def test_6_one_parser_for_all_files(path: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("width", "height", "pixels"), [(200, 100, 320 * 320), (320, 320, 320 * 320), (321, 8, 640 * 640)]
 )
-def test_7_padding_captures_a_square(width: int, height: int, pixels: int, tmp_path: Path) -> None:
+def test_defect_7_padding_counts_the_square_that_is_captured(
+    width: int, height: int, pixels: int, tmp_path: Path
+) -> None:
     app = App(tmp_path, FakeNetwork(shape=(height, width, 3)))
     made = patched(app, "padding")
     assert made.decision.images["captured"].bytes == pixels * 2
@@ -222,7 +226,7 @@ def test_7_padding_captures_a_square(width: int, height: int, pixels: int, tmp_p
 @pytest.mark.parametrize("mode", camera.MODES)
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize(("width", "height"), [(224, 224), (33, 17), (400, 300), (1, 1)])
-def test_8_buffers_are_sized_as_the_header_sizes_them(
+def test_defect_8_buffers_have_the_size_of_the_header_formula(
     mode: str, channels: int, width: int, height: int, tmp_path: Path
 ) -> None:
     app = App(tmp_path, FakeNetwork(shape=(height, width, channels)))
@@ -236,7 +240,7 @@ def test_8_buffers_are_sized_as_the_header_sizes_them(
 
 
 @pytest.mark.parametrize("channels", [2, 4, 16])
-def test_9_channels_that_are_no_picture(channels: int, tmp_path: Path) -> None:
+def test_defect_9_numbers_of_channels_that_are_no_picture_are_refused(channels: int, tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork(shape=(96, 96, channels)))
     assert f"the network's input has {channels} channels" in refused(app)
 
@@ -250,32 +254,34 @@ def test_9_channels_that_are_no_picture(channels: int, tmp_path: Path) -> None:
         (("n", 96, 200, 3), ("BATCH", "H", "W", "CH")),
     ],
 )
-def test_10_the_layout_is_read(shape: Any, axes: Any, tmp_path: Path) -> None:
+def test_defect_10_axes_are_read_by_name(shape: Any, axes: Any, tmp_path: Path) -> None:
     made = patched(App(tmp_path, FakeNetwork(shape=shape, axes=axes)))
     rescaled = made.decision.images["rescaled"]
     assert (rescaled.width, rescaled.height, made.decision.camera.constant) == (200, 96, "CAMERA_R320x240")
 
 
-def test_10_sizes_that_are_not_fixed(tmp_path: Path) -> None:
+def test_defect_10_open_sizes_are_refused(tmp_path: Path) -> None:
     network = FakeNetwork(shape=("height", 96, 3))
     app = App(tmp_path, network)
     assert "has shape [?, 96, 3]: the size of axis H is not fixed" in refused(app)
 
 
-def test_10_header_and_c_info_must_agree(tmp_path: Path) -> None:
+def test_defect_10_header_and_c_info_must_agree(tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork(shape=(96, 200, 3)))
     (app.network / "network.h").write_text(FakeNetwork(shape=(200, 96, 3)).network_h())
     assert "the input is 200x96, 3 channels" in refused(app)
 
 
 @pytest.mark.parametrize(("mode", "most"), [("crop", "480x480"), ("padding", "640x640"), ("fit", "640x480")])
-def test_11_too_large_is_said_before_anything_happens(mode: str, most: str, tmp_path: Path) -> None:
+def test_defect_11_input_that_is_too_large_is_refused_before_anything_is_written(
+    mode: str, most: str, tmp_path: Path
+) -> None:
     app = App(tmp_path, FakeNetwork(shape=(700, 650, 3)))
     error = refused(app, mode)
     assert "650x700 pixels exceeds what the camera gives" in error and f"at most {most}" in error
 
 
-def test_12_crop_warns_or_sets_the_origin(tmp_path: Path) -> None:
+def test_defect_12_crop_notes_or_sets_the_origin(tmp_path: Path) -> None:
     app = App(tmp_path)
     notes = [note for note in patched(app, "crop").notes if "left edge" in note]
     assert len(notes) == 1 and "column 40, (QVGA_RES_WIDTH - QVGA_RES_HEIGHT) / 2" in notes[0]
@@ -290,7 +296,7 @@ def test_12_crop_warns_or_sets_the_origin(tmp_path: Path) -> None:
     assert "#define CAM_CROP_ORIGIN_X (0)\n" in knows.read(MAIN_H)
 
 
-def test_13_a_pool_that_the_linker_script_does_not_know(tmp_path: Path) -> None:
+def test_defect_13_pool_without_a_section_in_the_linker_script_is_refused(tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork([FakePool("AXIRAM", 64, 1), FakePool("SRAM9", 128, 2)]))
     error = refused(app)
     assert "no output section takes '.NN_Activation_Buffer_SRAM9'" in error
@@ -299,7 +305,7 @@ def test_13_a_pool_that_the_linker_script_does_not_know(tmp_path: Path) -> None:
     assert "which is not for variables" in refused(flash)
 
 
-def test_13_every_section_that_a_list_writes_is_checked(tmp_path: Path) -> None:
+def test_defect_13_every_section_that_a_patch_list_writes_is_checked(tmp_path: Path) -> None:
     app = App(tmp_path)
     text = (patchlist.DATA / "stm32h747i-disco.yaml").read_text()
     (tmp_path / "mine.yaml").write_text(
@@ -309,13 +315,13 @@ def test_13_every_section_that_a_list_writes_is_checked(tmp_path: Path) -> None:
     assert "no output section takes '.Orphan'" in error and "mine.yaml:" in error
 
 
-def test_14_two_pools_with_one_name_in_c(tmp_path: Path) -> None:
+def test_defect_14_two_pools_with_one_name_in_c_are_refused(tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork([FakePool("heap_overlay_pool", 64, 1), FakePool("AXIRAM", 128, 2)]))
     error = refused(app)
     assert "pools 'heap_overlay_pool' and 'AXIRAM' would both be the buffer NN_Activation_Buffer_AXIRAM" in error
 
 
-def test_15_more_than_three_pools(tmp_path: Path) -> None:
+def test_defect_15_macros_are_added_for_more_than_three_pools(tmp_path: Path) -> None:
     five = [
         FakePool(name, 64 * n, n) for n, name in enumerate(("SDRAM", "SDRAM_2", "AXIRAM", "DTCMRAM", "my_pool_1"), 1)
     ]
@@ -333,7 +339,7 @@ def test_15_more_than_three_pools(tmp_path: Path) -> None:
     assert inplace.patch(app.request())[1] == []
 
 
-def test_16_names_that_c_does_not_know(tmp_path: Path) -> None:
+def test_defect_16_pool_names_are_made_fit_for_c(tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork([FakePool("my pool-1", 64, 1)]))
     made = patched(app)
     assert 'section(".NN_Activation_Buffer_my_pool_1")' in app.read(MAIN_C)
@@ -345,7 +351,7 @@ def test_16_names_that_c_does_not_know(tmp_path: Path) -> None:
     assert "no output section takes '.NN_Activation_Buffer_x______error__'" in refused(quote)
 
 
-def test_17_no_activations_at_all(tmp_path: Path) -> None:
+def test_defect_17_network_without_activations_gets_one_null_handle(tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork([]))
     made = patched(app)
     assert block(app.read(MAIN_C)) == ["ai_handle NN_Activation_Buffer[1] = { 0, };", ""]
@@ -360,7 +366,9 @@ def test_17_no_activations_at_all(tmp_path: Path) -> None:
         ("SDRAM", 20_971_520, 33_554_432, 12_582_912),
     ],
 )
-def test_18_every_memory_has_a_budget(pool: str, capacity: int, length: int, reserve: int, tmp_path: Path) -> None:
+def test_defect_18_every_memory_has_a_budget(
+    pool: str, capacity: int, length: int, reserve: int, tmp_path: Path
+) -> None:
     def app_of(used: int) -> App:
         return App(tmp_path / str(used), FakeNetwork([FakePool(pool, used, 1)], shape=(8, 8, 1)))
 
@@ -371,7 +379,7 @@ def test_18_every_memory_has_a_budget(pool: str, capacity: int, length: int, res
     assert f"({length} less {reserve} reserved" in error
 
 
-def test_18_a_memory_pool_file_limits_and_never_extends(tmp_path: Path) -> None:
+def test_defect_18_a_memory_pool_file_limits_and_never_extends(tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork([FakePool("AXIRAM", 440_000, 1)]))
     pools = {"memory": {"mempools": [{"name": "AXIRAM", "size": {"value": "415", "magnitude": "KBYTES"}}]}}
     (app.folder / "mempools_STM32H747I-DISCO.json").write_text(json.dumps(pools))
@@ -381,7 +389,7 @@ def test_18_a_memory_pool_file_limits_and_never_extends(tmp_path: Path) -> None:
     assert patched(app).decision.regions[0].capacity == 450_560
 
 
-def test_19_what_fits_exactly_is_taken(tmp_path: Path) -> None:
+def test_defect_19_a_buffer_that_fits_exactly_stays_in_its_memory(tmp_path: Path) -> None:
     image = 320 * 240 * 2
     used = 450_560 - image - 224 * 224 * 2 - 32
     app = App(tmp_path, FakeNetwork([FakePool("AXIRAM", used, 1)]))
@@ -394,7 +402,7 @@ def test_19_what_fits_exactly_is_taken(tmp_path: Path) -> None:
     assert [each.region for each in made.images.values()] == ["SDRAM", "AXIRAM"]
 
 
-def test_20_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_defect_20_all_files_are_patched_or_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The last file cannot be patched: the first is as it was, no file was put beside it; permissions stay."""
     app = App(tmp_path, FakeNetwork(THREE))
     (app.root / MAIN_H).chmod(0o640)
@@ -423,7 +431,7 @@ def test_20_all_or_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert (app.root / MAIN_H).stat().st_mode & 0o777 == 0o640
 
 
-def test_21_the_users_tree_stays_as_it_is(tmp_path: Path) -> None:
+def test_defect_21_the_tree_of_the_user_is_not_changed(tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork(THREE))
     other = FakeNetwork([FakePool("SDRAM", 64, 1)], shape=(300, 300, 1)).write(tmp_path / "other")
     before = app.snapshot()
@@ -444,7 +452,7 @@ def before_paths(snapshot: dict[str, Any]) -> list[str]:
     return [path.removeprefix(f"{ROOT}/") for path in snapshot]
 
 
-def test_22_written_only_when_different(tmp_path: Path) -> None:
+def test_defect_22_files_are_written_only_when_different(tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork())
     out = tmp_path / "out"
     patched(app, "crop")
@@ -468,14 +476,14 @@ def test_22_written_only_when_different(tmp_path: Path) -> None:
     assert mirror.write(plan.make(app.request("fit")), out) == [MAIN_H, "patched.json"]
 
 
-def test_23_what_is_needed_is_required(tmp_path: Path) -> None:
+def test_defect_23_missing_arguments_are_named(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="aspect_ratio"):
         plan.Request(
             tmp_path, plan.NetworkFiles(tmp_path, tmp_path, tmp_path), patches=patchlist.load("stm32h747i-disco")
         )  # type: ignore[call-arg]
 
 
-def test_24_macros_are_found_as_the_compiler_finds_them(tmp_path: Path) -> None:
+def test_defect_24_macros_are_found_as_the_compiler_finds_them(tmp_path: Path) -> None:
     text = MAIN_H_TEXT.replace(
         "#define CAM_RES_WIDTH (QVGA_RES_WIDTH)\n",
         "// #define CAM_RES_WIDTH (1)\n"
@@ -497,7 +505,7 @@ def test_24_macros_are_found_as_the_compiler_finds_them(tmp_path: Path) -> None:
     assert "no #define CAMERA_RESOLUTION found (did you mean 'CAMERA_RESOLUTON'?)" in refused(gone)
 
 
-def test_25_units(tmp_path: Path) -> None:
+def test_defect_25_units_of_sizes(tmp_path: Path) -> None:
     path = tmp_path / "p.json"
     path.write_text('{"memory": {"mempools": [{"name": "AXIRAM", "size": {"value": "440", "magnitude": "KBYTES"}}]}}')
     assert plan.read_pool_sizes(path) == {"AXIRAM": 450_560}
@@ -506,7 +514,7 @@ def test_25_units(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", camera.MODES)
-def test_25_patching_twice_is_patching_once(mode: str, tmp_path: Path) -> None:
+def test_defect_25_patching_twice_changes_nothing(mode: str, tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork(THREE))
     patched(app, mode)
     once = app.snapshot()

@@ -480,7 +480,9 @@ def test_a_runner_that_fails(places: Places, capsys: pytest.CaptureFixture[str])
         "    def write(self, job):\n        return 1 / 0\n"
         "register('runners', 'mine', Mine, protocol=1)\n",
     )
-    (places.top / "plan.json").write_text(flash_plan.make("stm32n6570-dk", ()), "utf-8")
+    (places.top / "a.bin").write_bytes(b"bytes")
+    write = flash_plan.write_of("application", "application", Path("a.bin"), 0x70100000)
+    (places.top / "plan.json").write_text(flash_plan.make("stm32n6570-dk", [write]), "utf-8")
     assert cli.main(["flash", "--runner", "mine", "--record", "r.json", "--plan", "plan.json"]) == 1
     assert capsys.readouterr().err == (
         "neuralart flash: error: site_scons/neuralart_plugins/runner.py:7: flash runner 'mine' failed in write: "

@@ -349,18 +349,8 @@ def test_fast_tests_are_those_of_the_first_tiers(machine: Machine) -> None:
 def test_torture_is_the_long_run(machine: Machine) -> None:
     machine.installed()
     machine.run("test", "--torture", "-x")
-    assert machine.calls[-1] == [
-        "venv-python",
-        "-m",
-        "pytest",
-        "-n",
-        "auto",
-        "--dist",
-        "worksteal",
-        "-m",
-        "torture or fuzz",
-        "-x",
-    ]
+    words = ["-n", "auto", "--dist", "worksteal", "-m", "torture or fuzz", "-x"]
+    assert machine.calls[-1] == ["venv-python", "-m", "pytest", *words]
 
 
 def test_test_is_a_command_only_in_front(machine: Machine) -> None:

@@ -1,4 +1,4 @@
-"""The keys of a board file that say how an image starts, and which memories wait for their controller."""
+"""The keys of a board file about the start of an image and about memories that need their controller."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What must hold between the parts of a board."""
+"""Checks of a board whose parts are right one by one."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from neuralart.text.values import Value
 
 
 def check(board: Board, top: Value) -> None:
-    """Memories do not overlap; registers, sections, flash and slots fit them.
+    """Check that memories do not overlap, and that registers, sections, flash and slots lie in them.
 
     Args:
         board: The board.

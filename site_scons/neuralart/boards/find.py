@@ -1,4 +1,4 @@
-"""Which boards there are: the built-in ones, the user's own files, and those of plugins. Only folders are read here."""
+"""Lists the boards: the built-in ones, the user's own files, and those of plugins. It reads folders, no board file."""
 
 from __future__ import annotations
 

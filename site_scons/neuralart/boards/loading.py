@@ -84,7 +84,7 @@ def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) ->
 
 
 def overlaid(below: YamlValue, above: YamlValue, depth: int) -> YamlValue:
-    """One mapping laid over another.
+    """Join two mappings; values of the upper one win.
 
     Args:
         below: What holds unless ``above`` says otherwise.

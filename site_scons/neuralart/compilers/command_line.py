@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shlex
+from collections.abc import Sequence
 
 from neuralart.compilers.reference.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
 from neuralart.errors import NeuralArtError
@@ -109,3 +110,24 @@ def split_words(texts: list[str] | None) -> tuple[str, ...]:
 def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
     """Every option of the common table as parsed, by its canonical name."""
     return {option.name: getattr(args, option_key(option)) for option in GENERATE}
+
+
+def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
+    """The words of a command line, parsed: for whoever must know the files of a compile before it runs.
+
+    Args:
+        words: As behind ``neuralart compile``; paths as they are found from the current folder.
+        where: Who says so, for messages.
+
+    Raises:
+        NeuralArtError: The words are none of that command.
+    """
+    from typing import NoReturn
+
+    class Parser(argparse.ArgumentParser):
+        def error(self, message: str) -> NoReturn:
+            raise NeuralArtError(message, where=where)
+
+    parser = Parser(prog="neuralart compile", add_help=False)
+    configure(parser)
+    return parser.parse_args(list(words))

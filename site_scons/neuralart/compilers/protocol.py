@@ -13,7 +13,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
+from neuralart.compilers.command_line import parsed, split_words
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import LL_ATON as LL_ATON
+from neuralart.network.facts import NEURALART as NEURALART
 
 if TYPE_CHECKING:
     from neuralart.compilers.reference.compile import CompileRequest
@@ -94,8 +97,6 @@ class Job:
     @property
     def extra(self) -> tuple[str, ...]:
         """Words of ``extra_options``, which mean something to this compiler alone."""
-        from neuralart.compilers.command_line import split_words
-
         return split_words(self.args.extra_options)
 
     @cached_property
@@ -145,8 +146,6 @@ def job_from_words(words: Sequence[str], where: str = "") -> Job:
     Raises:
         NeuralArtError: The words are none of that command.
     """
-    from neuralart.compilers.stedgeai.cli import parsed
-
     return Job(parsed(words, where), where)
 
 

@@ -87,7 +87,7 @@ def add(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Path, buil
     for config, layout in zip(variant.networks, layouts, strict=True):
         folder = folders.get(config.name)
         bag.networks.append(_network(config, layout, board, folder))
-        if layout.pools not in bag.pool_files:
+        if layout.pools.pools and layout.pools not in bag.pool_files:
             bag.pool_files.append(layout.pools)
         _, profile = split_profile(config.profile)
         if profile and not config.mpool:

@@ -1,4 +1,4 @@
-"""Which memories of a board a network touches, and whether anything stands on anything else."""
+"""Finds the memories of a board that a network uses, and ranges that overlap."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ def gaps(start: int, end: int, taken: Iterable[Span]) -> list[tuple[int, int]]:
 
 
 def check_disjoint(spans: Sequence[Span], where: str) -> None:
-    """No two ranges of different groups may share a byte.
+    """Refuse two ranges of different groups that share a byte.
 
     Raises:
         NeuralArtError: Two do; names both.

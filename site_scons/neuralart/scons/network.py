@@ -11,6 +11,7 @@ from neuralart.compilers.protocol import roles
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART
+from neuralart.scons.budgets import guard
 from neuralart.scons.builders import network as builder
 from neuralart.scons.builders.plans import GIVEN
 from neuralart.scons.builders.variables import carried
@@ -157,8 +158,6 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
     Raises:
         SCons.Errors.UserError: An option is unknown, or a file is missing or wrong.
     """
-    from neuralart.scons.budgets import guard
-
     config = config_of(env, name, model, options)
     made = make_compile(env, config, env["NEURALART_REGISTRY"].board(board, config.said()))
     guard(env, made)

@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.compilers.command_line import DOC, RECORDED, REFERENCE, STEDGEAI, option_key, split_words
-from neuralart.compilers.reference.options import CPU, FLAG, GENERATE, NO_EFFECT, REFUSED
+from neuralart.compilers.reference.options import FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
+from neuralart.network.targets import CPU
 
 if TYPE_CHECKING:
     from neuralart.compilers.reference.compile import CompileRequest, CompileResult
@@ -36,7 +37,7 @@ def _only_for_others(args: argparse.Namespace) -> None:
 
 def _checked(args: argparse.Namespace) -> tuple[str, ...]:
     """Refuse what the table refuses; the notes of what has no effect."""
-    from neuralart.compilers.reference.targets import flow_of
+    from neuralart.network.targets import flow_of
 
     notes, flow = [], flow_of(args.target or "")
     for option in GENERATE:
@@ -66,7 +67,7 @@ def _split(text: str | None) -> tuple[str, ...]:
 
 def _profile(args: argparse.Namespace) -> Profile | None:
     """The profile that was named, or the board's own; None if only a pool file was named."""
-    from neuralart.compilers.reference.targets import usable
+    from neuralart.network.targets import usable
     from neuralart.resources import board_data_dir
     from neuralart.vendor import profile
 
@@ -125,8 +126,8 @@ def _common(args: argparse.Namespace) -> tuple[str, ...]:
     Raises:
         NeuralArtError: An option is missing, refused or contradicts another.
     """
-    from neuralart.compilers.reference.targets import flow_of, usable
     from neuralart.network.names import check_name
+    from neuralart.network.targets import flow_of, usable
 
     notes = _checked(args)
     for needed in ("model", "target"):
@@ -230,7 +231,7 @@ def run(args: argparse.Namespace, output: Path) -> str:
     """
     from neuralart.compilers.reference.compile import compile_network, write
     from neuralart.compilers.reference.cpu import cli as cpu
-    from neuralart.compilers.reference.targets import flow_of
+    from neuralart.network.targets import flow_of
 
     _only_for_others(args)
     for_cpu = flow_of(args.target or "") == CPU

@@ -14,7 +14,6 @@ from neuralart.compilers.reference.emit.network_json import network as make_fact
 from neuralart.compilers.reference.emit.report import report as make_report
 from neuralart.compilers.reference.fileset import FACTS, initializer_name, write_set
 from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.options import NPU
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import Plan, plan
 from neuralart.compilers.reference.planning.sharing import share
@@ -33,6 +32,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.graph import Model
 from neuralart.network.facts import Network, to_json
 from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.network.targets import NPU
 from neuralart.vendor import mpool
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from neuralart.network.targets import CPU, NPU
+
 HONORED = "honored"
 REFUSED = "refused"
 NO_EFFECT = "no effect"
@@ -15,9 +17,6 @@ NO_EFFECT = "no effect"
 FLAG = "flag"
 VALUE = "value"
 MAYBE = "optional value"
-
-NPU = "NPU"
-CPU = "CPU"
 
 
 class Option(NamedTuple):

@@ -12,12 +12,12 @@ from neuralart import __version__
 from neuralart.compilers.reference.emit.emission import TOOL
 from neuralart.compilers.reference.fileset import PROVENANCE
 from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.targets import usable
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
 from neuralart.network.manifest import NAME as MANIFEST
 from neuralart.network.manifest import manifest
 from neuralart.network.names import check_name
+from neuralart.network.targets import usable
 
 Pools = TypeVar("Pools")
 Progress = Callable[[str], None]

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.command_line import configure, option_values, split_words
+from neuralart.compilers.command_line import option_values, parsed, split_words
 from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
@@ -24,8 +24,8 @@ def profile_choice(args: argparse.Namespace) -> ProfileChoice:
     Raises:
         NeuralArtError: It is named in no known form, or the target has no board.
     """
-    from neuralart.compilers.reference.targets import usable
     from neuralart.compilers.stedgeai.request import ProfileChoice
+    from neuralart.network.targets import usable
     from neuralart.resources import board_data_dir
     from neuralart.vendor.profile import parse_argument
 
@@ -86,27 +86,6 @@ def request_of(args: argparse.Namespace) -> Request:
         initializers=initializers,
         report=not args.no_report,
     )
-
-
-def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
-    """The words of a command line, parsed: for whoever must know the files of a compile before it runs.
-
-    Args:
-        words: As behind ``neuralart compile``; paths as they are found from the current folder.
-        where: Who says so, for messages.
-
-    Raises:
-        NeuralArtError: The words are none of that command.
-    """
-    from typing import NoReturn
-
-    class Parser(argparse.ArgumentParser):
-        def error(self, message: str) -> NoReturn:
-            raise NeuralArtError(message, where=where)
-
-    parser = Parser(prog="neuralart compile", add_help=False)
-    configure(parser)
-    return parser.parse_args(list(words))
 
 
 def request_from_words(words: Sequence[str], where: str = "") -> Request:

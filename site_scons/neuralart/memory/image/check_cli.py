@@ -1,4 +1,4 @@
-"""``neuralart check-image``: can this image start on that board, and does it belong to those networks?"""
+"""``neuralart check-image``: says whether an image can start on a board and belongs to its networks."""
 
 from __future__ import annotations
 

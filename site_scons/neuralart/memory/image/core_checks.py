@@ -1,4 +1,4 @@
-"""Does a core execute what a compiler noted in an image?
+"""Checks whether a core executes the instructions that the compiler noted in an image.
 
 Numbers: "Addenda to, and Errata in, the ABI for the Arm Architecture", public attributes. What includes what: the
 instruction sets of Armv7-M, Armv8-M baseline and mainline, Armv8.1-M, as their architecture manuals define them.

@@ -1,4 +1,4 @@
-"""Do an image and its networks belong together?"""
+"""Checks whether an image and its networks belong together."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def image_spans(board: Board, image: ImageFacts) -> list[Span]:
 
 
 def overlap(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iterator[Finding]:
-    """No pool of a network has a byte in common with the image."""
+    """Check that no pool of a network shares a byte with the image."""
     mine = image_spans(board, image)
     for network in networks:
         try:
@@ -47,7 +47,7 @@ def overlap(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Ite
 
 
 def aliases(board: Board, networks: Sequence[Network]) -> Iterator[Finding]:
-    """Networks use the addresses of the firmware's security state."""
+    """Check that networks use the addresses of the firmware's security state."""
     for network in networks:
         for text in alias_warnings(board, network):
             yield warning(
@@ -85,7 +85,7 @@ def _present(image: ImageFacts, stamp: str) -> bool:
 
 
 def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iterator[Finding]:
-    """The image was linked for these networks and no others."""
+    """Check that the image was linked for these networks and no others."""
     table = _table(board, image)
     for network in networks:
         if table is not None and table.get(network.name, network.abi_stamp) != network.abi_stamp:
@@ -126,7 +126,7 @@ def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iter
 
 
 def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool) -> Iterator[Finding]:
-    """The runtime exists on the machine, and is wanted there."""
+    """Check that the runtime of each network exists on the machine and is allowed there."""
     for network in networks:
         if machine.kind == "silicon" and network.runtime == NEURALART and not allow_reference:
             yield error(

@@ -1,4 +1,4 @@
-"""Is everything of an image where the core finds it at reset: vector table, stack, reset handler, bytes?"""
+"""Checks whether vector table, stack, reset handler and bytes of an image are where the core finds them at reset."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _table_size(board: Board, image: ImageFacts, table: int) -> int:
 
 
 def vectors(board: Board, image: ImageFacts) -> Iterator[Finding]:
-    """The vector table is where it is looked for, and VTOR can point to it."""
+    """Check that the vector table is where the core takes it from, and that VTOR can point to it."""
     table, expected = table_address(board, image), expected_table(board)
     if table is None:
         return
@@ -109,7 +109,7 @@ def stack_range(board: Board, image: ImageFacts) -> tuple[int, int] | None:
 
 
 def stack(board: Board, image: ImageFacts) -> Iterator[Finding]:
-    """The first push works, and the rest of the stack too."""
+    """Check that the whole stack lies in memory that can be written at the start."""
     table = table_address(board, image)
     pointer = image.word(table) if table is not None else None
     if pointer is None:
@@ -138,7 +138,7 @@ def stack(board: Board, image: ImageFacts) -> Iterator[Finding]:
 
 
 def reset(board: Board, image: ImageFacts) -> Iterator[Finding]:
-    """The reset handler is Thumb code that a loader brought to where it runs."""
+    """Check that the reset handler is Thumb code and is loaded to where it runs."""
     table = table_address(board, image)
     handler = image.word(table + 4) if table is not None else None
     if handler is None:
@@ -191,7 +191,7 @@ def _startup_ranges(board: Board, image: ImageFacts) -> list[tuple[int, int]]:
 
 
 def memory(board: Board, image: ImageFacts) -> Iterator[Finding]:
-    """Every byte that is loaded, copied or cleared at start-up lies in a memory that takes it then."""
+    """Check that every byte that is loaded, copied or cleared lies in a memory that can take it at that time."""
     ranges = _startup_ranges(board, image)
     for part in image.parts:
         for region, start, end in pieces(board, part.load, part.load_end):

@@ -1,4 +1,4 @@
-"""Which memories of a board answer when an image starts, and what turns the others on."""
+"""Says which memories of a board answer when an image starts, and what turns the others on."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from neuralart.memory.image.image_facts import fold
 
 
 def is_on(board: Board, region: MemoryRegion) -> bool:
-    """Does it answer after reset and what the boot chain did?"""
+    """Say whether the memory answers after the reset and the boot chain."""
     for window in board.windows:
         if window.region == region.name:
             return window.mapped_by_boot
@@ -17,7 +17,7 @@ def is_on(board: Board, region: MemoryRegion) -> bool:
 
 
 def turned_on_by(board: Board, region: MemoryRegion) -> str:
-    """What makes it answer, with registers and bits."""
+    """Say which registers and bits turn the memory on."""
     registers, enable = board.registers, region.enable
     for window in board.windows:
         if window.region == region.name:

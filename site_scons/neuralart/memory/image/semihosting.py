@@ -1,4 +1,4 @@
-"""Instructions that ask a debugger for something: without one they stop the core."""
+"""Finds semihosting instructions: they ask a debugger for a service, and stop the core if there is none."""
 
 from __future__ import annotations
 

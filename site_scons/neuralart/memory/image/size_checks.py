@@ -1,4 +1,4 @@
-"""Does the boot loader bring all of an image?"""
+"""Checks whether the boot loader copies all of an image."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def slot_bytes(board: Board, image: ImageFacts) -> int:
 
 
 def size(board: Board, image: ImageFacts) -> Iterator[Finding]:
-    """The boot loader copies a fixed number of bytes."""
+    """Check that the image is not larger than what the boot loader copies."""
     boot = board.boot
     if boot is None:
         return
@@ -75,7 +75,7 @@ def size(board: Board, image: ImageFacts) -> Iterator[Finding]:
 
 
 def header(image: ImageFacts) -> Iterator[Finding]:
-    """A signed header speaks of what follows it."""
+    """Check that a signed header describes the bytes behind it."""
     if image.payload is None:
         return
     behind = sum(len(part.data) for part in image.loaded)

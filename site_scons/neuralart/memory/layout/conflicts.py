@@ -1,4 +1,4 @@
-"""Two owners want the same bytes: who they are, who decided it, and where one of them would fit."""
+"""Finds owners that claim the same bytes, and says who decided their places and where one of them would fit."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def claim(placement: Placement, size: int | None = None) -> Span:
 
 
 def head(placement: Placement) -> Span:
-    """The first byte of a placement: all that is certain of a pool before it is known how much of it is used."""
+    """The first byte of a placement. Before the compile, no more of a pool is known to be used."""
     return claim(placement, 1)
 
 
@@ -37,7 +37,7 @@ def refuse_conflicts(
     claims: Mapping[Placement, Span],
     allowed: Callable[[Placement, Placement, bool], bool] = lambda one, other, sector_only: False,
 ) -> None:
-    """No two placements of different groups may share a byte, or an erase sector in flash.
+    """Refuse two placements of different groups that share a byte, or an erase sector in flash.
 
     Args:
         board: The board.
@@ -80,7 +80,7 @@ def _shown(claims: Mapping[Placement, Span], placement: Placement) -> Span:
 
 
 def advice(board: Board, claims: Mapping[Placement, Span], moved: Placement, size: int | None = None) -> str:
-    """Where somebody would fit, and what to write to have them there.
+    """Say where a placement would fit, and what to write to put it there.
 
     Args:
         board: The board.

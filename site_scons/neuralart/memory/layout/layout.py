@@ -1,4 +1,4 @@
-"""What is known before anything is built: slots, pools, firmware, and a place for whatever else must be in flash.
+"""Gives slots, pools, firmware and everything else in flash their places, before anything is built.
 
 The pool files of the user decide where networks are; everything else moves round them.
 """
@@ -20,6 +20,7 @@ from neuralart.memory.layout.staging import in_flash
 from neuralart.memory.layout.strategies import LayoutNetwork
 from neuralart.memory.layout.unplaced import drafts, initializer
 from neuralart.memory.regions import firmware_spans, fold_alias, memory_end
+from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
 
 __all__ = ["LayoutNetwork", "make_layout"]
@@ -28,7 +29,7 @@ __all__ = ["LayoutNetwork", "make_layout"]
 def make_layout(
     board: Board, variant: VariantConfig, networks: Sequence[LayoutNetwork], *, with_firmware: bool = True
 ) -> Layout:
-    """Give everybody a place.
+    """Give every owner a place.
 
     Args:
         board: The board.
@@ -57,12 +58,16 @@ def make_layout(
     application = next((p for p in fixed if board.boot is not None and p.owner == f"slot {board.boot.slot}"), None)
     fixed += _firmware(board) if with_firmware else []
     fixed += reserved
-    # Of constants in a slot, the slot says where they are.
+    # The slot gives the address of constants that are in it.
     held = [p for p in pools if places is not None and p.start == places.constants]
     _check(board, [*fixed, *(p for p in pools if p not in held)])
     _check_aliases(board, fixed, pools)
     anchor = application.start + application.size if application is not None else None
-    descriptor, staging = in_flash(variant, found, declared, merged, [*fixed, *pools], anchor)
+    descriptor: Placement | None = None
+    staging: dict[str, Placement] = {}
+    # A network on the core is a part of the firmware: nothing of it is described or staged.
+    if flow_of(board.target) != CPU:
+        descriptor, staging = in_flash(variant, found, declared, merged, [*fixed, *pools], anchor)
     made = [*fixed, *pools, *([descriptor] if descriptor else []), *staging.values()]
     _check(board, [p for p in made if p not in held])
     return Layout(

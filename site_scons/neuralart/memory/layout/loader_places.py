@@ -1,4 +1,4 @@
-"""Where a loader brings the pools of a relocatable model.
+"""Computes the addresses that a loader gives to the pools of a relocatable model.
 
 A relative pool has no address of its own: its constants are read from the slot of the model, its activations are in the
 memory that the firmware gives to the loader. The address in its pool file only says which memory it was made for.
@@ -21,7 +21,7 @@ RELATIVE, ABSOLUTE = "USEMODE_RELATIVE", "USEMODE_ABSOLUTE"
 
 
 def load_places(board: Board, variant: VariantConfig) -> LoadPlaces | None:
-    """Where the loader of a variant looks.
+    """The addresses where the loader of a variant looks for its model.
 
     Args:
         board: The board that it runs on.

@@ -1,4 +1,4 @@
-"""What else must be in flash: the identity descriptor, and what is copied into RAM when the firmware starts."""
+"""Places the identity descriptor and the constants that the firmware copies into RAM at its start."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which way the constants of a pool take into it: what the user says, checked, or the rule."""
+"""Chooses the strategy by which the constants of a pool get into it: the user's, checked, or the rule."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ class LayoutNetwork:
 
 
 def by_rule(region: MemoryRegion) -> str:
-    """The strategy of a pool of which nobody says anything."""
+    """The strategy of a pool for which the user names none."""
     return FLASH if region.kind == "flash" else BOOT_COPY
 
 
@@ -246,7 +246,7 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
 
 
 def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
-    """Every declared initializer and every strategy is about a pool that there is.
+    """Check that every declared initializer and every strategy names an existing pool.
 
     Args:
         network: The network.

@@ -1,4 +1,4 @@
-"""Declared initializers before they have a place: which pool, by which way, how many bytes at most."""
+"""Declared initializers that have no place yet: their pool, their strategy, their largest size."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Draft:
 
     @property
     def described(self) -> bool:
-        """The identity descriptor speaks of it."""
+        """The identity descriptor has an entry for it."""
         return self.strategy not in (LINK, RELOCATABLE)
 
 

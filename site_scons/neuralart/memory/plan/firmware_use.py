@@ -1,4 +1,4 @@
-"""How much of its places the firmware uses, out of what it uses of each memory."""
+"""Computes how much of its places the firmware uses from what it uses of each memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the last build of a variant left: facts of its networks and sizes, if they are of today's configuration."""
+"""Reads what the last build of a variant wrote: facts of its networks, and sizes if they are still right."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from neuralart.memory.plan.firmware_use import firmware_sizes
 from neuralart.memory.plan.usage import APPLICATION
 from neuralart.network import facts
 from neuralart.network.facts import Network
+from neuralart.network.targets import CPU, flow_of
 
 SCHEMA = 1
 # Slots of a relocatable model by file; all load tables of a variant have one size.
@@ -67,7 +68,8 @@ def read(build: Path, variant: str, board: Board, networks: Sequence[LayoutNetwo
     if why:
         return LastBuild(note=f"This is what is declared: the last build is of another configuration, {why}.")
     order = [network.name for network in networks]
-    found.sort(key=lambda network: order.index(network.name))
+    # What runs on the core is a part of the firmware, and counted there.
+    found = [] if flow_of(board.target) == CPU else sorted(found, key=lambda network: order.index(network.name))
     sizes = firmware_sizes(board, {name: use["used"] for name, use in index["firmware"].items()})
     for name in index["artefacts"]:
         if name.endswith(f"/{variant}/application.bin"):
@@ -127,6 +129,9 @@ def _outdated(
     """What differs between a build and the configuration; empty if nothing does."""
     if index["board"] != board.name:
         return f"it is for board {index['board']}"
+    if flow_of(board.target) == CPU:
+        # There a network has the name that the application knows, and no pools with addresses.
+        return "" if len(found) == len(networks) else f"it has {len(found)} networks"
     now = {network.name: {pool.fname: pool for pool in network.pools.enabled} for network in networks}
     if sorted(network.name for network in found) != sorted(now):
         return f"it is of {', '.join(network.name for network in found) or 'no network'}"

@@ -21,7 +21,7 @@ from neuralart.network.facts import Network, PoolUse
 
 
 def check(plan: AddressPlan) -> None:
-    """Everything fits where it is, and nothing stands on anything else.
+    """Check that everything fits into its place and that no two places overlap.
 
     Raises:
         NeuralArtError: It does not: names the owners, the ranges, who chose them, and what would fit.
@@ -80,7 +80,7 @@ def _undeclared(plan: AddressPlan, network: str, pool: PoolUse) -> NeuralArtErro
 
 
 def claimed(plan: AddressPlan, use: Use) -> Span:
-    """What nobody else may have.
+    """The ranges that no other owner may use.
 
     What has a fixed size claims all of it. A pool and a staging place claim what is used; before a build a pool claims
     its first byte, because a declared size is only what it might grow to.

@@ -1,4 +1,4 @@
-"""``neuralart plan``: who has which addresses, before a build by what is declared, after it by what is used."""
+"""``neuralart plan``: shows who has which addresses: before a build what is declared, after it what is used."""
 
 from __future__ import annotations
 

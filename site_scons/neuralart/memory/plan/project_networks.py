@@ -10,12 +10,16 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.derive import check_pools, derive
 from neuralart.memory.layout.strategies import LayoutNetwork
 from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
-from neuralart.vendor import mpool, profile
+from neuralart.vendor import h7_pools, mpool, profile
 
 
 def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[LayoutNetwork]:
     """Read the pool files of a variant.
+
+    A network that runs on the core has no pools with addresses: its buffers are variables of the firmware. Its pool
+    file is read all the same, so that what is wrong with it is said.
 
     Args:
         board: Its board.
@@ -54,6 +58,12 @@ def layout_network(config: NetworkConfig, pools: PoolFile, *, loaded: bool = Fal
 
 
 def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:
+    if flow_of(board.target) == CPU:
+        path = folder / config.mpool if config.mpool else Path(board.memory_pools)
+        named = stable_name(path.as_posix()) if config.mpool or board.memory_pools else ""
+        if named:
+            h7_pools.read(path, named)
+        return PoolFile(named, "", ())
     if config.mpool:
         path = folder / config.mpool
         return mpool.read(path, stable_name(path.as_posix()))

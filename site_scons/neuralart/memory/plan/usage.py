@@ -1,4 +1,4 @@
-"""The nouns of the finished plan: who uses how much of their place."""
+"""The data classes of the finished plan: each owner and how much of its place is used."""
 
 from __future__ import annotations
 

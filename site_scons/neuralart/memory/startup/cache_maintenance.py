@@ -1,4 +1,4 @@
-"""What an application has to do about caches round a run, tensor by tensor.
+"""Says for each tensor which cache maintenance an application must do around a run.
 
 Facts: the CPU sees memory through its data cache, the NPU and every other bus master do not; the NPU sees cacheable
 pools through a cache of its own. Nothing keeps these caches equal. Software epochs are computed by the CPU.
@@ -33,7 +33,7 @@ class Duty:
 
 
 def who_computes(network: Network) -> str:
-    """In words."""
+    """Say in words which unit computes."""
     kinds = {epoch.kind for epoch in network.epochs}
     if kinds <= {"SW"}:
         return "the CPU computes every epoch"

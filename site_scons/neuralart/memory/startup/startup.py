@@ -1,4 +1,4 @@
-"""``npu_memory_init.[ch]``: the tables by which firmware/runtime/memory brings up what the networks of an image need.
+"""``npu_memory_init.[ch]``: tables of the memories that an image needs; firmware/runtime/memory turns them on.
 
 Banks that no buffer touches are not in them, so they stay off. Sizes and checksums of constants are not in them
 either: those stand in the identity descriptor in flash, so that new weights need no new firmware.

@@ -1,4 +1,4 @@
-"""A program that a network is linked into has no loader that says where relative pools are."""
+"""Refuses relative pools in networks that are linked into a program: only a loader gives such pools an address."""
 
 from __future__ import annotations
 

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.reference.options import CPU, FLAG, GENERATE, Option
+from neuralart.compilers.reference.options import FLAG, GENERATE, Option
+from neuralart.network.targets import CPU
 
 if TYPE_CHECKING:
     from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult
@@ -43,7 +44,7 @@ def request_of(args: argparse.Namespace, border: BorderOptions, notes: tuple[str
         NeuralArtError: The target has an NPU, or is refused.
     """
     from neuralart.compilers.reference.cpu.compile import CpuRequest
-    from neuralart.compilers.reference.targets import usable
+    from neuralart.network.targets import usable
 
     usable(args.target, CPU)
     return CpuRequest(

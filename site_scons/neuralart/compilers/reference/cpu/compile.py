@@ -19,7 +19,6 @@ from neuralart.compilers.reference.emit.emission import NUMERICS, Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, write_set
 from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.options import CPU
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.skeleton import (
@@ -36,6 +35,7 @@ from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import Model
 from neuralart.network.facts import APPLICATION, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, to_json
 from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.targets import CPU
 
 # ``network.json`` of a CPU network: the same facts, but its pools get their places when the application is linked ---
 

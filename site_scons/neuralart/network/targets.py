@@ -1,11 +1,12 @@
-"""Targets of the reference compiler, and by which of its two flows each is compiled."""
+"""Targets that are compiled for, and by which of the two flows: on the NPU, or on the core itself."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from neuralart.compilers.reference.options import CPU, NPU
 from neuralart.errors import NeuralArtError, nearest
+
+NPU, CPU = "NPU", "CPU"
 
 
 class Target(NamedTuple):
