@@ -70,7 +70,9 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
 
 def _discard_changed(first: Any, plan: CompilePlan, env: Any) -> None:
     """What somebody changed of the results of a compile is made again: SCons does not look at targets."""
-    if any(env.GetOption(name) for name in ("no_exec", "clean", "question", "help")):
+    # An environment outside of a SConstruct has no options.
+    option = getattr(env, "GetOption", None)
+    if option is None or any(option(name) for name in ("no_exec", "clean", "question", "help")):
         return
     folder = Path(first.dir.get_abspath())
     for name in discard_changed(folder, plan.names):
