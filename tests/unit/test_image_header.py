@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import os
 import struct
 from dataclasses import replace
@@ -16,6 +17,7 @@ from neuralart.cli import main
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import image_header
 from neuralart.flashing.image_header import LAYOUTS, VECTOR_TABLE, find, make, problems, read
+from neuralart.text.ihex import ihex
 
 STACK, RESET = 0x34100000, 0x34000455
 VERSIONS = sorted(LAYOUTS)
@@ -175,3 +177,40 @@ def test_headers_of_published_images_are_read_and_made_again() -> None:
         padding = image.layout.extension + 8
         assert made[:padding] == data[:padding], row["path"]
         assert replace(image, data=b"") == replace(read(bytes(made)), data=b"")
+
+
+def inspected(path: Path, capsys: pytest.CaptureFixture[str]) -> list[dict[str, object]]:
+    assert main(["inspect", "--json", str(path)]) == 0
+    shown = capsys.readouterr().out
+    try:
+        return [json.loads(shown)]
+    except ValueError:
+        return [json.loads(line) for line in shown.splitlines()]
+
+
+def test_inspect_has_a_record_for_each_image_of_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, other = make(program(), "fsbl"), make(program(2000), "application")
+    dump, hexa = tmp_path / "flash.bin", tmp_path / "both.hex"
+    dump.write_bytes(one + b"\xff" * 64 + other)
+    places = {0x70000000: one, 0x70100000: other}
+    lines = [line for at, data in places.items() for line in ihex(at, data).splitlines()]
+    hexa.write_text("\n".join(line for line in lines if line != ":00000001FF") + "\n:00000001FF\n")
+    for path, wanted in ((dump, [0, len(one) + 64]), (hexa, list(places))):
+        found = inspected(path, capsys)
+        assert [(each["kind"], each["file"], each["at"]) for each in found] == [
+            ("stm32n6-image", str(path), at) for at in wanted
+        ]
+        assert [each["binary_type"] for each in found] == [0x10, 0]
+        assert all(each["checksum_ok"] and each["problems"] == [] for each in found)
+        assert found[0]["vector_table_offset"] == VECTOR_TABLE and found[0]["reset_handler"] == RESET
+
+
+def test_inspect_says_in_words_what_is_wrong_with_an_image(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.bin"
+    path.write_bytes(make(program(), "application")[:0x500])
+    assert main(["inspect", str(path)]) == 0
+    shown = capsys.readouterr().out
+    assert "image at 0x00000000: header 2.3, application" in shown and "  problem: truncated: 704 of" in shown
+    path.write_bytes(b"STM2" + bytes(900))
+    assert main(["inspect", str(path)]) == 1
+    assert "header of unknown version at 0x0 (0x00000000 or 0x00000000)" in capsys.readouterr().err

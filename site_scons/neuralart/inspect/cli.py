@@ -129,7 +129,10 @@ def _one(args: argparse.Namespace, path: Path) -> None:
     kind, record = inspect(path, args.kind, **options)
     several = len(args.files) > 1
     if args.json:
-        _print(to_json(record, None if several else 1) + "\n")
+        # A file may hold several images: each is a record of its own.
+        more = [{"kind": record["kind"], "file": record["file"], **each} for each in record.get("_more", ())]
+        for each in (record, *more):
+            _print(to_json(each, None if several or more else 1) + "\n")
     else:
         _print((f"==> {path}: {kind.title}\n" if several else "") + kinds.reader(kind).text(record))
 
