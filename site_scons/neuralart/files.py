@@ -134,7 +134,7 @@ def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
         ) from error
     except OSError as error:
         raise NeuralArtError(
-            f"cannot lock: {error.strerror or error}", where=str(beside), hint="is the folder writable?"
+            f"cannot write: {error.strerror or error}", where=str(beside), hint="is the folder writable?"
         ) from error
     try:
         yield

@@ -7,6 +7,7 @@ from pathlib import Path
 from neuralart.compilers.stedgeai.cli import request_from_words
 from neuralart.compilers.stedgeai.request import Request
 from neuralart.errors import NeuralArtError
+from support.messages import flat
 from support.programs import FLASH, N6_LIKE, RAM, pool_text
 
 PROFILES = """{ // ours
@@ -56,7 +57,5 @@ def refusal(call, *words, **named) -> str:
     try:
         call(*words, **named)
     except NeuralArtError as error:
-        text = str(error)
-        assert "\n" not in text
-        return text
+        return flat(str(error))
     raise AssertionError("it was not refused")

@@ -11,6 +11,7 @@ from neuralart.config import app_config
 from neuralart.config.app_config import AppConfig, AudioConfig
 from neuralart.errors import NeuralArtError
 from neuralart.text import yaml_values
+from support.messages import flat
 
 MOVENET = "use_case: pose_estimation, model_type: movenet"
 DETECTOR = "use_case: object_detection, model_type: yolo_v8"
@@ -171,9 +172,9 @@ def test_the_only_model_type_need_not_be_named(tmp_path: Path) -> None:
     ],
 )
 def test_refused(tmp_path: Path, keys: str, said: str) -> None:
-    message = refusal(tmp_path, keys)
+    message = flat(refusal(tmp_path, keys))
     assert message.startswith("app.yaml:2: ")
-    assert said in message and "\n" not in message
+    assert said in message
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from neuralart.config.app_config import MODEL_TYPES, AudioConfig
 from neuralart.errors import NeuralArtError
 from support import app_configs as made
 from support.app_configs import Case, network, picture, tensor, wrapper_header, wrapper_source, write_application
+from support.messages import flat
 
 
 def macros(text: str) -> dict[str, str]:
@@ -36,9 +37,7 @@ def values(case: Case, generation: str, prefix: str = "", **changes) -> dict[str
 def refusal(case: Case, generation: str = "n6-v3", **changes) -> str:
     with pytest.raises(NeuralArtError) as caught:
         header(case, generation, **changes)
-    message = str(caught.value)
-    assert "\n" not in message
-    return message
+    return flat(str(caught.value))
 
 
 def said(case: Case, **changes) -> Case:
@@ -812,7 +811,9 @@ def test_a_symbol_that_the_application_does_not_have(tmp_path: Path) -> None:
     found = app(tmp_path, {"app_postprocess.h": wrapper_header("n6-v3")})
     with pytest.raises(NeuralArtError) as caught:
         generate.header(made.SSD.config, made.SSD.tensors, application=found)
-    assert f"{symbol} is not in fw/app_postprocess.h (the outputs are float32) (did you mean '" in str(caught.value)
+    assert f"{symbol} is not in fw/app_postprocess.h (the outputs are float32) (did you mean '" in flat(
+        str(caught.value)
+    )
     # A later wrapper that still has it is believed.
     kept = app(tmp_path, {"app_postprocess.h": wrapper_header("n6-v3", more=(symbol,))})
     assert generate.header(made.SSD.config, made.SSD.tensors, application=kept).symbol == symbol

@@ -21,6 +21,7 @@ from neuralart.memory.plan.plan import APPLICATION, CODE, DATA, AddressPlan, Use
 from neuralart.network.facts import PoolUse
 from support import smallboard
 from support.layouts import NOR, facts, layout, network, pool, pools
+from support.messages import flat
 
 DK = boards.load("stm32n6570-dk")
 NUCLEO = boards.load("nucleo-n657x0-q")
@@ -488,7 +489,7 @@ def test_two_pools_of_one_network_in_one_memory() -> None:
 def test_pool_is_not_sent_to_memory_that_the_npu_does_not_reach() -> None:
     with pytest.raises(NeuralArtError) as caught:
         layout(DK, one(pool("cpuRAM1", 0x34064000, 64 * KB)))
-    assert "(65536 bytes are free at 0x34100000: make that the offset of the pool)" in str(caught.value)
+    assert "(65536 bytes are free at 0x34100000: make that the offset of the pool)" in flat(str(caught.value))
 
 
 def test_flash_without_known_sectors() -> None:

@@ -15,6 +15,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.vendor import releases
 from neuralart.vendor.core_version import parse_core
 from support.fake_stedgeai import VERSIONS, calls, install
+from support.messages import flat
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")
 
@@ -34,9 +35,7 @@ def environ(tmp_path):
 def message(call, *words, **named) -> str:
     with pytest.raises(NeuralArtError) as error:
         call(*words, **named)
-    text = str(error.value)
-    assert "\n" not in text
-    return text
+    return flat(str(error.value))
 
 
 # ---- versions and pins

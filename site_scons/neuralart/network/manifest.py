@@ -137,20 +137,17 @@ def check(folder: Path) -> tuple[Listed, ...]:
     return rows
 
 
-def discard_changed(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Delete files that are not what the compile wrote, so that whoever needs them makes them again.
+def changed_since(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Names of files that are not what the compile wrote, found without opening any where nobody touched one.
 
-    The manifest is written last. Where it is the newest file of all, nobody touched one since, and none is opened.
+    The manifest is written last: where it is the newest file of all, nothing was touched since.
 
     Args:
-        folder: With a manifest; without one, nothing is known and nothing done.
+        folder: With a manifest; without one, nothing is known and nothing named.
         names: Files of the compile.
 
-    Returns:
-        Names of what was deleted.
-
     Raises:
-        NeuralArtError: A file cannot be read or deleted.
+        NeuralArtError: A file cannot be read.
     """
     try:
         last = _touched(folder / NAME)
@@ -159,13 +156,4 @@ def discard_changed(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
     files = [folder / name for name in names if name != NAME]
     if all(_touched(path) < last for path in files if path.is_symlink() or path.exists()):
         return ()
-    wrong = changed(folder)
-    for name in wrong:
-        try:
-            (folder / name).unlink()
-        except OSError as error:
-            raise NeuralArtError(
-                f"changed since the network was compiled, and cannot be deleted: {error.strerror}",
-                where=str(folder / name),
-            ) from error
-    return wrong
+    return changed(folder)

@@ -65,8 +65,8 @@ def make_layout(
     anchor = application.start + application.size if application is not None else None
     descriptor: Placement | None = None
     staging: dict[str, Placement] = {}
-    # A network on the core is a part of the firmware: nothing of it is described or staged.
-    if flow_of(board.target) != CPU:
+    # A network on the core without initializers is a part of the firmware: nothing of it is described or staged.
+    if declared or flow_of(board.target) != CPU:
         descriptor, staging = in_flash(variant, found, declared, merged, [*fixed, *pools], anchor)
     made = [*fixed, *pools, *([descriptor] if descriptor else []), *staging.values()]
     _check(board, [p for p in made if p not in held])

@@ -51,6 +51,7 @@ class AppConfigPlan:
         network: Name of the network, for messages.
         without: Folder of the build, which is no part of an application.
         reads: Files that are read besides the network's facts.
+        narrow_display: The display of the board takes a greeting in two parts.
     """
 
     config: AppConfig
@@ -61,12 +62,13 @@ class AppConfigPlan:
     network: str
     without: str
     reads: list[Any]
+    narrow_display: bool = False
 
     @property
     def identity(self) -> str:
         """A hash of all that decides about the contents, but for what is read."""
         config = replace(self.config, where=Location("", 0))
-        said = repr((config, self.generation, self.model_name, self.board, self.without))
+        said = repr((config, self.generation, self.model_name, self.board, self.without, self.narrow_display))
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
@@ -147,7 +149,9 @@ def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name:
     if application is not None:
         reads += [env.fs.File(str(top(env) / application.root / name)) for name in application.inputs()]
     names = (generation.header, *kind_of(config.use_case, config.model_type).companions)
-    return AppConfigPlan(config, generation.name, names, model_name, board, network, without, reads)
+    registry: Registry = env["NEURALART_REGISTRY"]
+    narrow = bool(board) and registry.board(board, config.said()).narrow_display
+    return AppConfigPlan(config, generation.name, names, model_name, board, network, without, reads, narrow)
 
 
 def _plan(target: list[Any], source: list[Any], env: Any) -> AppConfigPlan:
@@ -221,6 +225,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
             generation=plan.generation,
             model_name=plan.model_name,
             board=plan.board,
+            narrow_display=plan.narrow_display,
             template=Path(config.template) if config.template else None,
             template_display=config.template,
         )

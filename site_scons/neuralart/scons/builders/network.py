@@ -20,7 +20,7 @@ from neuralart.compilers.command_line import REFERENCE, rooms_of
 from neuralart.config.types import split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.network.manifest import discard_changed
+from neuralart.network.manifest import changed_since
 from neuralart.resources import firmware_dir
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.actions import process
@@ -69,15 +69,6 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
     return make_plan(env, config, found, source[0], pair)
 
 
-def _discard_changed(first: Any, plan: CompilePlan, env: Any) -> None:
-    """What somebody changed of the results of a compile is made again: SCons does not look at targets."""
-    if any(env.GetOption(name) for name in ("no_exec", "clean", "question", "help")):
-        return
-    folder = Path(first.dir.get_abspath())
-    for name in discard_changed(folder, plan.names):
-        print(f"neuralart: {named(env, folder / name)} changed since it was compiled: it is made again")
-
-
 @at_read_time
 def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
     """Add all files that the compile writes and reads.
@@ -92,7 +83,11 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     first = target[0]
     nodes = [first if name == first.name else first.dir.File(name) for name in plan.names]
     plans.remember(first, plan)
-    _discard_changed(first, plan, env)
+    folder = Path(first.dir.get_abspath())
+    for name in changed_since(folder, plan.names):
+        # SCons does not look at targets.
+        print(f"neuralart: {named(env, folder / name)} changed since it was compiled: it is made again")
+        env.AlwaysBuild(nodes)
     env.Depends(nodes, env.Value(fingerprint(*rooms_of(plan.compiler.kind)), name="compiler-code"))
     if plan.compiler.code:
         env.Depends(nodes, env.Value(plan.compiler.code, name="plugins-of-compilers"))
