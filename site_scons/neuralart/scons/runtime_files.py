@@ -45,4 +45,4 @@ def runtime_nodes(env: Any, folder: str, *, cpu: bool) -> tuple[list[Any], list[
     env.VariantDir(local, env.fs.Dir(str(origin)), duplicate=0)
     names = cpu_runtime_files() if cpu else _npu_runtime_files()
     includes = cpu_runtime_includes() if cpu else [str(origin / "include")]
-    return [env.File(f"{local}/{name}") for name in names], [env.fs.Dir(text) for text in includes]
+    return [env.fs.File(f"{local}/{name}") for name in names], [env.fs.Dir(text) for text in includes]
