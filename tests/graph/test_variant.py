@@ -294,6 +294,19 @@ def test_two_variants_share_what_they_can(env: Any, gcc: Toolchain) -> None:
     assert not [name for name in objects(one) & objects(other)], "other flags, other objects"
 
 
+def test_another_variant_makes_no_action(env: Any, gcc: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
+    """SCons hashes a function, with all that its closure holds, whenever an action is made of it."""
+    made = []
+    monkeypatch.setattr(SCons.Action, "_callable_contents", lambda work: made.append(work) or bytearray())
+    env.NeuralArtVariant(variant("one"))
+    made.clear()
+    env.NeuralArtVariant(variant("two"))
+    env.NeuralArtVariant(variant("three", networks=(NetworkConfig("other", MODEL, vectors="models"),)))
+    assert not made
+    SCons.Action.Action(lambda target, source, env: None)
+    assert made, "counted where SCons hashes"
+
+
 def test_kernels_that_use_mve(env: Any, gcc: Toolchain) -> None:
     def objects(made: Any) -> set[str]:
         return {str(node).split("/runtime/")[-1] for node in made.firmware.elf.sources}

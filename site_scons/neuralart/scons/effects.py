@@ -75,14 +75,15 @@ class Program:
         return self.initializers.external if self.initializers is not None else []
 
 
-def _refuse(text: str, where: str, hint: str) -> Any:
-    def action(target: list[Any], source: list[Any], env: Any) -> None:
-        def work() -> None:
-            raise NeuralArtError(text, where=where, hint=hint)
+def _raise(target: list[Any], source: list[Any], env: Any) -> None:
+    def work() -> None:
+        raise plans.of(target, NeuralArtError, "NeuralArtVariant")
 
-        in_action(work, target, env)
+    in_action(work, target, env)
 
-    return SCons.Action.Action(action, None)
+
+# What is refused stays with the target: SCons hashes an action when it is made.
+_REFUSE = SCons.Action.Action(_raise, None)
 
 
 def _words(base: Any, option: str, node: Any, suffix: str = "") -> list[Any]:
@@ -226,7 +227,8 @@ def make_effects(env: Any, programs: Sequence[Program]) -> dict[str, Any]:
         found = (reason(verb, program, runner) for program, _ in _steps(verb, programs) or [(programs[0], "")])
         why, hint = next((each for each in found if each[0]), ("", ""))
         if why:
-            (alias,) = base.Alias(name, [], _refuse(why, name, hint))
+            (alias,) = base.Alias(name, [], _REFUSE)
+            plans.remember(alias, NeuralArtError(why, where=name, hint=hint))
         elif verb == "export":
             alias = make_export(env, programs[0])
         elif verb in RUNS:

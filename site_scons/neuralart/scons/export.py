@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import SCons.Action
 
 from neuralart.fingerprint import fingerprint
+from neuralart.scons.builders import plans
 from neuralart.scons.compiled import NetworkNodes
 from neuralart.scons.failures import in_action
 from neuralart.scons.initializers import InitializerNodes
@@ -20,36 +21,48 @@ if TYPE_CHECKING:
 FOLDER = "export"
 
 
-def _write(program: Program, initializers: InitializerNodes, folder: str) -> Any:
-    def action(target: list[Any], source: list[Any], env: Any) -> None:
-        from neuralart.export.collect import Built, collect
-        from neuralart.export.folder import write
-        from neuralart.network import facts
+class _Export(NamedTuple):
+    program: Program
+    initializers: InitializerNodes
+    folder: str
 
-        def work() -> None:
-            variant = program.variant
-            networks = [
-                Built(facts.load(Path(str(network.facts))), Path(network.folder), dict(network.pool_address))
-                for network in program.networks
-                if isinstance(network, NetworkNodes)
-            ]
-            inputs = collect(
-                variant.name,
-                variant.title,
-                program.board,
-                initializers.layout,
-                networks,
-                Path(folder).parent,
-                defines=variant.defines,
-                cpu_flags=program.machine.cpu_flags,
-                kernels=variant.kernels,
-            )
-            done = write(Path(folder), inputs, force=bool(env["NEURALART_EXPORT_FORCE"]))
-            print(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
 
-        in_action(work, target, env)
+def _write(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.export.collect import Built, collect
+    from neuralart.export.folder import write
+    from neuralart.network import facts
 
-    return SCons.Action.Action(action, f"EXPORT   {folder}")
+    def work() -> None:
+        program, initializers, folder = plans.of(target, _Export, "NeuralArtVariant")
+        variant = program.variant
+        networks = [
+            Built(facts.load(Path(str(network.facts))), Path(network.folder), dict(network.pool_address))
+            for network in program.networks
+            if isinstance(network, NetworkNodes)
+        ]
+        inputs = collect(
+            variant.name,
+            variant.title,
+            program.board,
+            initializers.layout,
+            networks,
+            Path(folder).parent,
+            defines=variant.defines,
+            cpu_flags=program.machine.cpu_flags,
+            kernels=variant.kernels,
+        )
+        done = write(Path(folder), inputs, force=bool(env["NEURALART_EXPORT_FORCE"]))
+        print(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
+
+    in_action(work, target, env)
+
+
+def _shown(target: list[Any], source: list[Any], env: Any) -> str:
+    return f"EXPORT   {plans.of(target, _Export, 'NeuralArtVariant').folder}"
+
+
+# What is exported stays with the target: SCons hashes an action, and all that it holds, when it is made.
+_ACTION = SCons.Action.Action(_write, _shown)
 
 
 def make_export(env: Any, program: Program) -> Any:
@@ -71,7 +84,8 @@ def make_export(env: Any, program: Program) -> Any:
     sources = [initializers.header, initializers.io_header, *initializers.sources, *initializers.files]
     for network in program.networks:
         sources += network.files
-    (alias,) = base.Alias(f"export-{name}", sources, _write(program, initializers, folder))
+    (alias,) = base.Alias(f"export-{name}", sources, _ACTION)
+    plans.remember(alias, _Export(program, initializers, folder))
     base.Depends(alias, base.Value(fingerprint("export"), name="exporter"))
     base.Clean(alias, base.fs.Dir(f"#{folder}"))
     return alias

@@ -123,19 +123,24 @@ def kernel_objects(
     registry: Registry = env["NEURALART_REGISTRY"]
     root = firmware_dir()
     include = [registry.base.fs.Dir(str(root / "runtime" / "include"))]
-    objects = []
-    for source in _kernel_sources(variant, board, machine):
-        stem = f"{board_folder(env, board, recipe)}/{source.relative_to(root).with_suffix('.o').as_posix()}"
-        objects.append(
-            registry.once(
-                "kernel-object",
-                stem,
-                lambda stem=stem, source=source: compile_object(  # type: ignore[misc]
-                    recipe, stem, registry.base.fs.File(str(source)), include, found
-                ),
+    folder = board_folder(env, board, recipe)
+
+    def make() -> list[Any]:
+        objects = []
+        for source in _kernel_sources(variant, board, machine):
+            stem = f"{folder}/{source.relative_to(root).with_suffix('.o').as_posix()}"
+            objects.append(
+                registry.once(
+                    "kernel-object",
+                    stem,
+                    lambda stem=stem, source=source: compile_object(  # type: ignore[misc]
+                        recipe, stem, registry.base.fs.File(str(source)), include, found
+                    ),
+                )
             )
-        )
-    return objects
+        return objects
+
+    return registry.once("kernel-objects", f"{folder} {machine.kind} {variant.kernels}", make)
 
 
 def board_files(env: Any, board: Board, folder: str) -> Any:
@@ -218,7 +223,7 @@ def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list
     table = base.Command(
         f"#{folder}/app_networks.c",
         [network.facts for network in networks],
-        messages.function(_write_app_networks, f"SOURCES  {folder}/app_networks.c"),
+        messages.function(_write_app_networks, "SOURCES  $TARGET"),
     )
     base.Depends(table, base.Value(fingerprint("memory/startup/app_networks.py"), name="app-networks"))
     app = firmware_dir() / "app"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import SCons.Action
@@ -30,8 +31,11 @@ def command(env: Any, words: Sequence[Any], text: str, name: str = "") -> tuple[
     return SCons.Action.Action([line], text), literals
 
 
+@cache
 def function(work: Callable[..., None], text: str, *variables: str) -> Any:
-    """An action of some milliseconds that runs in SCons itself.
+    """An action of some milliseconds that runs in SCons itself; one object for equal arguments.
+
+    SCons hashes the code of an action when it is made: a text with ``$TARGET`` in it serves all variants.
 
     Args:
         work: ``(target, source, env)``.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import UserList
+from functools import cache
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
@@ -25,10 +26,15 @@ def top(env: Any) -> Path:
     return Path(env.Dir("#").abspath)
 
 
+@cache
+def _resolved(folder: str) -> Path:
+    return Path(folder).resolve()
+
+
 def named(env: Any, path: Path) -> str:
     """A path as commands and messages name it: below the top folder relative, with slashes."""
     try:
-        return path.resolve().relative_to(top(env).resolve()).as_posix()
+        return path.resolve().relative_to(_resolved(str(env.Dir("#").abspath))).as_posix()
     except ValueError:
         return str(path)
 

@@ -80,11 +80,16 @@ def toolchain_env(registry: Registry, found: Toolchain) -> Any:
 def _prefix_maps(recipe: Recipe) -> list[Any]:
     """Debug information names files relative to the tree, wherever the tree is. The most specific map comes last."""
     env = recipe.env
-    maps = [*recipe.renamed, f"{top(env)}=."]
-    firmware = named(env, firmware_dir())
-    if Path(firmware).is_absolute():
-        maps.append(f"{firmware}=firmware")
-    return ["$(", *(Word(f"{recipe.rename}={each}") for each in maps), "$)"]
+
+    def make() -> list[Any]:
+        maps = [*recipe.renamed, f"{top(env)}=."]
+        firmware = named(env, firmware_dir())
+        if Path(firmware).is_absolute():
+            maps.append(f"{firmware}=firmware")
+        return ["$(", *(Word(f"{recipe.rename}={each}") for each in maps), "$)"]
+
+    registry: Registry = env["NEURALART_REGISTRY"]
+    return registry.once("prefix-maps", repr((recipe.rename, recipe.renamed)), make)
 
 
 def _include_words(target: Any, source: Any, env: Any, for_signature: bool) -> Any:

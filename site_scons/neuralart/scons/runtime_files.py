@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from neuralart.resources import firmware_dir
@@ -24,10 +25,11 @@ def cpu_runtime_includes() -> list[str]:
     return [str(runtime / "include"), str(runtime / "legacy" / "include")]
 
 
-def _npu_runtime_files() -> list[str]:
+@cache
+def _npu_runtime_files() -> tuple[str, ...]:
     origin = firmware_dir() / "runtime"
     relative = sorted(path.relative_to(origin).as_posix() for path in origin.rglob("*.c"))
-    return [name for name in relative if not name.startswith(_OF_OTHER_PROGRAMS)]
+    return tuple(name for name in relative if not name.startswith(_OF_OTHER_PROGRAMS))
 
 
 def runtime_nodes(env: Any, folder: str, *, cpu: bool) -> tuple[list[Any], list[Any]]:
@@ -43,4 +45,4 @@ def runtime_nodes(env: Any, folder: str, *, cpu: bool) -> tuple[list[Any], list[
     env.VariantDir(local, env.fs.Dir(str(origin)), duplicate=0)
     names = cpu_runtime_files() if cpu else _npu_runtime_files()
     includes = cpu_runtime_includes() if cpu else [str(origin / "include")]
-    return [env.File(f"{local}/{name}") for name in names], [env.fs.Dir(text) for text in includes]
+    return [env.fs.File(f"{local}/{name}") for name in names], [env.fs.Dir(text) for text in includes]

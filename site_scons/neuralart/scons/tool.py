@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
-from neuralart.scons import (
-    aliases,
-    app_config,
-    image_check,
-    initializers,
-    network,
-    patched,
-    project,
-    relocatable,
-    variant,
-)
 from neuralart.scons.builders.table import BUILDERS
 from neuralart.scons.builders.variables import COMMON, declare
 from neuralart.scons.registry import Registry
+
+_METHODS = {
+    "Network": "network.network_method",
+    "MemoryInitializers": "initializers.initializers_method",
+    "CheckImage": "image_check.check_method",
+    "FlashAlias": "aliases.flash_method",
+    "LoadAlias": "aliases.load_method",
+    "NetworkRel": "relocatable.relocatable_method",
+    "AppConfig": "app_config.app_config_method",
+    "PatchedSources": "patched.patched_method",
+    "NeuralArtVariant": "variant.variant_method",
+    "NeuralArtProject": "project.project_method",
+}
+"""Methods of an environment, and where they are."""
+
+
+def _later(place: str) -> Callable[..., Any]:
+    """A method whose module is imported when somebody calls it: most SConstructs call few of them."""
+    module, _, name = place.partition(".")
+
+    def method(env: Any, *args: Any, **kw: Any) -> Any:
+        return getattr(importlib.import_module(f"neuralart.scons.{module}"), name)(env, *args, **kw)
+
+    return method
 
 
 def add_to(env: Any, **kw: Any) -> None:
@@ -37,13 +52,5 @@ def add_to(env: Any, **kw: Any) -> None:
     for builder in BUILDERS:
         declare(env, builder.VARIABLES)
         builder.add_to(env)
-    env.AddMethod(network.network_method, "Network")
-    env.AddMethod(initializers.initializers_method, "MemoryInitializers")
-    env.AddMethod(image_check.check_method, "CheckImage")
-    env.AddMethod(aliases.flash_method, "FlashAlias")
-    env.AddMethod(aliases.load_method, "LoadAlias")
-    env.AddMethod(relocatable.relocatable_method, "NetworkRel")
-    env.AddMethod(app_config.app_config_method, "AppConfig")
-    env.AddMethod(patched.patched_method, "PatchedSources")
-    env.AddMethod(variant.variant_method, "NeuralArtVariant")
-    env.AddMethod(project.project_method, "NeuralArtProject")
+    for name, place in _METHODS.items():
+        env.AddMethod(_later(place), name)

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuralart.boards.types import Board
 from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.startup.static_pools import refuse_relative_pools
-from neuralart.scons import app_config, effects, h747
-from neuralart.scons.app_config import AppConfigNodes
-from neuralart.scons.application import core_machine, make_application, refuse_settings
+from neuralart.scons import effects
 from neuralart.scons.budgets import make_budgets
-from neuralart.scons.builders.patched_sources import refuse_npu
 from neuralart.scons.compile_plan import is_cpu
 from neuralart.scons.compiled import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import FirmwareNodes, make_firmware
 from neuralart.scons.images import FlashNodes, ModelNodes, make_images
 from neuralart.scons.initializers import InitializerNodes, make_initializers
-from neuralart.scons.loaded_variant import make_programs
 from neuralart.scons.machines import machine_of
 from neuralart.scons.network import make_network
-from neuralart.scons.patched import PatchedNodes
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry
 from neuralart.scons.report import make_summary
+
+if TYPE_CHECKING:
+    from neuralart.scons.app_config import AppConfigNodes
+    from neuralart.scons.patched import PatchedNodes
+
+# What few variants have (an application of their own, a loader, headers, a board without an NPU) is imported for those.
 
 
 @dataclass(frozen=True)
@@ -85,25 +86,38 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
             f"NeuralArtVariant takes a VariantConfig, not {variant!r}",
             hint="NeuralArtProject(...).build(...) makes them",
         )
-    refuse_settings(variant)
+    if variant.application.kind != REFERENCE:
+        from neuralart.scons.application import refuse_settings
+
+        refuse_settings(variant)
     model: ModelNodes | None = None
     patched: PatchedNodes | None = None
     registry: Registry = env["NEURALART_REGISTRY"]
     board = registry.board(variant.board, variant.said("board"))
+    headers: list[AppConfigNodes] = []
     networks: Sequence[Compiled]
     if is_cpu(board):
+        from neuralart.scons import h747
+
         _refuse_application(variant, board)
         made = h747.make_variant(env, variant, board)
         networks, programs = made.program.networks, [made.program]
         headers, patched, others = made.headers, made.patched, made.files
     else:
         if variant.patch is not None:
+            from neuralart.scons.builders.patched_sources import refuse_npu
+
             refuse_npu(board, variant.said("patch."))
         if variant.relocatable is None:
             networks, programs = _static(env, variant)
         else:
+            from neuralart.scons.loaded_variant import make_programs
+
             networks, model, programs = make_programs(env, variant, variant.relocatable)
-        headers = app_config.of_variant(env, networks, f"{build_dir(env)}/{variant.name}")
+        if any(network.config.app_config is not None for network in networks):
+            from neuralart.scons import app_config
+
+            headers = app_config.of_variant(env, networks, f"{build_dir(env)}/{variant.name}")
         others = [node for nodes in headers for node in nodes.files]
     own = programs[0]
     summary, index = make_summary(env, programs, others)
@@ -159,6 +173,8 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
         initializers = make_initializers(env, networks, folder, variant, board_layout=True)
         firmware = make_firmware(env, variant, board, machine, networks, initializers)
     else:
+        from neuralart.scons.application import core_machine, make_application
+
         machine = core_machine(board, machine, networks)
         # Where the user's linker script puts things is the user's matter.
         initializers = make_initializers(env, networks, folder, variant, board_layout=False)

@@ -20,7 +20,6 @@ from neuralart.compilers.command_line import REFERENCE, rooms_of
 from neuralart.config.types import split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.layout import derive
 from neuralart.network.manifest import changed_since
 from neuralart.resources import firmware_dir
 from neuralart.scons.builders import plans
@@ -62,6 +61,8 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
     }
     config = config_of(env, stem, source[0], options)
     if env["NEURALART_RELOCATABLE"]:
+        from neuralart.memory.layout import derive
+
         config = derive.derive(config)
     found = env["NEURALART_REGISTRY"].board(board, config.said())
     pair = str(env["NEURALART_PAIR"])

@@ -16,8 +16,6 @@ import SCons.Errors
 from neuralart.config.types import RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.layout import derive
-from neuralart.relocatable.build.request import LAYOUTS
 from neuralart.resources import firmware_dir
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.actions import process
@@ -94,6 +92,8 @@ def make_plan(
         NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable model, or there
             is no cross compiler.
     """
+    from neuralart.memory.layout import derive
+
     if compiled.compiler.runtime != NEURALART or compiled.pools is None:
         runtime = "ll_aton" if compiled.pools is not None else "of networks on the core"
         raise NeuralArtError(
@@ -108,6 +108,8 @@ def make_plan(
 
 
 def _plan(target: list[Any], compiled: CompilePlan, env: Any) -> RelocatablePlan:
+    from neuralart.relocatable.build.request import LAYOUTS
+
     where = str(target[0])
     layout = str(env["NEURALART_RELOCATABLE_LAYOUT"])
     if layout and layout not in LAYOUTS:
