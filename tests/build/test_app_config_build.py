@@ -137,4 +137,4 @@ def test_wrong_keywords(made: Project, tmp_path: Path, change: str, words: str) 
     project = copy_built(made, tmp_path / "wrong")
     project.edit("SConstruct", 'application="firmware"', change)
     failed = project.run(code=2)
-    assert words in failed.err and len(failed.errors) == 2, failed.err
+    assert words in failed.errors[0] and len(failed.errors) == 2, failed.err

@@ -17,6 +17,7 @@ from neuralart.config.types import ToolchainConfig
 from neuralart.files import alone_with
 from neuralart.memory.image import elf_facts
 from neuralart.resources import package_parent
+from support.messages import flat
 from support.fake_apps import application, compile_again, generated, network
 from support.fake_stedgeai import middlewares
 
@@ -60,10 +61,9 @@ class Place:
         """The one line of a failure; no program is left, whatever was there before."""
         out, err = self.build(*words, code=1, base=base, **environ)
         assert out == ""
-        assert err.count("\n") == 1
         assert err.startswith("neuralart application: error: ")
         assert not self.elf.exists()
-        return err.strip().removeprefix("neuralart application: error: ")
+        return flat(err.rstrip("\n")).removeprefix("neuralart application: error: ")
 
     @property
     def elf(self) -> Path:

@@ -302,7 +302,7 @@ def test_a_header_for_an_application(project: MakeProject) -> None:
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_BOARD="dk")', "no board 'dk'"),
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_POOLS="no.mpool")', "'no.mpool' does not exist"),
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALARTFLAGS="--name x")', "'--name' is not for here"),
-        ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_COMPILER="gcc")', "compiler 'gcc'"),
+        ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_COMPILER="gcc")', "'gcc' is not allowed"),
         ('env.NeuralArtRelocatable("build/kws_rel.bin", "kws.c")', "'kws.c' is no network"),
         ('env.NeuralArtAppConfig("build/app_config.h", "kws.c")', "no network.json among the sources"),
         ('env.NeuralArtPatchedSources("out/patched.json", "app")', "an application's folder and a network"),

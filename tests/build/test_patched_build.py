@@ -212,7 +212,7 @@ def test_wrong_keywords(made: Project, tmp_path: Path, old: str, new: str, words
     project = copy_built(made, tmp_path / "wrong")
     project.edit("SConstruct", old, new)
     failed = project.run(code=2)
-    assert words in failed.err and len(failed.errors) == 2, failed.err
+    assert words in failed.errors[0] and len(failed.errors) == 2, failed.err
 
 
 def test_the_legacy_api_cannot_be_turned_off(built: Project) -> None:

@@ -19,6 +19,7 @@ from neuralart.compilers.stedgeai.compile import plan
 from neuralart.vendor.core_version import parse_core
 from neuralart.network.facts import load
 from neuralart.resources import package_parent
+from support.messages import flat
 from support import vendor_network_c
 from support.fake_stedgeai import VERSIONS, calls, install
 from support.fake_stedgeai import failures as fake
@@ -59,8 +60,7 @@ class Place:
         out, err = self.run(*words, code=1, base=base, compiler=compiler, **environ)
         assert out == ""
         assert err.startswith("neuralart compile: error: ")
-        assert err.count("\n") == 1
-        return err.strip().removeprefix("neuralart compile: error: ")
+        return flat(err.rstrip("\n")).removeprefix("neuralart compile: error: ")
 
     def files(self, folder: str = "out") -> dict[str, bytes]:
         return {path.name: path.read_bytes() for path in (self.folder / folder).iterdir() if path.is_file()}

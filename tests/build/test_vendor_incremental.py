@@ -199,7 +199,7 @@ def test_the_tool_is_gone(built: VendorProject) -> None:
     failed = built.run(code=2, env={"STEDGEAI_CORE_DIR": ""})
     line, *rest = failed.errors
     assert re.match(
-        r"scons: \*\*\* network net: no ST Edge AI Core found; looked at STEDGEAI_CORE_DIR: not set; ", line
+        r"scons: \*\*\* SConstruct:\d+: no ST Edge AI Core found; looked at STEDGEAI_CORE_DIR: not set; ", line
     )
     assert "PATH: none" in line and "nowhere: none" in line and "install it, or set STEDGEAI_CORE_DIR" in line
     assert all("SConstruct" in each for each in rest), failed.err

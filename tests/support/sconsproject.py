@@ -47,8 +47,14 @@ class Result:
 
     @property
     def errors(self) -> list[str]:
-        """Lines on stderr that say something."""
-        return [line for line in self.err.splitlines() if line.strip()]
+        """Lines on stderr that say something; a hint in a line of its own stands in brackets behind its message."""
+        said: list[str] = []
+        for line in self.err.splitlines():
+            if said and line.startswith("  ") and re.match(r"scons: \*\*\* |neuralart[ \w-]*: error: ", said[-1]):
+                said[-1] += f" ({line.strip()})"
+            elif line.strip():
+                said.append(line)
+        return said
 
 
 @dataclass(frozen=True)
