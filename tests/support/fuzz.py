@@ -139,7 +139,9 @@ def wrong(kind: str, seed: int, folder: Path) -> str:
     files = sorted(path.name for path in out.rglob("*")) if out.exists() else []
     if code == 0:
         return "" if "manifest.json" in files and not [name for name in files if name.endswith(".part")] else f"{files}"
-    if code != 1 or len(lines) != 1 or len(said.getvalue().splitlines()) != 1:
+    more = said.getvalue().splitlines()[1:]
+    # What to do may stand in a line of its own.
+    if code != 1 or len(lines) != 1 or len(more) > 1 or not all(line.startswith("  ") for line in more):
         return f"exit {code}: {said.getvalue()!r}"
     return f"left behind: {files}" if files else ""
 
