@@ -60,9 +60,29 @@ def test_bytes_stay_in_order_over_several_portions():
     port, _ = usart()
     port.write(Usart.CR1, Usart.UE | Usart.RE)
     port.feed(b"ab")
-    first = port.read(Usart.RDR)
+    first = received(port)
     port.feed(b"cd")
-    assert bytes([first, *(port.read(Usart.RDR) for _ in range(3))]) == b"abcd"
+    assert bytes([first, *(received(port) for _ in range(3))]) == b"abcd"
+
+
+def received(port):
+    assert port.read(Usart.ISR) & Usart.RXNE
+    return port.read(Usart.RDR)
+
+
+def test_an_access_done_twice_moves_one_byte():
+    """The emulator repeats the access during which its slice of time ends."""
+    port, _ = usart()
+    port.write(Usart.CR1, Usart.UE | Usart.RE | Usart.TE)
+    port.feed(b"ab")
+    assert [received(port), port.read(Usart.RDR), received(port)] == [*b"aab"]
+    for byte in b"xy":
+        port.read(Usart.ISR)
+        port.write(Usart.TDR, byte)
+        port.write(Usart.TDR, byte)
+    assert port.take_sent() == b"xy"
+    port.write(Usart.TDR, ord("y"))
+    assert port.take_sent() == b"", "it was fetched between the two"
 
 
 def test_only_patient_looking_counts_as_waiting():

@@ -93,7 +93,12 @@ class ClockController(RegisterFile):
 
 
 class Usart:
-    """The newer STM32 USART: CR1 0x00, ISR 0x1C, ICR 0x20, RDR 0x24, TDR 0x28. It never loses a byte."""
+    """The newer STM32 USART: CR1 0x00, ISR 0x1C, ICR 0x20, RDR 0x24, TDR 0x28.
+
+    As on the chip, a byte moves when the firmware has looked at ISR: a second read of RDR gives the same byte, a second
+    write of TDR replaces the byte. So an access that the emulator does twice changes nothing: it does that with the one
+    during which its time is over.
+    """
 
     CR1, ISR, RDR, TDR = 0x00, 0x1C, 0x24, 0x28
     UE, RE, TE = 1 << 0, 1 << 2, 1 << 3
@@ -110,6 +115,9 @@ class Usart:
         self.sent = bytearray()
         self._received = b""
         self._at = 0
+        self._byte = 0
+        self._full = False
+        self._room = True
         self._values: dict[int, int] = {}
         self._starved = starved
         self._looks = 0
@@ -133,7 +141,12 @@ class Usart:
         """Value of a register; reading RDR takes the byte."""
         if offset == self.ISR:
             state = self.TXE | self.TC if self._enabled(self.TE) else 0
-            if self._at < len(self._received) and self._enabled(self.RE):
+            self._room = True
+            if not self._full and self._at < len(self._received):
+                self._byte = self._received[self._at]
+                self._at += 1
+                self._full = True
+            if self._full and self._enabled(self.RE):
                 return state | self.RXNE
             self._looks += 1
             if self._looks >= self.PATIENCE:
@@ -141,10 +154,10 @@ class Usart:
                 self._starved()
             return state
         if offset == self.RDR:
-            if self._at < len(self._received) and self._enabled(self.RE):
-                self._at += 1
-                return self._received[self._at - 1]
-            return 0
+            if not self._enabled(self.RE):
+                return 0
+            self._full = False
+            return self._byte
         return self._values.get(offset, 0)
 
     def write(self, offset: int, value: int) -> None:
@@ -152,6 +165,10 @@ class Usart:
         if offset == self.TDR:
             self._looks = 0
             if self._enabled(self.TE):
-                self.sent.append(value & 0xFF)
+                if self._room:
+                    self.sent.append(value & 0xFF)
+                elif self.sent:
+                    self.sent[-1] = value & 0xFF
+                self._room = False
         elif offset != self.ISR:
             self._values[offset] = value
