@@ -34,21 +34,14 @@ _OURS = frozenset({"app_config.h", "ai_model_config.h", "user_mel_tables.h", "us
 
 @dataclass(frozen=True)
 class Application:
-    """What was found in a folder.
+    """What was found in a folder."""
 
-    Attributes:
-        root: The folder as named by the user.
-        wrapper: The post-processing wrapper; None where there is none.
-        reads: Macros of the generated header that the application's own sources read -> ``file:line``.
-        files: Names of all C files and headers, relative to the folder.
-        folder: The folder.
-    """
-
-    root: str
-    wrapper: Wrapper | None
+    root: str  # the folder as named by the user
+    wrapper: Wrapper | None  # the post-processing wrapper; None where there is none
+    # macros of the generated header that the application's own sources read -> ``file:line``
     reads: dict[str, str] = field(default_factory=dict)
-    files: tuple[str, ...] = ()
-    folder: Path = Path()
+    files: tuple[str, ...] = ()  # names of all C files and headers, relative to the folder
+    folder: Path = Path()  # the folder
 
     def provides(self, name: str) -> bool:
         """Whether a header of the application defines a name: as a macro, a member of an enumeration or an array."""

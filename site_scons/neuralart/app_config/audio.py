@@ -41,25 +41,15 @@ def window(length: int) -> list[float]:
 
 @dataclass(frozen=True)
 class Filters:
-    """Mel filters.
+    """Mel filters."""
 
-    Attributes:
-        weights: All coefficients that are not zero, filter after filter.
-        first: First bin of each filter.
-        last: Last bin of each filter.
-    """
-
-    weights: tuple[float, ...]
-    first: tuple[int, ...]
-    last: tuple[int, ...]
+    weights: tuple[float, ...]  # all coefficients that are not zero, filter after filter
+    first: tuple[int, ...]  # first bin of each filter
+    last: tuple[int, ...]  # last bin of each filter
 
 
 def filters(audio: AudioConfig, where: str = "") -> Filters:
-    """Mel filters for some settings.
-
-    Raises:
-        NeuralArtError: A filter lies between two bins.
-    """
+    """Mel filters for some settings; NeuralArtError: a filter lies between two bins."""
     low, high = _to_mel(audio.fmin, audio.htk), _to_mel(audio.fmax, audio.htk)
     count = audio.n_mels
     points = [_to_hertz(low + (high - low) * at / (count + 1), audio.htk) for at in range(count + 2)]

@@ -16,11 +16,7 @@ def _rank(request: Request, tensor: TensorInfo, rank: int, form: str) -> tuple[i
 
 
 def _cells(request: Request, size: Image, stride: int) -> tuple[int, int]:
-    """Columns and rows of a grid.
-
-    Raises:
-        NeuralArtError: The input is no multiple of the stride.
-    """
+    """Columns and rows of a grid; NeuralArtError: the input is no multiple of the stride."""
     for name, pixels in (("width", size.width), ("height", size.height)):
         if pixels % stride:
             raise request.refuse(

@@ -25,23 +25,14 @@ _CAMERA_WIDTH = 16
 
 @dataclass(frozen=True)
 class Header:
-    """What was made.
+    """What was made."""
 
-    Attributes:
-        name: Name of the file that the application includes.
-        text: Its text.
-        generation: Which kind of header it is.
-        symbol: ``POSTPROCESS_...``; empty where the use case has none.
-        companions: Further files of the same folder, name -> text.
-        notes: What the user should know, one line each.
-    """
-
-    name: str
-    text: str
-    generation: str
-    symbol: str
-    companions: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    name: str  # name of the file that the application includes
+    text: str  # its text
+    generation: str  # which kind of header it is
+    symbol: str  # ``POSTPROCESS_...``; empty where the use case has none
+    companions: Mapping[str, str] = field(default_factory=dict)  # further files of the same folder, name -> text
+    notes: tuple[str, ...] = ()  # what the user should know, one line each
 
 
 def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
@@ -162,11 +153,7 @@ def header(
 
 
 def _symbol(request: Request, key: str, table: Mapping[str, str] | None) -> str:
-    """The symbol for a setting.
-
-    Raises:
-        NeuralArtError: Applications of this generation have none.
-    """
+    """The symbol for a setting; NeuralArtError: applications of this generation have none."""
     value = str(getattr(request.config, key))
     if table is None:
         return ""

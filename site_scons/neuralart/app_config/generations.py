@@ -8,26 +8,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Generation:
-    """A generation.
+    """A generation."""
 
-    Attributes:
-        name: As in ``generation:``.
-        header: Name of the file.
-        layout: Template that the templates of use cases extend.
-        symbols: ``POSTPROCESS_...`` symbols that its wrapper defines; where an application is named, its own wrapper
-            decides instead.
-        sizes: The header brings NN_*, CAPTURE_* and LCD_* along.
-        aspect_ratios: ``aspect_ratio:`` -> symbol.
-        color_modes: ``color_mode:`` -> symbol.
-    """
-
-    name: str
-    header: str
-    layout: str
+    name: str  # as in ``generation:``
+    header: str  # name of the file
+    layout: str  # template that the templates of use cases extend
+    # ``POSTPROCESS_...`` symbols that its wrapper defines; where an application is named, its own wrapper decides
+    # instead
     symbols: tuple[str, ...]
-    sizes: bool = False
-    aspect_ratios: Mapping[str, str] | None = None
-    color_modes: Mapping[str, str] | None = None
+    sizes: bool = False  # the header brings NN_*, CAPTURE_* and LCD_* along
+    aspect_ratios: Mapping[str, str] | None = None  # ``aspect_ratio:`` -> symbol
+    color_modes: Mapping[str, str] | None = None  # ``color_mode:`` -> symbol
 
 
 _N6_FIRST = (

@@ -14,27 +14,18 @@ from neuralart.app_config.request import Request, Values
 
 @dataclass(frozen=True)
 class Kind:
-    """A use case with its model type.
+    """A use case with its model type."""
 
-    Attributes:
-        template: File of the template: a name of ours, of a plugin its path.
-        derive: Makes the values.
-        generations: Those that have such an application.
-        stems: What a symbol is made of: ``POSTPROCESS_<stem>_U<letter>``; more than one where it was renamed.
-        h7_symbol: The symbol of the STM32H747.
-        prefixes: Generation -> beginning of the macros; an application that reads one of the others gets that one.
-        families: Further beginnings of macros that the post-processing reads.
-        companions: Names of the files beside the header, the same for every network.
-    """
-
-    template: str | Path
-    derive: Callable[[Request], Values]
-    generations: tuple[str, ...] = N6
+    template: str | Path  # file of the template: a name of ours, of a plugin its path
+    derive: Callable[[Request], Values]  # makes the values
+    generations: tuple[str, ...] = N6  # those that have such an application
+    # what a symbol is made of: ``POSTPROCESS_<stem>_U<letter>``; more than one where it was renamed
     stems: tuple[str, ...] = ()
-    h7_symbol: str = ""
+    h7_symbol: str = ""  # the symbol of the STM32H747
+    # generation -> beginning of the macros; an application that reads one of the others gets that one
     prefixes: Mapping[str, str] = field(default_factory=dict)
-    families: tuple[str, ...] = ()
-    companions: tuple[str, ...] = ()
+    families: tuple[str, ...] = ()  # further beginnings of macros that the post-processing reads
+    companions: tuple[str, ...] = ()  # names of the files beside the header, the same for every network
 
     def all_prefixes(self) -> tuple[str, ...]:
         """Every beginning that one of the generations uses, each once."""

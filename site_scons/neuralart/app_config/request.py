@@ -17,29 +17,17 @@ LETTERS = {"float32": "F", "int8": "I", "uint8": "U"}
 
 @dataclass(frozen=True)
 class Request:
-    """A header to be made.
+    """A header to be made."""
 
-    Attributes:
-        config: The user's settings.
-        tensors: The network's inputs and outputs.
-        classes: Names of the classes, from either key.
-        generation: Which kind of header.
-        application: The application it is for; None where only the generation is known.
-    """
-
-    config: AppConfig
-    tensors: Tensors
-    classes: tuple[str, ...]
-    generation: Generation
-    application: Application | None = None
+    config: AppConfig  # the user's settings
+    tensors: Tensors  # the network's inputs and outputs
+    classes: tuple[str, ...]  # names of the classes, from either key
+    generation: Generation  # which kind of header
+    application: Application | None = None  # the application it is for; None where only the generation is known
 
     @property
     def input(self) -> TensorInfo:
-        """The only input.
-
-        Raises:
-            NeuralArtError: There are others.
-        """
+        """The only input; NeuralArtError: there are others."""
         if len(self.tensors.inputs) != 1:
             raise self.refuse(
                 f"{self.config.use_case} takes a network with one input, this one has {len(self.tensors.inputs)}"
@@ -47,11 +35,7 @@ class Request:
         return self.tensors.inputs[0]
 
     def outputs(self, count: int) -> tuple[TensorInfo, ...]:
-        """All outputs.
-
-        Raises:
-            NeuralArtError: There are more or fewer.
-        """
+        """All outputs; NeuralArtError: there are more or fewer."""
         found = self.tensors.outputs
         if len(found) != count:
             listed = ", ".join(map(str, found))
@@ -86,11 +70,7 @@ class Request:
         return first.dtype
 
     def need(self, key: str) -> float:
-        """A number that this use case cannot do without.
-
-        Raises:
-            NeuralArtError: The file does not say it.
-        """
+        """A number that this use case cannot do without; NeuralArtError: the file does not say it."""
         found = getattr(self.config, key)
         if found is None or (key == "max_detection_boxes" and not found):
             raise self.refuse(
@@ -101,11 +81,7 @@ class Request:
         return float(found)
 
     def thresholds(self) -> dict[str, object]:
-        """What every detector is told.
-
-        Raises:
-            NeuralArtError: One of them is missing.
-        """
+        """What every detector is told; NeuralArtError: one of them is missing."""
         return {
             "confidence": self.need("confidence_thresh"),
             "iou": self.need("nms_thresh"),
@@ -113,32 +89,20 @@ class Request:
         }
 
     def equal(self, found: int, wanted: int, what: str, why: str, key: str = "", hint: str = "") -> None:
-        """Two numbers that must be the same.
-
-        Raises:
-            NeuralArtError: They are not; both are in the message.
-        """
+        """Two numbers that must be the same; NeuralArtError: they are not; both are in the message."""
         if found != wanted:
             raise self.refuse(f"{what}: {found}, but {wanted} {why}", hint, key)
 
 
 @dataclass(frozen=True)
 class Values:
-    """What a use case says.
+    """What a use case says."""
 
-    Attributes:
-        dtype: Element type of the outputs that are post-processed.
-        values: For the template.
-        classes: Names for the class table; None: the header has none.
-        notes: What the user should know, one line each.
-        companions: Further files, name -> text.
-    """
-
-    dtype: str
-    values: Mapping[str, object]
-    classes: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
-    companions: Mapping[str, str] = field(default_factory=dict)
+    dtype: str  # element type of the outputs that are post-processed
+    values: Mapping[str, object]  # for the template
+    classes: tuple[str, ...] | None = None  # names for the class table; None: the header has none
+    notes: tuple[str, ...] = ()  # what the user should know, one line each
+    companions: Mapping[str, str] = field(default_factory=dict)  # further files, name -> text
 
 
 @dataclass(frozen=True)
@@ -151,11 +115,7 @@ class Image:
 
 
 def image(request: Request) -> Image:
-    """The input as an image, by its layout.
-
-    Raises:
-        NeuralArtError: It is none, or the camera cannot give it.
-    """
+    """The input as an image, by its layout; NeuralArtError: it is none, or the camera cannot give it."""
     tensor = request.input
     height, width, channels = (tensor.axis(letter) for letter in "HWC")
     if len(tensor.shape) != 4 or height is None or width is None or channels is None:

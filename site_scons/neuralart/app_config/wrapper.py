@@ -20,21 +20,13 @@ _NOT_SYMBOLS = ("POSTPROCESS_TYPE", "POSTPROCESS_WRAPPER")
 
 @dataclass(frozen=True)
 class Read:
-    """A macro that a source of the wrapper reads.
+    """A macro that a source of the wrapper reads."""
 
-    Attributes:
-        name: ``AI_OD_YOLOV8_PP_NB_CLASSES``.
-        where: ``file:line``.
-        only: Symbols under which this is compiled; None: under any.
-        never: Symbols under which it is not.
-        optional: Stands under another condition too (``#ifdef``), so it may be left out.
-    """
-
-    name: str
-    where: str
-    only: frozenset[str] | None
-    never: frozenset[str]
-    optional: bool
+    name: str  # ``AI_OD_YOLOV8_PP_NB_CLASSES``
+    where: str  # ``file:line``
+    only: frozenset[str] | None  # symbols under which this is compiled; None: under any
+    never: frozenset[str]  # symbols under which it is not
+    optional: bool  # stands under another condition too (``#ifdef``), so it may be left out
 
     def under(self, symbol: str) -> bool:
         """Whether it is compiled for a symbol."""
@@ -43,27 +35,17 @@ class Read:
 
 @dataclass(frozen=True)
 class Wrapper:
-    """What was found.
+    """What was found."""
 
-    Attributes:
-        header: ``app_postprocess.h`` as shown to the user; empty where there is none.
-        sources: ``app_postprocess*.c``, likewise.
-        symbols: Symbols that the header defines -> ``file:line``.
-        numbers: Their numbers, where they are numbers.
-        tested: Symbols that sources compare ``POSTPROCESS_TYPE`` with -> ``file:line`` of the first place.
-        reads: What the sources read.
-        defines: Names that the wrapper's own files define.
-        words: All names in the wrapper's files.
-    """
-
-    header: str = ""
-    sources: tuple[str, ...] = ()
-    symbols: Mapping[str, str] = field(default_factory=dict)
-    numbers: Mapping[str, int] = field(default_factory=dict)
+    header: str = ""  # ``app_postprocess.h`` as shown to the user; empty where there is none
+    sources: tuple[str, ...] = ()  # ``app_postprocess*.c``, likewise
+    symbols: Mapping[str, str] = field(default_factory=dict)  # symbols that the header defines -> ``file:line``
+    numbers: Mapping[str, int] = field(default_factory=dict)  # their numbers, where they are numbers
+    # symbols that sources compare ``POSTPROCESS_TYPE`` with -> ``file:line`` of the first place
     tested: Mapping[str, str] = field(default_factory=dict)
-    reads: tuple[Read, ...] = ()
-    defines: frozenset[str] = frozenset()
-    words: frozenset[str] = frozenset()
+    reads: tuple[Read, ...] = ()  # what the sources read
+    defines: frozenset[str] = frozenset()  # names that the wrapper's own files define
+    words: frozenset[str] = frozenset()  # all names in the wrapper's files
 
     def reads_under(self, symbol: str) -> list[Read]:
         """What is read when this symbol is chosen; everything that stands under no symbol, for an empty one."""

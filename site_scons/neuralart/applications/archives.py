@@ -28,21 +28,13 @@ _SYMBOLS = {
 
 @dataclass(frozen=True)
 class ArchiveName:
-    """What ``NetworkRuntime1201_CM55_GCC.a`` says.
+    """What ``NetworkRuntime1201_CM55_GCC.a`` says."""
 
-    Attributes:
-        text: The name.
-        cube: Version of the component (STM32Cube.AI): major, minor, patch.
-        core: ``CM55``, ``CM7``...
-        compiler: ``GCC``, ``IAR``...
-        pic: For relocatable models.
-    """
-
-    text: str
-    cube: tuple[int, int, int]
-    core: str
-    compiler: str
-    pic: bool
+    text: str  # the name
+    cube: tuple[int, int, int]  # version of the component (STM32Cube.AI): major, minor, patch
+    core: str  # ``CM55``, ``CM7``...
+    compiler: str  # ``GCC``, ``IAR``...
+    pic: bool  # for relocatable models
 
     @property
     def release(self) -> tuple[int, int, int] | None:
@@ -111,17 +103,11 @@ def _symbols(content: bytes, where: str) -> tuple[set[str], set[str]]:
 
 @dataclass(frozen=True)
 class LibraryNeed:
-    """The C library that an archive was compiled for.
+    """The C library that an archive was compiled for."""
 
-    Attributes:
-        libc: ``newlib`` or ``picolibc``.
-        symbol: That gives it away.
-        member: The object that needs the symbol.
-    """
-
-    libc: str
-    symbol: str
-    member: str
+    libc: str  # ``newlib`` or ``picolibc``
+    symbol: str  # that gives it away
+    member: str  # the object that needs the symbol
 
 
 def needed_library(path: Path) -> LibraryNeed | None:

@@ -118,11 +118,7 @@ def _rule(text: str, where: dict[str, str]) -> StageRule:
 
 
 def config_of(args: argparse.Namespace) -> ApplicationConfig:
-    """The application that arguments describe.
-
-    Raises:
-        NeuralArtError: A value is wrong, or one is missing.
-    """
+    """The application that arguments describe; NeuralArtError: a value is wrong, or one is missing."""
     where: dict[str, str] = {}
     for text in args.place:
         # The key of the application itself is empty.
@@ -156,11 +152,7 @@ def config_of(args: argparse.Namespace) -> ApplicationConfig:
 
 
 def generated_of(texts: Sequence[str]) -> tuple[Generated, ...]:
-    """Generated files that arguments name.
-
-    Raises:
-        NeuralArtError: One is no ``NETWORK:FILE``, or the file is not there.
-    """
+    """Generated files that arguments name; NeuralArtError: one is no ``NETWORK:FILE``, or the file is not there."""
     found = []
     for text in texts:
         network, colon, path = text.partition(":")

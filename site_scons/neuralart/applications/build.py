@@ -18,63 +18,37 @@ from neuralart.text.c_source import decode
 
 @dataclass(frozen=True)
 class Request:
-    """What is built of what.
+    """What is built of what."""
 
-    Attributes:
-        config: The application: an external one, or a linked program.
-        generated: Files that go into the tree.
-        work: Folder for the copy, the log and what the build leaves.
-        output: The program.
-        root: What paths of the application are relative to.
-        jobs: How many compiles at a time.
-        libc: C library of the variant, where the tree does not name one.
-        core: ``CM55``, ``CM7``: which library of the runtime fits; empty: any.
-        toolchain: Folder in front of PATH; None: PATH as it is.
-        made_with: What else counts: what was built with something else is not built upon.
-    """
-
-    config: ApplicationConfig
-    generated: tuple[Generated, ...]
-    work: Path
-    output: Path
-    root: Path = Path()
-    jobs: int = 1
-    libc: str = ""
-    core: str = ""
-    toolchain: Path | None = None
-    made_with: str = ""
+    config: ApplicationConfig  # the application: an external one, or a linked program
+    generated: tuple[Generated, ...]  # files that go into the tree
+    work: Path  # folder for the copy, the log and what the build leaves
+    output: Path  # the program
+    root: Path = Path()  # what paths of the application are relative to
+    jobs: int = 1  # how many compiles at a time
+    libc: str = ""  # C library of the variant, where the tree does not name one
+    core: str = ""  # ``CM55``, ``CM7``: which library of the runtime fits; empty: any
+    toolchain: Path | None = None  # folder in front of PATH; None: PATH as it is
+    made_with: str = ""  # what else counts: what was built with something else is not built upon
 
 
 @dataclass(frozen=True)
 class Plan:
-    """The tree as it will be.
+    """The tree as it will be."""
 
-    Attributes:
-        tree: The user's folder.
-        staged: Generated files in it.
-        files: Path -> where its bytes are, of both.
-        shown: The user's folder as messages name it.
-    """
-
-    tree: Tree
-    staged: Staged
-    files: dict[str, Path] = field(repr=False)
-    shown: str = ""
+    tree: Tree  # the user's folder
+    staged: Staged  # generated files in it
+    files: dict[str, Path] = field(repr=False)  # path -> where its bytes are, of both
+    shown: str = ""  # the user's folder as messages name it
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came out.
+    """What came out."""
 
-    Attributes:
-        program: Its bytes.
-        changes: Of the copy; None for a program that was linked already.
-        notes: What is worth a look.
-    """
-
-    program: bytes = field(repr=False)
-    changes: overlay.Changes | None = None
-    notes: tuple[str, ...] = ()
+    program: bytes = field(repr=False)  # its bytes
+    changes: overlay.Changes | None = None  # of the copy; None for a program that was linked already
+    notes: tuple[str, ...] = ()  # what is worth a look
 
 
 def patterns(config: ApplicationConfig) -> tuple[str, ...]:
@@ -120,11 +94,7 @@ def plan(request: Request) -> Plan:
 
 
 def lock(request: Request, made: Plan) -> lock_facts.LockFacts:
-    """What the parts of the application say of their versions.
-
-    Raises:
-        NeuralArtError: A file cannot be read.
-    """
+    """What the parts of the application say of their versions; NeuralArtError: a file cannot be read."""
     where = request.config.said("libc")
     return lock_facts.gather(
         request.generated, made.files, shown=made.shown, libc=request.libc, libc_where=where, core=request.core

@@ -18,21 +18,14 @@ _HEADLESS = "org.eclipse.cdt.managedbuilder.core.headlessbuild"
 
 @dataclass(frozen=True)
 class Commands:
-    """How an application is built.
+    """How an application is built."""
 
-    Attributes:
-        lines: Programs with their arguments, in order; the first that fails ends it.
-        folder: Where they run.
-        artefact: The linked program.
-        private: A folder of the program's own that is of no use to other arguments; None if there is none.
-        identity: Arguments that the private folder was made with.
-    """
-
-    lines: tuple[tuple[str, ...], ...]
-    folder: Path
-    artefact: Path
+    lines: tuple[tuple[str, ...], ...]  # programs with their arguments, in order; the first that fails ends it
+    folder: Path  # where they run
+    artefact: Path  # the linked program
+    # a folder of the program's own that is of no use to other arguments; None if there is none
     private: Path | None = None
-    identity: str = ""
+    identity: str = ""  # arguments that the private folder was made with
 
 
 def _make(given: ExternalConfig, program: str, place: Path, jobs: int) -> Commands:
@@ -65,11 +58,7 @@ def _xml(path: Path, what: str, where: str) -> ElementTree.Element:
 
 
 def project_name(place: Path, what: str, where: str) -> str:
-    """Name of the project of STM32CubeIDE in a folder.
-
-    Raises:
-        NeuralArtError: There is none.
-    """
+    """Name of the project of STM32CubeIDE in a folder; NeuralArtError: there is none."""
     name = (_xml(place / ".project", what, where).findtext("name") or "").strip()
     if not re.fullmatch(r"[^/\\:*?\"<>|\x00-\x1f]+", name):
         raise NeuralArtError("names no project", where=str(place / ".project"))

@@ -25,17 +25,11 @@ _LONGEST = 70
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run was.
+    """What a run was."""
 
-    Attributes:
-        status: Exit status of the last program that ran; negative: killed by that signal.
-        program: Its name.
-        lines: What all of them printed.
-    """
-
-    status: int
-    program: str
-    lines: tuple[str, ...] = field(repr=False)
+    status: int  # exit status of the last program that ran; negative: killed by that signal
+    program: str  # its name
+    lines: tuple[str, ...] = field(repr=False)  # what all of them printed
 
 
 def environment(environ: Mapping[str, str], first: Path | None = None) -> dict[str, str]:

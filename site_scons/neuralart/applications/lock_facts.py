@@ -31,76 +31,45 @@ _LARGEST = 4 << 20
 
 @dataclass(frozen=True)
 class NetworkStamp:
-    """What a network's C says.
+    """What a network's C says."""
 
-    Attributes:
-        name: Of the network.
-        runtime: The runtime that it was made for; None if it does not say.
-        guard: ``error`` or ``warning``: what another runtime gives.
-        where: ``file:line`` of the guard.
-        tool: The compiler's version as its report says it; None without report.
-        tool_where: ``file:line`` of that.
-    """
-
-    name: str
-    runtime: tuple[int, int, int, int] | None
-    guard: str
-    where: str
-    tool: CoreVersion | None = None
-    tool_where: str = ""
+    name: str  # of the network
+    runtime: tuple[int, int, int, int] | None  # the runtime that it was made for; None if it does not say
+    guard: str  # ``error`` or ``warning``: what another runtime gives
+    where: str  # ``file:line`` of the guard
+    tool: CoreVersion | None = None  # the compiler's version as its report says it; None without report
+    tool_where: str = ""  # ``file:line`` of that
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A library of the runtime: in the tree, or named by a build file.
+    """A library of the runtime: in the tree, or named by a build file."""
 
-    Attributes:
-        name: What its name says.
-        where: The file, or ``file:line`` of who names it.
-        path: The file; None where it is only named.
-    """
-
-    name: ArchiveName
-    where: str
-    path: Path | None = None
+    name: ArchiveName  # what its name says
+    where: str  # the file, or ``file:line`` of who names it
+    path: Path | None = None  # the file; None where it is only named
 
 
 @dataclass(frozen=True)
 class CLibrary:
-    """The C library that the application is linked with.
+    """The C library that the application is linked with."""
 
-    Attributes:
-        name: ``newlib`` or ``picolibc``.
-        where: Who says so.
-    """
-
-    name: str
-    where: str
+    name: str  # ``newlib`` or ``picolibc``
+    where: str  # who says so
 
 
 @dataclass(frozen=True)
 class LockFacts:
-    """All of it.
+    """All of it."""
 
-    Attributes:
-        networks: The networks of the application.
-        headers: Every ``ll_aton_version.h``.
-        archives: Libraries of the runtime in the tree.
-        mentions: Libraries that build files name.
-        libraries: C libraries that build files name, or that somebody said.
-        kinds: Headers that name post-processings.
-        choices: Post-processings that configurations choose.
-        core: ``CM55``, ``CM7``: of the board; empty: not known.
-    """
-
-    networks: tuple[NetworkStamp, ...] = ()
-    headers: tuple[RuntimeHeader, ...] = ()
-    archives: tuple[Archive, ...] = ()
-    mentions: tuple[Archive, ...] = ()
-    libraries: tuple[CLibrary, ...] = ()
-    kinds: tuple[Kinds, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    core: str = ""
+    networks: tuple[NetworkStamp, ...] = ()  # the networks of the application
+    headers: tuple[RuntimeHeader, ...] = ()  # every ``ll_aton_version.h``
+    archives: tuple[Archive, ...] = ()  # libraries of the runtime in the tree
+    mentions: tuple[Archive, ...] = ()  # libraries that build files name
+    libraries: tuple[CLibrary, ...] = ()  # C libraries that build files name, or that somebody said
+    kinds: tuple[Kinds, ...] = ()  # headers that name post-processings
+    choices: tuple[Choice, ...] = ()  # post-processings that configurations choose
+    core: str = ""  # ``CM55``, ``CM7``: of the board; empty: not known
 
 
 def is_read(name: str) -> bool:
@@ -166,11 +135,7 @@ def _tool(path: Path, name: str) -> tuple[CoreVersion | None, str]:
 
 
 def stamps(files: Sequence[Generated]) -> tuple[NetworkStamp, ...]:
-    """What the C of each network says.
-
-    Raises:
-        NeuralArtError: A file cannot be read.
-    """
+    """What the C of each network says; NeuralArtError: a file cannot be read."""
     found = []
     for item in files:
         if not item.network or item.name != f"{item.network}.c":

@@ -31,36 +31,22 @@ _COMPILED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".inc", ".inl", "
 
 @dataclass(frozen=True)
 class Changes:
-    """What a synchronization did.
+    """What a synchronization did."""
 
-    Attributes:
-        written: Paths that are new or have other bytes now.
-        removed: Paths that are gone.
-        kept: How many files stayed as they were.
-    """
-
-    written: tuple[str, ...] = field(repr=False)
-    removed: tuple[str, ...] = field(repr=False)
-    kept: int = 0
+    written: tuple[str, ...] = field(repr=False)  # paths that are new or have other bytes now
+    removed: tuple[str, ...] = field(repr=False)  # paths that are gone
+    kept: int = 0  # how many files stayed as they were
 
 
 @dataclass(frozen=True)
 class _Mark:
-    """By what a file is known again.
+    """By what a file is known again."""
 
-    Attributes:
-        size: Of the source.
-        time: Of the source; -1: it was too new to be trusted.
-        changed: When the source was last touched in any way. An archive may give all its files one time of their own.
-        runs: It can be run.
-        copied: Time of the copy.
-    """
-
-    size: int
-    time: int
-    changed: int
-    runs: bool
-    copied: int
+    size: int  # of the source
+    time: int  # of the source; -1: it was too new to be trusted
+    changed: int  # when the source was last touched in any way. An archive may give all its files one time of their own
+    runs: bool  # it can be run
+    copied: int  # time of the copy
 
     @staticmethod
     def parse(data: Any) -> _Mark | None:

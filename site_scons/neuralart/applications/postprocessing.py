@@ -23,15 +23,10 @@ _LEAST = 4
 
 @dataclass(frozen=True)
 class Kinds:
-    """Post-processings that a header names.
+    """Post-processings that a header names."""
 
-    Attributes:
-        file: The header.
-        values: Name -> (number, ``file:line``).
-    """
-
-    file: str
-    values: Mapping[str, tuple[int, str]] = field(repr=False)
+    file: str  # the header
+    values: Mapping[str, tuple[int, str]] = field(repr=False)  # name -> (number, ``file:line``)
 
     @property
     def release(self) -> str:
@@ -44,17 +39,11 @@ class Kinds:
 
 @dataclass(frozen=True)
 class Choice:
-    """``POSTPROCESS_TYPE`` of a configuration.
+    """``POSTPROCESS_TYPE`` of a configuration."""
 
-    Attributes:
-        name: What it is; empty where it is a number.
-        number: The number; None where it is a name.
-        where: ``file:line``.
-    """
-
-    name: str
-    number: int | None
-    where: str
+    name: str  # what it is; empty where it is a number
+    number: int | None  # the number; None where it is a name
+    where: str  # ``file:line``
 
 
 def _defines(text: str, file: str) -> list[tuple[str, str, str]]:

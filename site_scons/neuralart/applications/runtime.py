@@ -36,23 +36,14 @@ DEFINES = (
 
 @dataclass(frozen=True)
 class VendorRuntime:
-    """A runtime.
+    """A runtime."""
 
-    Attributes:
-        root: The folder with Npu, Lib and Inc in it.
-        header: Its version, and where that is written.
-        include_dirs: Folders of its headers.
-        sources: Its C, for a program without an operating system.
-        defines: What networks on an STM32N6 are compiled with.
-        archive: Library of kernels for the core; None if it has none for GCC.
-    """
-
-    root: Path
-    header: RuntimeHeader
-    include_dirs: tuple[Path, ...]
-    sources: tuple[Path, ...]
-    defines: tuple[str, ...]
-    archive: Path | None
+    root: Path  # the folder with Npu, Lib and Inc in it
+    header: RuntimeHeader  # its version, and where that is written
+    include_dirs: tuple[Path, ...]  # folders of its headers
+    sources: tuple[Path, ...]  # its C, for a program without an operating system
+    defines: tuple[str, ...]  # what networks on an STM32N6 are compiled with
+    archive: Path | None  # library of kernels for the core; None if it has none for GCC
 
 
 def _top(folder: Path, where: str) -> Path:

@@ -17,15 +17,10 @@ _COPIED = re.compile(r".*\.(?:c|h|raw|bin|s|S)")
 
 @dataclass(frozen=True)
 class Generated:
-    """A file that a build made for an application.
+    """A file that a build made for an application."""
 
-    Attributes:
-        network: Name of its network; empty: for all networks together.
-        path: The file.
-    """
-
-    network: str
-    path: Path
+    network: str  # name of its network; empty: for all networks together
+    path: Path  # the file
 
     @property
     def name(self) -> str:
@@ -35,16 +30,11 @@ class Generated:
 
 @dataclass(frozen=True)
 class Staged:
-    """Where files go.
+    """Where files go."""
 
-    Attributes:
-        files: Path in the tree -> the file.
-        superseded: Paths in the user's tree that belong to another generation of a staged network.
-        networks: (name of a network, path in the tree of its C and of its epoch-controller programs).
-    """
-
-    files: dict[str, Path] = field(repr=False)
-    superseded: tuple[str, ...] = ()
+    files: dict[str, Path] = field(repr=False)  # path in the tree -> the file
+    superseded: tuple[str, ...] = ()  # paths in the user's tree that belong to another generation of a staged network
+    # (name of a network, path in the tree of its C and of its epoch-controller programs)
     networks: tuple[tuple[str, str], ...] = ()
 
 

@@ -17,17 +17,11 @@ USUAL = (".git", ".hg", ".svn", ".DS_Store", "__pycache__/", ".venv/", "node_mod
 
 @dataclass(frozen=True)
 class Tree:
-    """A folder's contents.
+    """A folder's contents."""
 
-    Attributes:
-        files: Path below the folder, with ``/`` -> where its bytes are.
-        folders: All folders below, the empty ones too.
-        notes: What was left out although no pattern says so.
-    """
-
-    files: dict[str, Path] = field(repr=False)
-    folders: tuple[str, ...] = field(repr=False)
-    notes: tuple[str, ...] = ()
+    files: dict[str, Path] = field(repr=False)  # path below the folder, with ``/`` -> where its bytes are
+    folders: tuple[str, ...] = field(repr=False)  # all folders below, the empty ones too
+    notes: tuple[str, ...] = ()  # what was left out although no pattern says so
 
 
 def _matches(pattern: str, name: str, path: str, is_folder: bool) -> bool:

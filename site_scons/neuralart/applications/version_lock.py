@@ -23,19 +23,12 @@ _TAKE = "take Middlewares/ST/AI of the installation that compiles the network, o
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two places that do not belong together.
+    """Two places that do not belong together."""
 
-    Attributes:
-        level: ``error``, or ``note`` where it may be meant.
-        what: In words; names the other place.
-        where: ``file:line``.
-        hint: What to do.
-    """
-
-    level: str
-    what: str
-    where: str
-    hint: str = ""
+    level: str  # ``error``, or ``note`` where it may be meant
+    what: str  # in words; names the other place
+    where: str  # ``file:line``
+    hint: str = ""  # what to do
 
     @property
     def error(self) -> NeuralArtError:
@@ -242,11 +235,7 @@ RULES: tuple[Callable[[LockFacts], Iterator[Conflict]], ...] = (
 
 
 def conflicts(facts: LockFacts) -> tuple[Conflict, ...]:
-    """Everything that does not belong together, errors first.
-
-    Raises:
-        NeuralArtError: A library cannot be read.
-    """
+    """Everything that does not belong together, errors first; NeuralArtError: a library cannot be read."""
     found = [conflict for rule in RULES for conflict in rule(facts)]
     return tuple(sorted(dict.fromkeys(found), key=lambda each: each.level != ERROR))
 

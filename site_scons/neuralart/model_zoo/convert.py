@@ -25,19 +25,12 @@ _VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user said on the command line; empty where nothing was.
+    """What the user said on the command line; empty where nothing was."""
 
-    Attributes:
-        name: Name of the network.
-        model: Path of the model.
-        board: Name of the board.
-        use_case: One of those that have a header.
-    """
-
-    name: str = ""
-    model: str = ""
-    board: str = ""
-    use_case: str = ""
+    name: str = ""  # name of the network
+    model: str = ""  # path of the model
+    board: str = ""  # name of the board
+    use_case: str = ""  # one of those that have a header
 
 
 @dataclass(frozen=True)
@@ -54,25 +47,15 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of a configuration.
+    """What became of a configuration."""
 
-    Attributes:
-        release: Which releases of the zoo write such files, for example ``v4``.
-        network: Name of the network.
-        settings: Keys of the network, ``app_config`` among them as a mapping.
-        variant: Name of the variant.
-        variant_settings: Keys of the variant.
-        dropped: What was left out, in the order of the file.
-        notes: What the user should look at.
-    """
-
-    release: str
-    network: str
-    settings: Mapping[str, object]
-    variant: str
-    variant_settings: Mapping[str, object]
-    dropped: tuple[Dropped, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    release: str  # which releases of the zoo write such files, for example ``v4``
+    network: str  # name of the network
+    settings: Mapping[str, object]  # keys of the network, ``app_config`` among them as a mapping
+    variant: str  # name of the variant
+    variant_settings: Mapping[str, object]  # keys of the variant
+    dropped: tuple[Dropped, ...] = ()  # what was left out, in the order of the file
+    notes: tuple[str, ...] = field(default=())  # what the user should look at
 
 
 def convert(top: Entry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = ()) -> Imported:

@@ -157,11 +157,7 @@ class Entry:
         raise self.error(f"${{{name}:...}} depends on when and where it runs", "write the value out")
 
     def number(self) -> float:
-        """A decimal number or a fraction of two (``1/127.5``).
-
-        Raises:
-            NeuralArtError: Neither.
-        """
+        """A decimal number or a fraction of two (``1/127.5``); NeuralArtError: neither."""
         text = self.text()
         if len(text) <= 80:
             if re.fullmatch(_NUMBER, text):
@@ -172,22 +168,14 @@ class Entry:
         raise self.error(f"'{text}' is not a number", "decimal, or a fraction such as 1/127.5")
 
     def integer(self) -> int:
-        """A whole number; ``16.0`` is one.
-
-        Raises:
-            NeuralArtError: Not such a number.
-        """
+        """A whole number; ``16.0`` is one; NeuralArtError: not such a number."""
         number = self.number()
         if not abs(number) < 1e15 or number != int(number):
             raise self.error(f"{self.text()} is not a whole number")
         return int(number)
 
     def boolean(self) -> bool:
-        """True or false, as YAML 1.1 and Python spell it.
-
-        Raises:
-            NeuralArtError: Neither.
-        """
+        """True or false, as YAML 1.1 and Python spell it; NeuralArtError: neither."""
         text = self.text().lower()
         if text in ("true", "yes", "on", "1"):
             return True
@@ -196,11 +184,7 @@ class Entry:
         raise self.error(f"'{self.text()}' is neither true nor false")
 
     def items(self) -> list[Entry]:
-        """Members of a list; a single value is a list of one.
-
-        Raises:
-            NeuralArtError: A mapping.
-        """
+        """Members of a list; a single value is a list of one; NeuralArtError: a mapping."""
         if self.is_list:
             return [
                 Entry(node, self.file, node.start_mark.line + 1, f"{self.path}[{at}]", self._top)
@@ -254,11 +238,7 @@ def _check_size(top: Any, shown: str) -> None:
 
 
 def read(path: Path, display: str = "") -> Entry:
-    """Read a configuration.
-
-    Raises:
-        NeuralArtError: It cannot be read, is no YAML, or its top is not a mapping.
-    """
+    """Read a configuration; NeuralArtError: it cannot be read, is no YAML, or its top is not a mapping."""
     shown = display or str(path)
     try:
         data = read_bytes(path)

@@ -78,19 +78,12 @@ class Piece:
 
 @dataclass(frozen=True)
 class Applied:
-    """A file after its operations.
+    """A file after its operations."""
 
-    Attributes:
-        data: Bytes.
-        pieces: By the operation's key.
-        sections: Names of sections that were written, with lines of the patch list.
-        skipped: Optional operations the file has no place for.
-    """
-
-    data: bytes
-    pieces: Mapping[str, Piece]
-    sections: tuple[tuple[str, str], ...]
-    skipped: tuple[Operation, ...]
+    data: bytes  # bytes
+    pieces: Mapping[str, Piece]  # by the operation's key
+    sections: tuple[tuple[str, str], ...]  # names of sections that were written, with lines of the patch list
+    skipped: tuple[Operation, ...]  # optional operations the file has no place for
 
 
 def block_text(body: str) -> str:
@@ -265,11 +258,7 @@ def pieces_to_json(pieces: Mapping[str, Piece]) -> dict[str, dict[str, str]]:
 
 
 def pieces_from_json(data: Any) -> dict[str, Piece]:
-    """From a record.
-
-    Raises:
-        ValueError: It is none.
-    """
+    """From a record; ValueError: it is none."""
     if not isinstance(data, dict):
         raise ValueError("not a mapping")
     made = {}

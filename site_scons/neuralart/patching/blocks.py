@@ -19,19 +19,12 @@ class Markers:
 
 @dataclass(frozen=True)
 class Block:
-    """What is strictly between the marker lines.
+    """What is strictly between the marker lines."""
 
-    Attributes:
-        start: Offset of the first character behind the START line.
-        stop: Offset of the first character of the STOP line.
-        eol: Line end to write: that of the START line.
-        first: Number of its first line.
-    """
-
-    start: int
-    stop: int
-    eol: str
-    first: int
+    start: int  # offset of the first character behind the START line
+    stop: int  # offset of the first character of the STOP line
+    eol: str  # line end to write: that of the START line
+    first: int  # number of its first line
 
 
 def _places(source: Source, marker: str) -> list[Line]:
@@ -88,11 +81,7 @@ def _quoted(text: str) -> str:
 
 
 def find(source: Source, markers: Markers) -> Block:
-    """The block.
-
-    Raises:
-        NeuralArtError: A marker is missing or stands there several times, or STOP stands before START.
-    """
+    """The block; NeuralArtError: a marker is missing or stands there several times, or STOP stands before START."""
     starts, stops = _places(source, markers.start), _places(source, markers.stop)
     for marker, found in ((markers.start, starts), (markers.stop, stops)):
         if len(found) > 1:

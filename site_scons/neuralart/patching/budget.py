@@ -16,19 +16,12 @@ from neuralart.text.linker_script.types import LinkerScript
 
 @dataclass(frozen=True)
 class Region:
-    """A memory and its budget, in bytes.
+    """A memory and its budget, in bytes."""
 
-    Attributes:
-        name: In the linker script.
-        length: In the linker script.
-        reserve: Kept free.
-        pool: Size of the pool of that name in the memory-pool file; None if it has none.
-    """
-
-    name: str
-    length: int
-    reserve: int
-    pool: int | None = None
+    name: str  # in the linker script
+    length: int  # in the linker script
+    reserve: int  # kept free
+    pool: int | None = None  # size of the pool of that name in the memory-pool file; None if it has none
 
     @property
     def capacity(self) -> int:
@@ -94,11 +87,7 @@ class Budget:
         return self.regions[region].capacity - self.used(region)
 
     def take(self, region: str, use: Use) -> None:
-        """Put a buffer somewhere.
-
-        Raises:
-            NeuralArtError: It does not fit; every number that plays a part is told.
-        """
+        """Put a buffer somewhere; NeuralArtError: it does not fit; every number that plays a part is told."""
         if use.bytes > self.free(region):
             before = "".join(f", {each.what} takes {each.bytes}" for each in self.uses[region])
             capacity = self.regions[region].capacity

@@ -21,46 +21,27 @@ LINE = 32
 
 @dataclass(frozen=True)
 class Resolution:
-    """A resolution of the camera.
+    """A resolution of the camera."""
 
-    Attributes:
-        constant: What the driver calls it, ``CAMERA_R320x240``.
-        width: Pixels.
-        height: Pixels.
-        width_symbol: Macro of the application for the width.
-        height_symbol: Macro of the application for the height.
-    """
-
-    constant: str
-    width: int
-    height: int
-    width_symbol: str
-    height_symbol: str
+    constant: str  # what the driver calls it, ``CAMERA_R320x240``
+    width: int  # pixels
+    height: int  # pixels
+    width_symbol: str  # macro of the application for the width
+    height_symbol: str  # macro of the application for the height
 
 
 @dataclass(frozen=True)
 class Camera:
-    """What is decided.
+    """What is decided."""
 
-    Attributes:
-        mode: ``crop``, ``padding`` or ``fit``.
-        constant: Value of the resolution macro.
-        width: Value of the width macro, a symbol.
-        height: Value of the height macro, a symbol.
-        buffer_width: Pixels of the capture buffer.
-        buffer_height: Pixels of the capture buffer.
-        crop_x: Column at which the cut-out begins for it to be in the middle; 0 if nothing is cut.
-        crop_x_text: The same as an expression of symbols.
-    """
-
-    mode: str
-    constant: str
-    width: str
-    height: str
-    buffer_width: int
-    buffer_height: int
-    crop_x: int
-    crop_x_text: str
+    mode: str  # ``crop``, ``padding`` or ``fit``
+    constant: str  # value of the resolution macro
+    width: str  # value of the width macro, a symbol
+    height: str  # value of the height macro, a symbol
+    buffer_width: int  # pixels of the capture buffer
+    buffer_height: int  # pixels of the capture buffer
+    crop_x: int  # column at which the cut-out begins for it to be in the middle; 0 if nothing is cut
+    crop_x_text: str  # the same as an expression of symbols
 
 
 def whole_lines(size: int) -> int:

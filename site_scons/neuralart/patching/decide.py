@@ -19,25 +19,16 @@ _NO_NAME = re.compile(r"\W", re.ASCII)
 
 @dataclass(frozen=True)
 class Activation:
-    """An activation buffer of the application.
+    """An activation buffer of the application."""
 
-    Attributes:
-        number: n of the generator's macro; ``number - 1`` is its place in the table of handles.
-        pool: As the compiler calls it.
-        name: The same, fit for C and the linker.
-        section: Name of its section.
-        symbol: C name.
-        region: Memory.
-        bytes: Of the array: a whole cache line more than rounding up would give where the size is a multiple of it,
-            which is what the application's cache maintenance assumes.
-    """
-
-    number: int
-    pool: str
-    name: str
-    section: str
-    symbol: str
-    region: str
+    number: int  # n of the generator's macro; ``number - 1`` is its place in the table of handles
+    pool: str  # as the compiler calls it
+    name: str  # the same, fit for C and the linker
+    section: str  # name of its section
+    symbol: str  # C name
+    region: str  # memory
+    # of the array: a whole cache line more than rounding up would give where the size is a multiple of it, which is
+    # what the application's cache maintenance assumes
     bytes: int
 
 
@@ -77,23 +68,14 @@ class RegionUse:
 
 @dataclass(frozen=True)
 class Decision:
-    """All values.
+    """All values."""
 
-    Attributes:
-        camera: What is captured.
-        activations: By number.
-        input: None if the input lies in no activation buffer.
-        images: By name.
-        regions: Memories in use.
-        notes: What the user should know.
-    """
-
-    camera: Camera
-    activations: tuple[Activation, ...]
-    input: Input | None
-    images: Mapping[str, Image]
-    regions: tuple[RegionUse, ...]
-    notes: tuple[str, ...] = field(default=())
+    camera: Camera  # what is captured
+    activations: tuple[Activation, ...]  # by number
+    input: Input | None  # None if the input lies in no activation buffer
+    images: Mapping[str, Image]  # by name
+    regions: tuple[RegionUse, ...]  # memories in use
+    notes: tuple[str, ...] = field(default=())  # what the user should know
 
 
 def array_bytes(size: int) -> int:

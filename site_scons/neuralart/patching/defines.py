@@ -17,19 +17,12 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Definition:
-    """A ``#define``.
+    """A ``#define``."""
 
-    Attributes:
-        name: Of the macro.
-        start: Offset of the directive.
-        value: Offsets of its replacement list, without comments and blanks round it.
-        function_like: It has parameters.
-    """
-
-    name: str
-    start: int
-    value: Span
-    function_like: bool
+    name: str  # of the macro
+    start: int  # offset of the directive
+    value: Span  # offsets of its replacement list, without comments and blanks round it
+    function_like: bool  # it has parameters
 
 
 def definitions(source: Source, outside: Sequence[Span] = ()) -> list[Definition]:
@@ -51,11 +44,7 @@ def definitions(source: Source, outside: Sequence[Span] = ()) -> list[Definition
 
 
 def find(source: Source, name: str, outside: Sequence[Span] = ()) -> Definition | None:
-    """The one definition of a macro; None if there is none.
-
-    Raises:
-        NeuralArtError: There are several, or it has parameters.
-    """
+    """The one definition of a macro; None if there is none; NeuralArtError: there are several, or it has parameters."""
     found = [each for each in definitions(source, outside) if each.name == name]
     if len(found) > 1:
         listed = ", ".join(str(source.line_of(each.start)) for each in found)
@@ -72,11 +61,7 @@ def find(source: Source, name: str, outside: Sequence[Span] = ()) -> Definition 
 
 
 def require(source: Source, name: str, outside: Sequence[Span] = ()) -> Definition:
-    """The one definition of a macro.
-
-    Raises:
-        NeuralArtError: There is none, or several, or it has parameters.
-    """
+    """The one definition of a macro; NeuralArtError: there is none, or several, or it has parameters."""
     found = find(source, name, outside)
     if found is None:
         known = tuple(sorted({each.name for each in definitions(source, outside)}))
@@ -93,11 +78,7 @@ def value_text(source: Source, definition: Definition) -> str:
 
 
 def integer(source: Source, definition: Definition) -> int:
-    """The value of a macro that is a plain number, possibly in parentheses.
-
-    Raises:
-        NeuralArtError: It is something else.
-    """
+    """The value of a macro that is a plain number, possibly in parentheses; NeuralArtError: it is something else."""
     text = value_text(source, definition).replace(" ", "")
     while text.startswith("(") and text.endswith(")"):
         text = text[1:-1]

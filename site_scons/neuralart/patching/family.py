@@ -36,11 +36,7 @@ def refuse_n6(where: str, seen: str) -> NeuralArtError:
 
 
 def check_target(target: str, where: str = "") -> None:
-    """Refuse the target of a board that needs no patching.
-
-    Raises:
-        NeuralArtError: It is an STM32N6.
-    """
+    """Refuse the target of a board that needs no patching; NeuralArtError: it is an STM32N6."""
     if _N6.match(target):
         raise refuse_n6(where, f"target {target}")
 
@@ -63,11 +59,7 @@ def looks_like_n6(folder: Path) -> str:
 
 
 def check_network(info: CInfo) -> None:
-    """Refuse what was compiled for the NPU.
-
-    Raises:
-        NeuralArtError: It was.
-    """
+    """Refuse what was compiled for the NPU; NeuralArtError: it was."""
     if any("ATONN" in tool.name for tool in info.tools):
         raise refuse_n6(info.file, "compiled by the Neural-ART compiler")
     npu = [pool.name for pool in info.pools if pool.name.startswith(("npuRAM", "cpuRAM"))]

@@ -12,15 +12,10 @@ OUTPUT, APPLICATION, ELSEWHERE = "output", "application", "elsewhere"
 
 @dataclass(frozen=True)
 class IncludeDir:
-    """A folder for the compiler to look in.
+    """A folder for the compiler to look in."""
 
-    Attributes:
-        base: ``output`` (a patched copy), ``application`` (below the root), or ``elsewhere``.
-        path: From there with ``/``; as given if elsewhere.
-    """
-
-    base: str
-    path: str
+    base: str  # ``output`` (a patched copy), ``application`` (below the root), or ``elsewhere``
+    path: str  # from there with ``/``; as given if elsewhere
 
     def resolve(self, root: Path, output: Path) -> Path:
         """The folder itself."""

@@ -29,23 +29,14 @@ IGNORE = f"{STATE}/.gitignore"
 
 @dataclass(frozen=True)
 class Record:
-    """What patches in place did since the first of them.
+    """What patches in place did since the first of them."""
 
-    Attributes:
-        list: Name of the patch list, or its file.
-        files: Pieces by file and operation.
-    """
-
-    list: str
-    files: Mapping[str, Mapping[str, Piece]]
+    list: str  # name of the patch list, or its file
+    files: Mapping[str, Mapping[str, Piece]]  # pieces by file and operation
 
 
 def read_record(root: Path) -> Record | None:
-    """What is known of earlier patches here; None if there were none.
-
-    Raises:
-        NeuralArtError: The record is damaged.
-    """
+    """What is known of earlier patches here; None if there were none; NeuralArtError: the record is damaged."""
     path = root / RECORD
     if not path.is_file():
         return None

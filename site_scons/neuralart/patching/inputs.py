@@ -14,42 +14,25 @@ _BATCH, _HEIGHT, _WIDTH, _CHANNEL = "BATCH", "H", "W", "CH"
 
 @dataclass(frozen=True)
 class ActivationPool:
-    """A memory pool with activations in it.
+    """A memory pool with activations in it."""
 
-    Attributes:
-        id: Number that buffers refer to.
-        name: As the compiler calls it.
-        used: Bytes.
-        number: n of the generator's macro ``..._ACTIVATION_n_SIZE``, from 1: the place in the table of handles.
-    """
-
-    id: int
-    name: str
-    used: int
-    number: int
+    id: int  # number that buffers refer to
+    name: str  # as the compiler calls it
+    used: int  # bytes
+    number: int  # n of the generator's macro ``..._ACTIVATION_n_SIZE``, from 1: the place in the table of handles
 
 
 @dataclass(frozen=True)
 class NetworkForPatching:
-    """A network, as far as an application's sources must be fitted to it.
+    """A network, as far as an application's sources must be fitted to it."""
 
-    Attributes:
-        file: The ``c_info.json``, for messages.
-        name: C name.
-        activations: By number.
-        input_pool: Number of the pool that holds the input; 0 if the application provides the buffer.
-        width: Of the input, in pixels.
-        height: Of the input, in pixels.
-        channels: Of the input.
-    """
-
-    file: str
-    name: str
-    activations: tuple[ActivationPool, ...]
-    input_pool: int
-    width: int
-    height: int
-    channels: int
+    file: str  # the ``c_info.json``, for messages
+    name: str  # C name
+    activations: tuple[ActivationPool, ...]  # by number
+    input_pool: int  # number of the pool that holds the input; 0 if the application provides the buffer
+    width: int  # of the input, in pixels
+    height: int  # of the input, in pixels
+    channels: int  # of the input
 
 
 def read_c_info(data: bytes, file: str) -> CInfo:

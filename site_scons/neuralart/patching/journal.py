@@ -27,17 +27,11 @@ FORWARD, BACK = "forward", "back"
 
 @dataclass(frozen=True)
 class Change:
-    """A file that is to have other bytes.
+    """A file that is to have other bytes."""
 
-    Attributes:
-        path: From the root, with ``/``.
-        new: Bytes; None to delete it.
-        like: File whose permissions a new file gets; None for the usual ones.
-    """
-
-    path: str
-    new: bytes | None
-    like: Path | None = None
+    path: str  # from the root, with ``/``
+    new: bytes | None  # bytes; None to delete it
+    like: Path | None = None  # file whose permissions a new file gets; None for the usual ones
 
 
 @dataclass(frozen=True)

@@ -23,17 +23,11 @@ _ASSIGNED = re.compile(r"\b(\w+)\s*\.\s*data\s*=\s*AI_PTR\s*\(\s*g_\w+_activatio
 
 @dataclass(frozen=True)
 class Headers:
-    """What the generator's headers say.
+    """What the generator's headers say."""
 
-    Attributes:
-        where: The header with the sizes, for messages.
-        sizes: Number of an activation buffer, from 1 -> bytes.
-        input: Height, width and channels of the first input; empty if no header says.
-    """
-
-    where: str
-    sizes: Mapping[int, int]
-    input: tuple[int, ...] = ()
+    where: str  # the header with the sizes, for messages
+    sizes: Mapping[int, int]  # number of an activation buffer, from 1 -> bytes
+    input: tuple[int, ...] = ()  # height, width and channels of the first input; empty if no header says
 
 
 def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
@@ -159,17 +153,11 @@ HEADERS = ("{}_data_params.h", "{}_data.h", "{}_config.h", "{}.h")
 
 @dataclass(frozen=True)
 class NetworkFiles:
-    """Where they are.
+    """Where they are."""
 
-    Attributes:
-        c_info: ``network_c_info.json``.
-        headers: Folder of the headers.
-        sources: Folder of ``network.c``; need not hold it.
-    """
-
-    c_info: Path
-    headers: Path
-    sources: Path
+    c_info: Path  # ``network_c_info.json``
+    headers: Path  # folder of the headers
+    sources: Path  # folder of ``network.c``; need not hold it
 
     @classmethod
     def in_folder(cls, folder: Path, name: str) -> NetworkFiles:

@@ -25,21 +25,13 @@ BLOCK, MACRO, SECTION = "block", "macro", "section"
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing to change in a file.
+    """One thing to change in a file."""
 
-    Attributes:
-        kind: ``block``, ``macro`` or ``section``.
-        name: Of the macro; the part of the section's name that stays; empty for the block.
-        template: What to put there.
-        optional: A macro that the application need not have.
-        where: Line of the patch list.
-    """
-
-    kind: str
-    name: str
-    template: str
-    where: str
-    optional: bool = False
+    kind: str  # ``block``, ``macro`` or ``section``
+    name: str  # of the macro; the part of the section's name that stays; empty for the block
+    template: str  # what to put there
+    where: str  # line of the patch list
+    optional: bool = False  # a macro that the application need not have
 
     @property
     def key(self) -> str:
@@ -57,60 +49,34 @@ class FilePatch:
 
 @dataclass(frozen=True)
 class ImageBuffer:
-    """An image buffer of the application.
+    """An image buffer of the application."""
 
-    Attributes:
-        name: In templates.
-        of: ``camera`` or ``network``: whose pixels it holds.
-        section: Its section's name less ``_<place>``.
-        places: Where it may be, the best first.
-    """
-
-    name: str
-    of: str
-    section: str
-    places: tuple[str, ...]
+    name: str  # in templates
+    of: str  # ``camera`` or ``network``: whose pixels it holds
+    section: str  # its section's name less ``_<place>``
+    places: tuple[str, ...]  # where it may be, the best first
 
 
 @dataclass(frozen=True)
 class PatchList:
-    """A patch list.
+    """A patch list."""
 
-    Attributes:
-        name: Of its file.
-        title: For people.
-        target: Whose networks it is for, ``stm32h7``.
-        root: Folder of the application that all paths start from; the application's own folder may be given, too.
-        linker_script: Path.
-        memory_pools: Memory-pool file beside ``root``, which limits budgets if it is there; empty if there is none.
-        reserve: Memory -> bytes.
-        network: C name the application expects.
-        markers: Round the blocks.
-        bytes_per_pixel: Of image buffers.
-        resolutions: Of the camera, smallest first.
-        activation_section: Name of the section of an activation buffer, with ``{pool}``.
-        activation_symbol: Its C name, with ``{pool}``.
-        pool_names: Name of a pool -> what to call it instead.
-        images: In the order in which they get room.
-        files: To be patched.
-    """
-
-    name: str
-    title: str
-    target: str
-    root: str
-    linker_script: str
-    memory_pools: str
-    reserve: Mapping[str, int]
-    network: str
-    markers: Markers
-    bytes_per_pixel: int
-    resolutions: tuple[Resolution, ...]
-    activation_section: str
-    activation_symbol: str
-    pool_names: Mapping[str, str]
-    images: tuple[ImageBuffer, ...]
-    files: tuple[FilePatch, ...]
+    name: str  # of its file
+    title: str  # for people
+    target: str  # whose networks it is for, ``stm32h7``
+    root: str  # folder of the application that all paths start from; the application's own folder may be given, too
+    linker_script: str  # path
+    memory_pools: str  # memory-pool file beside ``root``, which limits budgets if it is there; empty if there is none
+    reserve: Mapping[str, int]  # memory -> bytes
+    network: str  # C name the application expects
+    markers: Markers  # round the blocks
+    bytes_per_pixel: int  # of image buffers
+    resolutions: tuple[Resolution, ...]  # of the camera, smallest first
+    activation_section: str  # name of the section of an activation buffer, with ``{pool}``
+    activation_symbol: str  # its C name, with ``{pool}``
+    pool_names: Mapping[str, str]  # name of a pool -> what to call it instead
+    images: tuple[ImageBuffer, ...]  # in the order in which they get room
+    files: tuple[FilePatch, ...]  # to be patched
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -152,11 +118,7 @@ def _path(value: Value, *, dot: bool = False) -> str:
 
 
 def read(path: Path) -> PatchList:
-    """Read a patch list.
-
-    Raises:
-        NeuralArtError: It is wrong; ``where`` is ``file:line``.
-    """
+    """Read a patch list; NeuralArtError: it is wrong; ``where`` is ``file:line``."""
     top = read_yaml(path, stable_name(str(path)))
     check_schema(top, SCHEMA)
     keys = ("schema", "title", "target", "root", "linker_script", "memory_pools", "reserve", "network", "marker",

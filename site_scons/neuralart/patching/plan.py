@@ -121,63 +121,37 @@ def read_pool_sizes(path: Path, display: str = "") -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Request:
-    """What is wanted.
+    """What is wanted."""
 
-    Attributes:
-        application: The application's folder.
-        network: Where the network's files are.
-        aspect_ratio: ``crop``, ``padding`` or ``fit``.
-        patches: The patch list.
-        reserve: Memory -> bytes, in place of those of the list.
-        linker_script: In place of the list's.
-        memory_pools: Memory-pool file, in place of the list's.
-        force: Overwrite blocks that were changed by hand.
-    """
-
-    application: Path
-    network: NetworkFiles
-    aspect_ratio: str
-    patches: PatchList
-    reserve: Mapping[str, int] = field(default_factory=dict)
-    linker_script: Path | None = None
-    memory_pools: Path | None = None
-    force: bool = False
+    application: Path  # the application's folder
+    network: NetworkFiles  # where the network's files are
+    aspect_ratio: str  # ``crop``, ``padding`` or ``fit``
+    patches: PatchList  # the patch list
+    reserve: Mapping[str, int] = field(default_factory=dict)  # memory -> bytes, in place of those of the list
+    linker_script: Path | None = None  # in place of the list's
+    memory_pools: Path | None = None  # memory-pool file, in place of the list's
+    force: bool = False  # overwrite blocks that were changed by hand
 
 
 @dataclass(frozen=True)
 class PlannedFile:
-    """A file to be patched.
+    """A file to be patched."""
 
-    Attributes:
-        path: From the root, with ``/``.
-        old: Bytes now.
-        new: Bytes wanted.
-        pieces: What changes, by operation.
-    """
-
-    path: str
-    old: bytes
-    new: bytes
-    pieces: Mapping[str, Piece]
+    path: str  # from the root, with ``/``
+    old: bytes  # bytes now
+    new: bytes  # bytes wanted
+    pieces: Mapping[str, Piece]  # what changes, by operation
 
 
 @dataclass(frozen=True)
 class Plan:
-    """A patch.
+    """A patch."""
 
-    Attributes:
-        patches: The list.
-        root: Folder that paths start from.
-        files: In the list's order.
-        decision: Every value.
-        notes: What the user should know.
-    """
-
-    patches: PatchList
-    root: Path
-    files: tuple[PlannedFile, ...]
-    decision: Decision
-    notes: tuple[str, ...]
+    patches: PatchList  # the list
+    root: Path  # folder that paths start from
+    files: tuple[PlannedFile, ...]  # in the list's order
+    decision: Decision  # every value
+    notes: tuple[str, ...]  # what the user should know
 
 
 def find_root(application: Path, patches: PatchList) -> Path | None:
