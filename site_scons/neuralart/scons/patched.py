@@ -19,7 +19,7 @@ from neuralart.scons.paths import build_dir, literal, named
 from neuralart.scons.registry import Registry
 
 if TYPE_CHECKING:
-    from neuralart.patching.includes import IncludeDir
+    from neuralart.patching.mirror import IncludeDir
 
 FOLDER = "patched"
 
@@ -97,7 +97,7 @@ def make_patched(
     Raises:
         NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
-    from neuralart.patching import includes, mirror
+    from neuralart.patching import mirror
 
     registry: Registry = env["NEURALART_REGISTRY"]
     generated = [node for each in headers for node in each.files]
@@ -115,7 +115,7 @@ def make_patched(
         )
         by_path = dict(zip(plan.listing, copies, strict=False))
         changed = {each.path for each in patches.files}
-        path = includes.include_path(plan.root, patches.folders, config.include or patches.folders)
+        path = mirror.include_path(plan.root, patches.folders, config.include or patches.folders)
         return PatchedNodes(
             folder=folder,
             root=named(env, plan.root.absolute()),
@@ -144,9 +144,9 @@ def make_patched(
 
 
 def _include_dir(base: Any, each: IncludeDir, root: Path, folder: str) -> Any:
-    from neuralart.patching import includes
+    from neuralart.patching import mirror
 
-    if each.base == includes.OUTPUT:
+    if each.base == mirror.OUTPUT:
         return base.Dir(f"#{folder}/{each.path}")
     return base.fs.Dir(str((root / each.path).absolute()))
 

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from neuralart.boards.types import Board
     from neuralart.patching.network_files import NetworkFiles
     from neuralart.patching.patchlist import PatchList
-    from neuralart.patching.plan import Request
+    from neuralart.patching.plan import PatchRequest
 
 NAME = "NeuralArtPatchedSources"
 _PATHS = ("linker_script", "memory_pools")
@@ -54,7 +54,7 @@ class PatchPlan:
     """
 
     config: PatchConfig
-    request: Request
+    request: PatchRequest
     root: Path
     listing: tuple[str, ...]
     without: list[str]
@@ -78,9 +78,9 @@ def refuse_npu(board: Board, where: str) -> NoReturn:
     Raises:
         NeuralArtError: Always.
     """
-    from neuralart.patching import family
+    from neuralart.patching.patchlist import check_target
 
-    family.check_target(board.target, where)
+    check_target(board.target, where)
     raise NeuralArtError(
         f"board {board.name} has an NPU: no application is patched for it",
         where=where,
@@ -150,7 +150,7 @@ def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, Patch
     Raises:
         NeuralArtError: There is no such folder, or no list fits.
     """
-    from neuralart.patching import plan
+    from neuralart.patching.patchlist import choose_list
 
     said = config.said("application") or where
     try:
@@ -159,7 +159,7 @@ def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, Patch
         raise NeuralArtError(f"application: {config.application} is a file, not a folder", where=said) from None
     own = _optional(env, config, "list") if settings.is_file(config.list) else None
     try:
-        patches = plan.choose_list(application, str(readable(own)) if own is not None else config.list)
+        patches = choose_list(application, str(readable(own)) if own is not None else config.list)
     except NeuralArtError as error:
         hint = error.hint.replace("--list", "list:")
         raise NeuralArtError(f"{error.where}: {error.what}", where=said, hint=hint) from error
@@ -175,7 +175,7 @@ def list_of(env: Any, config: PatchConfig, where: str) -> PatchList:
     return _application(env, config, where)[1]
 
 
-def _reads(env: Any, request: Request, application: Path, config: PatchConfig) -> tuple[Request, list[Any]]:
+def _reads(env: Any, request: PatchRequest, application: Path, config: PatchConfig) -> tuple[PatchRequest, list[Any]]:
     """The request with the files that the user names, and what is read besides the network and the copied folders.
 
     Raises:
@@ -222,9 +222,10 @@ def make_plan(
         NeuralArtError: A file is missing, no patch list fits, or the network is no such one.
     """
     from neuralart.patching import mirror, plan
+    from neuralart.patching.patchlist import find_root
 
     application, patches, own = _application(env, config, where)
-    root = plan.find_root(application, patches)
+    root = find_root(application, patches)
     assert root is not None  # a list that fits has it
     compiled = plans.behind(network, CompilePlan)
     if compiled is not None:
@@ -234,7 +235,7 @@ def make_plan(
         files, sources = network_in(env, network[0].disambiguate(), patches.network)
     shown = Path(named(env, application.absolute()))
     request, read = _reads(
-        env, plan.Request(shown, files, config.aspect_ratio, patches, dict(config.reserve)), application, config
+        env, plan.PatchRequest(shown, files, config.aspect_ratio, patches, dict(config.reserve)), application, config
     )
     without = sorted({node.name for node in headers})
     listing = mirror.listing(root, patches, without)
