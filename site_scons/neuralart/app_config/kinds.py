@@ -9,7 +9,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from neuralart import plugins
 from neuralart.app_config import audio, vision
@@ -52,18 +51,24 @@ class UseCase:
         return tuple(dict.fromkeys(self.prefixes.values()))
 
 
-def _made(template: str, derive: Callable[[Request], Values], stems: str, usual: str, **more: Any) -> UseCase:
-    """A use case with a post-processing, on the STM32H747 too where there is a symbol for it.
+def _made(
+    template: str,
+    derive: Callable[[Request], Values],
+    stems: str,
+    prefix: str,
+    *,
+    h7: str = "",
+    others: Mapping[str, str] | None = None,
+    **more: tuple[str, ...],
+) -> UseCase:
+    """A use case with a post-processing, on the STM32H747 too where it has a symbol there."""
+    prefixes, symbol = {**dict.fromkeys(N6, prefix), **(others or {})}, f"POSTPROCESS_{h7}" if h7 else ""
+    return UseCase(f"{template}.h.j2", derive, VISION if h7 else N6, (*stems.split(),), symbol, prefixes, **more)
 
-    Its macros have the usual beginning, but for the generations that are said: ``prefixes``.
-    """
-    prefixes = dict.fromkeys(N6, usual) | more.pop("prefixes", {})
-    generations = VISION if "h7_symbol" in more else N6
-    return UseCase(f"{template}.h.j2", derive, generations, tuple(stems.split()), prefixes=prefixes, **more)
 
-
-_V5, _V8 = ({"n6-v1": f"AI_OBJDETECT_{name}_PP_"} for name in ("YOLOV5", "YOLOV8"))
-_V2, _X = ({name: f"AI_OBJDETECT_{kind}_PP_" for name in ("n6-v1", "h7")} for kind in ("YOLOV2", "YOLOVX"))
+# Generations whose macros begin otherwise.
+_YOLO_V5, _YOLO_V8 = ({"n6-v1": f"AI_OBJDETECT_{name}_PP_"} for name in ("YOLOV5", "YOLOV8"))
+_YOLO_V2, _YOLO_X = ({each: f"AI_OBJDETECT_{name}_PP_" for each in ("n6-v1", "h7")} for name in ("YOLOV2", "YOLOVX"))
 _SSD, _FACES = {"h7": "AI_OBJDETECT_SSD_ST_PP_"}, {"n6-v3": "AI_OD_BLAZEFACE_PP_"}
 _ANCHORS = ("fd_blazeface_anchors_0.h", "fd_blazeface_anchors_1.h")
 _POSE = ("AI_POSE_PP_",)
@@ -71,41 +76,26 @@ _POSE = ("AI_POSE_PP_",)
 KINDS: Mapping[tuple[str, str], UseCase] = {
     ("image_classification", "classifier"): UseCase("image_classification.h.j2", vision.classifier, VISION),
     ("object_detection", "yolo_v2"): _made(
-        "detection_yolo_v2",
-        vision.yolo_v2,
-        "OD_YOLO_V2",
-        "AI_OD_YOLOV2_PP_",
-        h7_symbol="POSTPROCESS_YOLO_V2",
-        prefixes=_V2,
+        "detection_yolo_v2", vision.yolo_v2, "OD_YOLO_V2", "AI_OD_YOLOV2_PP_", h7="YOLO_V2", others=_YOLO_V2
     ),
     ("object_detection", "yolo_v5"): _made(
-        "detection_yolo_v5", vision.yolo_v5, "OD_YOLO_V5", "AI_OD_YOLOV5_PP_", prefixes=_V5
+        "detection_yolo_v5", vision.yolo_v5, "OD_YOLO_V5", "AI_OD_YOLOV5_PP_", others=_YOLO_V5
     ),
     ("object_detection", "yolo_v8"): _made(
-        "detection_yolo_v8", vision.yolo_v8, "OD_YOLO_V8", "AI_OD_YOLOV8_PP_", prefixes=_V8
+        "detection_yolo_v8", vision.yolo_v8, "OD_YOLO_V8", "AI_OD_YOLOV8_PP_", others=_YOLO_V8
     ),
     ("object_detection", "st_yolo_x"): _made(
-        "detection_st_yolo_x",
-        vision.st_yolo_x,
-        "OD_ST_YOLOX",
-        "AI_OD_ST_YOLOX_PP_",
-        h7_symbol="POSTPROCESS_ST_YOLO_X",
-        prefixes=_X,
+        "detection_st_yolo_x", vision.st_yolo_x, "OD_ST_YOLOX", "AI_OD_ST_YOLOX_PP_", h7="ST_YOLO_X", others=_YOLO_X
     ),
     ("object_detection", "st_ssd"): _made(
-        "detection_st_ssd",
-        vision.st_ssd,
-        "OD_ST_SSD",
-        "AI_OD_SSD_ST_PP_",
-        h7_symbol="POSTPROCESS_ST_SSD",
-        prefixes=_SSD,
+        "detection_st_ssd", vision.st_ssd, "OD_ST_SSD", "AI_OD_SSD_ST_PP_", h7="ST_SSD", others=_SSD
     ),
     ("object_detection", "blazeface"): _made(
         "detection_blazeface",
         vision.blazeface,
         "OD_BLAZEFACE OD_FD_BLAZEFACE",
         "AI_OD_FD_BLAZEFACE_PP_",
-        prefixes=_FACES,
+        others=_FACES,
         companions=_ANCHORS,
     ),
     ("face_detection", "blazeface"): _made(
