@@ -7,12 +7,15 @@ which folder is the wrong one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from neuralart.applications import archives
-from neuralart.applications.lock_facts import Archive, LockFacts, NetworkStamp
-from neuralart.applications.postprocessing import CHOICE, Kinds, is_wrapper
+from neuralart.applications import lock_facts, runtime
+from neuralart.applications.lock_facts import CHOICE, Archive, Kinds, LockFacts, NetworkStamp, is_wrapper
+from neuralart.applications.runtime import VendorRuntime
+from neuralart.applications.sources import SourceSet
+from neuralart.applications.staging import Generated
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.vendor.releases import Release, of_runtime
@@ -165,7 +168,7 @@ def _c_library(facts: LockFacts) -> Iterator[Conflict]:
             continue
         if facts.core and archive.name.core != facts.core:
             continue
-        need = archives.needed_library(archive.path)
+        need = runtime.needed_library(archive.path)
         if need is not None and all(each.name != need.libc for each in facts.libraries):
             other = facts.libraries[0]
             yield Conflict(
@@ -241,13 +244,9 @@ def conflicts(facts: LockFacts) -> tuple[Conflict, ...]:
 
 
 def check(facts: LockFacts) -> tuple[Conflict, ...]:
-    """Refuse parts that do not belong together.
+    """Refuse parts that do not belong together; what may be meant is returned.
 
-    Returns:
-        What may be meant.
-
-    Raises:
-        NeuralArtError: The first mismatch; says how many more there are.
+    NeuralArtError: The first mismatch; says how many more there are.
     """
     found = conflicts(facts)
     errors = [conflict for conflict in found if conflict.level == ERROR]
@@ -256,3 +255,48 @@ def check(facts: LockFacts) -> tuple[Conflict, ...]:
         more = f"; {len(errors) - 1} more of this kind: neuralart application check" if len(errors) > 1 else ""
         raise NeuralArtError(first.what, where=first.where, hint=f"{first.hint}{more}")
     return found
+
+
+def parts(chosen: SourceSet, vendor: VendorRuntime | None) -> list[Path]:
+    """Headers and libraries that are compiled and linked and say something of their versions.
+
+    The vendor's runtime is None where it is that of this project.
+    """
+    found = [*chosen.archives]
+    folders = [*chosen.include_dirs, *(vendor.include_dirs if vendor is not None else ())]
+    for folder in folders:
+        found += [path for path in sorted(folder.iterdir()) if path.suffix == ".h" and lock_facts.is_read(path.name)]
+    found += [vendor.archive] if vendor is not None and vendor.archive is not None else []
+    return found
+
+
+def check_sources(
+    chosen: SourceSet,
+    vendor: VendorRuntime | None,
+    files: Sequence[Generated],
+    *,
+    libc: str = "",
+    libc_where: str = "",
+    core: str = "",
+    shown: Callable[[Path], str] = Path.as_posix,
+) -> tuple[Conflict, ...]:
+    """:func:`check` for a program that SCons compiles.
+
+    Args:
+        chosen: The user's sources.
+        vendor: The vendor's runtime; None: that of this project.
+        files: The networks' files.
+        libc: ``picolibc``, ``newlib`` or ``newlib-nano``.
+        libc_where: Who says so.
+        core: ``CM55``, ``CM7``.
+        shown: How messages name a part.
+
+    Returns:
+        What may be meant.
+
+    Raises:
+        NeuralArtError: The first mismatch, or a part cannot be read.
+    """
+    looked_at = {shown(path): path for path in parts(chosen, vendor)}
+    facts = lock_facts.gather(files, looked_at, libc=libc, libc_where=libc_where, core=core)
+    return check(facts)

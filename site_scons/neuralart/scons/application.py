@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from neuralart.applications import arguments
+from neuralart.applications import cli
 from neuralart.applications.build import inputs
 from neuralart.applications.staging import Generated, is_copied
 from neuralart.boards.types import Board, Machine
@@ -89,10 +89,10 @@ def _external(
         tree = [base.fs.File(str(path)) for _, path in sorted(inputs(config, root, avoid).files.items())]
     generated = [] if config.kind == ELF else _generated(networks, initializers)
     command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "application", "build", "--quiet"]
-    command += [Word(text) for text in arguments.words(config)]
+    command += [Word(text) for text in cli.words(config)]
     files = [Generated(name, Path(str(node))) for name, node in generated]
-    command += [Word(text) for text in arguments.generated_words(files)]
-    command += ["$(", *(Word(text) for text in arguments.places(config)), "$)"]
+    command += [Word(text) for text in cli.generated_words(files)]
+    command += ["$(", *(Word(text) for text in cli.places(config)), "$)"]
     command += ["--core", core_name(board), "--work", f"{folder}/application", "--output", f"{folder}/firmware.elf"]
     if variant.toolchain.libc != "auto":
         command += ["--libc", variant.toolchain.libc]
@@ -111,7 +111,7 @@ def _external(
         IMPLICIT_COMMAND_DEPENDENCIES=0,
     )
     tools.Depends(
-        node, base.Value(fingerprint("applications/build.py", "applications/arguments.py"), name="application-builder")
+        node, base.Value(fingerprint("applications/build.py", "applications/cli.py"), name="application-builder")
     )
     tools.Depends(node, base.Value(found.identity, name="toolchain"))
     tools.Clean(node, base.fs.Dir(f"#{folder}/application"))
