@@ -16,7 +16,7 @@ from neuralart.text.c_source import decode
 
 
 @dataclass(frozen=True)
-class BuildRequest:
+class ApplicationRequest:
     """What is built of what."""
 
     config: ApplicationConfig  # the application: an external one, or a linked program
@@ -70,7 +70,7 @@ def inputs(config: ApplicationConfig, root: Path, avoid: Sequence[Path] = ()) ->
     return scan(root / config.external.folder, patterns(config), avoid, config.said("folder"))
 
 
-def plan(request: BuildRequest) -> StagedTree:
+def plan(request: ApplicationRequest) -> StagedTree:
     """Say which files the copy will hold; nothing is written.
 
     Raises:
@@ -85,7 +85,7 @@ def plan(request: BuildRequest) -> StagedTree:
     return StagedTree(tree, staged, {**kept, **staged.files}, shown)
 
 
-def lock(request: BuildRequest, made: StagedTree) -> lock_facts.LockFacts:
+def lock(request: ApplicationRequest, made: StagedTree) -> lock_facts.LockFacts:
     """What the parts of the application say of their versions; NeuralArtError: a file cannot be read."""
     said = {"libc": request.libc, "libc_where": request.config.said("libc"), "core": request.core}
     return lock_facts.gather(request.generated, made.files, shown=made.shown, **said)
@@ -110,7 +110,7 @@ def _known_file(made: StagedTree, tree: Path, start: Path) -> Callable[[str, str
 
 
 def _failed(
-    request: BuildRequest, outcome: external.Outcome, found: errorlines.Found | None, log: Path
+    request: ApplicationRequest, outcome: external.Outcome, found: errorlines.Found | None, log: Path
 ) -> NeuralArtError:
     ended = f"ended with status {outcome.status}" if outcome.status >= 0 else f"was killed by signal {-outcome.status}"
     said = found.what if found is not None else "it printed nothing"
@@ -119,7 +119,7 @@ def _failed(
     return NeuralArtError(f"{outcome.program} {ended}: {said}", where=where, hint=hint)
 
 
-def _notes(request: BuildRequest, made: StagedTree) -> list[str]:
+def _notes(request: ApplicationRequest, made: StagedTree) -> list[str]:
     notes = [f"{made.shown}: {note}" for note in made.tree.notes]
     beside = "is of another compile of the network that is put beside it: left out"
     notes += [f"{made.shown}/{name} {beside}" for name in made.staged.superseded]
@@ -134,7 +134,7 @@ def _notes(request: BuildRequest, made: StagedTree) -> list[str]:
     return notes
 
 
-def _external(request: BuildRequest, environ: Mapping[str, str], listen: Callable[[str], None]) -> BuiltProgram:
+def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: Callable[[str], None]) -> BuiltProgram:
     config = request.config
     given = config.external
     assert given is not None
@@ -190,7 +190,7 @@ def discard(output: Path) -> None:
 
 
 def build(
-    request: BuildRequest, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None
+    request: ApplicationRequest, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None
 ) -> BuiltProgram:
     """Make the program of an application and write it to the output.
 

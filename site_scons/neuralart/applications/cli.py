@@ -199,7 +199,7 @@ def _build(args: argparse.Namespace) -> int:
     build.discard(args.output)
     if args.jobs < 1:
         raise NeuralArtError(f"{args.jobs} is no number of compiles", where="--jobs")
-    request = build.BuildRequest(
+    request = build.ApplicationRequest(
         config=config_of(args),
         generated=generated_of(args.generated),
         work=args.work,

@@ -86,11 +86,7 @@ def _quoted(text: str) -> str:
 
 
 def find_block(source: Source, markers: Markers) -> MarkedBlock:
-    """The block.
-
-    Raises:
-        NeuralArtError: A marker is missing or stands there several times, or STOP stands before START.
-    """
+    """The block; NeuralArtError: a marker is missing or stands there several times, or STOP stands before START."""
     starts, stops = _marker_lines(source, markers.start), _marker_lines(source, markers.stop)
     for marker, found in ((markers.start, starts), (markers.stop, stops)):
         if len(found) > 1:
@@ -149,11 +145,7 @@ def definitions(source: Source, outside: Sequence[Span] = ()) -> list[Definition
 
 
 def find_macro(source: Source, name: str, outside: Sequence[Span] = ()) -> Definition | None:
-    """The one definition of a macro; None if there is none.
-
-    Raises:
-        NeuralArtError: There are several, or it has parameters.
-    """
+    """The one definition of a macro; None if there is none; NeuralArtError: there are several, or it has parameters."""
     found = [each for each in definitions(source, outside) if each.name == name]
     if len(found) > 1:
         listed = ", ".join(str(source.line_of(each.start)) for each in found)
