@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from neuralart.applications.commands import Commands
 from neuralart.errors import NeuralArtError
@@ -73,30 +74,22 @@ def _prepare(given: Commands) -> None:
 
 
 def _one(
-    words: Sequence[str],
-    folder: Path,
-    env: Mapping[str, str],
-    log: Callable[[bytes], object],
-    listen: Callable[[str], None],
+    words: Sequence[str], folder: Path, env: Mapping[str, str], log: BinaryIO, listen: Callable[[str], None]
 ) -> int:
-    import subprocess
+    from subprocess import DEVNULL, PIPE, STDOUT, Popen
 
+    log.write(f"$ {shlex.join(words)}\n".encode())
+    log.flush()
     try:
-        process = subprocess.Popen(
-            list(words),
-            cwd=folder,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        process = Popen(list(words), cwd=folder, env=dict(env), stdin=DEVNULL, stdout=PIPE, stderr=STDOUT)
     except OSError as error:
         raise NeuralArtError(f"cannot be started: {error.strerror}", where=words[0]) from error
     assert process.stdout is not None
     try:
         with process.stdout as stream:
             for line in stream:
-                log(line)
+                log.write(line)
+                log.flush()
                 text = progress(line.decode("utf-8", "replace").rstrip())
                 if text:
                     listen(text)
@@ -108,10 +101,7 @@ def _one(
 
 
 def run(
-    given: Commands,
-    log: Path,
-    environ: Mapping[str, str],
-    listen: Callable[[str], None] = lambda _text: None,
+    given: Commands, log: Path, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None
 ) -> Outcome:
     """Run the programs of a build, up to the first that fails.
 
@@ -131,14 +121,7 @@ def run(
         with log.open("wb") as stream:
             for words in given.lines:
                 program = Path(words[0]).stem
-                stream.write(f"$ {shlex.join(words)}\n".encode())
-                stream.flush()
-
-                def keep(line: bytes) -> None:
-                    stream.write(line)
-                    stream.flush()
-
-                status = _one(words, given.folder, environ, keep, listen)
+                status = _one(words, given.folder, environ, stream, listen)
                 if status:
                     break
     except OSError as error:
@@ -167,16 +150,11 @@ def look(path: Path) -> Before:
 def _others(folder: Path, since: int) -> list[str]:
     """Programs that a build has made, by their paths below a folder."""
     found = []
-    for here, folders, names in os.walk(folder):
-        folders.sort()
-        for name in sorted(names):
-            path = Path(here) / name
-            if path.is_symlink() or not path.is_file() or path.stat().st_mtime_ns < since:
-                continue
-            if name.endswith((".elf", ".axf", ".out")) or not path.suffix:
-                with path.open("rb") as stream:
-                    if stream.read(len(_ELF)) == _ELF:
-                        found.append(path.relative_to(folder).as_posix())
+    for path in sorted(folder.rglob("*")):
+        old = path.is_symlink() or not path.is_file() or path.stat().st_mtime_ns < since
+        if not old and (path.suffix in (".elf", ".axf", ".out") or not path.suffix):
+            with path.open("rb") as stream:
+                found += [path.relative_to(folder).as_posix()] if stream.read(len(_ELF)) == _ELF else []
     return found
 
 

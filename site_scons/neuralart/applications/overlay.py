@@ -12,7 +12,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,7 @@ class _Mark:
     def parse(data: Any) -> _Mark | None:
         if not isinstance(data, list) or len(data) != 5:
             return None
-        return _Mark(int(data[0]), int(data[1]), int(data[2]), bool(data[3]), int(data[4]))
-
-    def row(self) -> list[Any]:
-        return [self.size, self.time, self.changed, self.runs, self.copied]
+        return _Mark(*map(int, data[:3]), bool(data[3]), int(data[4]))
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,7 @@ def _read_record(path: Path) -> _Known | None:
 
 
 def _write_record(path: Path, files: Mapping[str, _Mark | None], folders: Iterable[str], settings: str) -> None:
-    rows = {name: mark.row() if mark is not None else None for name, mark in sorted(files.items())}
+    rows = {name: list(astuple(mark)) if mark is not None else None for name, mark in sorted(files.items())}
     data = {"schema": SCHEMA, "settings": settings, "folders": sorted(folders), "files": rows}
     write_text(path, json.dumps(data, indent=0) + "\n")
 
