@@ -6,7 +6,9 @@ What ``application build`` depends on is on its command line, so its settings ar
 from __future__ import annotations
 
 import argparse
+import os
 import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +16,7 @@ from typing import TYPE_CHECKING
 from neuralart.applications.staging import Generated
 from neuralart.config.application_types import (
     CONFIGURATION,
+    CUBEIDE,
     ELF,
     EXTERNAL,
     ApplicationConfig,
@@ -26,8 +29,6 @@ from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
     from neuralart.applications.build import BuiltProgram
-import os
-import sys
 
 _NETWORK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 # Options with one text each: what they show and say; each is a field of the same name.
@@ -51,12 +52,10 @@ def words(config: ApplicationConfig) -> list[str]:
     assert given is not None
     plain = ExternalConfig("", "")
     found = [f"--with={config.kind}"]
-    texts = {option: option[2:].replace("-", "_") for option in _TEXTS}
-    found += [
-        f"{option}={getattr(given, field)}"
-        for option, field in texts.items()
-        if getattr(given, field) != getattr(plain, field)
-    ]
+    for option in _TEXTS:
+        field = option.removeprefix("--").replace("-", "_")
+        if getattr(given, field) != getattr(plain, field):
+            found.append(f"{option}={getattr(given, field)}")
     found += [f"--variable={name}={value}" for name, value in given.variables]
     found += [f"--option={option}" for option in given.options]
     found += [f"--exclude={pattern}" for pattern in given.exclude]
@@ -125,10 +124,9 @@ def config_of(args: argparse.Namespace) -> ApplicationConfig:
         if not args.elf:
             raise NeuralArtError("is missing", where="--elf")
         return ApplicationConfig(ELF, elf=args.elf, places=where)
-    if not args.folder:
-        raise NeuralArtError("is missing", where="--folder")
-    if not args.artefact and args.kind != "cubeide":
-        raise NeuralArtError("is missing", where="--artefact")
+    for option, missing in (("--folder", not args.folder), ("--artefact", not args.artefact and args.kind != CUBEIDE)):
+        if missing:
+            raise NeuralArtError("is missing", where=option)
     external = ExternalConfig(
         folder=args.folder,
         artefact=_inside(args.artefact, "--artefact") if args.artefact else "",
@@ -162,8 +160,11 @@ def generated_of(texts: Sequence[str]) -> tuple[Generated, ...]:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the sub-commands and their arguments."""
     kinds = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    text = "put generated files into a copy of the user's tree and run the build that it has"
-    build = kinds.add_parser("build", help=text, description=text[0].upper() + text[1:] + ".")
+
+    def action(name: str, text: str) -> argparse.ArgumentParser:
+        return kinds.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+
+    build = action("build", "put generated files into a copy of the user's tree and run the build that it has")
     add(build)
     build.add_argument("--work", type=Path, required=True, metavar="DIR", help="folder for the copy and the log")
     build.add_argument("--output", type=Path, required=True, metavar="FILE", help="the program")
@@ -174,8 +175,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--made-with", default="", metavar="TEXT", help="begin anew if this text is another one")
     build.add_argument("--jobs", type=int, default=1, metavar="N", help="compiles at a time")
     build.add_argument("--quiet", action="store_true", help="print nothing when it went well")
-    text = "say whether networks, runtime, libraries and post-processing belong together"
-    check = kinds.add_parser("check", help=text, description=text[0].upper() + text[1:] + ".")
+    check = action("check", "say whether networks, runtime, libraries and post-processing belong together")
     check.add_argument("--folder", type=Path, action="append", required=True, metavar="DIR", help="the application")
     for each in (build, check):
         each.add_argument(
@@ -199,18 +199,9 @@ def _build(args: argparse.Namespace) -> int:
     build.discard(args.output)
     if args.jobs < 1:
         raise NeuralArtError(f"{args.jobs} is no number of compiles", where="--jobs")
-    request = build.ApplicationRequest(
-        config=config_of(args),
-        generated=generated_of(args.generated),
-        work=args.work,
-        output=args.output,
-        root=args.root,
-        jobs=args.jobs,
-        libc=args.libc,
-        core=args.core,
-        toolchain=args.toolchain,
-        made_with=args.made_with,
-    )
+    same = ("work", "output", "root", "jobs", "libc", "core", "toolchain", "made_with")
+    given = {name: getattr(args, name) for name in same}
+    request = build.ApplicationRequest(config_of(args), generated_of(args.generated), **given)
     live = not args.quiet and sys.stderr.isatty()
 
     def listen(text: str) -> None:

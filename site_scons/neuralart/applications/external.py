@@ -150,7 +150,7 @@ def look(path: Path) -> Before:
 def _others(folder: Path, since: int) -> list[str]:
     """Programs that a build has made, by their paths below a folder."""
     found = []
-    for path in sorted(folder.rglob("*")):
+    for path in sorted(folder.rglob("*"), key=lambda each: (each.parent, each.name)):
         old = path.is_symlink() or not path.is_file() or path.stat().st_mtime_ns < since
         if not old and (path.suffix in (".elf", ".axf", ".out") or not path.suffix):
             with path.open("rb") as stream:

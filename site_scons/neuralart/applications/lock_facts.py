@@ -27,6 +27,15 @@ _NUMBER = re.compile(r"\(?\s*(\d{1,9})\s*\)?")
 _NAME = re.compile(r"\(?\s*(POSTPROCESS_\w+)\s*\)?")
 # A configuration may repeat a few of the wrapper's lines; the wrapper itself has more of them.
 _LEAST = 4
+_GUARD = re.compile(r"LL_ATON_VERSION_MAJOR")
+_REPORTS = ("{0}_generate_report.txt", "{0}_analyze_report.txt")
+_BUILD_FILE = re.compile(r"(?:GNU|)[Mm]akefile|.*\.mk|CMakeLists\.txt|.*\.cmake|\.cproject|.*\.ld|CMakePresets\.json")
+_CONFIGURATION = re.compile(r"app_config\w*\.h|ai_model_config\.h")
+_POSTPROCESSING = re.compile(r"\w*post_?process\w*\.h|.*_pp_\w*\.h", re.I)
+_MENTION = re.compile(r"NetworkRuntime\d{3,6}_CM\w+?_(?:GCC|IAR|Keil|ARM)(?:_PIC)?(?=\W|$)")
+_SPECS = re.compile(r"(picolibc(?:cpp)?|nano|nosys|rdimon)\.specs")
+_COMMENT_LINE = re.compile(r"[ \t]*(?:#|//)")
+_LARGEST = 4 << 20
 
 
 @dataclass(frozen=True)
@@ -78,26 +87,12 @@ def is_wrapper(found: Kinds) -> bool:
 def choices(text: str, file: str) -> list[Choice]:
     """What a configuration chooses; more than one under conditions."""
     found = []
-    for name, value, where in _defines(text, file):
-        if name != CHOICE:
-            continue
-        other, number = _NAME.fullmatch(value), _NUMBER.fullmatch(value)
-        if other is not None:
+    for value, where in [(value, where) for name, value, where in _defines(text, file) if name == CHOICE]:
+        if (other := _NAME.fullmatch(value)) is not None:
             found.append(Choice(other[1], None, where))
-        elif number is not None:
+        elif (number := _NUMBER.fullmatch(value)) is not None:
             found.append(Choice("", int(number[1]), where))
     return found
-
-
-_GUARD = re.compile(r"LL_ATON_VERSION_MAJOR")
-_REPORTS = ("{0}_generate_report.txt", "{0}_analyze_report.txt")
-_BUILD_FILE = re.compile(r"(?:GNU|)[Mm]akefile|.*\.mk|CMakeLists\.txt|.*\.cmake|\.cproject|.*\.ld|CMakePresets\.json")
-_CONFIGURATION = re.compile(r"app_config\w*\.h|ai_model_config\.h")
-_POSTPROCESSING = re.compile(r"\w*post_?process\w*\.h|.*_pp_\w*\.h", re.I)
-_MENTION = re.compile(r"NetworkRuntime\d{3,6}_CM\w+?_(?:GCC|IAR|Keil|ARM)(?:_PIC)?(?=\W|$)")
-_SPECS = re.compile(r"(picolibc(?:cpp)?|nano|nosys|rdimon)\.specs")
-_COMMENT_LINE = re.compile(r"[ \t]*(?:#|//)")
-_LARGEST = 4 << 20
 
 
 @dataclass(frozen=True)

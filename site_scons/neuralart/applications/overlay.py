@@ -52,7 +52,7 @@ class _Mark:
     def parse(data: Any) -> _Mark | None:
         if not isinstance(data, list) or len(data) != 5:
             return None
-        return _Mark(*map(int, data[:3]), bool(data[3]), int(data[4]))
+        return _Mark(int(data[0]), int(data[1]), int(data[2]), bool(data[3]), int(data[4]))
 
 
 @dataclass(frozen=True)
@@ -214,14 +214,13 @@ def synchronize(
             if known is None:
                 shutil.rmtree(tree, ignore_errors=True)
         elif tree.is_dir() and any(tree.iterdir()):
-            raise NeuralArtError(
-                "this folder was not made by this tool, so nothing is put into it", where=str(tree), hint="delete it"
-            )
+            what = "this folder was not made by this tool, so nothing is put into it"
+            raise NeuralArtError(what, where=str(tree), hint="delete it")
         return _synchronize(wanted, tree, record, known, set(folders), set(generated), settings)
     except OSError as error:
-        raise NeuralArtError(
-            f"cannot be copied: {error.strerror or error}", where=str(error.filename or tree), hint="is the disk full?"
-        ) from error
+        where = str(error.filename or tree)
+        what = f"cannot be copied: {error.strerror or error}"
+        raise NeuralArtError(what, where=where, hint="is the disk full?") from error
 
 
 def _synchronize(
