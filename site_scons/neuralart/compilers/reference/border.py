@@ -15,20 +15,9 @@ POSITIONS = ("chfirst", "chlast")
 
 
 def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[str], count: int) -> tuple[str, ...]:
-    """One value per tensor.
+    """One value per tensor, ``count`` in all: empty texts when none was given.
 
-    Args:
-        model: For the message.
-        option: Name of the command line option.
-        values: None, one for all, or one for each.
-        allowed: Known values.
-        count: Number of inputs (outputs).
-
-    Returns:
-        ``count`` values; empty texts when none was given.
-
-    Raises:
-        NeuralArtError: A value is unknown, or their number is wrong.
+    Raises NeuralArtError when a value of the command line option is not ``allowed``, or their number is wrong.
     """
     for value in values:
         if value not in allowed:
@@ -50,8 +39,7 @@ def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[s
 def check_positions(model: Model, options: BorderOptions) -> None:
     """Check the channel positions. TFLite tensors are channels last, so only ``chlast`` needs nothing.
 
-    Raises:
-        NeuralArtError: ``chfirst`` is asked for where it would need a transposition, or a value is wrong.
+    Raises NeuralArtError when ``chfirst`` is asked for where it would need a transposition, or a value is wrong.
     """
     sides = (
         ("--inputs-ch-position", options.inputs_ch_position, model.inputs),
@@ -71,19 +59,9 @@ def check_positions(model: Model, options: BorderOptions) -> None:
 
 
 def convert_input(model: Model, tensor: Tensor, dtype: str, index: int) -> tuple[Tensor, Call]:
-    """Let the application provide another element type.
+    """The tensor of another type that the application fills, and the call that converts it to the model's.
 
-    Args:
-        model: For the message.
-        tensor: The model's input.
-        dtype: What the application provides, other than the tensor's own.
-        index: Number of the new tensor.
-
-    Returns:
-        The tensor that the application fills, and the call that converts it.
-
-    Raises:
-        NeuralArtError: There is no such conversion.
+    Raises NeuralArtError when there is no such conversion; ``index`` is the number of the new tensor.
     """
     outer = _outer(model, tensor, dtype, index, "--input-data-type")
     return outer, _conversion(outer, tensor)

@@ -123,8 +123,7 @@ def _arguments(args: argparse.Namespace, profile: Profile | None) -> str:
 def _common(args: argparse.Namespace) -> tuple[str, ...]:
     """Check what both flows want; the notes of what has no effect.
 
-    Raises:
-        NeuralArtError: An option is missing, refused or contradicts another.
+    Raises NeuralArtError when an option is missing, refused or contradicts another.
     """
     from neuralart.network.names import check_name
     from neuralart.network.targets import flow_of, usable
@@ -154,8 +153,7 @@ def _border(args: argparse.Namespace) -> BorderOptions:
 def request_of(args: argparse.Namespace) -> CompileRequest:
     """What the command line asks for, for a target with an NPU.
 
-    Raises:
-        NeuralArtError: An option is missing, refused or contradicts another.
+    Raises NeuralArtError when an option is missing, refused or contradicts another.
     """
     from neuralart.compilers.reference.compile import CompileRequest
 
@@ -217,18 +215,7 @@ def summary(result: CompileResult, folder: str, verbosity: int) -> str:
 
 
 def run(args: argparse.Namespace, output: Path) -> str:
-    """Compile by the compiler of this package.
-
-    Args:
-        args: The words, parsed.
-        output: Where to.
-
-    Returns:
-        What a person wants to know.
-
-    Raises:
-        NeuralArtError: An option or the model is wrong, not supported or too large.
-    """
+    """Compile; the result is for people. NeuralArtError when an option or the model is not supported."""
     from neuralart.compilers.reference.compile import compile_network, write
     from neuralart.compilers.reference.cpu import cli as cpu
     from neuralart.network.targets import flow_of

@@ -38,44 +38,26 @@ from neuralart.vendor import mpool
 
 @dataclass(frozen=True)
 class CompileRequest(CommonRequest):
-    """What to compile, and how.
+    """What to compile, and how."""
 
-    Attributes:
-        model: The .tflite.
-        mpool: The memory-pool file.
-        target: As ``--target``.
-        mpool_display: The pool file as the user named it; empty: the path.
-        profile_options: Options of the profile.
-        options_where: Their place, for messages.
-        initializers: fnames of the declared initializers; None: by rule.
-    """
-
-    model: Path
-    mpool: Path
-    target: str = "stm32n6"
-    mpool_display: str = ""
-    profile_options: tuple[str, ...] = ()
-    options_where: str = "profile options"
-    initializers: tuple[str, ...] | None = None
+    model: Path  # the .tflite
+    mpool: Path  # the memory-pool file
+    target: str = "stm32n6"  # as ``--target``
+    mpool_display: str = ""  # the pool file as the user named it; empty: the path
+    profile_options: tuple[str, ...] = ()  # options of the profile
+    options_where: str = "profile options"  # their place, for messages
+    initializers: tuple[str, ...] | None = None  # fnames of the declared initializers; None: by rule
 
 
 @dataclass(frozen=True)
 class CompileResult:
-    """What came out.
+    """What came out."""
 
-    Attributes:
-        files: Name -> content of the whole set.
-        network: The facts.
-        plan: Where everything is.
-        notes: Options without effect.
-        initializers: fnames of the declared initializers.
-    """
-
-    files: Mapping[str, bytes] = field(repr=False)
-    network: Network
-    plan: Plan = field(repr=False)
-    notes: tuple[str, ...]
-    initializers: tuple[str, ...]
+    files: Mapping[str, bytes] = field(repr=False)  # name -> content of the whole set
+    network: Network  # the facts
+    plan: Plan = field(repr=False)  # where everything is
+    notes: tuple[str, ...]  # options without effect
+    initializers: tuple[str, ...]  # fnames of the declared initializers
 
 
 def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
@@ -93,8 +75,7 @@ def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
 def _raws(name: str, pools: PoolFile, placed: Plan, declared: Sequence[str]) -> dict[str, bytes]:
     """Content of every declared initializer, empty ones too.
 
-    Raises:
-        NeuralArtError: One that is not declared has content: it would never be loaded.
+    Raises NeuralArtError when one that is not declared has content: it would never be loaded.
     """
     missing = [fname for fname in placed.images if fname not in declared]
     if missing:
@@ -121,18 +102,7 @@ def _banner_options(request: CompileRequest, asked: Choices) -> Pairs:
 def build(
     request: CompileRequest, model: Model, program: Program, pools: PoolFile, notes: Sequence[str] = ()
 ) -> CompileResult:
-    """From a lowered program to the bytes of every file.
-
-    Args:
-        request: How.
-        model: Where the program came from.
-        program: What to place and write.
-        pools: Where to place it.
-        notes: Further options without effect.
-
-    Raises:
-        NeuralArtError: It does not fit, or an option is refused.
-    """
+    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit or is refused."""
     asked = choices(request.profile_options, request.options_where)
     program = share(program, inputs_writable=request.allocate_inputs and not asked.keep_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
@@ -168,17 +138,10 @@ def build(
 
 
 def compile_network(request: CompileRequest, progress: Progress = lambda _text: None) -> CompileResult:
-    """Compile a model.
+    """Compile a model into the content of every file; nothing is written.
 
-    Args:
-        request: What and how.
-        progress: Called with a few words before each step.
-
-    Returns:
-        The content of every file; nothing is written.
-
-    Raises:
-        NeuralArtError: The input is wrong, not supported or too large; said in one line.
+    ``progress`` gets a few words before each step. Raises NeuralArtError when the input is wrong, not supported or too
+    large.
     """
     model, program, pools = lowered(
         request, request.model, request.target, NPU, lambda: mpool.read(request.mpool, request.mpool_display), progress
@@ -190,9 +153,5 @@ def compile_network(request: CompileRequest, progress: Progress = lambda _text: 
 
 
 def write(result: CompileResult, folder: Path) -> None:
-    """Write the set of files.
-
-    Raises:
-        NeuralArtError: The folder cannot be written or belongs to another network.
-    """
+    """Write the set of files; NeuralArtError when the folder cannot be written or belongs to another network."""
     write_set(folder, result.network.name, result.files)

@@ -23,13 +23,7 @@ def describe(tensor: Tensor) -> str:
 
 @dataclass(frozen=True)
 class Operand:
-    """An 8-bit tensor with one scale.
-
-    Attributes:
-        tensor: The tensor.
-        scale: Its scale.
-        zero_point: Its zero point.
-    """
+    """An 8-bit tensor with one scale."""
 
     tensor: Tensor
     scale: float
@@ -58,12 +52,7 @@ class Lowering:
     """
 
     def __init__(self, model: Model, said: Model | None = None) -> None:
-        """Nothing is emitted yet.
-
-        Args:
-            model: What is lowered.
-            said: The same model as the user wrote it, for messages; None: it is that.
-        """
+        """Take a model, and the same one as the user wrote it (``said``) where messages must speak of another."""
         self.model = model
         self.tensors: list[Tensor] = list(model.tensors)
         self.said: Sequence[Tensor] = model.tensors if said is None else said.tensors
@@ -79,11 +68,7 @@ class Lowering:
         return f"{self.model.path}: operator {op.index} ({op.kind})"
 
     def refuse(self, op: Operator, what: str, hint: str = "") -> NoReturn:
-        """Refuse the model because of this operator.
-
-        Raises:
-            NeuralArtError: Always.
-        """
+        """Refuse the model because of this operator; NeuralArtError, always."""
         # In the user's words: with the types and names that the tensors have in the model.
         for index in {*op.inputs, *op.outputs}:
             if 0 <= index < len(self.said) and self.said[index] != self.tensors[index]:
@@ -99,22 +84,14 @@ class Lowering:
         return self.tensors[op.inputs[position]]
 
     def input(self, op: Operator, position: int = 0) -> Tensor:
-        """An input.
-
-        Raises:
-            NeuralArtError: It is absent.
-        """
+        """An input; NeuralArtError when it is absent."""
         tensor = self.optional(op, position)
         if tensor is None:
             self.refuse(op, f"input {position} is absent")
         return tensor
 
     def output(self, op: Operator) -> Tensor:
-        """The only output.
-
-        Raises:
-            NeuralArtError: There are more, or none.
-        """
+        """The only output; NeuralArtError when there are more, or none."""
         if len(op.outputs) != 1:
             self.refuse(op, f"{len(op.outputs)} outputs, expected 1")
         return self.tensors[op.outputs[0]]
@@ -122,8 +99,7 @@ class Lowering:
     def operand(self, op: Operator, tensor: Tensor, dtypes: Sequence[str] = ("int8",)) -> Operand:
         """Check an 8-bit tensor that is computed on.
 
-        Raises:
-            NeuralArtError: Another element type, no quantization, several scales, or values that make no sense.
+        Raises NeuralArtError for another element type, no quantization, several scales, or values that make no sense.
         """
         if tensor.dtype not in dtypes:
             hint = f"supported: {' and '.join(dtypes)}"
@@ -145,8 +121,7 @@ class Lowering:
     def quantization(self, op: Operator, tensor: Tensor) -> Quantization:
         """The quantization of a tensor that must have one.
 
-        Raises:
-            NeuralArtError: It has none, or a scale is not a positive number.
+        Raises NeuralArtError when it has none, or a scale is not a positive number.
         """
         quantization = tensor.quantization
         if quantization is None or not quantization.scales:
@@ -162,8 +137,7 @@ class Lowering:
     def constant(self, op: Operator, tensor: Tensor, role: str, dtypes: Sequence[str]) -> bytes:
         """The bytes of a tensor that must be constant.
 
-        Raises:
-            NeuralArtError: It is computed while the network runs, or has another element type.
+        Raises NeuralArtError when it is computed while the network runs, or has another element type.
         """
         if tensor.dtype not in dtypes:
             self.refuse(
@@ -184,8 +158,7 @@ class Lowering:
     def same_quantization(self, op: Operator, source: Operand, target: Operand) -> None:
         """Check that an operator that only selects values does not have to rescale them.
 
-        Raises:
-            NeuralArtError: Scale or zero point differ.
+        Raises NeuralArtError when scale or zero point differ.
         """
         if (source.scale, source.zero_point) != (target.scale, target.zero_point):
             self.refuse(
@@ -198,18 +171,13 @@ class Lowering:
     def expect_shape(self, op: Operator, tensor: Tensor, shape: Sequence[int]) -> None:
         """Check the model's shape of an output against the one that follows from the inputs.
 
-        Raises:
-            NeuralArtError: They differ.
+        Raises NeuralArtError when they differ.
         """
         if tensor.shape != tuple(shape):
             self.refuse(op, f"{describe(tensor)} does not fit its inputs, which give [{', '.join(map(str, shape))}]")
 
     def activation(self, op: Operator) -> str:
-        """The fused activation.
-
-        Raises:
-            NeuralArtError: It is not supported.
-        """
+        """The fused activation; NeuralArtError when it is not supported."""
         name = str(op.options.get("fused_activation_function", "NONE"))
         if name not in quantize.ACTIVATIONS:
             known = ", ".join(a for a in quantize.ACTIVATIONS if a != "RELU_0_TO_1")
@@ -219,8 +187,7 @@ class Lowering:
     def activation_range(self, op: Operator, activation: str, target: Operand) -> tuple[int, int]:
         """Smallest and largest stored output value.
 
-        Raises:
-            NeuralArtError: The output scale is too small for the activation.
+        Raises NeuralArtError when the output scale is too small for the activation.
         """
         try:
             return quantize.activation_range(activation, target.scale, target.zero_point, target.dtype)
@@ -228,11 +195,7 @@ class Lowering:
             self.refuse(op, str(error))
 
     def fixed_point(self, op: Operator, factor: float) -> quantize.FixedPoint:
-        """A real factor as multiplier and shift.
-
-        Raises:
-            NeuralArtError: It is out of range.
-        """
+        """A real factor as multiplier and shift; NeuralArtError when it is out of range."""
         try:
             return quantize.quantize_multiplier(factor)
         except ValueError as error:
@@ -251,14 +214,10 @@ class Lowering:
         return TensorArg(tensor.index, C_TYPES[tensor.dtype], written=True)
 
     def data(self, op: Operator, data: bytes, ctype: str, role: str, tensor: Tensor | None = None) -> ConstArg:
-        """The address of constant bytes.
+        """The address of constant little-endian bytes.
 
-        Args:
-            op: Whose constants they are.
-            data: Little-endian bytes.
-            ctype: C element type.
-            role: ``weights``, ``bias``, ``multiplier``, ...
-            tensor: The model tensor that the bytes are, unchanged.
+        The role (``weights``, ``bias``, ``multiplier``, ...) is a part of the label. The tensor is that of the model
+        whose bytes they are, unchanged.
         """
         label = f"{op.kind.lower()}_{op.index}_{role}"
         return ConstArg(data, ctype, label, tensor=None if tensor is None else tensor.index)

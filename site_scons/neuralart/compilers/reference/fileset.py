@@ -46,25 +46,12 @@ _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
 
 
 def initializer_name(network: str, prefix: str, fname: str) -> str:
-    """File name of an initializer.
-
-    Args:
-        network: C name of the network.
-        prefix: ``mem_file_prefix`` of the pool file.
-        fname: The pool.
-    """
+    """File name of an initializer; the prefix is ``mem_file_prefix`` of the pool file."""
     return f"{network}_{prefix}.{fname}.raw"
 
 
 def file_names(network: str, prefix: str, initializers: Sequence[str], *, report: bool = True) -> tuple[str, ...]:
-    """Every file of a compile, known before it runs.
-
-    Args:
-        network: C name of the network.
-        prefix: ``mem_file_prefix`` of the pool file.
-        initializers: fnames of the pools whose initializer is declared.
-        report: The text report is written.
-    """
+    """Every file of a compile with these declared initializers (fnames of pools), known before it runs."""
     plain = [f"{network}.c", f"{network}.h", FACTS, NAME, f"{network}_c_info.json"]
     plain += [f"{network}_generate_report.txt"] if report else []
     return (*plain, PROVENANCE, *(initializer_name(network, prefix, fname) for fname in initializers))
@@ -73,8 +60,7 @@ def file_names(network: str, prefix: str, initializers: Sequence[str], *, report
 def _earlier(folder: Path, network: str) -> set[str]:
     """Names that an earlier run of this network wrote here.
 
-    Raises:
-        NeuralArtError: The folder holds another network: its facts would be lost.
+    Raises NeuralArtError when the folder holds another network: its facts would be lost.
     """
     names: set[str] = set()
     try:
@@ -107,15 +93,8 @@ def _earlier(folder: Path, network: str) -> set[str]:
 def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
     """Write a complete set and remove what an earlier run left and this one does not write.
 
-    The manifest goes first and comes back last: where it is, it is right.
-
-    Args:
-        folder: Made when it is not there.
-        network: C name of the network.
-        files: Name -> content.
-
-    Raises:
-        NeuralArtError: The folder cannot be written or belongs to another network.
+    The manifest goes first and comes back last: where it is, it is right. Raises NeuralArtError when the folder cannot
+    be written or belongs to another network.
     """
     stale = _earlier(folder, network) - set(files)
     try:

@@ -180,19 +180,11 @@ FOLDED = (*sorted({*REARRANGE, *ARITHMETIC}),)
 
 
 def fold(model: Model) -> Model:
-    """Compute what is constant and leave out the operators that did it.
+    """Compute what is constant and leave out the operators that did it; the model itself if nothing is.
 
     Values are moved and repeated whatever their type; computed are int32 and int64 only, the types of shapes. Operators
-    keep their numbers. One whose result is an output of the model stays.
-
-    Args:
-        model: Any model.
-
-    Returns:
-        The model itself if there is nothing to compute.
-
-    Raises:
-        NeuralArtError: An operator on constants makes no sense.
+    keep their numbers. One whose result is an output of the model stays. Raises NeuralArtError when an operator on
+    constants makes no sense.
     """
     tensors = list(model.tensors)
     operators = []

@@ -18,15 +18,10 @@ _16_BITS = ("int16", "uint16")
 
 @dataclass(frozen=True)
 class OperatorInfo:
-    """A supported operator, for people.
+    """A supported operator, for people."""
 
-    Attributes:
-        kind: Upper-case TFLite name.
-        limits: What of it is supported.
-    """
-
-    kind: str
-    limits: str
+    kind: str  # upper-case TFLite name
+    limits: str  # what of it is supported
 
 
 def supported() -> list[OperatorInfo]:
@@ -35,17 +30,9 @@ def supported() -> list[OperatorInfo]:
 
 
 def lower(model: Model, options: BorderOptions) -> Program:
-    """Turn a model into kernel calls.
+    """Turn a model into kernel calls, one per operator that does something, and border conversions.
 
-    Args:
-        model: The model.
-        options: What the application wants at the inputs and outputs.
-
-    Returns:
-        The program: calls in execution order, one per operator that does something, and border conversions.
-
-    Raises:
-        NeuralArtError: An operator, a tensor or an option is not supported, or the graph makes no sense.
+    Raises NeuralArtError when an operator, a tensor or an option is not supported, or the graph makes no sense.
     """
     border.check_positions(model, options)
     _check_border(model)

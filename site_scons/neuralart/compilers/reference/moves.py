@@ -28,21 +28,13 @@ class Unsupported(Exception):
 
 @dataclass(frozen=True)
 class Move:
-    """A grid of elements, walked in two tensors.
+    """A grid of elements, walked in two tensors."""
 
-    Attributes:
-        shape: The grid, slowest dimension first; empty: one element.
-        source_steps: Elements from one point of the grid to the next in the source, per dimension.
-        target_steps: Likewise in the target.
-        source_start: Element of the source at the grid's origin.
-        target_start: Likewise in the target.
-    """
-
-    shape: tuple[int, ...]
-    source_steps: tuple[int, ...]
-    target_steps: tuple[int, ...]
-    source_start: int = 0
-    target_start: int = 0
+    shape: tuple[int, ...]  # the grid, slowest dimension first; empty: one element
+    source_steps: tuple[int, ...]  # elements from one point of the grid to the next in the source, per dimension
+    target_steps: tuple[int, ...]  # likewise in the target
+    source_start: int = 0  # element of the source at the grid's origin
+    target_start: int = 0  # likewise in the target
 
     def joined(self) -> Move:
         """The same with as few dimensions as possible, in the same order."""
@@ -59,17 +51,11 @@ class Move:
 
 @dataclass(frozen=True)
 class Piece:
-    """A move between two tensors.
+    """A move between two tensors."""
 
-    Attributes:
-        source: Tensor number.
-        target: Tensor number.
-        move: The elements.
-    """
-
-    source: int
-    target: int
-    move: Move
+    source: int  # tensor number
+    target: int  # tensor number
+    move: Move  # the elements
 
 
 def dense(shape: Sequence[int]) -> tuple[int, ...]:
@@ -83,14 +69,7 @@ def whole(elements: int) -> Move:
 
 
 def apply(move: Move, element: int, source: bytes, target: bytearray) -> None:
-    """Carry out a move.
-
-    Args:
-        move: The elements.
-        element: Bytes of one.
-        source: The whole source.
-        target: The whole target.
-    """
+    """Carry out a move between whole tensors; ``element`` is the size of one in bytes."""
     move = move.joined()
     run = 1
     shape, sources, targets = move.shape, move.source_steps, move.target_steps

@@ -26,27 +26,16 @@ Pairs = Sequence[tuple[str, str]]
 
 @dataclass(frozen=True, kw_only=True)
 class CommonRequest:
-    """What all requests have.
+    """What all requests have."""
 
-    Attributes:
-        name: C name of the network.
-        model_display: The model as the user named it; empty: the path.
-        border: Types and channel positions of inputs and outputs.
-        allocate_inputs: False: the application provides the input buffers.
-        allocate_outputs: Likewise for the outputs.
-        report: Write the text report.
-        arguments: The command line for reports; no folders in it.
-        notes: Options without effect that were found before.
-    """
-
-    name: str = "network"
-    model_display: str = ""
-    border: BorderOptions = field(default_factory=BorderOptions)
-    allocate_inputs: bool = True
-    allocate_outputs: bool = True
-    report: bool = True
-    arguments: str = "generate"
-    notes: tuple[str, ...] = ()
+    name: str = "network"  # C name of the network
+    model_display: str = ""  # the model as the user named it; empty: the path
+    border: BorderOptions = field(default_factory=BorderOptions)  # types and channel positions of inputs and outputs
+    allocate_inputs: bool = True  # False: the application provides the input buffers
+    allocate_outputs: bool = True  # likewise for the outputs
+    report: bool = True  # write the text report
+    arguments: str = "generate"  # the command line for reports; no folders in it
+    notes: tuple[str, ...] = ()  # options without effect that were found before
 
 
 def plain_stem(path: Path | None) -> str:
@@ -56,14 +45,7 @@ def plain_stem(path: Path | None) -> str:
 
 
 def shaping_options(request: CommonRequest, flags: Sequence[tuple[str, bool]], first: Pairs, last: Pairs) -> Pairs:
-    """Options that shape the code, as (name, value); no folders.
-
-    Args:
-        request: The request.
-        flags: Options of this kind of target, and whether they are on.
-        first: What stands before.
-        last: What stands behind.
-    """
+    """Options that shape the code, as (name, value): those of the target around those of all."""
     border = request.border
     lists = (
         ("input-data-type", border.input_dtypes),
@@ -100,16 +82,7 @@ def lowered(
 ) -> tuple[Model, Program, Pools]:
     """The steps before anything is placed, in the order in which their errors are wanted.
 
-    Args:
-        request: What and how.
-        path: The model.
-        target: As ``--target``.
-        flow: What the target must have.
-        read_pools: Reads the memory pools.
-        progress: Called with a few words before each step.
-
-    Raises:
-        NeuralArtError: The input is wrong or not supported; said in one line.
+    Raises NeuralArtError when the input is wrong, not supported, or the target is of another flow.
     """
     from neuralart.compilers.reference.lower import lower
     from neuralart.model.tflite import read
@@ -128,15 +101,7 @@ def lowered(
 def with_provenance(
     files: Mapping[str, bytes], request: CommonRequest, path: Path, pools: str, more: Sequence[str] = ()
 ) -> dict[str, bytes]:
-    """The files, and what they were made from by whom; nothing depends on that one.
-
-    Args:
-        files: All others.
-        request: What and how.
-        path: The model.
-        pools: The memory pools as the user named them.
-        more: Further lines.
-    """
+    """The files, and what they were made from by whom; nothing depends on that one."""
     lines = [
         f"tool: {TOOL} {__version__}",
         f"model: {request.model_display or path}",

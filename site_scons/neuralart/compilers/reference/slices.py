@@ -94,8 +94,7 @@ def _one(walk: _Walk, spec: _Spec, position: int, tensor: Tensor, axis: int) -> 
 def strided_slice(sources: Sources) -> list[Piece]:
     """STRIDED_SLICE with all its masks, as numpy's indexing.
 
-    Raises:
-        Unsupported: It is not supported, or makes no sense.
+    Raises Unsupported when it is not supported, or makes no sense.
     """
     tensor, target = sources.input(), sources.output()
     sources.same_dtype(tensor, target)
@@ -120,11 +119,7 @@ def strided_slice(sources: Sources) -> list[Piece]:
 
 
 def slice_(sources: Sources) -> list[Piece]:
-    """SLICE: begins and sizes, -1 for all that follows.
-
-    Raises:
-        Unsupported: It is not supported, or makes no sense.
-    """
+    """SLICE: begins and sizes, -1 for all that follows; Unsupported when it is not supported, or makes no sense."""
     tensor = sources.input()
     sources.same_dtype(tensor, sources.output())
     rank, steps = len(tensor.shape), dense(tensor.shape)

@@ -13,27 +13,16 @@ from neuralart.network.pools import MemoryPool
 
 @dataclass(frozen=True)
 class PoolPlan:
-    """How a pool is used.
+    """How a pool is used."""
 
-    Attributes:
-        pool: The pool; of a virtual one the first part.
-        fname: Its fname; joined with ``_`` for a virtual one.
-        name: Report name, likewise.
-        size: Capacity in bytes.
-        weights: Bytes of its initializer (0 for a virtual pool: its parts have them).
-        activations: Bytes that activations ever occupy.
-        used: Highest offset in use.
-        parts: fnames of the parts of a virtual pool.
-    """
-
-    pool: MemoryPool
-    fname: str
-    name: str
-    size: int
-    weights: int
-    activations: int
-    used: int
-    parts: tuple[str, ...] = ()
+    pool: MemoryPool  # the pool; of a virtual one the first part
+    fname: str  # its fname; joined with ``_`` for a virtual one
+    name: str  # report name, likewise
+    size: int  # capacity in bytes
+    weights: int  # bytes of its initializer (0 for a virtual pool: its parts have them)
+    activations: int  # bytes that activations ever occupy
+    used: int  # highest offset in use
+    parts: tuple[str, ...] = ()  # fnames of the parts of a virtual pool
 
     @property
     def address(self) -> int:
@@ -57,13 +46,7 @@ def images(
 ) -> dict[str, bytes]:
     """Initializer of each pool that holds constants: from its base to the last byte of a constant, gaps zero.
 
-    Args:
-        items: The constants.
-        addresses: Address by key.
-        pools: The pools.
-
-    Raises:
-        NeuralArtError: The pool's format is one that is not written.
+    Raises NeuralArtError when the pool's format is one that is not written.
     """
     result = {}
     for pool in pools:
@@ -98,12 +81,7 @@ def pool_plans(
 ) -> tuple[PoolPlan, ...]:
     """Every pool in the order of preference, then the virtual ones that something lies across.
 
-    Args:
-        pools: The pools.
-        arenas: Writable arenas, preferred first.
-        raws: Initializers.
-        ranges: Addresses [start, end) of the activations.
-        constant_ranges: Likewise of the constants.
+    The ranges are addresses [start, end) of activations and constants.
     """
     ordered = [pool for arena in arenas for pool in arena.pools]
     ordered += [pool for pool in pools if pool not in ordered]

@@ -165,13 +165,7 @@ def _node(network: CpuNetwork, epoch: int, call: Call, ids: Mapping[Key, int]) -
 
 
 def c_info(network: CpuNetwork, stamp: str, files: tuple[str, ...]) -> str:
-    """The JSON text.
-
-    Args:
-        network: What was compiled.
-        stamp: The abi stamp; it stands where the vendor's tool has its signature.
-        files: Names of the C files.
-    """
+    """The JSON text. The abi stamp stands where the vendor's tool has its signature."""
     emission = network.emission
     rows = _Rows(network)
     nodes = [_node(network, epoch, call, rows.ids) for epoch, call in enumerate(emission.program.calls)]

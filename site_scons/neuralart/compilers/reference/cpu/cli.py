@@ -40,8 +40,7 @@ def arguments(args: argparse.Namespace) -> str:
 def request_of(args: argparse.Namespace, border: BorderOptions, notes: tuple[str, ...]) -> CpuRequest:
     """What the command line asks for; its options were checked.
 
-    Raises:
-        NeuralArtError: The target has an NPU, or is refused.
+    Raises NeuralArtError when the target has an NPU, or is refused.
     """
     from neuralart.compilers.reference.cpu.compile import CpuRequest
     from neuralart.network.targets import usable
@@ -92,17 +91,7 @@ def run(
     notes: tuple[str, ...],
     progress: Callable[[str], None],
 ) -> CpuResult:
-    """Compile and write.
-
-    Args:
-        args: The command line, checked.
-        border: Types and channel positions that it asks for.
-        notes: Options without effect.
-        progress: Told each step.
-
-    Raises:
-        NeuralArtError: As :func:`~neuralart.compilers.reference.cpu.compile.compile_network`.
-    """
+    """Compile and write; NeuralArtError as :func:`~neuralart.compilers.reference.cpu.compile.compile_network`."""
     from neuralart.compilers.reference.cpu.compile import compile_network, write
 
     result = compile_network(request_of(args, border, notes), progress)

@@ -77,12 +77,7 @@ def _pool(network: CpuNetwork, plan: PoolPlan) -> PoolUse:
 
 
 def make_facts(network: CpuNetwork, stamp: str) -> Network:
-    """The facts of a compiled network.
-
-    Args:
-        network: What was compiled.
-        stamp: The abi stamp.
-    """
+    """The facts of a compiled network."""
     calls = network.emission.program.calls
     plans = sorted(network.emission.plan.pools, key=lambda plan: plan.address)
     return Network(
@@ -104,38 +99,23 @@ def make_facts(network: CpuNetwork, stamp: str) -> Network:
 
 @dataclass(frozen=True)
 class CpuRequest(CommonRequest):
-    """What to compile, and how.
+    """What to compile, and how."""
 
-    Attributes:
-        model: The .tflite.
-        memory_pool: The memory-pool file; None: one buffer as large as needed.
-        target: As ``--target``.
-        memory_pool_display: The memory-pool file as the user named it; empty: the path.
-        split_weights: Each constant is an array of its own.
-        binary: Write ``N_data.bin`` too.
-    """
-
-    model: Path
-    memory_pool: Path | None = None
-    target: str = "stm32h7"
-    memory_pool_display: str = ""
-    split_weights: bool = False
-    binary: bool = False
+    model: Path  # the .tflite
+    memory_pool: Path | None = None  # the memory-pool file; None: one buffer as large as needed
+    target: str = "stm32h7"  # as ``--target``
+    memory_pool_display: str = ""  # the memory-pool file as the user named it; empty: the path
+    split_weights: bool = False  # each constant is an array of its own
+    binary: bool = False  # write ``N_data.bin`` too
 
 
 @dataclass(frozen=True)
 class CpuResult:
-    """What came out.
+    """What came out."""
 
-    Attributes:
-        files: Name -> content of the whole set.
-        network: The facts.
-        cpu: Names and places of all arrays.
-    """
-
-    files: Mapping[str, bytes] = field(repr=False)
-    network: Network
-    cpu: CpuNetwork = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False)  # name -> content of the whole set
+    network: Network  # the facts
+    cpu: CpuNetwork = field(repr=False)  # names and places of all arrays
 
 
 def c_names(name: str) -> tuple[str, ...]:
@@ -145,13 +125,7 @@ def c_names(name: str) -> tuple[str, ...]:
 
 
 def file_names(name: str, *, report: bool = True, binary: bool = False) -> tuple[str, ...]:
-    """Every file of a compile, known before it runs.
-
-    Args:
-        name: C name of the network.
-        report: The text report is written.
-        binary: The weights are written to a file too.
-    """
+    """Every file of a compile, known before it runs."""
     plain = [*c_names(name), FACTS, MANIFEST, f"{name}_c_info.json"]
     plain += [f"{name}_generate_report.txt"] if report else []
     plain += [f"{name}_data.bin"] if binary else []
@@ -171,17 +145,7 @@ def build(
     program: Program,
     memories: Sequence[ActivationMemory] = (),
 ) -> CpuResult:
-    """From a lowered program to the bytes of every file.
-
-    Args:
-        request: How.
-        model: Where the program came from.
-        program: What to place and write.
-        memories: Pools of the memory-pool file; empty: one without an end.
-
-    Raises:
-        NeuralArtError: It does not fit.
-    """
+    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit."""
     program = share(program, inputs_writable=request.allocate_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
     shown = request.memory_pool_display or str(request.memory_pool or "")
@@ -223,18 +187,7 @@ def build(
 
 
 def compile_network(request: CpuRequest, progress: Progress = lambda _text: None) -> CpuResult:
-    """Compile a model.
-
-    Args:
-        request: What and how.
-        progress: Called with a few words before each step.
-
-    Returns:
-        The content of every file; nothing is written.
-
-    Raises:
-        NeuralArtError: The input is wrong, not supported or too large; said in one line.
-    """
+    """Compile a model into the content of every file, as its namesake for targets with an NPU."""
     pools, shown = request.memory_pool, request.memory_pool_display or str(request.memory_pool or "")
     model, program, memories = lowered(
         request, request.model, request.target, CPU, lambda: () if pools is None else read(pools, shown), progress
@@ -245,9 +198,5 @@ def compile_network(request: CpuRequest, progress: Progress = lambda _text: None
 
 
 def write(result: CpuResult, folder: Path) -> None:
-    """Write the set of files.
-
-    Raises:
-        NeuralArtError: The folder cannot be written or belongs to another network.
-    """
+    """Write the set of files; NeuralArtError when the folder cannot be written or belongs to another network."""
     write_set(folder, result.network.name, result.files)

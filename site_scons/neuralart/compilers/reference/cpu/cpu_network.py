@@ -17,34 +17,21 @@ _LONGEST = 48
 
 @dataclass(frozen=True)
 class Array:
-    """Memory of a tensor, of working memory or of a constant.
+    """Memory of a tensor, of working memory or of a constant."""
 
-    Attributes:
-        name: C name, also in ``c_info.json``.
-        number: Activation buffer or array of weights that it is in, from 1; 0: the application provides it.
-        offset: Bytes from the beginning of that.
-        size: Bytes.
-    """
-
-    name: str
-    number: int
-    offset: int
-    size: int
+    name: str  # C name, also in ``c_info.json``
+    number: int  # activation buffer or array of weights that it is in, from 1; 0: the application provides it
+    offset: int  # bytes from the beginning of that
+    size: int  # bytes
 
 
 @dataclass(frozen=True)
 class Weights:
-    """An array of constants in ``N_data_params.c``.
+    """An array of constants in ``N_data_params.c``."""
 
-    Attributes:
-        name: In ``c_info.json``.
-        symbol: C name.
-        data: Its bytes.
-    """
-
-    name: str
-    symbol: str
-    data: bytes = field(repr=False)
+    name: str  # in ``c_info.json``
+    symbol: str  # C name
+    data: bytes = field(repr=False)  # its bytes
 
     @property
     def size(self) -> int:
@@ -54,21 +41,13 @@ class Weights:
 
 @dataclass(frozen=True)
 class CpuNetwork:
-    """Input of every writer.
+    """Input of every writer."""
 
-    Attributes:
-        emission: As in the NPU flow; addresses of its plan are those of :mod:`~.placing`.
-        placed: Where everything is.
-        split: Each constant is an array of its own.
-        binary: The weights are in a file too.
-        memories: As the user named the memory-pool file, without folders; empty: none.
-    """
-
-    emission: Emission
-    placed: Placed
-    split: bool = False
-    binary: bool = False
-    memories: str = ""
+    emission: Emission  # as in the NPU flow; addresses of its plan are those of :mod:`~.placing`
+    placed: Placed  # where everything is
+    split: bool = False  # each constant is an array of its own
+    binary: bool = False  # the weights are in a file too
+    memories: str = ""  # as the user named the memory-pool file, without folders; empty: none
 
     @property
     def name(self) -> str:

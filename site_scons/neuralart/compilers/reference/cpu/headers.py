@@ -50,12 +50,7 @@ def network_h(network: CpuNetwork) -> str:
 
 
 def config_h(network: CpuNetwork, stamp: str) -> str:
-    """``N_config.h``: by what the network was made, and which network it is.
-
-    Args:
-        network: The network.
-        stamp: The abi stamp.
-    """
+    """``N_config.h``: by what the network was made, and which network it is."""
     version = [
         f"#define AI_TOOLS_VERSION_{part} {number}"
         for part, number in zip(("MAJOR", "MINOR", "MICRO"), NEURALART_VERSION, strict=False)

@@ -23,16 +23,11 @@ _RANGE = 32
 
 @dataclass(frozen=True)
 class Placed:
-    """A placed program.
+    """A placed program."""
 
-    Attributes:
-        pools: Those of activations, then that of the weights.
-        plan: Where everything is; see :func:`index_of` and :func:`offset_of` for its addresses.
-        activations: Pools with activations in them, in the order of the file: the numbered activation buffers.
-    """
-
-    pools: PoolFile
-    plan: Plan
+    pools: PoolFile  # those of activations, then that of the weights
+    plan: Plan  # where everything is; see :func:`index_of` and :func:`offset_of` for its addresses
+    # Pools with activations in them, in the order of the file: the numbered activation buffers
     activations: tuple[PoolPlan, ...]
 
     def number(self, address: int) -> int:
@@ -78,16 +73,9 @@ def _pools(memories: Sequence[ActivationMemory], file: str) -> PoolFile:
 def place(
     program: Program, memories: Sequence[ActivationMemory], file: str, user_owned: Mapping[int, tuple[str, int]]
 ) -> Placed:
-    """Place a program.
+    """Place a program; without memories there is one pool without an end.
 
-    Args:
-        program: What to place.
-        memories: Pools for activations; empty: one without an end.
-        file: Name of the memory-pool file, for messages.
-        user_owned: Owners whose memory the application provides.
-
-    Raises:
-        NeuralArtError: It does not fit; the numbers are in the message.
+    Raises NeuralArtError when it does not fit; the numbers are in the message.
     """
     pools = _pools(memories or (HEAP,), file)
     try:

@@ -25,45 +25,25 @@ _READ_ONLY = "ACC_READ"
 
 @dataclass(frozen=True)
 class ActivationMemory:
-    """A memory for activations.
+    """A memory for activations."""
 
-    Attributes:
-        name: As the file has it; buffers and ``c_info.json`` are named after it.
-        size: Bytes that activations may take; 0: none.
-        throughput: ``HIGH``, ``MID`` or ``LOW``.
-        latency: Likewise.
-        where: ``file:line:column``.
-    """
-
-    name: str
-    size: int
-    throughput: str = "MID"
-    latency: str = "MID"
-    where: str = ""
+    name: str  # as the file has it; buffers and ``c_info.json`` are named after it
+    size: int  # bytes that activations may take; 0: none
+    throughput: str = "MID"  # ``HIGH``, ``MID`` or ``LOW``
+    latency: str = "MID"  # likewise
+    where: str = ""  # ``file:line:column``
 
 
 def read(path: Path, display: str = "") -> tuple[ActivationMemory, ...]:
-    """Read a memory-pool file.
+    """Read the pools that may be written, in the order of the file; disabled ones (size 0) too.
 
-    Args:
-        path: The file.
-        display: Its name in messages; by default the path.
-
-    Returns:
-        Pools that may be written, in the order of the file; disabled ones (size 0) too.
-
-    Raises:
-        NeuralArtError: It is no such file, or it gives no memory.
+    Raises NeuralArtError when it is no such file, or gives no memory.
     """
     return parse_pools(read_bytes(path), display or str(path))
 
 
 def parse_pools(data: bytes, file: str) -> tuple[ActivationMemory, ...]:
-    """Read the content of a memory-pool file.
-
-    Raises:
-        NeuralArtError: As :func:`read`.
-    """
+    """Read the content of a memory-pool file; NeuralArtError as :func:`read`."""
     pools: list[ActivationMemory] = []
     found = parse_cpu_pools(data, file)
     for pool in found.pools:

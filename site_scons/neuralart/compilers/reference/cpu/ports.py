@@ -21,25 +21,15 @@ _FORMATS = {
 
 @dataclass(frozen=True)
 class PortView:
-    """An input or output.
+    """An input or output."""
 
-    Attributes:
-        number: From 1.
-        tensor: What it is.
-        array: Memory it lies in.
-        offset: Bytes into that.
-        provided: The application provides the memory.
-        constant: It is a constant of the model.
-        shape: Batch, height, width, channels; 1 where the tensor has no such axis.
-    """
-
-    number: int
-    tensor: Tensor
-    array: Array
-    offset: int
-    provided: bool
-    constant: bool
-    shape: tuple[int, int, int, int]
+    number: int  # from 1
+    tensor: Tensor  # what it is
+    array: Array  # memory it lies in
+    offset: int  # bytes into that
+    provided: bool  # the application provides the memory
+    constant: bool  # it is a constant of the model
+    shape: tuple[int, int, int, int]  # batch, height, width, channels; 1 where the tensor has no such axis
 
     @property
     def format(self) -> str:
@@ -70,12 +60,7 @@ def shape_of(tensor: Tensor) -> tuple[int, int, int, int]:
 
 
 def views(network: CpuNetwork, kind: str) -> tuple[PortView, ...]:
-    """All ports of a kind.
-
-    Args:
-        network: The network.
-        kind: ``input`` or ``output``.
-    """
+    """All ports of a kind, ``input`` or ``output``."""
     emission = network.emission
     found = []
     for number, tensor in enumerate(emission.port_tensors(kind), start=1):

@@ -112,12 +112,7 @@ def _node(emission: Emission, epoch: int, call: Call, ids: dict[int, int]) -> di
 
 
 def c_info(emission: Emission, stamp: str) -> str:
-    """The JSON text.
-
-    Args:
-        emission: What was compiled.
-        stamp: The abi stamp; it stands where the vendor's tool has its signature.
-    """
+    """The JSON text. The abi stamp stands where the vendor's tool has its signature."""
     inputs, outputs = port_rows(emission, "input"), port_rows(emission, "output")
     rows = [*inputs, *outputs, *internal_rows(emission), *constant_rows(emission)]
     pools, pool_ids = _pools(emission, rows)

@@ -36,13 +36,7 @@ def _intq(quantization: Quantization | None) -> dict[str, Any]:
 
 
 def buffer(dtype: str, quantization: Quantization | None, **members: Any) -> dict[str, Any]:
-    """A row of ``buffers``.
-
-    Args:
-        dtype: Of its elements.
-        quantization: None if it is not quantized.
-        **members: The other members.
-    """
+    """A row of ``buffers``."""
     _enumerator, bits, unsigned, _ctype = data_type(dtype)
     return {
         "format": f"STAI_FORMAT_{_FORMATS.get(dtype, 'NONE')}",
@@ -186,19 +180,10 @@ def document(
     footprint: Mapping[str, Any],
     **members: Any,
 ) -> str:
-    """The JSON text.
+    """The JSON text of rows; inputs and outputs are numbers of buffers.
 
-    Args:
-        emission: What was compiled.
-        stamp: The abi stamp; it stands where the vendor's tool has its signature.
-        files: Names of the generated files.
-        pools: Rows of ``memory_pools``.
-        buffers: Rows of ``buffers``.
-        nodes: Of the graph.
-        inputs: Numbers of buffers.
-        outputs: Numbers of buffers.
-        footprint: ``activations``, ``weights`` and ``io`` in bytes.
-        **members: Further members of the document.
+    The abi stamp stands where the vendor's tool has its signature; the footprint has ``activations``, ``weights`` and
+    ``io`` in bytes.
     """
     graph = {
         "id": 0,

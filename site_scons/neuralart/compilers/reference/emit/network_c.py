@@ -264,10 +264,6 @@ def abi_stamp(emission: Emission, text: str) -> str:
     """16 hex digits that change when code and initializers no longer belong together.
 
     A hash of the generated C without its first comment, and of base, size and extents of each pool.
-
-    Args:
-        emission: What was written.
-        text: The result of :func:`network_c`.
     """
     body = text.partition(BANNER_END)[2]
     layout = "".join(

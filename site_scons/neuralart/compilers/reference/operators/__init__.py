@@ -19,19 +19,12 @@ Lower = Callable[[Lowering, Operator], None]
 
 @dataclass(frozen=True)
 class Registration:
-    """A supported operator.
+    """A supported operator."""
 
-    Attributes:
-        kind: Upper-case TFLite name.
-        limits: What of it is supported, for people.
-        lower: Emits its calls.
-        floats: It takes float32 tensors itself.
-    """
-
-    kind: str
-    limits: str
-    lower: Lower
-    floats: bool = False
+    kind: str  # upper-case TFLite name
+    limits: str  # what of it is supported, for people
+    lower: Lower  # emits its calls
+    floats: bool = False  # it takes float32 tensors itself
 
 
 def operator(kind: str, *, limits: str, floats: bool = False, protocol: int = 0) -> Callable[[Lower], Lower]:
@@ -60,8 +53,7 @@ def registry() -> Mapping[str, Registration]:
 def every() -> tuple[Registration, ...]:
     """All supported operators, those of plugins too, in alphabetical order.
 
-    Raises:
-        NeuralArtError: A plugin cannot be loaded.
+    Raises NeuralArtError when a plugin cannot be loaded.
     """
     added = (plugin.made for plugin in plugins.added("operators"))
     return tuple(sorted((*registry().values(), *added), key=lambda entry: entry.kind))
@@ -70,8 +62,7 @@ def every() -> tuple[Registration, ...]:
 def lookup(kind: str) -> Registration | None:
     """The operator of a kind; plugins are looked for only where it is none of ours.
 
-    Raises:
-        NeuralArtError: A plugin cannot be loaded.
+    Raises NeuralArtError when a plugin cannot be loaded.
     """
     own = registry().get(kind)
     if own is not None:

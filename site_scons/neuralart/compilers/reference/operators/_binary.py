@@ -15,27 +15,16 @@ BROADCAST_LIMITS = f"int8, one input may be constant; broadcasting with at most 
 
 @dataclass(frozen=True)
 class Binary:
-    """The tensors of an operator with two inputs.
+    """The tensors of an operator with two inputs."""
 
-    Attributes:
-        first: First input.
-        second: Second input.
-        target: Output.
-        walk: How the inputs fill the output.
-    """
-
-    first: Operand
-    second: Operand
-    target: Operand
-    walk: Broadcast
+    first: Operand  # first input
+    second: Operand  # second input
+    target: Operand  # output
+    walk: Broadcast  # how the inputs fill the output
 
 
 def binary(ctx: Lowering, op: Operator) -> Binary:
-    """Check the tensors.
-
-    Raises:
-        NeuralArtError: Types, quantization or shapes are not supported.
-    """
+    """Check the tensors; NeuralArtError when types, quantization or shapes are not supported."""
     first = ctx.operand(op, ctx.input(op, 0))
     second = ctx.operand(op, ctx.input(op, 1))
     target = ctx.operand(op, ctx.output(op))
@@ -63,20 +52,10 @@ def emit_binary(ctx: Lowering, op: Operator, sides: Binary, kernel: str, paramet
 def emit_sum(
     ctx: Lowering, op: Operator, kernel: str, *, fraction: int, power: int = 1, activation: str = "NONE"
 ) -> None:
-    """Lower a power of a sum or difference.
+    """Lower a power of a sum or difference: both inputs are brought to twice the larger of their scales.
 
-    Both inputs are brought to twice the larger of their scales before they meet.
-
-    Args:
-        ctx: The lowering.
-        op: The operator.
-        kernel: What computes it.
-        fraction: Two to the number of bits that the kernel adds to the inputs (its LEFT_SHIFT).
-        power: Of the result.
-        activation: What is fused.
-
-    Raises:
-        NeuralArtError: Types, quantization or shapes are not supported, or the scales lie too far apart.
+    ``fraction`` is two to the number of bits that the kernel adds to the inputs (its LEFT_SHIFT). Raises NeuralArtError
+    when something is not supported, or the scales lie too far apart.
     """
     sides = binary(ctx, op)
     first, second, target = sides.first, sides.second, sides.target

@@ -13,19 +13,13 @@ RANK = 6
 
 @dataclass(frozen=True)
 class Broadcast:
-    """How two inputs are walked to fill an output.
+    """How two inputs are walked to fill an output."""
 
-    Attributes:
-        output: The output's shape.
-        shape: The same with neighboring dimensions joined where both inputs allow it; innermost last, never empty.
-        stride1: Distance of neighbors in the first input per dimension of ``shape``, 0 where it repeats.
-        stride2: Likewise for the second.
-    """
-
-    output: tuple[int, ...]
+    output: tuple[int, ...]  # the output's shape
+    # The same with neighboring dimensions joined where both inputs allow it; innermost last, never empty
     shape: tuple[int, ...]
-    stride1: tuple[int, ...]
-    stride2: tuple[int, ...]
+    stride1: tuple[int, ...]  # distance of neighbors in the first input per dimension of ``shape``, 0 where it repeats
+    stride2: tuple[int, ...]  # likewise for the second
 
     def expression(self) -> str:
         """The ``na_broadcast_t`` as a C initializer, filled up with leading dimensions of 1."""
@@ -41,8 +35,7 @@ class Broadcast:
 def broadcast(first: Sequence[int], second: Sequence[int]) -> Broadcast:
     """Broadcast two shapes as numpy does: aligned at the last dimension, 1 stretches.
 
-    Raises:
-        ValueError: The shapes do not fit together.
+    Raises ValueError when the shapes do not fit together.
     """
     pairs = list(zip_longest(reversed(first), reversed(second), fillvalue=1))
     if any(a != b and 1 not in (a, b) for a, b in pairs):

@@ -8,15 +8,5 @@ from neuralart.model.graph import Operator, Tensor
 
 
 def int32_values(ctx: Lowering, op: Operator, tensor: Tensor, role: str) -> tuple[int, ...]:
-    """The values of a constant int32 tensor.
-
-    Args:
-        ctx: The lowering.
-        op: The operator.
-        tensor: One of its inputs.
-        role: What they are, in the plural.
-
-    Raises:
-        NeuralArtError: It is not constant, or of another type.
-    """
+    """The values of a constant int32 tensor; NeuralArtError when it is not constant, or of another type."""
     return integers(ctx.constant(op, tensor, role, ("int32",)), "int32")

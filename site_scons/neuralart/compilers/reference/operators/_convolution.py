@@ -23,8 +23,7 @@ def int32_bytes(values: Sequence[int]) -> bytes:
 def filter_scales(ctx: Lowering, op: Operator, weights: Tensor, axis: int) -> tuple[float, ...]:
     """The scales of weights: one, or one per output channel. Weights of a uint8 model may have a zero point.
 
-    Raises:
-        NeuralArtError: A zero point is not 0, or the number or the dimension of the scales is wrong.
+    Raises NeuralArtError when a zero point is not 0, or the number or the dimension of the scales is wrong.
     """
     quantization = ctx.quantization(op, weights)
     channels = weights.shape[axis]
@@ -84,20 +83,10 @@ def bias_argument(
     scales: Sequence[float],
     target: Operand,
 ) -> Arg:
-    """The bias, or a null pointer.
+    """The bias that one of the inputs is, or a null pointer.
 
-    Args:
-        ctx: The lowering.
-        op: The operator.
-        channels: Elements that it must have.
-        position: Which input it is.
-        source: The input.
-        scales: Of the weights.
-        target: The output.
-
-    Raises:
-        NeuralArtError: It is not a constant int32 vector with an element per channel, or has another scale than the
-            products that it is added to.
+    Raises NeuralArtError when it is not a constant int32 vector with an element per channel, or has another scale than
+    the products that it is added to.
     """
     bias = ctx.optional(op, position)
     if bias is None:
@@ -113,9 +102,7 @@ def convolution(ctx: Lowering, op: Operator, kernel: str, *, depthwise: bool) ->
     """Emit a convolution.
 
     Multiply-accumulate operations: output elements x kernel height x kernel width x kernel channels (1 when depthwise).
-
-    Raises:
-        NeuralArtError: Something is not supported.
+    Raises NeuralArtError when something is not supported.
     """
     source = ctx.operand(op, ctx.input(op))
     target = ctx.operand(op, ctx.output(op))

@@ -26,17 +26,10 @@ def product_factor(first: float, second: float, target: float) -> float:
 
 
 def scale_factor(ctx: Lowering, op: Operator, factor: float, *, values: int) -> FixedPoint:
-    """A factor of either sign as multiplier and shift.
+    """A factor of either sign as multiplier and shift; NeuralArtError when it is too large.
 
-    Args:
-        ctx: The lowering.
-        op: The operator.
-        factor: A result of the functions above.
-        values: Magnitude of the largest integer that is multiplied. Shifted to the left it must fit 32 bits, where the
-            reference is undefined.
-
-    Raises:
-        NeuralArtError: The factor is too large.
+    ``values`` is the magnitude of the largest integer that is multiplied. Shifted to the left it must fit 32 bits,
+    where the reference is undefined.
     """
     fixed = ctx.fixed_point(op, abs(factor))
     if values << max(0, fixed.shift) > INT32_MAX:

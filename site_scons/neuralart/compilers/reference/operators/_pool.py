@@ -16,10 +16,8 @@ _LARGEST_WINDOW = 1 << 23  # the sum of so many 8-bit values fits 32 bits
 def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
     """Emit a pooling operator.
 
-    Operations counted as multiply-accumulate: output elements x kernel height x kernel width.
-
-    Raises:
-        NeuralArtError: Something is not supported.
+    Operations counted as multiply-accumulate: output elements x kernel height x kernel width. Raises NeuralArtError
+    when something is not supported.
     """
     source = ctx.operand(op, ctx.input(op))
     target = ctx.operand(op, ctx.output(op))

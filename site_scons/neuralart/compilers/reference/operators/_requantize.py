@@ -11,17 +11,10 @@ _SUFFIX = {"int8": "s8", "uint8": "u8"}
 def requantize(
     ctx: Lowering, op: Operator, source: Operand, target: Operand, factor: float, bounds: tuple[int, int]
 ) -> None:
-    """Emit a requantization.
+    """Emit a requantization between stored bounds.
 
-    Operations counted as multiply-accumulate: output elements.
-
-    Args:
-        ctx: The lowering.
-        op: The operator.
-        source: Input.
-        target: Output.
-        factor: Input scale / output scale, in the precision that the profile prescribes.
-        bounds: Smallest and largest stored output value.
+    The factor, input scale / output scale, has the precision that the profile prescribes. Operations counted as
+    multiply-accumulate: output elements.
     """
     ctx.expect_shape(op, target.tensor, source.shape)
     fixed = ctx.fixed_point(op, factor)

@@ -15,19 +15,12 @@ _LARGEST = 1 << 20  # rows or columns; in steps of 2**-10 their positions fit 32
 
 @dataclass(frozen=True)
 class Resize:
-    """A checked operator.
+    """A checked operator."""
 
-    Attributes:
-        source: Input.
-        target: Output.
-        align_corners: The outermost rows and columns of input and output lie on each other.
-        half_pixel_centers: Values lie in the middles of their pixels.
-    """
-
-    source: Operand
-    target: Operand
-    align_corners: bool
-    half_pixel_centers: bool
+    source: Operand  # input
+    target: Operand  # output
+    align_corners: bool  # the outermost rows and columns of input and output lie on each other
+    half_pixel_centers: bool  # values lie in the middles of their pixels
 
     @property
     def axes(self) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -49,11 +42,7 @@ class Resize:
 
 
 def resize(ctx: Lowering, op: Operator) -> Resize:
-    """Check an operator.
-
-    Raises:
-        NeuralArtError: Something is not supported.
-    """
+    """Check an operator; NeuralArtError when something is not supported."""
     source = ctx.operand(op, ctx.input(op))
     target = ctx.operand(op, ctx.output(op))
     if len(source.shape) != 4:

@@ -17,24 +17,14 @@ RANK = 3
 
 
 class Group(NamedTuple):
-    """Neighboring dimensions of one kind as one.
+    """Neighboring dimensions of one kind as one."""
 
-    Attributes:
-        size: Its length.
-        stride: Elements from one of it to the next.
-    """
-
-    size: int
-    stride: int
+    size: int  # its length
+    stride: int  # elements from one of it to the next
 
 
 def groups(shape: Sequence[int], axes: frozenset[int]) -> tuple[list[Group], list[Group]]:
-    """Dimensions that are kept and dimensions that are reduced, each outermost first, neighbors joined.
-
-    Args:
-        shape: Of the input.
-        axes: What is reduced.
-    """
+    """Dimensions that are kept and dimensions that are reduced, each outermost first, neighbors joined."""
     found: list[tuple[bool, int]] = []
     for axis, size in enumerate(shape):
         if size == 1:

@@ -53,8 +53,7 @@ def _steps(before: int, after: int, made: Resize) -> float:
 def _positions(ctx: Lowering, op: Operator, before: int, after: int, made: Resize) -> tuple[int, int]:
     """Scale and offset that turn an output position into an input position, in steps of 2**-10.
 
-    Raises:
-        NeuralArtError: The rounded scale leads out of the input, where LiteRT reads whatever is there.
+    Raises NeuralArtError when the rounded scale leads out of the input, where LiteRT reads whatever is there.
     """
     near, far = (before - 1, after - 1) if made.align_corners and after > 1 else (before, after)
     scale = (_ONE * near + far // 2) // far

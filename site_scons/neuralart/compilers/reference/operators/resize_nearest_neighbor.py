@@ -31,13 +31,7 @@ def resize_nearest_neighbor(ctx: Lowering, op: Operator) -> None:
 
 
 def nearest(before: int, after: int, made: Resize) -> list[int]:
-    """Position in the input of each one in the output; LiteRT computes it in float32.
-
-    Args:
-        before: Rows (or columns) of the input.
-        after: Of the output.
-        made: Its flags count.
-    """
+    """Position in the input of each row (or column) of the output; LiteRT computes it in float32."""
     aligned = made.align_corners and after > 1
     scale = float32((before - 1) / (after - 1)) if aligned else float32(before / after)
     center = 0.5 if made.half_pixel_centers else 0.0

@@ -89,8 +89,7 @@ def _pads(
 ) -> list[int]:
     """Rows above and columns left of the output that are cut off: the padding of the convolution back to the input.
 
-    Raises:
-        NeuralArtError: That convolution gives another size than the input has.
+    Raises NeuralArtError when that convolution gives another size than the input has.
     """
     padding = padding_kind(ctx, op)
     pads = []

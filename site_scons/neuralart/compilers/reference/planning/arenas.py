@@ -15,17 +15,11 @@ _DELAY = {"LOW": 0, "MID": 1, "HIGH": 2}
 
 @dataclass(frozen=True)
 class Arena:
-    """A range of addresses to place in.
+    """A range of addresses to place in."""
 
-    Attributes:
-        fname: The pool's, or those of the joined pools in address order, joined with ``_``.
-        name: Report name, likewise.
-        pools: The pools it is made of, in address order.
-    """
-
-    fname: str
-    name: str
-    pools: tuple[MemoryPool, ...]
+    fname: str  # the pool's, or those of the joined pools in address order, joined with ``_``
+    name: str  # report name, likewise
+    pools: tuple[MemoryPool, ...]  # the pools it is made of, in address order
 
     @property
     def address(self) -> int:
@@ -56,8 +50,7 @@ class Arena:
 def usable(pools: PoolFile) -> tuple[MemoryPool, ...]:
     """The pools that this compiler places in.
 
-    Raises:
-        NeuralArtError: A pool is relative and no relocatable model can have these pools, or no pool is writable.
+    Raises NeuralArtError when a pool is relative and no relocatable model can have these pools, or no pool is writable.
     """
     chosen = [pool for pool in pools.enabled if not pool.epoch_controller]
     if any(pool.relative for pool in chosen):

@@ -15,23 +15,14 @@ ALIGN = 16
 
 @dataclass(frozen=True)
 class Block:
-    """Memory that is needed from one epoch to another.
+    """Memory that is needed from one epoch to another."""
 
-    Attributes:
-        key: ``("tensor", number)`` (the tensor that owns the memory) or ``("scratch", epoch)``.
-        name: For messages.
-        size: Bytes, rounded up to the alignment for inputs and outputs.
-        align: Alignment in bytes.
-        first: First epoch that needs it; -1: from before the first.
-        last: Last epoch that needs it; the number of epochs: until after the last.
-    """
-
-    key: tuple[str, int]
-    name: str
-    size: int
-    align: int
-    first: int
-    last: int
+    key: tuple[str, int]  # ``("tensor", number)`` (the tensor that owns the memory) or ``("scratch", epoch)``
+    name: str  # for messages
+    size: int  # bytes, rounded up to the alignment for inputs and outputs
+    align: int  # alignment in bytes
+    first: int  # first epoch that needs it; -1: from before the first
+    last: int  # last epoch that needs it; the number of epochs: until after the last
 
     def meets(self, other: Block) -> bool:
         """Both are needed at the same time."""
@@ -40,39 +31,23 @@ class Block:
 
 @dataclass(frozen=True)
 class Constant:
-    """Bytes of an initializer.
+    """Bytes of an initializer."""
 
-    Attributes:
-        key: ``("tensor", number)`` when it is a tensor of the model, else ``("const", running number)``.
-        label: For listings.
-        data: The bytes.
-        ctype: C element type.
-        align: Alignment in bytes.
-        tensor: Number of the model's tensor; None if the compiler made it.
-        epoch: Last epoch that reads it.
-        operator: Operator of the model whose call uses it first.
-    """
-
-    key: tuple[str, int]
-    label: str
-    data: bytes
-    ctype: str
-    align: int
-    tensor: int | None
-    epoch: int
-    operator: int
+    key: tuple[str, int]  # ``("tensor", number)`` when it is a tensor of the model, else ``("const", running number)``
+    label: str  # for listings
+    data: bytes  # the bytes
+    ctype: str  # C element type
+    align: int  # alignment in bytes
+    tensor: int | None  # number of the model's tensor; None if the compiler made it
+    epoch: int  # last epoch that reads it
+    operator: int  # operator of the model whose call uses it first
 
 
 def user_allocated(program: Program, *, inputs: bool, outputs: bool) -> dict[int, tuple[str, int]]:
     """Tensors whose memory the application provides: owner -> (``input`` | ``output``, index).
 
-    Args:
-        program: The program.
-        inputs: The compiler allocates the inputs.
-        outputs: The compiler allocates the outputs.
-
-    Raises:
-        NeuralArtError: Two ports share one memory, so that the application cannot provide it twice.
+    What the compiler allocates itself is none of them. Raises NeuralArtError when two ports share one memory, so that
+    the application cannot provide it twice.
     """
     owners: dict[int, tuple[str, int]] = {}
     ports = [("input", index, tensor, inputs) for index, tensor in enumerate(program.inputs)]
@@ -94,15 +69,10 @@ def user_allocated(program: Program, *, inputs: bool, outputs: bool) -> dict[int
 
 
 def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: bool = False) -> list[Block]:
-    """Everything that must be placed, in the order of the program.
+    """Everything that must be placed but what the application provides, in the order of the program.
 
-    An input is intact until its last reader (until the end with ``keep_inputs``), an output from its writer until
-    after the last epoch.
-
-    Args:
-        program: The program.
-        owned_by_user: Owners that the application provides.
-        keep_inputs: No input is ever overwritten.
+    An input is intact until its last reader (until the end with ``keep_inputs``), an output from its writer until after
+    the last epoch.
     """
     end = len(program.calls)
     spans: dict[int, list[int]] = {}
@@ -149,13 +119,10 @@ def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: 
 
 
 def constants(program: Program) -> tuple[list[Constant], dict[tuple[int, int], tuple[str, int]]]:
-    """Constants in the order of their first use.
+    """Constants in the order of their first use, and (epoch, argument number) -> key of each use.
 
     A tensor that several calls use is one constant. Equal bytes of different tensors stay two: whether they are equal
     may change with the weights, and then addresses would change with them.
-
-    Returns:
-        The constants, and (epoch, argument number) -> key for every argument that is a constant.
     """
     found: dict[tuple[str, int], Constant] = {}
     places: dict[tuple[int, int], tuple[str, int]] = {}

@@ -26,8 +26,7 @@ def place_constants(
 ) -> tuple[dict[tuple[str, int], int], dict[str, int]]:
     """Addresses of constants by key, and the first free address of each arena by fname.
 
-    Raises:
-        NeuralArtError: One fits nowhere.
+    Raises NeuralArtError when one fits nowhere.
     """
     cursor = {arena.fname: arena.address for arena in arenas}
     addresses: dict[tuple[str, int], int] = {}
@@ -53,17 +52,12 @@ class _Placed:
 
 @dataclass(frozen=True)
 class Strategy:
-    """One way to place the same things.
+    """One way to place the same things."""
 
-    Attributes:
-        sequence: What to place, in this order.
-        from_top: Keys of blocks that go to the highest address that is free, not to the lowest.
-        height: How far above its first free address an arena is used at most when filling from the top.
-    """
-
-    sequence: tuple[Block, ...]
+    sequence: tuple[Block, ...]  # what to place, in this order
+    # Keys of blocks that go to the highest address that is free, not to the lowest
     from_top: frozenset[tuple[str, int]] = frozenset()
-    height: int = 0
+    height: int = 0  # how far above its first free address an arena is used at most when filling from the top
 
 
 def _lowest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
@@ -95,13 +89,7 @@ def place_blocks(
 ) -> tuple[dict[tuple[str, int], int], Block | None]:
     """Place in the order of a strategy, each block into the first arena with a gap.
 
-    Args:
-        strategy: In which order, and from which end.
-        arenas: Preferred first.
-        free_from: First free address per arena.
-
-    Returns:
-        Addresses by key, and the block that fitted nowhere (None if all did).
+    Returns addresses by key, and the block that fitted nowhere (None if all did).
     """
     placed: dict[str, list[_Placed]] = {arena.fname: [] for arena in arenas}
     addresses: dict[tuple[str, int], int] = {}
@@ -138,19 +126,12 @@ def heights(
 
 @dataclass(frozen=True)
 class _Found:
-    """What became of a strategy.
+    """What became of a strategy."""
 
-    Attributes:
-        rank: Smaller is better: first how much found no place, then the heights.
-        strategy: The strategy.
-        addresses: Of what found a place.
-        failed: What found none.
-    """
-
-    rank: tuple[int, ...]
+    rank: tuple[int, ...]  # smaller is better: first how much found no place, then the heights
     strategy: Strategy
-    addresses: dict[tuple[str, int], int]
-    failed: Block | None
+    addresses: dict[tuple[str, int], int]  # of what found a place
+    failed: Block | None  # what found none
 
 
 def place_best(
@@ -159,16 +140,7 @@ def place_best(
     """Place in every strategy, then in orders derived from the best one, and take the lowest result.
 
     What lies highest (or has found no place) goes first in the next order. Nothing more is tried once a hundredth is
-    left to the lower bound, and never so much that many blocks take long.
-
-    Args:
-        items: What to place.
-        epochs: Number of epochs.
-        arenas: Preferred first.
-        free_from: First free address per arena.
-
-    Returns:
-        As :func:`place_blocks`.
+    left to the lower bound, and never so much that many blocks take long. Returns what :func:`place_blocks` does.
     """
     free = {arena.fname: _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS) for arena in arenas}
     bound = max(live_bytes(items, epochs), default=0)

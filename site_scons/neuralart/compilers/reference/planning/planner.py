@@ -24,29 +24,18 @@ from neuralart.network.pools import MemoryPool, PoolFile
 
 @dataclass(frozen=True)
 class Plan:
-    """Where everything is.
+    """Where everything is."""
 
-    Attributes:
-        pools: Enabled pools, preferred first (activations' order, then read-only ones), then virtual ones in use.
-        tensors: Address of each placed owner.
-        scratch: Address of the working memory of an epoch.
-        constants: All constants in order.
-        constant_address: Address by key.
-        constant_of: (epoch, argument number) -> key of a constant.
-        images: Initializer per pool (fname); only of pools with constants.
-        blocks: What was placed.
-        lower_bound: Largest sum of activations that are live at once: no placement needs less.
-    """
-
+    # Enabled pools, preferred first (activations' order, then read-only ones), then virtual ones in use
     pools: tuple[PoolPlan, ...]
-    tensors: Mapping[int, int]
-    scratch: Mapping[int, int]
-    constants: tuple[Constant, ...]
-    constant_address: Mapping[tuple[str, int], int]
-    constant_of: Mapping[tuple[int, int], tuple[str, int]]
-    images: Mapping[str, bytes]
-    blocks: tuple[Block, ...]
-    lower_bound: int
+    tensors: Mapping[int, int]  # address of each placed owner
+    scratch: Mapping[int, int]  # address of the working memory of an epoch
+    constants: tuple[Constant, ...]  # all constants in order
+    constant_address: Mapping[tuple[str, int], int]  # address by key
+    constant_of: Mapping[tuple[int, int], tuple[str, int]]  # (epoch, argument number) -> key of a constant
+    images: Mapping[str, bytes]  # initializer per pool (fname); only of pools with constants
+    blocks: tuple[Block, ...]  # what was placed
+    lower_bound: int  # largest sum of activations that are live at once: no placement needs less
 
     def pool_of(self, address: int, size: int) -> PoolPlan:
         """The pool that holds a range: a single one if it can, else the virtual one it lies across."""
@@ -66,15 +55,9 @@ def plan(
 ) -> Plan:
     """Place a program.
 
-    Args:
-        program: What to place.
-        pools: Where.
-        virtual: Adjoining writable pools of equal properties form one.
-        user_owned: Owners whose memory the application provides.
-        keep_inputs: No input is ever overwritten.
-
-    Raises:
-        NeuralArtError: No usable pool, or not enough room; the numbers are in the message.
+    With ``virtual``, adjoining writable pools of equal properties form one; with ``keep_inputs``, no input is ever
+    overwritten; the application provides what is ``user_owned``. Raises NeuralArtError when there is no usable pool or
+    not enough room; the numbers are in the message.
     """
     chosen = usable(pools)
     items = blocks(program, user_owned, keep_inputs=keep_inputs)

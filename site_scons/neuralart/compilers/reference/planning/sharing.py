@@ -133,16 +133,10 @@ never again: argument and output of equal size may be the same memory."""
 
 
 def share(program: Program, *, inputs_writable: bool = False) -> Program:
-    """Let tensors share memory.
+    """Let tensors share memory: the same computation with fewer copies, as a program of its own.
 
-    Inputs and outputs never share memory with each other. An output is not moved into another tensor.
-
-    Args:
-        program: A lowered program; it is not changed.
-        inputs_writable: The memory of an input may be written once the input is read for the last time.
-
-    Returns:
-        The same computation with fewer copies and more aliases.
+    Inputs and outputs never share memory with each other. An output is not moved into another tensor. The memory of an
+    input may be written once it is read for the last time, if inputs are writable.
     """
     made = replace(program, calls=list(program.calls), aliases=dict(program.aliases), offsets=dict(program.offsets))
     memories = Memories(made)
@@ -231,10 +225,7 @@ def _ends(call: Call) -> tuple[TensorArg, TensorArg] | None:
 def _removed(program: Program, copies: Sequence[Call], *, into: bool) -> Program | None:
     """The program without those of the copies that can go; None if none can.
 
-    Args:
-        program: The program; it is not changed.
-        copies: Calls of it.
-        into: The source moves into the target; otherwise the target becomes a part of the source.
+    ``into``: the source moves into the target; otherwise the target becomes a part of the source.
     """
     made = replace(program, calls=list(program.calls), aliases=dict(program.aliases), offsets=dict(program.offsets))
     for copy in copies:
