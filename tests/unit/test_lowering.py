@@ -11,7 +11,7 @@ import pytest
 
 from neuralart.compilers.reference.ir import ConstArg, Null, TensorArg
 from neuralart.compilers.reference.lower import supported
-from neuralart.compilers.reference.operators._broadcast import broadcast
+from neuralart.compilers.reference.moves import broadcast
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Quantization
 from support.lowering import Graph, lowered, one, parameters

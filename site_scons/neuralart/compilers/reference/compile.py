@@ -8,8 +8,7 @@ from pathlib import Path
 
 from neuralart.compilers.reference.emit.c_info import c_info
 from neuralart.compilers.reference.emit.emission import Emission
-from neuralart.compilers.reference.emit.network_c import abi_stamp, network_c
-from neuralart.compilers.reference.emit.network_h import network_h
+from neuralart.compilers.reference.emit.network_c import abi_stamp, network_c, network_h
 from neuralart.compilers.reference.emit.network_json import network as make_facts
 from neuralart.compilers.reference.emit.report import report as make_report
 from neuralart.compilers.reference.fileset import FACTS, initializer_name, write_set

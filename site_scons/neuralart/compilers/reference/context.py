@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from struct import calcsize, unpack
 from typing import NoReturn
 
 from neuralart.compilers.reference import quantize
@@ -14,6 +15,14 @@ from neuralart.model.graph import Model, Operator, Quantization, Tensor
 
 C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int32": "int32_t", "float32": "float"}
 BYTES_T = "na_bytes_t"
+INTEGERS = {"int32": "i", "int64": "q"}
+"""Types of shapes, axes and indices -> their letter in :mod:`struct`."""
+
+
+def integers(data: bytes, dtype: str) -> tuple[int, ...]:
+    """The values of a constant of a type in :data:`INTEGERS`."""
+    letter = INTEGERS[dtype]
+    return unpack(f"<{len(data) // calcsize(letter)}{letter}", data)
 
 
 def describe(tensor: Tensor) -> str:
@@ -41,31 +50,19 @@ class Operand:
 
 
 class Lowering:
-    """Collects the kernel calls of a network.
-
-    Attributes:
-        model: The model being lowered.
-        tensors: The model's tensors and those that conversions add.
-        calls: What has been emitted so far.
-        aliases: See :class:`neuralart.compilers.reference.ir.Program`.
-        border: Inputs and outputs as the application sees them.
-    """
+    """Collects the kernel calls of a network."""
 
     def __init__(self, model: Model, said: Model | None = None) -> None:
         """Take a model, and the same one as the user wrote it (``said``) where messages must speak of another."""
         self.model = model
-        self.tensors: list[Tensor] = list(model.tensors)
+        self.tensors: list[Tensor] = list(model.tensors)  # and those that conversions add
         self.said: Sequence[Tensor] = model.tensors if said is None else said.tensors
         self.calls: list[Call] = []
-        self.aliases: dict[int, int] = {}
-        self.border: set[int] = {*model.inputs, *model.outputs}
+        self.aliases: dict[int, int] = {}  # as those of the program
+        self.border: set[int] = {*model.inputs, *model.outputs}  # inputs and outputs as the application sees them
         self._memory_at_border: set[int] = set()
 
     # ---- refusing
-
-    def where(self, op: Operator) -> str:
-        """The operator's place: ``digits.tflite: operator 3 (LSTM)``."""
-        return f"{self.model.path}: operator {op.index} ({op.kind})"
 
     def refuse(self, op: Operator, what: str, hint: str = "") -> NoReturn:
         """Refuse the model because of this operator; NeuralArtError, always."""
@@ -73,7 +70,7 @@ class Lowering:
         for index in {*op.inputs, *op.outputs}:
             if 0 <= index < len(self.said) and self.said[index] != self.tensors[index]:
                 what = what.replace(describe(self.tensors[index]), describe(self.said[index]))
-        raise NeuralArtError(what, where=self.where(op), hint=hint)
+        raise NeuralArtError(what, where=f"{self.model.path}: operator {op.index} ({op.kind})", hint=hint)
 
     # ---- tensors in
 
@@ -118,6 +115,10 @@ class Lowering:
             self.refuse(op, f"zero point {quantization.zero_point} of {describe(tensor)} is outside {low} to {high}")
         return Operand(tensor, quantization.scale, quantization.zero_point)
 
+    def ends(self, op: Operator) -> tuple[Operand, Operand]:
+        """The first input and the only output of an operator on int8; NeuralArtError as :meth:`operand`."""
+        return self.operand(op, self.input(op)), self.operand(op, self.output(op))
+
     def quantization(self, op: Operator, tensor: Tensor) -> Quantization:
         """The quantization of a tensor that must have one.
 
@@ -148,6 +149,10 @@ class Lowering:
         if tensor.data is None:
             self.refuse(op, f"{role} must be constant: {describe(tensor)} is computed while the network runs")
         return tensor.data
+
+    def int32_values(self, op: Operator, position: int, role: str) -> tuple[int, ...]:
+        """The values of an input that must be constant int32; NeuralArtError when it is not."""
+        return integers(self.constant(op, self.input(op, position), role, ("int32",)), "int32")
 
     def said_zero_point(self, operand: Operand) -> int:
         """The zero point as the model has it, for messages."""
@@ -200,6 +205,18 @@ class Lowering:
             return quantize.quantize_multiplier(factor)
         except ValueError as error:
             self.refuse(op, str(error), "look at the scales of its inputs and output")
+
+    def scale_factor(self, op: Operator, factor: float, *, values: int) -> quantize.FixedPoint:
+        """A factor of either sign as multiplier and shift; NeuralArtError when it is too large.
+
+        ``values`` is the magnitude of the largest integer that is multiplied. Shifted to the left it must fit 32 bits,
+        where the reference is undefined.
+        """
+        fixed = self.fixed_point(op, abs(factor))
+        if values << max(0, fixed.shift) > quantize.INT32_MAX:
+            limit = 1 << (quantize.INT32_MAX // values).bit_length() - 1
+            self.refuse(op, f"the scale factor {factor:g} is too large", f"less than {limit} between inputs and output")
+        return quantize.FixedPoint(-fixed.multiplier if factor < 0 else fixed.multiplier, fixed.shift)
 
     # ---- calls out
 

@@ -12,11 +12,9 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
-from neuralart.compilers.reference.context import describe
-from neuralart.compilers.reference.moves import Unsupported, apply, dense
-from neuralart.compilers.reference.operators._broadcast import broadcast
+from neuralart.compilers.reference.context import INTEGERS, describe
+from neuralart.compilers.reference.moves import Sources, Unsupported, apply, broadcast, dense
 from neuralart.compilers.reference.rearrange import REARRANGE
-from neuralart.compilers.reference.sources import INTEGERS, Sources
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Tensor
 

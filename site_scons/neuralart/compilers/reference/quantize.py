@@ -39,6 +39,14 @@ def float32(value: float) -> float:
     return rounded
 
 
+def single(value: float) -> float:
+    """Round to float32; what is too large becomes infinite."""
+    try:
+        return float32(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
 def round_half_away(value: float) -> int:
     """Round to the nearest integer, halves away from zero, as C's ``round`` does.
 

@@ -7,19 +7,18 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.compilers.reference.cpu.c_info import c_info
-from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
+from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork, PortView, views
 from neuralart.compilers.reference.cpu.data_c import data_c, data_h, data_params_c, data_params_h
 from neuralart.compilers.reference.cpu.headers import config_h, network_h
 from neuralart.compilers.reference.cpu.network_c import network_c
-from neuralart.compilers.reference.cpu.placing import place
-from neuralart.compilers.reference.cpu.pool_file import WEIGHTS, ActivationMemory, read
-from neuralart.compilers.reference.cpu.ports import PortView, views
+from neuralart.compilers.reference.cpu.placing import WEIGHTS, ActivationMemory, place, read
 from neuralart.compilers.reference.cpu.report import report as make_report
 from neuralart.compilers.reference.emit.emission import NUMERICS, Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, write_set
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
+from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.skeleton import (
     CommonRequest,
@@ -31,7 +30,6 @@ from neuralart.compilers.reference.skeleton import (
     with_manifest,
     with_provenance,
 )
-from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import Model
 from neuralart.network.facts import APPLICATION, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, to_json
 from neuralart.network.manifest import NAME as MANIFEST

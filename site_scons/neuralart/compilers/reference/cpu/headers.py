@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
+from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork, PortView, views
 from neuralart.compilers.reference.cpu.data_c import guarded
 from neuralart.compilers.reference.cpu.network_c import prototypes
-from neuralart.compilers.reference.cpu.ports import PortView, views
 from neuralart.compilers.reference.emit.ctext import in_comment, string
 from neuralart.network.facts import NEURALART_VERSION
 

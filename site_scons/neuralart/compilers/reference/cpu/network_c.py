@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork
-from neuralart.compilers.reference.cpu.ports import PortView, views
-from neuralart.compilers.reference.emit.banner import BANNER_END
+from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, PortView, views
 from neuralart.compilers.reference.emit.ctext import array, in_comment, single
 from neuralart.compilers.reference.emit.epochs_c import arguments, declarations
+from neuralart.compilers.reference.emit.network_c import BANNER_END
 from neuralart.compilers.reference.ir import Arg, Call, TensorArg
 from neuralart.network.facts import NEURALART_VERSION
 

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.planning.planner import Plan
-from neuralart.compilers.reference.usage import PoolPlan
+from neuralart.compilers.reference.planning.planner import Plan, PoolPlan
 from neuralart.model.graph import Model, Tensor
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.network.relative import symbol

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuralart.compilers.reference.emit.c_info_rows import elements, parameters
+from neuralart.compilers.reference.emit.c_info import elements, parameters
 from neuralart.compilers.reference.emit.emission import NUMERICS, Emission
 from neuralart.compilers.reference.emit.rows import constant_row
 from neuralart.compilers.reference.planning.lifetimes import Block
-from neuralart.compilers.reference.usage import PoolPlan
+from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.model.graph import Tensor
 from neuralart.network.facts import NEURALART_VERSION
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from neuralart.compilers.reference.emit.ctext import dtype_of_ctype
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.planning.lifetimes import Constant
-from neuralart.compilers.reference.usage import PoolPlan
+from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.model.graph import DTYPE_BYTES, Quantization, Tensor
 
 GUARD = 64

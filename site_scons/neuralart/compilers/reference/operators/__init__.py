@@ -19,12 +19,19 @@ Lower = Callable[[Lowering, Operator], None]
 
 @dataclass(frozen=True)
 class Registration:
-    """A supported operator."""
+    """A supported operator.
 
-    kind: str  # upper-case TFLite name
-    limits: str  # what of it is supported, for people
-    lower: Lower  # emits its calls
-    floats: bool = False  # it takes float32 tensors itself
+    Attributes:
+        kind: Upper-case TFLite name.
+        limits: What of it is supported, for people.
+        lower: Emits its calls.
+        floats: It takes float32 tensors itself.
+    """
+
+    kind: str
+    limits: str
+    lower: Lower
+    floats: bool = False
 
 
 def operator(kind: str, *, limits: str, floats: bool = False, protocol: int = 0) -> Callable[[Lower], Lower]:

@@ -7,9 +7,8 @@ from typing import NoReturn
 
 from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, describe, struct
 from neuralart.compilers.reference.ir import TensorArg
-from neuralart.compilers.reference.moves import Move, Piece, Unsupported
+from neuralart.compilers.reference.moves import Move, Piece, Sources, Unsupported
 from neuralart.compilers.reference.rearrange import REARRANGE
-from neuralart.compilers.reference.sources import Sources
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
 RANK = 6

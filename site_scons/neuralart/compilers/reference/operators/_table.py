@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable
 
 from neuralart.compilers.reference.context import Lowering, Operand, struct
-from neuralart.compilers.reference.operators._factors import quotient_factor
-from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, FixedPoint, float32, round_half_away
+from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, FixedPoint, round_half_away, single
 from neuralart.model.graph import Operator
 
 Stored = Callable[[int], int]
@@ -39,7 +38,7 @@ def sampled(source: Operand, target: Operand, function: Callable[[float], float]
     The function is float32 -> float32; :func:`nearest` makes one of an exact function. The result, stored value ->
     stored value, raises ValueError where a real value or result is out of range.
     """
-    inverse = quotient_factor(1.0, target.scale)
+    inverse = single(1.0 / target.scale)
 
     def stored(value: int) -> int:
         real = single(source.scale * (value - source.zero_point))
@@ -52,14 +51,6 @@ def sampled(source: Operand, target: Operand, function: Callable[[float], float]
         return round_half_away(steps) + target.zero_point
 
     return stored
-
-
-def single(value: float) -> float:
-    """Round to float32; what is too large becomes infinite."""
-    try:
-        return float32(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
 
 
 def nearest(function: Callable[[float], float]) -> Callable[[float], float]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
 from neuralart.compilers.reference.ir import Arg, Null
-from neuralart.compilers.reference.moves import Unsupported, dense
+from neuralart.compilers.reference.moves import Sources, Unsupported, dense
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._movement import (
     RANK,
@@ -18,7 +18,6 @@ from neuralart.compilers.reference.operators._movement import (
     target_bytes,
     unsupported,
 )
-from neuralart.compilers.reference.sources import Sources
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
 _LARGEST_RANK = 5  # of LiteRT, whatever can be joined
