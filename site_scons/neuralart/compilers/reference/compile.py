@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.compilers.reference.emit.c_info import c_info
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp, network_c, network_h
-from neuralart.compilers.reference.emit.network_json import network as make_facts
 from neuralart.compilers.reference.emit.report import report as make_report
-from neuralart.compilers.reference.fileset import FACTS, initializer_name, write_set
+from neuralart.compilers.reference.emit.rows import port_rows
+from neuralart.compilers.reference.fileset import FACTS, initializer_name
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import Plan, plan
@@ -19,29 +19,34 @@ from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.profile_options import Choices, choices
 from neuralart.compilers.reference.skeleton import (
     CommonRequest,
+    Compiled,
     Pairs,
     Progress,
     lowered,
+    network_facts,
     plain_stem,
+    port_facts,
     shaping_options,
     with_manifest,
     with_provenance,
+    write,
 )
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.graph import Model
-from neuralart.network.facts import Network, to_json
+from neuralart.network.facts import PoolUse, Port, to_json
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.network.targets import NPU
 from neuralart.vendor import mpool
+
+__all__ = ["CompileRequest", "CompileResult", "build", "compile_network", "write"]
 
 
 @dataclass(frozen=True)
 class CompileRequest(CommonRequest):
     """What to compile, and how."""
 
-    model: Path  # the .tflite
     mpool: Path  # the memory-pool file
-    target: str = "stm32n6"  # as ``--target``
+    target: str = field(default="stm32n6", kw_only=True)
     mpool_display: str = ""  # the pool file as the user named it; empty: the path
     profile_options: tuple[str, ...] = ()  # options of the profile
     options_where: str = "profile options"  # their place, for messages
@@ -49,11 +54,9 @@ class CompileRequest(CommonRequest):
 
 
 @dataclass(frozen=True)
-class CompileResult:
+class CompileResult(Compiled):
     """What came out."""
 
-    files: Mapping[str, bytes] = field(repr=False)  # name -> content of the whole set
-    network: Network  # the facts
     plan: Plan = field(repr=False)  # where everything is
     notes: tuple[str, ...]  # options without effect
     initializers: tuple[str, ...]  # fnames of the declared initializers
@@ -98,6 +101,13 @@ def _banner_options(request: CompileRequest, asked: Choices) -> Pairs:
     return shaping_options(request, flags, pools, (("network-name", f'"{request.name}"'),))
 
 
+def _ports(emission: Emission, kind: str) -> list[Port]:
+    return [
+        port_facts(emission, kind, index, pool=row.pool, address=row.address, shape=row.memory)
+        for index, row in enumerate(port_rows(emission, kind))
+    ]
+
+
 def build(
     request: CompileRequest, model: Model, program: Program, pools: PoolFile, notes: Sequence[str] = ()
 ) -> CompileResult:
@@ -124,7 +134,24 @@ def build(
     )
     text = network_c(emission)
     stamp = abi_stamp(emission, text)
-    facts = make_facts(emission, stamp)
+    pool_facts = (
+        PoolUse(
+            name=plan.name,
+            fname=plan.fname,
+            address=plan.address,
+            size=plan.size,
+            used=plan.used,
+            weights=plan.weights,
+            activations=plan.activations,
+            rights=plan.pool.rights,
+            mode=plan.pool.mode,
+            virtual=bool(plan.parts),
+            parts=plan.parts,
+            cacheable=plan.pool.cacheable,
+        )
+        for plan in placed.pools
+    )
+    facts = network_facts(emission, stamp, pool_facts, _ports(emission, "input"), _ports(emission, "output"))
     written = {
         f"{request.name}.c": text,
         f"{request.name}.h": network_h(emission),
@@ -142,15 +169,8 @@ def compile_network(request: CompileRequest, progress: Progress = lambda _text: 
     ``progress`` gets a few words before each step. Raises NeuralArtError when the input is wrong, not supported or too
     large.
     """
-    model, program, pools = lowered(
-        request, request.model, request.target, NPU, lambda: mpool.read(request.mpool, request.mpool_display), progress
-    )
+    model, program, pools = lowered(request, NPU, lambda: mpool.read(request.mpool, request.mpool_display), progress)
     result = build(request, model, program, pools, request.notes)
     more = [f"profile options: {' '.join(request.profile_options)}"]
     shown = request.mpool_display or str(request.mpool)
-    return replace(result, files=with_provenance(result.files, request, request.model, shown, more))
-
-
-def write(result: CompileResult, folder: Path) -> None:
-    """Write the set of files; NeuralArtError when the folder cannot be written or belongs to another network."""
-    write_set(folder, result.network.name, result.files)
+    return replace(result, files=with_provenance(result.files, request, shown, more))

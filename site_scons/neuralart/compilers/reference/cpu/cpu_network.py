@@ -83,8 +83,7 @@ class CpuNetwork:
         plan = self.emission.plan
         found: dict[Key, Array] = {}
         for block in plan.blocks:
-            kind, number = block.key
-            address = plan.tensors[number] if kind == "tensor" else plan.scratch[number]
+            address = plan.address(block)
             found[block.key] = Array(
                 self._names[block.key], self.placed.number(address), offset_of(address), block.size
             )

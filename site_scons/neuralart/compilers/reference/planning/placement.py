@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from neuralart.compilers.reference.planning.arenas import Arena
 from neuralart.compilers.reference.planning.lifetimes import Block, Constant, live_bytes
-from neuralart.compilers.reference.planning.shortage import no_room_for_constants
+from neuralart.errors import NeuralArtError
 
 _ALIGN_AFTER_CONSTANTS = 32
 _ORDERS = 400
@@ -19,6 +19,18 @@ _TRIED = 4
 
 def _up(value: int, align: int) -> int:
     return -(-value // align) * align
+
+
+def _no_room(items: Sequence[Constant], item: Constant, arenas: Sequence[Arena]) -> NeuralArtError:
+    """The error when an initializer fits nowhere."""
+    total = sum(len(each.data) for each in items)
+    listed = ", ".join(f"{arena.fname} {arena.size}" for arena in arenas)
+    return NeuralArtError(
+        f"constants do not fit: {total} bytes in all, '{item.label}' with {len(item.data)} bytes found no place; "
+        f"bytes per pool: {listed}",
+        where=arenas[0].pools[0].where.rsplit(":", 2)[0] if arenas else "",
+        hint="enlarge a pool that prefers constants, or enable one (size, ACC_READ, constants_preferred)",
+    )
 
 
 def place_constants(
@@ -38,7 +50,7 @@ def place_constants(
                 cursor[arena.fname] = at + len(item.data)
                 break
         else:
-            raise no_room_for_constants(items, item, arenas)
+            raise _no_room(items, item, arenas)
     return addresses, cursor
 
 

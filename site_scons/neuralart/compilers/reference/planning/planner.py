@@ -16,7 +16,6 @@ from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.arenas import Arena, for_activations, for_constants, usable
 from neuralart.compilers.reference.planning.lifetimes import Block, Constant, blocks, constants, live_bytes
 from neuralart.compilers.reference.planning.placement import place_best, place_constants
-from neuralart.compilers.reference.planning.shortage import no_room_for_activations
 from neuralart.errors import NeuralArtError
 from neuralart.network.pools import MemoryPool, PoolFile
 
@@ -135,6 +134,11 @@ class Plan:
     blocks: tuple[Block, ...]  # what was placed
     lower_bound: int  # largest sum of activations that are live at once: no placement needs less
 
+    def address(self, block: Block) -> int:
+        """Where a block begins."""
+        kind, number = block.key
+        return self.tensors[number] if kind == "tensor" else self.scratch[number]
+
     def pool_of(self, address: int, size: int) -> PoolPlan:
         """The pool that holds a range: a single one if it can, else the virtual one it lies across."""
         for pool in self.pools:
@@ -171,7 +175,7 @@ def plan(
             return _result(program, chosen, writable, items, fixed, constant_of, addresses, placed)
     assert failed is not None
     could_join = not virtual and _fits(program, pools, user_owned, keep_inputs)
-    raise no_room_for_activations(program, items, failed, writable, free_from, pools.path, virtual_helps=could_join)
+    raise _no_room(program, items, failed, writable, free_from, pools.path, virtual_helps=could_join)
 
 
 def _fits(program: Program, pools: PoolFile, user_owned: Sequence[int], keep_inputs: bool) -> bool:
@@ -206,3 +210,56 @@ def _result(
         blocks=tuple(items),
         lower_bound=max(live_bytes(items, len(program.calls)), default=0),
     )
+
+
+_SHOWN = 3
+
+
+def _when(program: Program, time: int) -> str:
+    """A point of time in words; 0 is before the first epoch."""
+    if time == 0:
+        return "before the first epoch"
+    if time > len(program.calls):
+        return "after the last epoch"
+    return f"in epoch {time - 1} ({program.calls[time - 1].kind})"
+
+
+def _span(block: Block, epochs: int) -> str:
+    first = "start" if block.first < 0 else str(block.first)
+    last = "end" if block.last >= epochs else str(block.last)
+    return f"epochs {first} to {last}"
+
+
+def _no_room(
+    program: Program,
+    items: Sequence[Block],
+    failed: Block,
+    arenas: Sequence[Arena],
+    free_from: Mapping[str, int],
+    where: str,
+    *,
+    virtual_helps: bool,
+) -> NeuralArtError:
+    """The error when activations do not fit."""
+    epochs = len(program.calls)
+    live = live_bytes(items, epochs)
+    peak = max(live)
+    time = live.index(peak)
+    at_peak = sorted((block for block in items if block.first + 1 <= time <= block.last + 1), key=lambda b: -b.size)
+    largest = ", ".join(f"'{block.name}' {block.size} ({_span(block, epochs)})" for block in at_peak[:_SHOWN])
+    free = {arena.fname: max(0, arena.end - free_from.get(arena.fname, arena.address)) for arena in arenas}
+    room = ", ".join(f"{fname} {size}" for fname, size in free.items())
+    total = sum(free.values())
+    what = (
+        f"activations do not fit: {peak} bytes are live {_when(program, time)}, the largest {largest}; "
+        f"writable pools have {total} bytes for them ({room})"
+    )
+    if peak <= total:
+        what += f"; enough in sum, but no gap takes '{failed.name}' with {failed.size} bytes ({_span(failed, epochs)})"
+    if virtual_helps:
+        hint = "the profile option --enable-virtual-mem-pools would make it fit: adjoining pools then form one"
+    elif peak > total:
+        hint = f"at least {peak - total} bytes more are needed: enlarge or enable an ACC_WRITE pool"
+    else:
+        hint = "enlarge or enable an ACC_WRITE pool, or join adjoining ones"
+    return NeuralArtError(what, where=where, hint=hint)
