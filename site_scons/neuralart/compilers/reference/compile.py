@@ -14,7 +14,7 @@ from neuralart.compilers.reference.emit.rows import port_rows
 from neuralart.compilers.reference.fileset import FACTS, initializer_name
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
-from neuralart.compilers.reference.planning.planner import Plan, plan
+from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
 from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.profile_options import Choices, choices
 from neuralart.compilers.reference.skeleton import (
@@ -57,7 +57,7 @@ class CompileRequest(CommonRequest):
 class CompileResult(Compiled):
     """What came out."""
 
-    plan: Plan = field(repr=False)  # where everything is
+    plan: MemoryPlan = field(repr=False)  # where everything is
     notes: tuple[str, ...]  # options without effect
     initializers: tuple[str, ...]  # fnames of the declared initializers
 
@@ -74,7 +74,7 @@ def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
     return tuple(dict.fromkeys(request.initializers))
 
 
-def _raws(name: str, pools: PoolFile, placed: Plan, declared: Sequence[str]) -> dict[str, bytes]:
+def _raws(name: str, pools: PoolFile, placed: MemoryPlan, declared: Sequence[str]) -> dict[str, bytes]:
     """Content of every declared initializer, empty ones too.
 
     Raises NeuralArtError when one that is not declared has content: it would never be loaded.

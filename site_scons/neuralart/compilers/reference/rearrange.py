@@ -11,7 +11,7 @@ from neuralart.model.graph import Tensor
 
 
 @dataclass
-class _Walk:
+class _SliceWalk:
     """Dimensions of the result as they are found, and how each is walked in the source."""
 
     shape: list[int] = field(default_factory=list)
@@ -68,7 +68,7 @@ class _Spec:
 _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
 
 
-def _one_dimension(walk: _Walk, spec: _Spec, position: int, tensor: Tensor, axis: int) -> None:
+def _one_dimension(walk: _SliceWalk, spec: _Spec, position: int, tensor: Tensor, axis: int) -> None:
     """A dimension with a begin, an end and a stride."""
     size, step = tensor.shape[axis], dense(tensor.shape)[axis]
     stride = spec.stride[position]
@@ -102,7 +102,7 @@ def strided_slice(sources: Sources) -> list[Piece]:
     rank, steps = len(tensor.shape), dense(tensor.shape)
     if spec.dimensions() > rank:
         raise Unsupported(f"{spec.dimensions()} dimensions are sliced, {describe(tensor)} has {rank}")
-    walk, axis = _Walk(), 0
+    walk, axis = _SliceWalk(), 0
     for position in range(len(spec.begin)):
         if spec.has("ellipsis_mask", position):
             for _ in range(rank - spec.dimensions()):
@@ -123,7 +123,7 @@ def slice_(sources: Sources) -> list[Piece]:
     tensor = sources.input()
     sources.same_dtype(tensor, sources.output())
     rank, steps = len(tensor.shape), dense(tensor.shape)
-    walk = _Walk()
+    walk = _SliceWalk()
     begins, sizes = sources.per_dimension(1, "begins", rank), sources.per_dimension(2, "sizes", rank)
     for axis, (begin, size) in enumerate(zip(begins, sizes, strict=True)):
         count = tensor.shape[axis] - begin if size == -1 else size
@@ -134,7 +134,7 @@ def slice_(sources: Sources) -> list[Piece]:
     return _taken(sources, walk)
 
 
-def _taken(sources: Sources, walk: _Walk) -> list[Piece]:
+def _taken(sources: Sources, walk: _SliceWalk) -> list[Piece]:
     sources.expect(sources.output(), walk.shape)
     move = Move(tuple(walk.shape), tuple(walk.steps), dense(walk.shape), walk.start)
     return [Piece(sources.op.inputs[0], sources.op.outputs[0], move)]

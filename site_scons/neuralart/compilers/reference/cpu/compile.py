@@ -108,12 +108,7 @@ def _options(request: CpuRequest) -> Pairs:
     return shaping_options(request, flags, first, (("name", f'"{request.name}"'),))
 
 
-def build(
-    request: CpuRequest,
-    model: Model,
-    program: Program,
-    memories: Sequence[ActivationMemory] = (),
-) -> CpuResult:
+def build(request: CpuRequest, model: Model, program: Program, memories: Sequence[ActivationMemory] = ()) -> CpuResult:
     """From a lowered program to the bytes of every file; NeuralArtError when it does not fit."""
     program = share(program, inputs_writable=request.allocate_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.planning.planner import Plan, PoolPlan, plan
+from neuralart.compilers.reference.planning.planner import MemoryPlan, PoolPlan, plan
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.pools import MemoryPool, PoolFile
@@ -110,7 +110,7 @@ class Placed:
     """A placed program."""
 
     pools: PoolFile  # those of activations, then that of the weights
-    plan: Plan  # where everything is; see :func:`index_of` and :func:`offset_of` for its addresses
+    plan: MemoryPlan  # where everything is; see :func:`index_of` and :func:`offset_of` for its addresses
     # Pools with activations in them, in the order of the file: the numbered activation buffers
     activations: tuple[PoolPlan, ...]
 

@@ -31,11 +31,7 @@ def _intq(quantization: Quantization | None) -> dict[str, Any]:
     """Scales and zero points; empty if it is not quantized."""
     if quantization is None:
         return {}
-    return {
-        "axis": quantization.axis,
-        "scales": list(quantization.scales),
-        "offsets": list(quantization.zero_points),
-    }
+    return {"axis": quantization.axis, "scales": list(quantization.scales), "offsets": list(quantization.zero_points)}
 
 
 def buffer_row(dtype: str, quantization: Quantization | None, **members: Any) -> dict[str, Any]:
@@ -145,10 +141,7 @@ def elements(row: Row) -> int:
 def _environment(emission: Emission, stamp: str, files: Sequence[str]) -> dict[str, Any]:
     count, size = parameters(emission)
     return {
-        "generated_model": {
-            "name": emission.name,
-            "model_files": [{"name": name, "signature": ""} for name in files],
-        },
+        "generated_model": {"name": emission.name, "model_files": [{"name": name, "signature": ""} for name in files]},
         "network_signature": f"0x{stamp}",
         "test_name": "",
         "target": emission.target,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.planning.planner import Plan, PoolPlan
+from neuralart.compilers.reference.planning.planner import MemoryPlan, PoolPlan
 from neuralart.model.graph import Model, Tensor
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.network.relative import symbol
@@ -24,7 +24,7 @@ class Emission:
     target: str  # ``--target``
     model: Model  # the model it came from
     program: Program  # its lowering
-    plan: Plan  # where everything is
+    plan: MemoryPlan  # where everything is
     pools: PoolFile  # the pool file
     border: BorderOptions = field(default_factory=BorderOptions)  # types and channel positions asked for
     # Owners whose memory the application provides -> (``input`` | ``output``, index)

@@ -31,8 +31,7 @@ def hard_swish(ctx: Lowering, op: Operator) -> None:
     gate = _factor(ctx, op, single(source.scale / _FRACTION / _GATE_SCALE))
     if value.shift > 0:
         ctx.refuse(
-            op,
-            f"input scale {source.scale:g} is not less than {_FRACTION} times the output scale {target.scale:g}",
+            op, f"input scale {source.scale:g} is not less than {_FRACTION} times the output scale {target.scale:g}"
         )
     zero = source.zero_point
     table(ctx, op, source, target, lambda stored: _swish(stored - zero, value, gate) + target.zero_point)

@@ -44,9 +44,7 @@ _BLOCKS = f"{TYPES}; 4 dimensions, any block_size"
     floats=True,
 )
 @operator(
-    "TRANSPOSE",
-    limits=f"{TYPES}; constant order of at most {RANK} dimensions that cannot be joined",
-    floats=True,
+    "TRANSPOSE", limits=f"{TYPES}; constant order of at most {RANK} dimensions that cannot be joined", floats=True
 )
 def copied(ctx: Lowering, op: Operator) -> None:
     """Lower an operator that copies values; LiteRT does not look at the scales."""

@@ -63,7 +63,7 @@ class _Placed:
 
 
 @dataclass(frozen=True)
-class Strategy:
+class PlacingOrder:
     """One way to place the same things."""
 
     sequence: tuple[Block, ...]  # what to place, in this order
@@ -97,7 +97,7 @@ def _highest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> i
 
 
 def place_blocks(
-    strategy: Strategy, arenas: Sequence[Arena], free_from: Mapping[str, int]
+    strategy: PlacingOrder, arenas: Sequence[Arena], free_from: Mapping[str, int]
 ) -> tuple[dict[tuple[str, int], int], Block | None]:
     """Place in the order of a strategy, each block into the first arena with a gap.
 
@@ -141,7 +141,7 @@ class _Found:
     """What became of a strategy."""
 
     rank: tuple[int, ...]  # smaller is better: first how much found no place, then the heights
-    strategy: Strategy
+    strategy: PlacingOrder
     addresses: dict[tuple[str, int], int]  # of what found a place
     failed: Block | None  # what found none
 
@@ -158,7 +158,7 @@ def place_best(
     bound = max(live_bytes(items, epochs), default=0)
     enough = (0, *[0] * (len(arenas) - 1), bound + bound // 100)
 
-    def attempt(strategy: Strategy) -> _Found:
+    def attempt(strategy: PlacingOrder) -> _Found:
         addresses, failed = place_blocks(strategy, arenas, free)
         if failed is not None:
             return _Found((len(items) - len(addresses),), strategy, addresses, failed)
@@ -184,7 +184,7 @@ def place_best(
     return best.addresses, best.failed
 
 
-def _derived(found: _Found, arenas: Sequence[Arena]) -> list[Strategy]:
+def _derived(found: _Found, arenas: Sequence[Arena]) -> list[PlacingOrder]:
     """Orders in which what was in the way comes first: what found no place, or what reaches furthest up."""
     if found.failed is not None:
         return [_first(found.strategy, found.failed)]
@@ -198,13 +198,13 @@ def _derived(found: _Found, arenas: Sequence[Arena]) -> list[Strategy]:
     return [_first(found.strategy, block) for block in highest[:_TRIED]]
 
 
-def _first(strategy: Strategy, block: Block) -> Strategy:
+def _first(strategy: PlacingOrder, block: Block) -> PlacingOrder:
     """The same order, but one block before all others."""
     rest = tuple(each for each in strategy.sequence if each.key != block.key)
     return replace(strategy, sequence=(block, *rest))
 
 
-def strategies(items: Sequence[Block], epochs: int) -> list[Strategy]:
+def strategies(items: Sequence[Block], epochs: int) -> list[PlacingOrder]:
     """The strategies that are tried, the normal one (first fit by decreasing size) first.
 
     The last ones fill from both ends, by turns of the epoch that makes a block: what follows each other in a chain then
@@ -224,5 +224,5 @@ def strategies(items: Sequence[Block], epochs: int) -> list[Strategy]:
     ]
     ordered = [tuple(sorted(items, key=lambda block: (*rank(block), block.key))) for rank in ranks]
     tops = frozenset(block.key for block in items if block.first % 2)
-    both = [Strategy(each, tops, height) for height in (peak, 1 << 32) for each in (ordered[0], ordered[3])]
-    return [*(Strategy(each) for each in ordered), *both]
+    both = [PlacingOrder(each, tops, height) for height in (peak, 1 << 32) for each in (ordered[0], ordered[3])]
+    return [*(PlacingOrder(each) for each in ordered), *both]

@@ -120,7 +120,7 @@ def pool_plans(
 
 
 @dataclass(frozen=True)
-class Plan:
+class MemoryPlan:
     """Where everything is."""
 
     # Enabled pools, preferred first (activations' order, then read-only ones), then virtual ones in use
@@ -154,7 +154,7 @@ def plan(
     virtual: bool = False,
     user_owned: Sequence[int] = (),
     keep_inputs: bool = False,
-) -> Plan:
+) -> MemoryPlan:
     """Place a program.
 
     With ``virtual``, adjoining writable pools of equal properties form one; with ``keep_inputs``, no input is ever
@@ -195,11 +195,11 @@ def _result(
     constant_of: Mapping[tuple[int, int], tuple[str, int]],
     addresses: Mapping[tuple[str, int], int],
     placed: Mapping[tuple[str, int], int],
-) -> Plan:
+) -> MemoryPlan:
     raws = images(fixed, addresses, chosen)
     ranges = [(placed[block.key], placed[block.key] + block.size) for block in items]
     constant_ranges = [(addresses[item.key], addresses[item.key] + len(item.data)) for item in fixed]
-    return Plan(
+    return MemoryPlan(
         pools=pool_plans(chosen, writable, raws, ranges, constant_ranges),
         tensors={key[1]: at for key, at in placed.items() if key[0] == "tensor"},
         scratch={key[1]: at for key, at in placed.items() if key[0] == "scratch"},
