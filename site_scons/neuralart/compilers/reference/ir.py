@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from neuralart.model.graph import Tensor
 
@@ -71,6 +71,10 @@ class Program:
     aliases: dict[int, int] = field(default_factory=dict)
     # Tensor -> byte of that memory where it begins, where it is not the first one
     offsets: dict[int, int] = field(default_factory=dict)
+
+    def copy(self) -> Program:
+        """A program of its own, of the same tensors and calls."""
+        return replace(self, calls=list(self.calls), aliases=dict(self.aliases), offsets=dict(self.offsets))
 
     def root(self, tensor: int) -> int:
         """The tensor that owns the memory."""

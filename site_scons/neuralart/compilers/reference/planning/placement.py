@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neuralart.compilers.reference.planning.arenas import Arena
-from neuralart.compilers.reference.planning.lifetimes import Block, Constant, live_bytes
+from neuralart.compilers.reference.planning.lifetimes import Block, Constant, Key, live_bytes
 from neuralart.errors import NeuralArtError
 
 _ALIGN_AFTER_CONSTANTS = 32
@@ -33,15 +33,13 @@ def _no_room(items: Sequence[Constant], item: Constant, arenas: Sequence[Arena])
     )
 
 
-def place_constants(
-    items: Sequence[Constant], arenas: Sequence[Arena]
-) -> tuple[dict[tuple[str, int], int], dict[str, int]]:
+def place_constants(items: Sequence[Constant], arenas: Sequence[Arena]) -> tuple[dict[Key, int], dict[str, int]]:
     """Addresses of constants by key, and the first free address of each arena by fname.
 
     Raises NeuralArtError when one fits nowhere.
     """
     cursor = {arena.fname: arena.address for arena in arenas}
-    addresses: dict[tuple[str, int], int] = {}
+    addresses: dict[Key, int] = {}
     for item in items:
         for arena in arenas:
             at = _up(cursor[arena.fname], item.align)
@@ -68,7 +66,7 @@ class PlacingOrder:
 
     sequence: tuple[Block, ...]  # what to place, in this order
     # Keys of blocks that go to the highest address that is free, not to the lowest
-    from_top: frozenset[tuple[str, int]] = frozenset()
+    from_top: frozenset[Key] = frozenset()
     height: int = 0  # how far above its first free address an arena is used at most when filling from the top
 
 
@@ -98,13 +96,13 @@ def _highest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> i
 
 def place_blocks(
     strategy: PlacingOrder, arenas: Sequence[Arena], free_from: Mapping[str, int]
-) -> tuple[dict[tuple[str, int], int], Block | None]:
+) -> tuple[dict[Key, int], Block | None]:
     """Place in the order of a strategy, each block into the first arena with a gap.
 
     Returns addresses by key, and the block that fitted nowhere (None if all did).
     """
     placed: dict[str, list[_Placed]] = {arena.fname: [] for arena in arenas}
-    addresses: dict[tuple[str, int], int] = {}
+    addresses: dict[Key, int] = {}
     for order, block in enumerate(strategy.sequence):
         for arena in arenas:
             start = _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS)
@@ -123,7 +121,7 @@ def place_blocks(
 
 def heights(
     items: Sequence[Block],
-    addresses: Mapping[tuple[str, int], int],
+    addresses: Mapping[Key, int],
     arenas: Sequence[Arena],
     free_from: Mapping[str, int],
 ) -> tuple[int, ...]:
@@ -142,13 +140,13 @@ class _Found:
 
     rank: tuple[int, ...]  # smaller is better: first how much found no place, then the heights
     strategy: PlacingOrder
-    addresses: dict[tuple[str, int], int]  # of what found a place
+    addresses: dict[Key, int]  # of what found a place
     failed: Block | None  # what found none
 
 
 def place_best(
     items: Sequence[Block], epochs: int, arenas: Sequence[Arena], free_from: Mapping[str, int]
-) -> tuple[dict[tuple[str, int], int], Block | None]:
+) -> tuple[dict[Key, int], Block | None]:
     """Place in every strategy, then in orders derived from the best one, and take the lowest result.
 
     What lies highest (or has found no place) goes first in the next order. Nothing more is tried once a hundredth is

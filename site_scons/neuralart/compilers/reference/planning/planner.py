@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.arenas import Arena, for_activations, for_constants, usable
-from neuralart.compilers.reference.planning.lifetimes import Block, Constant, blocks, constants, live_bytes
+from neuralart.compilers.reference.planning.lifetimes import Block, Constant, Key, blocks, constants, live_bytes
 from neuralart.compilers.reference.planning.placement import place_best, place_constants
 from neuralart.errors import NeuralArtError
 from neuralart.network.pools import MemoryPool, PoolFile
@@ -50,9 +50,7 @@ def _covered(ranges: Sequence[tuple[int, int]], low: int, high: int) -> int:
     return total
 
 
-def images(
-    items: Sequence[Constant], addresses: Mapping[tuple[str, int], int], pools: Sequence[MemoryPool]
-) -> dict[str, bytes]:
+def images(items: Sequence[Constant], addresses: Mapping[Key, int], pools: Sequence[MemoryPool]) -> dict[str, bytes]:
     """Initializer of each pool that holds constants: from its base to the last byte of a constant, gaps zero.
 
     Raises NeuralArtError when the pool's format is one that is not written.
@@ -92,30 +90,25 @@ def pool_plans(
 
     The ranges are addresses [start, end) of activations and constants.
     """
-    ordered = [pool for arena in arenas for pool in arena.pools]
-    ordered += [pool for pool in pools if pool not in ordered]
+    both = (*ranges, *constant_ranges)
 
-    def top(low: int, high: int) -> int:
-        both = (*ranges, *constant_ranges)
-        return max((min(end, high) - low for start, end in both if start < high and end > low), default=0)
+    def made(one: MemoryPool | Arena, pool: MemoryPool, parts: tuple[str, ...] = ()) -> PoolPlan:
+        low, high = one.address, one.end
+        used = max((min(end, high) - low for start, end in both if start < high and end > low), default=0)
+        weights = 0 if parts else len(raws.get(one.fname, b""))
+        return PoolPlan(pool, one.fname, one.name, one.size, weights, _covered(ranges, low, high), used, parts)
 
-    plans = []
-    for pool in ordered:
-        weights = len(raws.get(pool.fname, b""))
-        activations = _covered(ranges, pool.address, pool.end)
-        plans.append(
-            PoolPlan(pool, pool.fname, pool.name, pool.size, weights, activations, top(pool.address, pool.end))
-        )
-    for arena in arenas:
-        across = any(
+    def across(arena: Arena) -> bool:
+        return any(
             arena.address <= start < arena.end and not any(p.address <= start and end <= p.end for p in arena.pools)
-            for start, end in (*ranges, *constant_ranges)
+            for start, end in both
         )
-        if arena.virtual and across:
-            parts = tuple(pool.fname for pool in arena.pools)
-            inside = _covered(ranges, arena.address, arena.end)
-            used = top(arena.address, arena.end)
-            plans.append(PoolPlan(arena.pools[0], arena.fname, arena.name, arena.size, 0, inside, used, parts))
+
+    ordered = dict.fromkeys((*(pool for arena in arenas for pool in arena.pools), *pools))
+    plans = [made(pool, pool) for pool in ordered]
+    for arena in arenas:
+        if arena.virtual and across(arena):
+            plans.append(made(arena, arena.pools[0], tuple(pool.fname for pool in arena.pools)))
     return tuple(plans)
 
 
@@ -128,8 +121,8 @@ class MemoryPlan:
     tensors: Mapping[int, int]  # address of each placed owner
     scratch: Mapping[int, int]  # address of the working memory of an epoch
     constants: tuple[Constant, ...]  # all constants in order
-    constant_address: Mapping[tuple[str, int], int]  # address by key
-    constant_of: Mapping[tuple[int, int], tuple[str, int]]  # (epoch, argument number) -> key of a constant
+    constant_address: Mapping[Key, int]  # address by key
+    constant_of: Mapping[tuple[int, int], Key]  # (epoch, argument number) -> key of a constant
     images: Mapping[str, bytes]  # initializer per pool (fname); only of pools with constants
     blocks: tuple[Block, ...]  # what was placed
     lower_bound: int  # largest sum of activations that are live at once: no placement needs less
@@ -163,16 +156,15 @@ def plan(
     """
     chosen = usable(pools)
     items = blocks(program, user_owned, keep_inputs=keep_inputs)
-    fixed, constant_of = constants(program)
-    epochs = len(program.calls)
+    fixed, _ = constants(program)
     writable = for_activations(chosen, virtual=virtual)
     failed: Block | None = None
     free_from: dict[str, int] = {}
     for fastest in (False, True):
         addresses, free_from = place_constants(fixed, for_constants(chosen, virtual=virtual, fastest_spill=fastest))
-        placed, failed = place_best(items, epochs, writable, free_from)
+        placed, failed = place_best(items, len(program.calls), writable, free_from)
         if failed is None:
-            return _result(program, chosen, writable, items, fixed, constant_of, addresses, placed)
+            return _result(program, chosen, writable, items, addresses, placed)
     assert failed is not None
     could_join = not virtual and _fits(program, pools, user_owned, keep_inputs)
     raise _no_room(program, items, failed, writable, free_from, pools.path, virtual_helps=could_join)
@@ -191,11 +183,10 @@ def _result(
     chosen: Sequence[MemoryPool],
     writable: Sequence[Arena],
     items: Sequence[Block],
-    fixed: Sequence[Constant],
-    constant_of: Mapping[tuple[int, int], tuple[str, int]],
-    addresses: Mapping[tuple[str, int], int],
-    placed: Mapping[tuple[str, int], int],
+    addresses: Mapping[Key, int],
+    placed: Mapping[Key, int],
 ) -> MemoryPlan:
+    fixed, constant_of = constants(program)
     raws = images(fixed, addresses, chosen)
     ranges = [(placed[block.key], placed[block.key] + block.size) for block in items]
     constant_ranges = [(addresses[item.key], addresses[item.key] + len(item.data)) for item in fixed]
@@ -204,8 +195,8 @@ def _result(
         tensors={key[1]: at for key, at in placed.items() if key[0] == "tensor"},
         scratch={key[1]: at for key, at in placed.items() if key[0] == "scratch"},
         constants=tuple(fixed),
-        constant_address=dict(addresses),
-        constant_of=dict(constant_of),
+        constant_address=addresses,
+        constant_of=constant_of,
         images=raws,
         blocks=tuple(items),
         lower_bound=max(live_bytes(items, len(program.calls)), default=0),
