@@ -14,15 +14,10 @@ _OF_CONTROLLER = (CONTROLLER, "--ec-single-epoch")
 
 
 class Group(NamedTuple):
-    """An option of a profile with its value.
+    """An option of a profile with its value."""
 
-    Attributes:
-        name: Canonical spelling; the first word where the option is not known.
-        words: As written.
-    """
-
-    name: str
-    words: tuple[str, ...]
+    name: str  # Canonical spelling; the first word where the option is not known
+    words: tuple[str, ...]  # As written
 
 
 def _is_option(word: str) -> bool:

@@ -29,19 +29,13 @@ NEEDED = ("c", "facts", "manifest")
 
 @dataclass(frozen=True)
 class FileSet:
-    """Files of a compile, as names in the folder of the network.
+    """Files of a compile, as names in the folder of the network."""
 
-    Attributes:
-        plain: By role: ``c``, ``header``, ``facts``, ``manifest``, ``c_info``, ``report``, ``provenance``; the rest by
-            their own names. ``c``, ``facts`` and ``manifest`` are always there; names of roles are those of
-            :func:`roles`.
-        initializers: File of each declared pool (fname).
-        sources: Further files that the compile reads.
-    """
-
+    # By role: ``c``, ``header``, ``facts``, ``manifest``, ``c_info``, ``report``, ``provenance``; the rest by their own
+    # names. ``c``, ``facts`` and ``manifest`` are always there; names of roles are those of :func:`roles`.
     plain: dict[str, str]
-    initializers: dict[str, str]
-    sources: tuple[Path, ...] = ()
+    initializers: dict[str, str]  # File of each declared pool (fname)
+    sources: tuple[Path, ...] = ()  # Further files that the compile reads
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -68,16 +62,12 @@ def roles(name: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Job:
-    """What a compiler is asked for.
+    """What a compiler is asked for."""
 
-    Attributes:
-        args: The words behind ``neuralart compile``, parsed: an attribute for each option. ``args.extra_options`` are
-            the user's words for this compiler alone.
-        where: Who says so, for messages.
-    """
-
+    # The words behind ``neuralart compile``, parsed: an attribute for each option. ``args.extra_options`` are the
+    # user's words for this compiler alone.
     args: argparse.Namespace
-    where: str = ""
+    where: str = ""  # Who says so, for messages
 
     @property
     def name(self) -> str:
@@ -150,13 +140,9 @@ def job_from_words(words: Sequence[str], where: str = "") -> Job:
 
 
 class Compiler(Protocol):
-    """A compiler. ``identity`` and ``files`` are pure: they write nothing and start no program.
+    """A compiler. ``identity`` and ``files`` are pure: they write nothing and start no program."""
 
-    Attributes:
-        runtime: What its C needs: ``neuralart`` (the runtime of this package) or ``ll_aton`` (the vendor's).
-    """
-
-    runtime: str
+    runtime: str  # What its C needs: ``neuralart`` (the runtime of this package) or ``ll_aton`` (the vendor's)
 
     def identity(self, job: Job) -> str:
         """What results depend on besides the words, the inputs and this code: a tool and its version.

@@ -27,38 +27,23 @@ _AGAIN = "record it again where the tool is installed: neuralart record"
 
 @dataclass(frozen=True)
 class Input:
-    """A file that a compile depends on.
+    """A file that a compile depends on."""
 
-    Attributes:
-        role: ``model``, ``profile``, ``memory pools``...
-        name: Without its folder.
-        sha256: Of its content.
-    """
-
-    role: str
-    name: str
-    sha256: str
+    role: str  # ``model``, ``profile``, ``memory pools``...
+    name: str  # Without its folder
+    sha256: str  # Of its content
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded compile.
+    """A recorded compile."""
 
-    Attributes:
-        path: Its folder.
-        network: C name.
-        tool: Version of the tool.
-        inputs: What it depends on.
-        options: Option -> value, in the order of the command line.
-        files: Name -> SHA-256 of the result.
-    """
-
-    path: Path
-    network: str
-    tool: CoreVersion
-    inputs: tuple[Input, ...]
-    options: tuple[tuple[str, str], ...]
-    files: Mapping[str, str] = field(repr=False)
+    path: Path  # Its folder
+    network: str  # C name
+    tool: CoreVersion  # Version of the tool
+    inputs: tuple[Input, ...]  # What it depends on
+    options: tuple[tuple[str, str], ...]  # Option -> value, in the order of the command line
+    files: Mapping[str, str] = field(repr=False)  # Name -> SHA-256 of the result
 
 
 def _digest(content: bytes) -> str:

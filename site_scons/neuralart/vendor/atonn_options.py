@@ -17,23 +17,14 @@ Value = str | int | bool
 
 @dataclass(frozen=True)
 class AtonnOptions:
-    """The file.
+    """The file."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        tool: Path of the compiler; empty if not told.
-        version: Major, minor, micro and development number; None if not told.
-        folder: Where it was started; empty if not told.
-        options: In the file's order. File names stand without their extension.
-        notes: Options that stand twice, of which the last one counts.
-    """
-
-    file: str
-    tool: str
-    version: tuple[int, int, int, int] | None
-    folder: str
-    options: dict[str, Value]
-    notes: tuple[str, ...] = ()
+    file: str  # Its name as shown to the user
+    tool: str  # Path of the compiler; empty if not told
+    version: tuple[int, int, int, int] | None  # Major, minor, micro and development number; None if not told
+    folder: str  # Where it was started; empty if not told
+    options: dict[str, Value]  # In the file's order. File names stand without their extension.
+    notes: tuple[str, ...] = ()  # Options that stand twice, of which the last one counts
 
 
 def _value(text: str, where: str) -> Value:

@@ -11,19 +11,12 @@ _CORE = re.compile(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:
 
 @dataclass(frozen=True)
 class CoreVersion:
-    """A version.
+    """A version."""
 
-    Attributes:
-        text: As written, without the words in front: ``2.2.0-20266 2adc00962``.
-        numbers: Major, minor, patch.
-        build: Build number or name; empty if none is given.
-        commit: Empty if none is given.
-    """
-
-    text: str
-    numbers: tuple[int, int, int]
-    build: str = ""
-    commit: str = ""
+    text: str  # As written, without the words in front: ``2.2.0-20266 2adc00962``
+    numbers: tuple[int, int, int]  # Major, minor, patch
+    build: str = ""  # Build number or name; empty if none is given
+    commit: str = ""  # Empty if none is given
 
 
 def parse_core(text: str) -> CoreVersion | None:

@@ -19,35 +19,22 @@ _TOP = {"board", "builder", "configurations", "description", "env", "memory_pool
 
 @dataclass(frozen=True)
 class CpuProject:
-    """The file.
+    """The file."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        version: Of its format.
-        description: For people.
-        series: ``stm32h7``.
-        boards: Their names.
-        builder: ``stm32_cube_ide``...
-        variables: Name -> text with ``${name}`` as written.
-        copies: (from, to, how) of generated files; ``from`` is empty for a file of the same name.
-        sizes: ``internalFlash_size``, ``externalFlash_size``, ``application_size``, ``lib_size`` in bytes, if given.
-        pool_file: As written; empty if none.
-        configurations: Name of each build.
-        notes: ``line:column: what`` was not understood.
-    """
-
-    file: str
-    version: str
-    description: str
-    series: str
-    boards: tuple[str, ...]
-    builder: str
-    variables: dict[str, str]
+    file: str  # Its name as shown to the user
+    version: str  # Of its format
+    description: str  # For people
+    series: str  # ``stm32h7``
+    boards: tuple[str, ...]  # Their names
+    builder: str  # ``stm32_cube_ide``...
+    variables: dict[str, str]  # Name -> text with ``${name}`` as written
+    # (from, to, how) of generated files; ``from`` is empty for a file of the same name
     copies: tuple[tuple[str, ...], ...]
+    # ``internalFlash_size``, ``externalFlash_size``, ``application_size``, ``lib_size`` in bytes, if given
     sizes: dict[str, int]
-    pool_file: str
-    configurations: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    pool_file: str  # As written; empty if none
+    configurations: tuple[str, ...]  # Name of each build
+    notes: tuple[str, ...] = ()  # ``line:column: what`` was not understood
 
 
 def _texts(value: JsonValue | None) -> tuple[str, ...]:

@@ -21,46 +21,27 @@ _ADDRESS_SPACE = 1 << 32
 
 @dataclass(frozen=True)
 class CpuPool:
-    """One pool.
+    """One pool."""
 
-    Attributes:
-        name: The network's activations get a C buffer of this name.
-        address: Base; None if none is given. 0 stands for "the linker decides" in many files.
-        size: Bytes; 0 disables the pool.
-        usable: Bytes of it that the network may use; the size if not given.
-        rights: ``ACC_READ`` or ``ACC_WRITE``; empty if not given.
-        throughput: ``LOW``, ``MID`` or ``HIGH``; empty if not given.
-        latency: The same.
-        where: ``file:line:column``.
-    """
-
-    name: str
-    address: int | None
-    size: int
-    usable: int
-    rights: str = ""
-    throughput: str = ""
-    latency: str = ""
-    where: str = ""
+    name: str  # The network's activations get a C buffer of this name
+    address: int | None  # Base; None if none is given. 0 stands for "the linker decides" in many files.
+    size: int  # Bytes; 0 disables the pool
+    usable: int  # Bytes of it that the network may use; the size if not given
+    rights: str = ""  # ``ACC_READ`` or ``ACC_WRITE``; empty if not given
+    throughput: str = ""  # ``LOW``, ``MID`` or ``HIGH``; empty if not given
+    latency: str = ""  # The same
+    where: str = ""  # ``file:line:column``
 
 
 @dataclass(frozen=True)
 class CpuPools:
-    """A file of them.
+    """A file of them."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        version: As written; empty if not given.
-        pools: In its order.
-        where: ``file:line:column`` of their list.
-        notes: ``line:column: what`` was not understood or is not plain JSON.
-    """
-
-    file: str
-    version: str
-    pools: tuple[CpuPool, ...]
-    where: str
-    notes: tuple[str, ...] = ()
+    file: str  # Its name as shown to the user
+    version: str  # As written; empty if not given
+    pools: tuple[CpuPool, ...]  # In its order
+    where: str  # ``file:line:column`` of their list
+    notes: tuple[str, ...] = ()  # ``line:column: what`` was not understood or is not plain JSON
 
 
 def _pool(pool: JsonValue, number: int, notes: list[str]) -> CpuPool:

@@ -65,50 +65,29 @@ class Traffic:
 
 @dataclass(frozen=True)
 class CsvEpoch:
-    """A line.
+    """A line."""
 
-    Attributes:
-        number: Of the epoch.
-        pools: Traffic over each pool, in the order of the columns.
-        ports: Traffic over each port of the bus.
-        operations: Estimated.
-        compute_cycles: NPU cycles of the arithmetic.
-        max_cycles: NPU cycles of what takes longest.
-        npu_mw: Average power, mW.
-        memory_mw: The same of the memories.
-    """
-
-    number: int
-    pools: tuple[Traffic, ...]
-    ports: tuple[Traffic, ...]
-    operations: float = 0
-    compute_cycles: float = 0
-    max_cycles: float = 0
-    npu_mw: float = 0
-    memory_mw: float = 0
+    number: int  # Of the epoch
+    pools: tuple[Traffic, ...]  # Traffic over each pool, in the order of the columns
+    ports: tuple[Traffic, ...]  # Traffic over each port of the bus
+    operations: float = 0  # Estimated
+    compute_cycles: float = 0  # NPU cycles of the arithmetic
+    max_cycles: float = 0  # NPU cycles of what takes longest
+    npu_mw: float = 0  # Average power, mW
+    memory_mw: float = 0  # The same of the memories
 
 
 @dataclass(frozen=True)
 class NetworkCsv:
-    """The table.
+    """The table."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        epochs: In its order; the parameters and the return are epochs here.
-        totals: Of each pool, as the file sums them.
-        used: Printed size used of each pool in bytes; None where nothing is used.
-        sums: Name of :data:`SUMS` -> figure.
-        clock_mhz: NPU clock that frames and powers are given for; 0 if not told.
-        notes: Columns and lines that were not understood.
-    """
-
-    file: str
-    epochs: tuple[CsvEpoch, ...]
-    totals: tuple[Traffic, ...] = ()
-    used: tuple[tuple[str, int | None], ...] = ()
-    sums: tuple[tuple[str, float], ...] = ()
-    clock_mhz: int = 0
-    notes: tuple[str, ...] = ()
+    file: str  # Its name as shown to the user
+    epochs: tuple[CsvEpoch, ...]  # In its order; the parameters and the return are epochs here
+    totals: tuple[Traffic, ...] = ()  # Of each pool, as the file sums them
+    used: tuple[tuple[str, int | None], ...] = ()  # Printed size used of each pool in bytes; None where nothing is used
+    sums: tuple[tuple[str, float], ...] = ()  # Name of :data:`SUMS` -> figure
+    clock_mhz: int = 0  # NPU clock that frames and powers are given for; 0 if not told
+    notes: tuple[str, ...] = ()  # Columns and lines that were not understood
 
 
 class _Table:

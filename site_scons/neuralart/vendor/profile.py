@@ -20,42 +20,25 @@ FORMS = "<profile>@<file.json>, <file.json>, profile-<name of the board's own fi
 
 @dataclass(frozen=True)
 class Profile:
-    """One profile.
+    """One profile."""
 
-    Attributes:
-        name: Its name.
-        file: The file as shown to the user.
-        mpool: The memory-pool file, found relative to the profile file.
-        mpool_display: The same as shown to the user.
-        options: The compiler options, split into words.
-        machine_desc: Machine description as written; empty if none. Software epochs need none.
-        unknown: Keys of the profile that have no meaning.
-        where: ``file:line:column`` of the profile.
-        options_where: The same of its options.
-    """
-
-    name: str
-    file: str
-    mpool: Path
-    mpool_display: str
-    options: tuple[str, ...]
-    machine_desc: str = ""
-    unknown: tuple[str, ...] = ()
-    where: str = ""
-    options_where: str = ""
+    name: str  # Its name
+    file: str  # The file as shown to the user
+    mpool: Path  # The memory-pool file, found relative to the profile file
+    mpool_display: str  # The same as shown to the user
+    options: tuple[str, ...]  # The compiler options, split into words
+    machine_desc: str = ""  # Machine description as written; empty if none. Software epochs need none.
+    unknown: tuple[str, ...] = ()  # Keys of the profile that have no meaning
+    where: str = ""  # ``file:line:column`` of the profile
+    options_where: str = ""  # The same of its options
 
 
 @dataclass(frozen=True)
 class ProfileArgument:
-    """What ``--st-neural-art`` named.
+    """What ``--st-neural-art`` named."""
 
-    Attributes:
-        name: The profile.
-        file: The file; empty: the board's own.
-    """
-
-    name: str
-    file: str = ""
+    name: str  # The profile
+    file: str = ""  # The file; empty: the board's own
 
 
 def parse_argument(text: str) -> ProfileArgument:

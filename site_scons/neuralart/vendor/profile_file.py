@@ -19,42 +19,25 @@ _PROFILE = {"machine_desc", "memory_desc", "memory_pool", "options"}
 
 @dataclass(frozen=True)
 class ProfileEntry:
-    """One profile.
+    """One profile."""
 
-    Attributes:
-        name: Its name.
-        memory_pool: Pool file as written, relative to the profile file; empty if none is named.
-        found: That file exists; None if none is named or the profile file's folder is not known.
-        options: Options of the compiler, split into words.
-        machine_desc: Machine description as written; empty if none.
-        old_key: It is named with ``memory_desc``, which tools from 2.2 on ignore with a warning.
-        line: Where the profile's value begins, from 1.
-    """
-
-    name: str
-    memory_pool: str
-    found: bool | None
-    options: tuple[str, ...]
-    machine_desc: str = ""
-    old_key: bool = False
-    line: int = 0
+    name: str  # Its name
+    memory_pool: str  # Pool file as written, relative to the profile file; empty if none is named
+    found: bool | None  # That file exists; None if none is named or the profile file's folder is not known
+    options: tuple[str, ...]  # Options of the compiler, split into words
+    machine_desc: str = ""  # Machine description as written; empty if none
+    old_key: bool = False  # It is named with ``memory_desc``, which tools from 2.2 on ignore with a warning
+    line: int = 0  # Where the profile's value begins, from 1
 
 
 @dataclass(frozen=True)
 class ProfileFile:
-    """All of them.
+    """All of them."""
 
-    Attributes:
-        file: Name of the file as shown to the user.
-        profiles: In its order.
-        global_keys: Keys of ``Globals``.
-        notes: ``line:column: what`` was not understood, or the tool would refuse or ignore.
-    """
-
-    file: str
-    profiles: tuple[ProfileEntry, ...]
-    global_keys: tuple[str, ...] = ()
-    notes: tuple[str, ...] = ()
+    file: str  # Name of the file as shown to the user
+    profiles: tuple[ProfileEntry, ...]  # In its order
+    global_keys: tuple[str, ...] = ()  # Keys of ``Globals``
+    notes: tuple[str, ...] = ()  # ``line:column: what`` was not understood, or the tool would refuse or ignore
 
 
 def _words(profile: JsonValue) -> tuple[str, ...]:

@@ -21,25 +21,15 @@ _TOP = ("environment", "model_info", "nodes", "tensors", "version")
 
 @dataclass(frozen=True)
 class QTensor:
-    """A tensor of the exported graph.
+    """A tensor of the exported graph."""
 
-    Attributes:
-        name: There.
-        type: ``S8``, ``U8``, ``S32``, ``FLOAT32``...
-        family: ``integer``, ``float32``...
-        scales: Of its quantization; empty if it has none.
-        zero_points: The same.
-        channel_position: ``CHFIRST`` or ``CHLAST``; empty but for inputs and outputs.
-        user_allocated: The application provides the buffer.
-    """
-
-    name: str
-    type: str
-    family: str
-    scales: tuple[float, ...] = ()
-    zero_points: tuple[int, ...] = ()
-    channel_position: str = ""
-    user_allocated: bool = False
+    name: str  # There
+    type: str  # ``S8``, ``U8``, ``S32``, ``FLOAT32``...
+    family: str  # ``integer``, ``float32``...
+    scales: tuple[float, ...] = ()  # Of its quantization; empty if it has none
+    zero_points: tuple[int, ...] = ()  # The same
+    channel_position: str = ""  # ``CHFIRST`` or ``CHLAST``; empty but for inputs and outputs
+    user_allocated: bool = False  # The application provides the buffer
 
     @property
     def quantized(self) -> bool:
@@ -49,33 +39,20 @@ class QTensor:
 
 @dataclass(frozen=True)
 class QFile:
-    """The file.
+    """The file."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        version: Of its format.
-        core: Version of ST Edge AI Core; None if the file does not tell.
-        exported: Name of the exported model, ``<model>_OE_<version>.onnx``.
-        model: Name of the model's own file.
-        signature: ``0x`` and the MD5 of the model's own file.
-        inputs: As the model declares them.
-        outputs: The same.
-        tensors: By name.
-        originals: Node of the exported graph -> layers of the model; empty for one the front end inserted.
-        notes: Keys that were not understood.
-    """
-
-    file: str
-    version: str
-    core: CoreVersion | None
-    exported: str
-    model: str
-    signature: str
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    tensors: dict[str, QTensor]
+    file: str  # Its name as shown to the user
+    version: str  # Of its format
+    core: CoreVersion | None  # Version of ST Edge AI Core; None if the file does not tell
+    exported: str  # Name of the exported model, ``<model>_OE_<version>.onnx``
+    model: str  # Name of the model's own file
+    signature: str  # ``0x`` and the MD5 of the model's own file
+    inputs: tuple[Port, ...]  # As the model declares them
+    outputs: tuple[Port, ...]  # The same
+    tensors: dict[str, QTensor]  # By name
+    # Node of the exported graph -> layers of the model; empty for one the front end inserted
     originals: dict[str, tuple[str, ...]]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # Keys that were not understood
 
     def layers_of(self, node: str) -> tuple[str, ...] | None:
         """Layers of the model that a compiler's node comes from.

@@ -15,66 +15,39 @@ Version = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Habits:
-    """What the tool is told and what it writes.
+    """What the tool is told and what it writes."""
 
-    Attributes:
-        front_end: Suffix of the exported ONNX model.
-        header: ``N.h`` is written.
-        stai: ``stai_N.c`` and ``stai_N.h`` are written.
-        c_api: Which C interface the CPU flow writes when nobody says.
-        controller_option: ``--enable-epoch-controller`` is an option of the command line; before, of profiles only.
-        description_key: What a profile calls its machine description.
-        built_in: Options of the tool's own default profile.
-    """
-
-    front_end: str
-    header: bool
-    stai: bool
-    c_api: str
-    controller_option: bool
-    description_key: str
-    built_in: tuple[str, ...]
+    front_end: str  # Suffix of the exported ONNX model
+    header: bool  # ``N.h`` is written
+    stai: bool  # ``stai_N.c`` and ``stai_N.h`` are written
+    c_api: str  # Which C interface the CPU flow writes when nobody says
+    controller_option: bool  # ``--enable-epoch-controller`` is an option of the command line; before, of profiles only
+    description_key: str  # What a profile calls its machine description
+    built_in: tuple[str, ...]  # Options of the tool's own default profile
 
 
 @dataclass(frozen=True)
 class Relocation:
-    """The form of the relocatable models.
+    """The form of the relocatable models."""
 
-    Attributes:
-        header_words: Of the binary header: 24 or 26.
-        context_words: Of the runtime's context: 16 or 17.
-        callbacks: What the firmware provides, in the order of its table.
-        any_name: A network may have any C name; else it must be called Default.
-        any_state: A secure firmware loads images made for the non-secure state.
-    """
-
-    header_words: int
-    context_words: int
-    callbacks: tuple[str, ...]
-    any_name: bool = True
-    any_state: bool = True
+    header_words: int  # Of the binary header: 24 or 26
+    context_words: int  # Of the runtime's context: 16 or 17
+    callbacks: tuple[str, ...]  # What the firmware provides, in the order of its table
+    any_name: bool = True  # A network may have any C name; else it must be called Default
+    any_state: bool = True  # A secure firmware loads images made for the non-secure state
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release.
+    """A release."""
 
-    Attributes:
-        core: Its version, three numbers.
-        build: Number behind it.
-        runtime: ll_aton version that its networks ask for.
-        branch: Value of GIT_BRANCH in its network.c.
-        habits: Options and files.
-        relocation: Form of its relocatable models; None if it makes none.
-        renamed: Keys of c_info.json that it calls otherwise: the key as 2.0 has it, and its own.
-    """
-
-    core: str
-    build: str
-    runtime: Version
-    branch: str
-    habits: Habits
-    relocation: Relocation | None
+    core: str  # Its version, three numbers
+    build: str  # Number behind it
+    runtime: Version  # ll_aton version that its networks ask for
+    branch: str  # Value of GIT_BRANCH in its network.c
+    habits: Habits  # Options and files
+    relocation: Relocation | None  # Form of its relocatable models; None if it makes none
+    # Keys of c_info.json that it calls otherwise: the key as 2.0 has it, and its own
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property

@@ -15,15 +15,10 @@ _CONTROLLER = "--enable-epoch-controller"
 
 
 class CommandLine(NamedTuple):
-    """What the tool is started with.
+    """What the tool is started with."""
 
-    Attributes:
-        words: Behind the program.
-        notes: Options without effect.
-    """
-
-    words: tuple[str, ...]
-    notes: tuple[str, ...]
+    words: tuple[str, ...]  # Behind the program
+    notes: tuple[str, ...]  # Options without effect
 
 
 def _profile_words(request: Request, release: Release, profile: str) -> list[str]:

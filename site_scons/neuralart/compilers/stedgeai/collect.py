@@ -26,19 +26,13 @@ _ORIGIN = ("atonn_options.ini",)
 
 @dataclass(frozen=True)
 class Collected:
-    """The files of a run.
+    """The files of a run."""
 
-    Attributes:
-        files: Name -> content of the set, initializers excepted.
-        initializers: fname -> (file name, content); empty ones too.
-        aside: Kept for the record: license text, options in effect, pools as the compiler understood them.
-        notes: What was not as usual.
-    """
-
-    files: Mapping[str, bytes] = field(repr=False)
-    initializers: Mapping[str, tuple[str, bytes]] = field(repr=False)
+    files: Mapping[str, bytes] = field(repr=False)  # Name -> content of the set, initializers excepted
+    initializers: Mapping[str, tuple[str, bytes]] = field(repr=False)  # fname -> (file name, content); empty ones too
+    # Kept for the record: license text, options in effect, pools as the compiler understood them
     aside: Mapping[str, bytes] = field(repr=False)
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # What was not as usual
 
 
 def _stand_in(name: str) -> bytes:

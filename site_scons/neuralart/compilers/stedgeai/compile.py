@@ -38,36 +38,22 @@ from neuralart.vendor.releases import is_known
 
 @dataclass(frozen=True)
 class Plan:
-    """Everything about a compile that is known before it runs.
+    """Everything about a compile that is known before it runs."""
 
-    Attributes:
-        staged: What the tool is given besides the model.
-        given: What decides which files there are.
-        declared: fname -> file of the declared initializers; None: whichever there are.
-        files: Every file of the result; without the initializers where those are not known.
-    """
-
-    staged: Staged
-    given: Conditions
-    declared: Mapping[str, str] | None
-    files: tuple[str, ...]
+    staged: Staged  # What the tool is given besides the model
+    given: Conditions  # What decides which files there are
+    declared: Mapping[str, str] | None  # fname -> file of the declared initializers; None: whichever there are
+    files: tuple[str, ...]  # Every file of the result; without the initializers where those are not known
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came out.
+    """What came out."""
 
-    Attributes:
-        facts: The network.
-        files: Name -> content of the set.
-        notes: What was not as usual, and warnings of the tool.
-        ineffective: Options without effect.
-    """
-
-    facts: Network
-    files: Mapping[str, bytes] = field(repr=False)
-    notes: tuple[str, ...] = ()
-    ineffective: tuple[str, ...] = ()
+    facts: Network  # The network
+    files: Mapping[str, bytes] = field(repr=False)  # Name -> content of the set
+    notes: tuple[str, ...] = ()  # What was not as usual, and warnings of the tool
+    ineffective: tuple[str, ...] = ()  # Options without effect
 
 
 def plan(request: Request, version: CoreVersion) -> Plan:

@@ -29,19 +29,12 @@ _NAMES = 5
 
 @dataclass(frozen=True)
 class Failure:
-    """Why the tool failed.
+    """Why the tool failed."""
 
-    Attributes:
-        id: Of the table's entry; empty if none fits.
-        said: The tool's own line.
-        cause: What it means; empty if nobody knows.
-        hint: What to do; may be empty.
-    """
-
-    id: str
-    said: str
-    cause: str
-    hint: str
+    id: str  # Of the table's entry; empty if none fits
+    said: str  # The tool's own line
+    cause: str  # What it means; empty if nobody knows
+    hint: str  # What to do; may be empty
 
     @property
     def text(self) -> str:
@@ -54,19 +47,12 @@ class Failure:
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the table.
+    """A line of the table."""
 
-    Attributes:
-        id: A word.
-        pattern: What is looked for.
-        text: Cause of a failure, or text of a warning.
-        hint: What to do.
-    """
-
-    id: str
-    pattern: re.Pattern[str]
-    text: str
-    hint: str = ""
+    id: str  # A word
+    pattern: re.Pattern[str]  # What is looked for
+    text: str  # Cause of a failure, or text of a warning
+    hint: str = ""  # What to do
 
 
 @dataclass(frozen=True)

@@ -21,41 +21,25 @@ _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.(?:raw|c|hex|ihex)")
 
 @dataclass(frozen=True)
 class Conditions:
-    """What decides which files there are.
+    """What decides which files there are."""
 
-    Attributes:
-        name: C name of the network.
-        stem: Name of the model without its last extension.
-        npu: The Neural-ART flow.
-        controller: Its hardware epochs go into blobs.
-        report: A text report is written.
-        csv: The profile asks for the table of epochs.
-        c_api: ``legacy`` or ``st-ai``; empty: the version's own. Only without NPU.
-        binary: ``--binary``. Only without NPU.
-        relocatable: ``--relocatable``. Only without NPU.
-    """
-
-    name: str
-    stem: str
-    npu: bool = True
-    controller: bool = False
-    report: bool = True
-    csv: bool = False
-    c_api: str = ""
-    binary: bool = False
-    relocatable: bool = False
+    name: str  # C name of the network
+    stem: str  # Name of the model without its last extension
+    npu: bool = True  # The Neural-ART flow
+    controller: bool = False  # Its hardware epochs go into blobs
+    report: bool = True  # A text report is written
+    csv: bool = False  # The profile asks for the table of epochs
+    c_api: str = ""  # ``legacy`` or ``st-ai``; empty: the version's own. Only without NPU.
+    binary: bool = False  # ``--binary``. Only without NPU.
+    relocatable: bool = False  # ``--relocatable``. Only without NPU.
 
 
 @dataclass(frozen=True)
 class Expected:
-    """Files of the tool's output folder.
+    """Files of the tool's output folder."""
 
-    Attributes:
-        needed: Without one of them the run was none.
-        usual: Written by the documented runs; a run without them still counts, and something stands in for them.
-    """
-
-    needed: tuple[str, ...]
+    needed: tuple[str, ...]  # Without one of them the run was none
+    # Written by the documented runs; a run without them still counts, and something stands in for them
     usual: tuple[str, ...]
 
 

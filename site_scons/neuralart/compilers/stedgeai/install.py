@@ -18,19 +18,13 @@ _DOC = "docs/reference/stedgeai.md"
 
 @dataclass(frozen=True)
 class Install:
-    """An installation.
+    """An installation."""
 
-    Attributes:
-        program: The program ``stedgeai``.
-        root: The folder that holds ``Utilities`` and ``Middlewares``; None where the program lies like no installation.
-        version: Its version.
-        found: Where it was found, in words.
-    """
-
-    program: Path
+    program: Path  # The program ``stedgeai``
+    # The folder that holds ``Utilities`` and ``Middlewares``; None where the program lies like no installation
     root: Path | None
-    version: CoreVersion
-    found: str
+    version: CoreVersion  # Its version
+    found: str  # Where it was found, in words
 
     @property
     def identity(self) -> str:

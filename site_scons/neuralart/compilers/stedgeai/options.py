@@ -25,19 +25,12 @@ FLAG, VALUE, PATH, MAYBE = "flag", "value", "path", "optional value"
 
 
 class Rule(NamedTuple):
-    """What happens to an option.
+    """What happens to an option."""
 
-    Attributes:
-        fate: One of the words above.
-        takes: ``flag``, ``value``, ``path`` (relative to the current folder) or ``optional value``.
-        why: For refused ones and those without effect.
-        choices: Allowed values; empty: the tool knows.
-    """
-
-    fate: str
-    takes: str = FLAG
-    why: str = ""
-    choices: tuple[str, ...] = ()
+    fate: str  # One of the words above
+    takes: str = FLAG  # ``flag``, ``value``, ``path`` (relative to the current folder) or ``optional value``
+    why: str = ""  # For refused ones and those without effect
+    choices: tuple[str, ...] = ()  # Allowed values; empty: the tool knows
 
 
 _VALIDATE = "it belongs to the validate command, which is run on a board"

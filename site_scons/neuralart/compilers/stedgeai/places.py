@@ -16,17 +16,11 @@ _PACKS = "STM32Cube/Repository/Packs/STMicroelectronics/X-CUBE-AI"
 
 @dataclass(frozen=True)
 class Place:
-    """A folder to look into.
+    """A folder to look into."""
 
-    Attributes:
-        said: How a message names it.
-        programs: The program, if it is there, by any of these paths.
-        root: The root of the installation; None: it follows from the program.
-    """
-
-    said: str
-    programs: tuple[Path, ...]
-    root: Path | None = None
+    said: str  # How a message names it
+    programs: tuple[Path, ...]  # The program, if it is there, by any of these paths
+    root: Path | None = None  # The root of the installation; None: it follows from the program
 
     @property
     def program(self) -> Path | None:

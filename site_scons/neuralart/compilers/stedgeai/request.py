@@ -18,23 +18,14 @@ MODELS = (".tflite", ".onnx", ".h5", ".keras")
 
 @dataclass(frozen=True)
 class ProfileChoice:
-    """The profile of an NPU compile.
+    """The profile of an NPU compile."""
 
-    Attributes:
-        argument: As named; an empty file with ``built_in`` means one of the tool's own profiles.
-        path: The profile file; None: one of the tool's own profiles.
-        stock: It is a board's own file: the tool's own default options are added to it.
-        add: Options to add, words.
-        remove: Options to remove.
-        profiling: Leave the epoch controller out.
-    """
-
-    argument: ProfileArgument
-    path: Path | None
-    stock: bool = False
-    add: tuple[str, ...] = ()
-    remove: tuple[str, ...] = ()
-    profiling: bool = False
+    argument: ProfileArgument  # As named; an empty file with ``built_in`` means one of the tool's own profiles
+    path: Path | None  # The profile file; None: one of the tool's own profiles
+    stock: bool = False  # It is a board's own file: the tool's own default options are added to it
+    add: tuple[str, ...] = ()  # Options to add, words
+    remove: tuple[str, ...] = ()  # Options to remove
+    profiling: bool = False  # Leave the epoch controller out
 
     @property
     def edited(self) -> bool:
@@ -44,35 +35,21 @@ class ProfileChoice:
 
 @dataclass(frozen=True)
 class Request:
-    """A compile.
+    """A compile."""
 
-    Attributes:
-        model: The model file.
-        model_display: As the user named it.
-        name: C name.
-        target: As ``--target``.
-        profile: Of the NPU flow; None: the flow without an NPU.
-        mpool: Pool file instead of the profile's.
-        mpool_display: As the user named it.
-        values: Every option as parsed, by its canonical name.
-        extra: Further words for the tool.
-        controller: ``--enable-epoch-controller`` was given.
-        initializers: fnames of the declared initializers; None: by rule.
-        report: A text report is written.
-    """
-
-    model: Path
-    model_display: str
-    name: str
-    target: str
-    profile: ProfileChoice | None
-    mpool: Path | None = None
-    mpool_display: str = ""
+    model: Path  # The model file
+    model_display: str  # As the user named it
+    name: str  # C name
+    target: str  # As ``--target``
+    profile: ProfileChoice | None  # Of the NPU flow; None: the flow without an NPU
+    mpool: Path | None = None  # Pool file instead of the profile's
+    mpool_display: str = ""  # As the user named it
+    # Every option as parsed, by its canonical name
     values: Mapping[str, str | bool | None] = field(default_factory=dict)
-    extra: tuple[str, ...] = ()
-    controller: bool = False
-    initializers: tuple[str, ...] | None = None
-    report: bool = True
+    extra: tuple[str, ...] = ()  # Further words for the tool
+    controller: bool = False  # ``--enable-epoch-controller`` was given
+    initializers: tuple[str, ...] | None = None  # fnames of the declared initializers; None: by rule
+    report: bool = True  # A text report is written
 
     @property
     def npu(self) -> bool:

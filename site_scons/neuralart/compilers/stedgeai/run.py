@@ -52,15 +52,10 @@ _AWKWARD = "@"
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run was.
+    """What a run was."""
 
-    Attributes:
-        status: Exit status; negative: killed by that signal.
-        lines: What it printed, without its progress bar.
-    """
-
-    status: int
-    lines: tuple[str, ...] = field(repr=False)
+    status: int  # Exit status; negative: killed by that signal
+    lines: tuple[str, ...] = field(repr=False)  # What it printed, without its progress bar
 
 
 def _abandoned(output: Path) -> None:

@@ -23,23 +23,15 @@ FILE = "profile.json"
 
 @dataclass(frozen=True)
 class Staged:
-    """What the tool is given besides the model.
+    """What the tool is given besides the model."""
 
-    Attributes:
-        argument: Of ``--st-neural-art``, relative to where the tool runs; empty without NPU.
-        options: Of the profile; None where only the tool knows them.
-        pools: The memory pools; None where only the tool knows them.
-        files: To be written where the tool runs: relative name -> content.
-        sources: The user's files that went into it.
-        notes: Keys and options without effect.
-    """
-
-    argument: str = ""
-    options: tuple[str, ...] | None = None
-    pools: PoolFile | None = None
+    argument: str = ""  # Of ``--st-neural-art``, relative to where the tool runs; empty without NPU
+    options: tuple[str, ...] | None = None  # Of the profile; None where only the tool knows them
+    pools: PoolFile | None = None  # The memory pools; None where only the tool knows them
+    # To be written where the tool runs: relative name -> content
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    sources: tuple[Path, ...] = ()
-    notes: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()  # The user's files that went into it
+    notes: tuple[str, ...] = ()  # Keys and options without effect
 
 
 def _file_name(path: Path) -> str:

@@ -12,51 +12,30 @@ PSEUDO_OPERATORS = frozenset({"Param", "Return"})
 
 @dataclass(frozen=True)
 class InfoOperator:
-    """An operator within an epoch.
+    """An operator within an epoch."""
 
-    Attributes:
-        name: The compiler's node, for example ``Softmax_210``.
-        type: For example ``Softmax``; empty if the file does not tell.
-        mapping: ``NODE_...``.
-        unit: Hardware unit, for example ``CONV_ACC_V2 0``; told from 3.0 on.
-    """
-
-    name: str
-    type: str = ""
-    mapping: str = ""
-    unit: str = ""
+    name: str  # The compiler's node, for example ``Softmax_210``
+    type: str = ""  # For example ``Softmax``; empty if the file does not tell
+    mapping: str = ""  # ``NODE_...``
+    unit: str = ""  # Hardware unit, for example ``CONV_ACC_V2 0``; told from 3.0 on
 
 
 @dataclass(frozen=True)
 class InfoNode:
-    """A node of the graph: an epoch of the NPU, or a layer on a CPU.
+    """A node of the graph: an epoch of the NPU, or a layer on a CPU."""
 
-    Attributes:
-        id: Number that the tables refer to; not the epoch's number.
-        name: ``epoch_12``, or the layer's name.
-        number: The epoch's number; None on a CPU.
-        mapping: ``NODE_...`` as written.
-        type: Kind of layer (CPU only).
-        macc: Multiply-accumulate operations; always 0 for an epoch.
-        original: Ids of the model's layers it stands for (CPU only).
-        inputs: Ids of buffers, parameters included.
-        outputs: Ids of buffers.
-        operators: What runs in the epoch.
-        functions: Software functions that compute it.
-        blob: Id of the node of the epoch-controller blob it is in, where the file has such nodes (3.0 and later).
-    """
-
-    id: int
-    name: str
-    number: int | None = None
-    mapping: str = ""
-    type: str = ""
-    macc: int = 0
-    original: tuple[str, ...] = ()
-    inputs: tuple[int, ...] = ()
-    outputs: tuple[int, ...] = ()
-    operators: tuple[InfoOperator, ...] = ()
-    functions: tuple[str, ...] = ()
+    id: int  # Number that the tables refer to; not the epoch's number
+    name: str  # ``epoch_12``, or the layer's name
+    number: int | None = None  # The epoch's number; None on a CPU
+    mapping: str = ""  # ``NODE_...`` as written
+    type: str = ""  # Kind of layer (CPU only)
+    macc: int = 0  # Multiply-accumulate operations; always 0 for an epoch
+    original: tuple[str, ...] = ()  # Ids of the model's layers it stands for (CPU only)
+    inputs: tuple[int, ...] = ()  # Ids of buffers, parameters included
+    outputs: tuple[int, ...] = ()  # Ids of buffers
+    operators: tuple[InfoOperator, ...] = ()  # What runs in the epoch
+    functions: tuple[str, ...] = ()  # Software functions that compute it
+    # Id of the node of the epoch-controller blob it is in, where the file has such nodes (3.0 and later)
     blob: int | None = None
 
     @property
@@ -79,48 +58,28 @@ class InfoNode:
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output as the model declares it.
+    """An input or output as the model declares it."""
 
-    Attributes:
-        name: Name in the model.
-        shape: With the batch; None for a length the model leaves open.
-        axes: Their names.
-        type: ``FLOAT``, ``SIGNED``, ``UNSIGNED``...
-        bits: Per element.
-        scales: Empty if not quantized.
-        zero_points: The same.
-    """
-
-    name: str
-    shape: tuple[int | None, ...] = ()
-    axes: tuple[str, ...] = ()
-    type: str = ""
-    bits: int = 0
-    scales: tuple[float, ...] = ()
-    zero_points: tuple[int, ...] = ()
+    name: str  # Name in the model
+    shape: tuple[int | None, ...] = ()  # With the batch; None for a length the model leaves open
+    axes: tuple[str, ...] = ()  # Their names
+    type: str = ""  # ``FLOAT``, ``SIGNED``, ``UNSIGNED``...
+    bits: int = 0  # Per element
+    scales: tuple[float, ...] = ()  # Empty if not quantized
+    zero_points: tuple[int, ...] = ()  # The same
 
 
 @dataclass(frozen=True)
 class Graph:
-    """The network.
+    """The network."""
 
-    Attributes:
-        name: C name.
-        inputs: Ids of buffers.
-        outputs: Ids of buffers.
-        nodes: In execution order; a blob's epochs follow its node.
-        edges: Number of edges.
-        original_inputs: As the model declares them.
-        original_outputs: The same.
-    """
-
-    name: str
-    inputs: tuple[int, ...] = ()
-    outputs: tuple[int, ...] = ()
-    nodes: tuple[InfoNode, ...] = ()
-    edges: int = 0
-    original_inputs: tuple[Port, ...] = ()
-    original_outputs: tuple[Port, ...] = ()
+    name: str  # C name
+    inputs: tuple[int, ...] = ()  # Ids of buffers
+    outputs: tuple[int, ...] = ()  # Ids of buffers
+    nodes: tuple[InfoNode, ...] = ()  # In execution order; a blob's epochs follow its node
+    edges: int = 0  # Number of edges
+    original_inputs: tuple[Port, ...] = ()  # As the model declares them
+    original_outputs: tuple[Port, ...] = ()  # The same
 
 
 @dataclass(frozen=True)
@@ -149,44 +108,26 @@ class Estimate:
 
 @dataclass(frozen=True)
 class Blob:
-    """A blob of the epoch controller.
+    """A blob of the epoch controller."""
 
-    Attributes:
-        name: C symbol.
-        encrypted: It is.
-        nodes: Ids of the epochs in it.
-    """
-
-    name: str
-    encrypted: bool
-    nodes: tuple[int, ...]
+    name: str  # C symbol
+    encrypted: bool  # It is
+    nodes: tuple[int, ...]  # Ids of the epochs in it
 
 
 @dataclass(frozen=True)
 class Metric:
-    """A line of the accuracy table; a figure that was not computed is None.
+    """A line of the accuracy table; a figure that was not computed is None."""
 
-    Attributes:
-        description: For example ``X-cross #1``.
-        values: Name (``rmse``, ``cos``...) and figure, in the order of the file.
-    """
-
-    description: str
-    values: tuple[tuple[str, float | None], ...]
+    description: str  # For example ``X-cross #1``
+    values: tuple[tuple[str, float | None], ...]  # Name (``rmse``, ``cos``...) and figure, in the order of the file
 
 
 @dataclass(frozen=True)
 class Execution:
-    """Measured time of one epoch or blob, in execution order (the file gives no names).
+    """Measured time of one epoch or blob, in execution order (the file gives no names)."""
 
-    Attributes:
-        counters: CPU cycles before, while and after the hardware worked.
-        cycles: Their sum.
-        duration_ms: Milliseconds.
-        percentage: Of the whole inference.
-    """
-
-    counters: tuple[int, ...]
-    cycles: int
-    duration_ms: float
-    percentage: float
+    counters: tuple[int, ...]  # CPU cycles before, while and after the hardware worked
+    cycles: int  # Their sum
+    duration_ms: float  # Milliseconds
+    percentage: float  # Of the whole inference

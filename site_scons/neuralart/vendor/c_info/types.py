@@ -12,96 +12,56 @@ NPU, CPU, RESULTS = "npu", "cpu", "results"
 
 @dataclass(frozen=True)
 class Tool:
-    """A program that had a part in it.
+    """A program that had a part in it."""
 
-    Attributes:
-        name: ``ST.EdgeAI.Core`` or ``ATONN Compiler``.
-        version: As written.
-        arguments: Its command line without its own name.
-        environment: ``NAME=value`` lines it recorded.
-    """
-
-    name: str
-    version: str
-    arguments: str = ""
-    environment: tuple[str, ...] = ()
+    name: str  # ``ST.EdgeAI.Core`` or ``ATONN Compiler``
+    version: str  # As written
+    arguments: str = ""  # Its command line without its own name
+    environment: tuple[str, ...] = ()  # ``NAME=value`` lines it recorded
 
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file and what was signed of it.
+    """A file and what was signed of it."""
 
-    Attributes:
-        name: Without a folder.
-        signature: ``0x`` and the MD5 of the file's bytes in hex; empty if none was made.
-    """
-
-    name: str
-    signature: str = ""
+    name: str  # Without a folder
+    signature: str = ""  # ``0x`` and the MD5 of the file's bytes in hex; empty if none was made
 
 
 @dataclass(frozen=True)
 class SourceModel:
-    """The model that was compiled.
+    """The model that was compiled."""
 
-    Attributes:
-        name: C name made of the file's name.
-        type: ``tflite``, ``onnx`` or ``keras``.
-        size: Bytes of its parameters as the tool counts them; not of the file.
-        parameters: Number of parameters.
-        files: Its files with their signatures.
-    """
-
-    name: str = ""
-    type: str = ""
-    size: int = 0
-    parameters: int = 0
-    files: tuple[NamedFile, ...] = ()
+    name: str = ""  # C name made of the file's name
+    type: str = ""  # ``tflite``, ``onnx`` or ``keras``
+    size: int = 0  # Bytes of its parameters as the tool counts them; not of the file
+    parameters: int = 0  # Number of parameters
+    files: tuple[NamedFile, ...] = ()  # Its files with their signatures
 
 
 @dataclass(frozen=True)
 class InfoPool:
-    """A memory pool.
+    """A memory pool."""
 
-    Attributes:
-        id: Number that buffers refer to.
-        name: Report name, for example ``octoFlash``.
-        file: Initializer in the workspace, for example ``atonbuf.xSPI2.raw``; empty for a virtual pool and on CPUs.
-        address: Base address; None where the linker decides.
-        symbol: C symbol of the array, where that stands in place of an address.
-        size: Capacity in bytes; None if unlimited (written as -1).
-        used: Highest offset used, in bytes. Of a virtual pool it is a span from its own base, not a sum.
-        rights: ``ACC_READ`` or ``ACC_WRITE``.
-        virtual: Made of other pools: never to be added to them.
-        parts: Ids of the pools a virtual pool is made of.
-        buffers: Ids of its buffers.
-        cacheable: ``CACHEABLE_ON``, ``CACHEABLE_OFF``, ``CACHEABLE_UNDEF`` or empty.
-        initialized: It may hold initializers; None if the file does not tell.
-        score: The compiler's order of preference; None if the file does not tell.
-        byte_width: Bytes per access; 0 if unknown.
-        freq_ratio: NPU cycles per access; 0.0 if unknown.
-        user_allocated: The application provides the memory.
-        alignment: In bytes.
-    """
-
-    id: int
-    name: str
+    id: int  # Number that buffers refer to
+    name: str  # Report name, for example ``octoFlash``
+    # Initializer in the workspace, for example ``atonbuf.xSPI2.raw``; empty for a virtual pool and on CPUs
     file: str = ""
-    address: int | None = None
-    symbol: str = ""
-    size: int | None = None
-    used: int = 0
-    rights: str = ""
-    virtual: bool = False
-    parts: tuple[int, ...] = ()
-    buffers: tuple[int, ...] = ()
-    cacheable: str = ""
-    initialized: bool | None = None
-    score: float | None = None
-    byte_width: int = 0
-    freq_ratio: float = 0.0
-    user_allocated: bool = False
-    alignment: int = 0
+    address: int | None = None  # Base address; None where the linker decides
+    symbol: str = ""  # C symbol of the array, where that stands in place of an address
+    size: int | None = None  # Capacity in bytes; None if unlimited (written as -1)
+    used: int = 0  # Highest offset used, in bytes. Of a virtual pool it is a span from its own base, not a sum.
+    rights: str = ""  # ``ACC_READ`` or ``ACC_WRITE``
+    virtual: bool = False  # Made of other pools: never to be added to them
+    parts: tuple[int, ...] = ()  # Ids of the pools a virtual pool is made of
+    buffers: tuple[int, ...] = ()  # Ids of its buffers
+    cacheable: str = ""  # ``CACHEABLE_ON``, ``CACHEABLE_OFF``, ``CACHEABLE_UNDEF`` or empty
+    initialized: bool | None = None  # It may hold initializers; None if the file does not tell
+    score: float | None = None  # The compiler's order of preference; None if the file does not tell
+    byte_width: int = 0  # Bytes per access; 0 if unknown
+    freq_ratio: float = 0.0  # NPU cycles per access; 0.0 if unknown
+    user_allocated: bool = False  # The application provides the memory
+    alignment: int = 0  # In bytes
 
     @property
     def fname(self) -> str:
@@ -112,57 +72,32 @@ class InfoPool:
 
 @dataclass(frozen=True)
 class InfoBuffer:
-    """A tensor in a pool.
+    """A tensor in a pool."""
 
-    Attributes:
-        id: Number that nodes refer to.
-        name: As the compiler calls it.
-        pool: Id of its pool.
-        offset: From the pool's base, in bytes.
-        size: Bytes.
-        constant: Holds parameters of the model.
-        format: ``STAI_FORMAT_S8``, ``STAI_FORMAT_FLOAT``...
-        bits: Per element.
-        shape: As written: without the batch on CPU targets. None for a size that is not fixed.
-        batch: Told beside it; 0 or 1 if there is one.
-        axes: Their names, for example ``BATCH``; may be empty.
-        first: First epoch that needs it.
-        last: Last epoch that needs it (inclusive).
-        channel_first: Channels may stand first.
-        channel_last: Channels may stand last.
-        scales: Of its quantization; empty if it has none.
-        zero_points: The same.
-        flags: ``STAI_FLAG_...`` words.
-    """
-
-    id: int
-    name: str
-    pool: int
-    offset: int
-    size: int
-    constant: bool = False
-    format: str = ""
-    bits: int = 0
+    id: int  # Number that nodes refer to
+    name: str  # As the compiler calls it
+    pool: int  # Id of its pool
+    offset: int  # From the pool's base, in bytes
+    size: int  # Bytes
+    constant: bool = False  # Holds parameters of the model
+    format: str = ""  # ``STAI_FORMAT_S8``, ``STAI_FORMAT_FLOAT``...
+    bits: int = 0  # Per element
+    # As written: without the batch on CPU targets. None for a size that is not fixed.
     shape: tuple[int | None, ...] = ()
-    batch: int = 1
-    axes: tuple[str, ...] = ()
-    first: int = 0
-    last: int = 0
-    channel_first: bool = False
-    channel_last: bool = False
-    scales: tuple[float, ...] = ()
-    zero_points: tuple[int, ...] = ()
-    flags: tuple[str, ...] = ()
+    batch: int = 1  # Told beside it; 0 or 1 if there is one
+    axes: tuple[str, ...] = ()  # Their names, for example ``BATCH``; may be empty
+    first: int = 0  # First epoch that needs it
+    last: int = 0  # Last epoch that needs it (inclusive)
+    channel_first: bool = False  # Channels may stand first
+    channel_last: bool = False  # Channels may stand last
+    scales: tuple[float, ...] = ()  # Of its quantization; empty if it has none
+    zero_points: tuple[int, ...] = ()  # The same
+    flags: tuple[str, ...] = ()  # ``STAI_FLAG_...`` words
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Sizes in bytes as the front end adds them up; None where it did not (no Arm compiler was found).
-
-    Attributes:
-        series: ``stm32n6npu``, ``stm32f4``, ``generic``...
-        toolchain: The compiler that measured.
-    """
+    """Sizes in bytes as the front end adds them up; None where it did not (no Arm compiler was found)."""
 
     activations: int | None = None
     weights: int | None = None
@@ -172,67 +107,39 @@ class Footprint:
     kernel_ram: int | None = None
     toolchain_flash: int | None = None
     toolchain_ram: int | None = None
-    toolchain: str = ""
-    series: str = ""
+    toolchain: str = ""  # The compiler that measured
+    series: str = ""  # ``stm32n6npu``, ``stm32f4``, ``generic``...
 
 
 @dataclass(frozen=True)
 class CInfo:
-    """A ``c_info.json``.
+    """A ``c_info.json``."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        schema: ``json_schema_version``.
-        flow: ``npu``, ``cpu``, or ``results``: after a validation on the NPU, graph and pools are missing.
-        tools: In the file's order.
-        core: Version of ST Edge AI Core; None if the file does not tell.
-        compiler: Version of the Neural-ART compiler as written; empty if it had no part.
-        name: C name of the generated network.
-        generated: When.
-        signature: Of the network, 64 bits in hex.
-        target: As written; often empty.
-        device: The board that a validation ran on.
-        model: The model that was compiled.
-        files: Generated files.
-        pools: In the file's order.
-        buffers: In the file's order.
-        graph: None if missing.
-        accesses: Traffic per epoch and pool.
-        estimates: Per epoch.
-        blobs: Of the epoch controller.
-        footprint: None in the compiler's own file.
-        val_error: Figure that the validation ends with; None without one.
-        val_error_kind: What it is, for example ``x-cross (rmse) #1``.
-        metrics: Accuracy.
-        executions: Measured times.
-        notes: Keys that were not understood, and other remarks.
-    """
-
-    file: str
-    schema: str
-    flow: str
-    tools: tuple[Tool, ...] = ()
-    core: CoreVersion | None = None
-    compiler: str = ""
-    name: str = ""
-    generated: str = ""
-    signature: str = ""
-    target: str = ""
-    device: str = ""
-    model: SourceModel = field(default_factory=SourceModel)
-    files: tuple[NamedFile, ...] = ()
-    pools: tuple[InfoPool, ...] = ()
-    buffers: tuple[InfoBuffer, ...] = ()
-    graph: Graph | None = None
-    accesses: tuple[Access, ...] = ()
-    estimates: tuple[Estimate, ...] = ()
-    blobs: tuple[Blob, ...] = ()
-    footprint: Footprint | None = None
-    val_error: float | None = None
-    val_error_kind: str = ""
-    metrics: tuple[Metric, ...] = ()
-    executions: tuple[Execution, ...] = ()
-    notes: tuple[str, ...] = ()
+    file: str  # Its name as shown to the user
+    schema: str  # ``json_schema_version``
+    flow: str  # ``npu``, ``cpu``, or ``results``: after a validation on the NPU, graph and pools are missing
+    tools: tuple[Tool, ...] = ()  # In the file's order
+    core: CoreVersion | None = None  # Version of ST Edge AI Core; None if the file does not tell
+    compiler: str = ""  # Version of the Neural-ART compiler as written; empty if it had no part
+    name: str = ""  # C name of the generated network
+    generated: str = ""  # When
+    signature: str = ""  # Of the network, 64 bits in hex
+    target: str = ""  # As written; often empty
+    device: str = ""  # The board that a validation ran on
+    model: SourceModel = field(default_factory=SourceModel)  # The model that was compiled
+    files: tuple[NamedFile, ...] = ()  # Generated files
+    pools: tuple[InfoPool, ...] = ()  # In the file's order
+    buffers: tuple[InfoBuffer, ...] = ()  # In the file's order
+    graph: Graph | None = None  # None if missing
+    accesses: tuple[Access, ...] = ()  # Traffic per epoch and pool
+    estimates: tuple[Estimate, ...] = ()  # Per epoch
+    blobs: tuple[Blob, ...] = ()  # Of the epoch controller
+    footprint: Footprint | None = None  # None in the compiler's own file
+    val_error: float | None = None  # Figure that the validation ends with; None without one
+    val_error_kind: str = ""  # What it is, for example ``x-cross (rmse) #1``
+    metrics: tuple[Metric, ...] = ()  # Accuracy
+    executions: tuple[Execution, ...] = ()  # Measured times
+    notes: tuple[str, ...] = ()  # Keys that were not understood, and other remarks
 
     @property
     def epochs(self) -> tuple[InfoNode, ...]:

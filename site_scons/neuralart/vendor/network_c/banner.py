@@ -23,17 +23,13 @@ _END = re.compile(r"^[ \t]*#[ \t]*endif\b", re.M)
 
 @dataclass(frozen=True)
 class Banner:
-    """The comment that a file begins with.
+    """The comment that a file begins with."""
 
-    Attributes:
-        origin: ``GIT_SHA``, ``GIT_BRANCH``, ``GIT_DESCRIPTION``, on some systems ``BUILD_DIR``, ``BUILD_DATE``...
-        options: Command-line options of the compiler without their dashes, and without the quotes of their values.
-        expanded: What its automatic options became.
-    """
-
+    # ``GIT_SHA``, ``GIT_BRANCH``, ``GIT_DESCRIPTION``, on some systems ``BUILD_DIR``, ``BUILD_DATE``...
     origin: dict[str, str] = field(default_factory=dict)
+    # Command-line options of the compiler without their dashes, and without the quotes of their values
     options: dict[str, str] = field(default_factory=dict)
-    expanded: dict[str, str] = field(default_factory=dict)
+    expanded: dict[str, str] = field(default_factory=dict)  # What its automatic options became
 
     @property
     def branch(self) -> str:

@@ -46,65 +46,38 @@ _WORD = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
 
 @dataclass(frozen=True)
 class Relocation:
-    """Words of a blob that move with a pool or with a buffer of the application.
+    """Words of a blob that move with a pool or with a buffer of the application."""
 
-    Attributes:
-        id: fname of the pool, or ``_user_io_input_0`` and the like.
-        index: Its number in the table; None if not given.
-        symbol: C expression of the new base; empty if not given.
-        patches: How many words; None where the table is not in the file.
-    """
-
-    id: str
-    index: int | None
-    symbol: str
-    patches: int | None
+    id: str  # fname of the pool, or ``_user_io_input_0`` and the like
+    index: int | None  # Its number in the table; None if not given
+    symbol: str  # C expression of the new base; empty if not given
+    patches: int | None  # How many words; None where the table is not in the file
 
 
 @dataclass(frozen=True)
 class Blob:
-    """A program.
+    """A program."""
 
-    Attributes:
-        symbol: Of its array.
-        network: Name in the symbol; empty up to 2.1.
-        number: Behind it.
-        bytes: Of the array.
-        words: The same in 64-bit words.
-        form: ``plain``, ``wrapped`` (with its relocations in front) or ``unknown`` (neither of both magics).
-        copy_words: 64-bit words of its copy in RAM; 0 if it is used where it stands.
-        relocations: By id.
-        encrypted: What its macro says; None without macro.
-        address: What ``<symbol>_address`` stands for; empty without macro.
-    """
-
-    symbol: str
-    network: str
-    number: int
-    bytes: int
-    words: int
-    form: str
-    copy_words: int
-    relocations: tuple[Relocation, ...]
-    encrypted: bool | None
-    address: str
+    symbol: str  # Of its array
+    network: str  # Name in the symbol; empty up to 2.1
+    number: int  # Behind it
+    bytes: int  # Of the array
+    words: int  # The same in 64-bit words
+    form: str  # ``plain``, ``wrapped`` (with its relocations in front) or ``unknown`` (neither of both magics)
+    copy_words: int  # 64-bit words of its copy in RAM; 0 if it is used where it stands
+    relocations: tuple[Relocation, ...]  # By id
+    encrypted: bool | None  # What its macro says; None without macro
+    address: str  # What ``<symbol>_address`` stands for; empty without macro
 
 
 @dataclass(frozen=True)
 class BlobHeader:
-    """A header with blobs.
+    """A header with blobs."""
 
-    Attributes:
-        where: Its name in messages.
-        name: Name of the network, from its functions or arrays; empty if nothing tells.
-        blobs: By number.
-        problems: What could not be understood.
-    """
-
-    where: str
-    name: str
-    blobs: tuple[Blob, ...]
-    problems: tuple[Problem, ...]
+    where: str  # Its name in messages
+    name: str  # Name of the network, from its functions or arrays; empty if nothing tells
+    blobs: tuple[Blob, ...]  # By number
+    problems: tuple[Problem, ...]  # What could not be understood
 
     @property
     def bytes(self) -> int:

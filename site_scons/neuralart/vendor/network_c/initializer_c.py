@@ -19,27 +19,16 @@ _WORD = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
 
 @dataclass(frozen=True)
 class InitializerC:
-    """An initializer.
+    """An initializer."""
 
-    Attributes:
-        where: Its name in messages.
-        symbol: Of the array.
-        network: Name of the network, from the symbol; empty if the comments do not tell the pool.
-        pool: What the comments say; None if there are none.
-        size: Bytes of the pool in use: as the comment says, else those of the array.
-        words: 64-bit words of the array.
-        data: Contents, ``size`` long.
-        problems: Contradictions.
-    """
-
-    where: str
-    symbol: str
-    network: str
-    pool: Pool | None
-    size: int
-    words: int
-    data: bytes
-    problems: tuple[Problem, ...]
+    where: str  # Its name in messages
+    symbol: str  # Of the array
+    network: str  # Name of the network, from the symbol; empty if the comments do not tell the pool
+    pool: Pool | None  # What the comments say; None if there are none
+    size: int  # Bytes of the pool in use: as the comment says, else those of the array
+    words: int  # 64-bit words of the array
+    data: bytes  # Contents, ``size`` long
+    problems: tuple[Problem, ...]  # Contradictions
 
 
 def parse(text: str, where: str) -> InitializerC:

@@ -18,15 +18,10 @@ LONGEST = 2000
 
 @dataclass(frozen=True)
 class Line:
-    """A line.
+    """A line."""
 
-    Attributes:
-        number: In the file, from 1.
-        text: Without its end and blanks behind; blanks in front are kept, tables need them.
-    """
-
-    number: int
-    text: str
+    number: int  # In the file, from 1
+    text: str  # Without its end and blanks behind; blanks in front are kept, tables need them
 
     @property
     def bare(self) -> str:
