@@ -13,7 +13,7 @@ from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.plugins import register
 
 if TYPE_CHECKING:
-    from neuralart.vendor.core_version import CoreVersion
+    from neuralart.vendor.releases import CoreVersion
 
 
 class Reference:

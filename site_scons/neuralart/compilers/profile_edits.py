@@ -13,7 +13,7 @@ CONTROLLER = "--enable-epoch-controller"
 _OF_CONTROLLER = (CONTROLLER, "--ec-single-epoch")
 
 
-class Group(NamedTuple):
+class ProfileOption(NamedTuple):
     """An option of a profile with its value."""
 
     name: str  # Canonical spelling; the first word where the option is not known
@@ -24,13 +24,13 @@ def _is_option(word: str) -> bool:
     return len(word) > 1 and word.startswith("-") and not word[1].isdigit()
 
 
-def groups(words: Sequence[str], where: str = "profile options") -> list[Group]:
+def groups(words: Sequence[str], where: str = "profile options") -> list[ProfileOption]:
     """Options and their values; the value of an option that nobody knows is what follows without a dash.
 
     Raises:
         NeuralArtError: A word belongs to no option.
     """
-    found: list[Group] = []
+    found: list[ProfileOption] = []
     at = 0
     while at < len(words):
         word = words[at]
@@ -45,11 +45,11 @@ def groups(words: Sequence[str], where: str = "profile options") -> list[Group]:
         if not closed and at < len(words) and not _is_option(words[at]):
             taken.append(words[at])
             at += 1
-        found.append(Group(option.name if option is not None else name, tuple(taken)))
+        found.append(ProfileOption(option.name if option is not None else name, tuple(taken)))
     return found
 
 
-def _words(found: Sequence[Group]) -> tuple[str, ...]:
+def _words(found: Sequence[ProfileOption]) -> tuple[str, ...]:
     return tuple(word for group in found for word in group.words)
 
 

@@ -62,7 +62,7 @@ def replay(args: argparse.Namespace, output: Path) -> str:
     from neuralart.compilers.recorded import load
     from neuralart.compilers.recorded import replay as bring_back
     from neuralart.compilers.stedgeai.cli import request_of
-    from neuralart.compilers.stedgeai.version import build, check_pin, fits
+    from neuralart.vendor.releases import check_pin, fits
 
     if not args.recording:
         raise NeuralArtError(
@@ -74,7 +74,7 @@ def replay(args: argparse.Namespace, output: Path) -> str:
         tool = load(folder).tool
         if not fits(tool, args.compiler_version):
             raise NeuralArtError(
-                f"was made by ST Edge AI Core {build(tool)}, wanted {args.compiler_version}",
+                f"was made by ST Edge AI Core {tool.full}, wanted {args.compiler_version}",
                 where=args.recording,
                 hint="record it again with that version, or change the pin",
             )

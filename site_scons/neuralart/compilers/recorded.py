@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext
-from neuralart.compilers.stedgeai import folder as folders
-from neuralart.compilers.stedgeai.compile import Plan, Result, plan
+from neuralart.compilers.stedgeai import run as folders
+from neuralart.compilers.stedgeai.compile import Result, ToolPlan, plan
 from neuralart.compilers.stedgeai.install import Install
 from neuralart.compilers.stedgeai.options import PATH, RULES, handed_on
-from neuralart.compilers.stedgeai.request import Request, check_model
+from neuralart.compilers.stedgeai.request import ToolRequest, check_model
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.vendor.core_version import CoreVersion, parse_core
+from neuralart.vendor.releases import CoreVersion, parse_core
 
 SCHEMA = 1
 NAME = "recording.json"
@@ -56,7 +56,7 @@ def _role(name: str) -> str:
     return "machine description" if name.startswith("profile/machine/") else "profile"
 
 
-def inputs_of(request: Request, planned: Plan) -> tuple[Input, ...]:
+def inputs_of(request: ToolRequest, planned: ToolPlan) -> tuple[Input, ...]:
     """Every file that decides the result.
 
     Raises:
@@ -74,7 +74,7 @@ def inputs_of(request: Request, planned: Plan) -> tuple[Input, ...]:
     return tuple(found)
 
 
-def options_of(request: Request, planned: Plan) -> tuple[tuple[str, str], ...]:
+def options_of(request: ToolRequest, planned: ToolPlan) -> tuple[tuple[str, str], ...]:
     """Every option that decides the result; of files the names alone, their content is an input.
 
     Raises:
@@ -101,7 +101,7 @@ def check_folder(folder: Path) -> None:
         raise NeuralArtError("is not empty and no recording", where=str(folder), hint="give an empty or a new folder")
 
 
-def record(request: Request, install: Install, result: Result, folder: Path) -> Recording:
+def record(request: ToolRequest, install: Install, result: Result, folder: Path) -> Recording:
     """Store a compile.
 
     Args:
@@ -180,7 +180,7 @@ def load(folder: Path) -> Recording:
         raise NeuralArtError(f"is no recording: {error}", where=str(path), hint=_AGAIN) from error
 
 
-def differences(recording: Recording, request: Request, planned: Plan) -> list[str]:
+def differences(recording: Recording, request: ToolRequest, planned: ToolPlan) -> list[str]:
     """What is not as it was recorded, in words."""
     said: list[str] = []
     known = {each.role: each for each in recording.inputs}
@@ -199,7 +199,7 @@ def differences(recording: Recording, request: Request, planned: Plan) -> list[s
     return said
 
 
-def replay(request: Request, folder: Path, output: Path) -> Recording:
+def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
     """Bring back what was recorded.
 
     Args:

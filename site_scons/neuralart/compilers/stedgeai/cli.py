@@ -15,7 +15,7 @@ from neuralart.errors import NeuralArtError
 if TYPE_CHECKING:
     from neuralart.compilers.stedgeai.compile import Result
     from neuralart.compilers.stedgeai.install import Install
-    from neuralart.compilers.stedgeai.request import ProfileChoice, Request
+    from neuralart.compilers.stedgeai.request import ProfileChoice, ToolRequest
 
 
 def profile_choice(args: argparse.Namespace) -> ProfileChoice:
@@ -46,13 +46,13 @@ def profile_choice(args: argparse.Namespace) -> ProfileChoice:
     )
 
 
-def request_of(args: argparse.Namespace) -> Request:
+def request_of(args: argparse.Namespace) -> ToolRequest:
     """What the command line asks for.
 
     Raises:
         NeuralArtError: Something is missing or contradicts.
     """
-    from neuralart.compilers.stedgeai.request import NPU_TARGET, Request, check_target
+    from neuralart.compilers.stedgeai.request import NPU_TARGET, ToolRequest, check_target
 
     for needed in ("model", "target"):
         if not getattr(args, needed):
@@ -72,7 +72,7 @@ def request_of(args: argparse.Namespace) -> Request:
     if args.initializers is not None:
         text = args.initializers.strip()
         initializers = () if text.lower() in ("", "none") else tuple(part.strip() for part in text.split(","))
-    return Request(
+    return ToolRequest(
         model=Path(args.model),
         model_display=args.model,
         name=args.name or "network",
@@ -88,7 +88,7 @@ def request_of(args: argparse.Namespace) -> Request:
     )
 
 
-def request_from_words(words: Sequence[str], where: str = "") -> Request:
+def request_from_words(words: Sequence[str], where: str = "") -> ToolRequest:
     """What the words of a command line ask for, without running it; arguments and errors as of :func:`parsed`."""
     return request_of(parsed(words, where))
 

@@ -9,19 +9,25 @@ from pathlib import Path
 
 from neuralart.compilers.profile_edits import csv_name
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
-from neuralart.compilers.stedgeai import folder as folders
-from neuralart.compilers.stedgeai.arguments import CommandLine, command_line
-from neuralart.compilers.stedgeai.collect import Collected, collect, sizes
+from neuralart.compilers.stedgeai import run as folders
 from neuralart.compilers.stedgeai.facts_of import cpu_facts, macc_of, npu_facts
-from neuralart.compilers.stedgeai.fileset import Conditions, c_info_name, file_names, initializers, report_name
+from neuralart.compilers.stedgeai.fileset import (
+    Collected,
+    FileConditions,
+    c_info_name,
+    collect,
+    file_names,
+    initializers,
+    report_name,
+    sizes,
+)
 from neuralart.compilers.stedgeai.install import Install
 from neuralart.compilers.stedgeai.normalize import folders as places_of
 from neuralart.compilers.stedgeai.normalize import normalize
-from neuralart.compilers.stedgeai.profiles import reference
-from neuralart.compilers.stedgeai.request import Request, check_model, check_target
+from neuralart.compilers.stedgeai.options import CommandLine, command_line
+from neuralart.compilers.stedgeai.request import ToolRequest, check_model, check_target
 from neuralart.compilers.stedgeai.run import COMMAND, LOG, VENDOR, command_text, execute, put, working_folder
-from neuralart.compilers.stedgeai.staging import Staged, conditions_of, stage
-from neuralart.compilers.stedgeai.version import release_of
+from neuralart.compilers.stedgeai.staging import StagedProfile, conditions_of, reference, stage
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.facts import Network, to_json
@@ -32,16 +38,15 @@ from neuralart.network.pools import default_initializers
 from neuralart.resources import stable_name
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
-from neuralart.vendor.core_version import CoreVersion
-from neuralart.vendor.releases import is_known
+from neuralart.vendor.releases import CoreVersion, is_known, release_of
 
 
 @dataclass(frozen=True)
-class Plan:
+class ToolPlan:
     """Everything about a compile that is known before it runs."""
 
-    staged: Staged  # What the tool is given besides the model
-    given: Conditions  # What decides which files there are
+    staged: StagedProfile  # What the tool is given besides the model
+    given: FileConditions  # What decides which files there are
     declared: Mapping[str, str] | None  # fname -> file of the declared initializers; None: whichever there are
     files: tuple[str, ...]  # Every file of the result; without the initializers where those are not known
 
@@ -56,7 +61,7 @@ class Result:
     ineffective: tuple[str, ...] = ()  # Options without effect
 
 
-def plan(request: Request, version: CoreVersion) -> Plan:
+def plan(request: ToolRequest, version: CoreVersion) -> ToolPlan:
     """Check a request and tell which files it will make; nothing is run or written.
 
     Raises:
@@ -80,7 +85,7 @@ def plan(request: Request, version: CoreVersion) -> Plan:
         if request.initializers:
             raise NeuralArtError("there are none without an NPU", where="--initializers", hint="leave it out")
         declared = {}
-    return Plan(staged, given, declared, file_names(given, version, declared or {}))
+    return ToolPlan(staged, given, declared, file_names(given, version, declared or {}))
 
 
 def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | None:
@@ -94,7 +99,7 @@ def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | No
     return info if info.pools else None
 
 
-def _facts(planned: Plan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
+def _facts(planned: ToolPlan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
     from neuralart.text.c_source import decode
     from neuralart.vendor.network_c.read import parse
 
@@ -112,7 +117,7 @@ def _facts(planned: Plan, found: Collected, files: Mapping[str, bytes], notes: l
     return npu_facts(name, network, _info(files, name, notes), sizes(found.initializers), blobs, macc)
 
 
-def _provenance(request: Request, install: Install, planned: Plan, command: CommandLine) -> bytes:
+def _provenance(request: ToolRequest, install: Install, planned: ToolPlan, command: CommandLine) -> bytes:
     lines = [
         f"tool: {install.identity}",
         f"model: {request.model_display}",
@@ -128,7 +133,7 @@ def _provenance(request: Request, install: Install, planned: Plan, command: Comm
 
 
 def compile_network(
-    request: Request,
+    request: ToolRequest,
     install: Install,
     output: Path,
     environ: Mapping[str, str],

@@ -11,8 +11,8 @@ from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, Epoch, Network, Po
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.types import CInfo, InfoPool
 from neuralart.vendor.network_c import types as c
-from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool
-from neuralart.vendor.network_c.usage import used as used_of
+from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool
+from neuralart.vendor.network_c.checks import used as used_of
 
 NUMERICS = "neural-art"
 CPU_NUMERICS = "st-ai"
@@ -105,7 +105,7 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
     return tuple(result)
 
 
-def _port(port: c.Port) -> Port:
+def _port(port: c.NetworkPort) -> Port:
     return Port(
         name=port.row.name,
         pool=port.pool,

@@ -46,7 +46,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Entry:
+class FailureEntry:
     """A line of the table."""
 
     id: str  # A word
@@ -56,15 +56,15 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Table:
+class FailureTable:
     """Failures and warnings, in the order in which they are tried."""
 
-    failures: tuple[Entry, ...]
-    warnings: tuple[Entry, ...]
+    failures: tuple[FailureEntry, ...]
+    warnings: tuple[FailureEntry, ...]
 
-    def __add__(self, other: Table) -> Table:
+    def __add__(self, other: FailureTable) -> FailureTable:
         """Both, the other one behind."""
-        return Table(self.failures + other.failures, self.warnings + other.warnings)
+        return FailureTable(self.failures + other.failures, self.warnings + other.warnings)
 
 
 def _template(value: Value, pattern: re.Pattern[str], more: Sequence[str] = ()) -> str:
@@ -83,7 +83,7 @@ def _template(value: Value, pattern: re.Pattern[str], more: Sequence[str] = ()) 
     return text
 
 
-def _entry(value: Value, text_key: str) -> Entry:
+def _entry(value: Value, text_key: str) -> FailureEntry:
     keys = ("id", "pattern", text_key) + (("hint",) if text_key == "cause" else ())
     fields = value.fields(keys)
     for key in ("id", "pattern", text_key):
@@ -98,7 +98,7 @@ def _entry(value: Value, text_key: str) -> Entry:
         raise fields["pattern"].error("matches nothing at all, so it would always fit")
     more = () if text_key == "cause" else ("count", "names")
     hint = _template(fields["hint"], pattern) if "hint" in fields else ""
-    return Entry(
+    return FailureEntry(
         fields["id"].matching(_ID, "a word of small letters, digits and -"),
         pattern,
         _template(fields[text_key], pattern, more),
@@ -106,7 +106,7 @@ def _entry(value: Value, text_key: str) -> Entry:
     )
 
 
-def load(path: Path, display: str = "") -> Table:
+def load(path: Path, display: str = "") -> FailureTable:
     """Read a table.
 
     Raises:
@@ -115,20 +115,20 @@ def load(path: Path, display: str = "") -> Table:
     top = read(path, display)
     check_schema(top, SCHEMA)
     fields = top.fields(("schema", "failures", "warnings"))
-    found: dict[str, tuple[Entry, ...]] = {}
+    found: dict[str, tuple[FailureEntry, ...]] = {}
     for key, text_key in (("failures", "cause"), ("warnings", "text")):
         found[key] = tuple(_entry(item, text_key) for item in fields[key].items()) if key in fields else ()
-    return Table(found["failures"], found["warnings"])
+    return FailureTable(found["failures"], found["warnings"])
 
 
-def tables(environ: Mapping[str, str], files: Sequence[str] = ()) -> Table:
+def tables(environ: Mapping[str, str], files: Sequence[str] = ()) -> FailureTable:
     """All tables: named ones, those of ``NEURALART_FAILURES`` (a list like PATH), then our own.
 
     Raises:
         NeuralArtError: One cannot be read or is wrong.
     """
     named = [*files, *(entry for entry in environ.get(TABLES, "").split(os.pathsep) if entry)]
-    found = Table((), ())
+    found = FailureTable((), ())
     for name in named:
         found += load(Path(name), name)
     return found + load(OWN_TABLE, "neuralart:compilers/stedgeai/failures.yaml")
@@ -143,7 +143,7 @@ def _fill(template: str, found: re.Match[str]) -> str:
     return _shorten(template.format_map({name: (text or "").strip() for name, text in found.groupdict().items()}))
 
 
-def explain(lines: Sequence[str], table: Table, status: int) -> Failure:
+def explain(lines: Sequence[str], table: FailureTable, status: int) -> Failure:
     """The cause of a failure.
 
     Args:
@@ -164,7 +164,7 @@ def explain(lines: Sequence[str], table: Table, status: int) -> Failure:
     return Failure("", said or f"{ended}; its last words: {last}", "", "")
 
 
-def warnings(lines: Sequence[str], table: Table) -> list[str]:
+def warnings(lines: Sequence[str], table: FailureTable) -> list[str]:
     """What a run that succeeded warned of, one line for each kind."""
     text = "\n".join(lines)
     said = []

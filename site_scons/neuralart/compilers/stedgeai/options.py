@@ -1,4 +1,4 @@
-"""What becomes of each option of ``neuralart compile`` when ST Edge AI Core compiles.
+"""What becomes of each option of ``neuralart compile`` when ST Edge AI Core compiles, and the command line it gets.
 
 The names are those of the reference compiler's table (one command line for both); here stands what they do there.
 """
@@ -9,7 +9,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from neuralart.compilers.reference.options import GENERATE
+from neuralart.compilers.stedgeai.request import ToolRequest
 from neuralart.errors import NeuralArtError
+from neuralart.vendor.releases import Release
 
 OWN = "own"
 """This project sets it, or turns it into something else."""
@@ -24,7 +26,7 @@ REFUSED = "refused"
 FLAG, VALUE, PATH, MAYBE = "flag", "value", "path", "optional value"
 
 
-class Rule(NamedTuple):
+class OptionRule(NamedTuple):
     """What happens to an option."""
 
     fate: str  # One of the words above
@@ -37,53 +39,59 @@ _VALIDATE = "it belongs to the validate command, which is run on a board"
 _FILES = "it would change which files there are"
 _NPU_POOLS = "the memory-pool file of the NPU says it: use --mpool or a profile"
 
-RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(("--model", "--target", "--name", "--output", "--st-neural-art", "--mpool"), Rule(OWN, VALUE)),
-    **dict.fromkeys(("--initializers", "--verbosity"), Rule(OWN, VALUE)),
-    **dict.fromkeys(("--quiet", "--no-report", "--enable-epoch-controller", "--all-buffers-info"), Rule(OWN)),
-    **dict.fromkeys(("--no-inputs-allocation", "--no-outputs-allocation"), Rule(PASSED)),
-    **dict.fromkeys(("--allocate-inputs", "--allocate-outputs"), Rule(OWN)),
-    "--workspace": Rule(OWN, VALUE, "every compile gets a workspace of its own"),
-    "--no-workspace": Rule(OWN, FLAG, "every compile gets a workspace of its own"),
-    "--type": Rule(PASSED, VALUE, choices=("tflite", "onnx", "keras")),
-    **dict.fromkeys(("--input-data-type", "--output-data-type"), Rule(PASSED, VALUE)),
-    **dict.fromkeys(("--inputs-ch-position", "--outputs-ch-position"), Rule(PASSED, VALUE)),
-    **dict.fromkeys(("--no-onnx-optimizer", "--use-onnx-simplifier"), Rule(PASSED)),
-    "--fix-parametric-shapes": Rule(PASSED, VALUE),
-    "--custom": Rule(PASSED, PATH),
-    **{f"--cut-{end}-{kind}": Rule(PASSED, VALUE) for end in ("input", "output") for kind in ("tensors", "layers")},
-    "--prefetch-compressed-weights": Rule(PASSED),
-    "--hsp": Rule(PASSED, MAYBE),
-    "--optimization": Rule(
+RULES: Mapping[str, OptionRule] = {
+    **dict.fromkeys(
+        ("--model", "--target", "--name", "--output", "--st-neural-art", "--mpool"), OptionRule(OWN, VALUE)
+    ),
+    **dict.fromkeys(("--initializers", "--verbosity"), OptionRule(OWN, VALUE)),
+    **dict.fromkeys(("--quiet", "--no-report", "--enable-epoch-controller", "--all-buffers-info"), OptionRule(OWN)),
+    **dict.fromkeys(("--no-inputs-allocation", "--no-outputs-allocation"), OptionRule(PASSED)),
+    **dict.fromkeys(("--allocate-inputs", "--allocate-outputs"), OptionRule(OWN)),
+    "--workspace": OptionRule(OWN, VALUE, "every compile gets a workspace of its own"),
+    "--no-workspace": OptionRule(OWN, FLAG, "every compile gets a workspace of its own"),
+    "--type": OptionRule(PASSED, VALUE, choices=("tflite", "onnx", "keras")),
+    **dict.fromkeys(("--input-data-type", "--output-data-type"), OptionRule(PASSED, VALUE)),
+    **dict.fromkeys(("--inputs-ch-position", "--outputs-ch-position"), OptionRule(PASSED, VALUE)),
+    **dict.fromkeys(("--no-onnx-optimizer", "--use-onnx-simplifier"), OptionRule(PASSED)),
+    "--fix-parametric-shapes": OptionRule(PASSED, VALUE),
+    "--custom": OptionRule(PASSED, PATH),
+    **{
+        f"--cut-{end}-{kind}": OptionRule(PASSED, VALUE)
+        for end in ("input", "output")
+        for kind in ("tensors", "layers")
+    },
+    "--prefetch-compressed-weights": OptionRule(PASSED),
+    "--hsp": OptionRule(PASSED, MAYBE),
+    "--optimization": OptionRule(
         CPU_ONLY_EFFECT,
         VALUE,
         "not applicable to the NPU flow: the profile's options say it",
         ("time", "ram", "balanced"),
     ),
-    "--compression": Rule(CPU_ONLY_EFFECT, VALUE, "not applicable to the NPU flow"),
-    "--c-api": Rule(CPU, VALUE, "the NPU flow writes one set of files", ("legacy", "st-ai")),
-    "--memory-pool": Rule(CPU, PATH, _NPU_POOLS),
-    "--split-weights": Rule(CPU, FLAG, _NPU_POOLS),
-    **dict.fromkeys(("--allocate-activations", "--allocate-states"), Rule(CPU, FLAG, _NPU_POOLS)),
+    "--compression": OptionRule(CPU_ONLY_EFFECT, VALUE, "not applicable to the NPU flow"),
+    "--c-api": OptionRule(CPU, VALUE, "the NPU flow writes one set of files", ("legacy", "st-ai")),
+    "--memory-pool": OptionRule(CPU, PATH, _NPU_POOLS),
+    "--split-weights": OptionRule(CPU, FLAG, _NPU_POOLS),
+    **dict.fromkeys(("--allocate-activations", "--allocate-states"), OptionRule(CPU, FLAG, _NPU_POOLS)),
     **dict.fromkeys(
         ("--input-memory-alignment", "--output-memory-alignment"),
-        Rule(CPU, VALUE, "the NPU compiler aligns them itself"),
+        OptionRule(CPU, VALUE, "the NPU compiler aligns them itself"),
     ),
-    "--binary": Rule(CPU, FLAG, "weights are always in N_atonbuf.<pool>.raw"),
-    "--relocatable": Rule(CPU, MAYBE, "relocatable models are made by 'neuralart relocatable build'"),
-    "--quantize": Rule(REFUSED, MAYBE, "models are compiled as they are: quantize the model before"),
-    "--ihex": Rule(REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
-    "--address": Rule(REFUSED, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
-    "--copy-weights-at": Rule(REFUSED, VALUE, "set the offset of the pool"),
-    **dict.fromkeys(("--no-c-files", "--dll"), Rule(REFUSED, FLAG, _FILES)),
-    "--lib": Rule(REFUSED, VALUE, "the runtime is taken from the installation itself"),
+    "--binary": OptionRule(CPU, FLAG, "weights are always in N_atonbuf.<pool>.raw"),
+    "--relocatable": OptionRule(CPU, MAYBE, "relocatable models are made by 'neuralart relocatable build'"),
+    "--quantize": OptionRule(REFUSED, MAYBE, "models are compiled as they are: quantize the model before"),
+    "--ihex": OptionRule(REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
+    "--address": OptionRule(REFUSED, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
+    "--copy-weights-at": OptionRule(REFUSED, VALUE, "set the offset of the pool"),
+    **dict.fromkeys(("--no-c-files", "--dll"), OptionRule(REFUSED, FLAG, _FILES)),
+    "--lib": OptionRule(REFUSED, VALUE, "the runtime is taken from the installation itself"),
     **dict.fromkeys(
         ("--mode", "--desc", "--val-json", "--valinput", "--valoutput", "--batch-size", "--range", "--seed"),
-        Rule(REFUSED, VALUE, _VALIDATE),
+        OptionRule(REFUSED, VALUE, _VALIDATE),
     ),
     **dict.fromkeys(
         ("--full", "--io-only", "--save-csv", "--classifier", "--no-check", "--no-exec-model"),
-        Rule(REFUSED, FLAG, _VALIDATE),
+        OptionRule(REFUSED, FLAG, _VALIDATE),
     ),
 }
 
@@ -152,3 +160,65 @@ def handed_on(
             raise NeuralArtError(f"'{given}' is refused", where=name, hint=f"possible: {', '.join(rule.choices)}")
         words += [name, path(given) if rule.takes == PATH else given] if given else [name]
     return tuple(words), tuple(notes)
+
+
+WORKSPACE, OUTPUT = "ws", "out"
+_CONTROLLER = "--enable-epoch-controller"
+
+
+class CommandLine(NamedTuple):
+    """What the tool is started with."""
+
+    words: tuple[str, ...]  # Behind the program
+    notes: tuple[str, ...]  # Options without effect
+
+
+def _profile_words(request: ToolRequest, release: Release, profile: str) -> list[str]:
+    """The NPU's part."""
+    words = ["--st-neural-art", profile]
+    assert request.profile is not None
+    if request.controller and request.profile.path is None:
+        # Of a profile file the options say it, in every version.
+        if not release.habits.controller_option:
+            raise NeuralArtError(
+                f"refused: version {'.'.join(map(str, release.series))} has it in profiles only",
+                where=_CONTROLLER,
+                hint="name a profile file: --st-neural-art PROFILE@FILE.json",
+            )
+        words.append(_CONTROLLER)
+    return words
+
+
+def command_line(
+    request: ToolRequest, release: Release, *, model: str, profile: str, path: Callable[[str], str] = lambda text: text
+) -> CommandLine:
+    """The words for the tool, the same in every folder.
+
+    Args:
+        request: What to compile.
+        release: Of the tool.
+        model: The model, relative to where the tool runs.
+        profile: Argument of ``--st-neural-art``, likewise; empty without NPU.
+        path: Makes other paths relative to where the tool runs.
+
+    Raises:
+        NeuralArtError: An option is refused, also by this version.
+    """
+    check_extra(request.extra)
+    handed, notes = handed_on(request.values, npu=request.npu, path=path)
+    for kind in ("inputs", "outputs"):
+        if request.values.get(f"--allocate-{kind}") and request.values.get(f"--no-{kind}-allocation"):
+            raise NeuralArtError(f"contradicts --no-{kind}-allocation", where=f"--allocate-{kind}", hint="keep one")
+    words = ["generate", "--model", model, "--target", request.target, "--name", request.name]
+    if request.npu:
+        words += _profile_words(request, release, profile)
+    elif request.controller:
+        raise NeuralArtError("refused: there is no epoch controller without an NPU", where=_CONTROLLER)
+    words += handed
+    words += ["--workspace", WORKSPACE, "--output", OUTPUT]
+    verbosity = request.values.get("--verbosity")
+    if isinstance(verbosity, str) and verbosity in ("2", "3"):
+        words += ["--verbosity", verbosity]
+    if not request.report:
+        words.append("--no-report")
+    return CommandLine((*words, *request.extra), notes)

@@ -34,7 +34,7 @@ class ProfileChoice:
 
 
 @dataclass(frozen=True)
-class Request:
+class ToolRequest:
     """A compile."""
 
     model: Path  # The model file

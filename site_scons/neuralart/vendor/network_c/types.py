@@ -75,7 +75,7 @@ class Quant:
 
 
 @dataclass(frozen=True)
-class Row:
+class BufferRow:
     """A row of a buffer table."""
 
     table: str  # ``input``, ``output`` or ``internal``
@@ -97,10 +97,10 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Port:
+class NetworkPort:
     """An input or output of the network."""
 
-    row: Row  # Its row
+    row: BufferRow  # Its row
     address: int  # Where it begins; of a relative pool as the compiler assumed it; 0 when the application provides it
     pool: str  # fname of its pool; empty when the application provides it, or no pool fits
     shape: tuple[int, ...]  # N, H, W, C
@@ -112,7 +112,7 @@ class Port:
 
 
 @dataclass(frozen=True)
-class Block:
+class EpochBlock:
     """An item of the epoch table."""
 
     number: int | None  # First epoch; None if the item does not tell
@@ -139,11 +139,11 @@ class GeneratedNetwork:
     guard: str  # ``error`` or ``warning``: what the guard does; empty without guard
     epoch_controller: bool  # It needs ``<name>_ecblobs.h``, or its options say so
     ecblobs: str  # Name of the blob header it includes; may be empty
-    blocks: tuple[Block, ...]  # The epoch table without its terminator
+    blocks: tuple[EpochBlock, ...]  # The epoch table without its terminator
     pools: tuple[Pool, ...]  # As listed, disabled ones too
-    rows: tuple[Row, ...]  # Of all three tables, as listed
-    inputs: tuple[Port, ...]  # Rows of the input table that are no constants
-    outputs: tuple[Port, ...]  # Rows of the output table that are no constants
+    rows: tuple[BufferRow, ...]  # Of all three tables, as listed
+    inputs: tuple[NetworkPort, ...]  # Rows of the input table that are no constants
+    outputs: tuple[NetworkPort, ...]  # Rows of the output table that are no constants
     problems: tuple[Problem, ...]  # What could not be understood
 
     @property

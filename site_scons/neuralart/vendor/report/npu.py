@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import replace
 
-from neuralart.vendor.report.lines import Line
+from neuralart.vendor.report.tables import ReportLine
 from neuralart.vendor.report.types import EpochCounts, PoolUsage, ReportEpoch
 
 UNITS = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3}
@@ -28,7 +28,7 @@ _EMPTY = re.compile(r"\|\s*<no executed epochs>\s*\|")
 _KINDS = {"??": "HYBRID", "HW": "HW", "EC": "EC", "SW": "SW", "HYBRID": "HYBRID", "HW/SW": "HYBRID", "SW/HW": "HYBRID"}
 
 
-def _block(lines: list[Line], heading: str) -> list[Line]:
+def _block(lines: list[ReportLine], heading: str) -> list[ReportLine]:
     """Lines below a heading up to the line of equal signs."""
     at = next((i for i, line in enumerate(lines) if line.bare.startswith(heading)), None)
     if at is None:
@@ -45,7 +45,7 @@ def _bytes(number: str, unit: str) -> float:
         return math.nan
 
 
-def read_pools(lines: list[Line], notes: list[str]) -> tuple[PoolUsage, ...]:
+def read_pools(lines: list[ReportLine], notes: list[str]) -> tuple[PoolUsage, ...]:
     """The memory table, with the used range of each pool."""
     pools: list[PoolUsage] = []
     for line in _block(lines, "Memory usage information"):
@@ -74,7 +74,7 @@ def read_pools(lines: list[Line], notes: list[str]) -> tuple[PoolUsage, ...]:
     )
 
 
-def _ranges(lines: list[Line], notes: list[str]) -> dict[str, tuple[int, int]]:
+def _ranges(lines: list[ReportLine], notes: list[str]) -> dict[str, tuple[int, int]]:
     """``Used memory ranges``: first and last address by the pool's name."""
     ranges: dict[str, tuple[int, int]] = {}
     for line in _block(lines, "Used memory ranges"):
@@ -87,7 +87,7 @@ def _ranges(lines: list[Line], notes: list[str]) -> dict[str, tuple[int, int]]:
     return ranges
 
 
-def read_counts(lines: list[Line]) -> EpochCounts | None:
+def read_counts(lines: list[ReportLine]) -> EpochCounts | None:
     """``Total number of epochs``, in the style of up to 2.x or of 3.0 and later."""
     for i, line in enumerate(lines):
         old = _OLD_TOTAL.match(line.bare)
@@ -112,12 +112,12 @@ def read_counts(lines: list[Line]) -> EpochCounts | None:
     return None
 
 
-def count_empty(lines: list[Line]) -> int:
+def count_empty(lines: list[ReportLine]) -> int:
     """Blobs of the list that no epoch is executed in."""
     return sum(_EMPTY.match(line.bare) is not None for line in lines)
 
 
-def read_epochs(lines: list[Line], notes: list[str]) -> tuple[ReportEpoch, ...]:
+def read_epochs(lines: list[ReportLine], notes: list[str]) -> tuple[ReportEpoch, ...]:
     """The list of epochs in both styles; the tail of console output may begin in the middle of it."""
     epochs = []
     for line in lines:

@@ -11,19 +11,21 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.vendor.core_version import parse_core
-from neuralart.vendor.report.lines import Line, lines_of, whole, without_long
+from neuralart.vendor.releases import parse_core
 from neuralart.vendor.report.npu import count_empty, read_counts, read_epochs, read_pools
-from neuralart.vendor.report.results import Accuracy, NodeTime, Validation
 from neuralart.vendor.report.tables import (
+    ReportLine,
+    lines_of,
     read_files,
     read_flash_and_ram,
     read_layers,
     read_sections,
     read_summary,
     read_totals,
+    whole,
+    without_long,
 )
-from neuralart.vendor.report.types import Report
+from neuralart.vendor.report.types import Accuracy, NodeTime, Report, Validation
 
 # What ``validate`` adds to a report: accuracy, times, the board -----------------------------------------------------
 
@@ -44,7 +46,7 @@ def _cycles(text: str) -> tuple[int, ...]:
     return tuple(number for word in text.split() if (number := whole(word.strip(","))) is not None)
 
 
-def read_accuracy(lines: list[Line], notes: list[str]) -> tuple[Accuracy, ...]:
+def read_accuracy(lines: list[ReportLine], notes: list[str]) -> tuple[Accuracy, ...]:
     """The table below ``Evaluation report (summary)``; its columns differ between versions and are read from it."""
     at = next((i for i, line in enumerate(lines) if line.bare.startswith("Evaluation report (summary)")), None)
     if at is None:
@@ -73,7 +75,7 @@ def read_accuracy(lines: list[Line], notes: list[str]) -> tuple[Accuracy, ...]:
     return tuple(rows)
 
 
-def read_nodes(lines: list[Line], notes: list[str]) -> tuple[NodeTime, ...]:
+def read_nodes(lines: list[ReportLine], notes: list[str]) -> tuple[NodeTime, ...]:
     """The table below ``Inference time per node``."""
     at = next((i for i, line in enumerate(lines) if line.bare.startswith("Inference time per node")), None)
     if at is None:
@@ -97,13 +99,13 @@ def read_nodes(lines: list[Line], notes: list[str]) -> tuple[NodeTime, ...]:
     return tuple(nodes)
 
 
-def _after(lines: list[Line], label: str) -> str:
+def _after(lines: list[ReportLine], label: str) -> str:
     """Text behind ``label :``; empty if there is no such line."""
     pattern = re.compile(rf"{re.escape(label)}\s*:\s*(\S.*)")
     return next((found.group(1).strip() for line in lines if (found := pattern.match(line.bare))), "")
 
 
-def read_validation(lines: list[Line], notes: list[str]) -> Validation | None:
+def read_validation(lines: list[ReportLine], notes: list[str]) -> Validation | None:
     """All results; None if there are none."""
     accuracy = read_accuracy(lines, notes)
     nodes = read_nodes(lines, notes)
@@ -142,13 +144,13 @@ _RAN = re.compile(
 )
 
 
-def _labeled(lines: list[Line], label: str) -> str:
+def _labeled(lines: list[ReportLine], label: str) -> str:
     """Text behind ``label   :`` or ``label: ``."""
     pattern = re.compile(rf"{re.escape(label)}\s*:\s*(\S.*)")
     return next((found.group(1).strip() for line in lines if (found := pattern.match(line.bare))), "")
 
 
-def _command(lines: list[Line], parameters: str, summary: str) -> str:
+def _command(lines: list[ReportLine], parameters: str, summary: str) -> str:
     first = parameters.split(None, 1)[0] if parameters else ""
     if first in COMMANDS:
         return first
@@ -225,7 +227,7 @@ def parse_report(data: bytes, file: str) -> Report:
     return report
 
 
-def _model(lines: list[Line]) -> str:
+def _model(lines: list[ReportLine]) -> str:
     return next(
         (line.bare.removeprefix("Model name - ") for line in lines if line.bare.startswith("Model name - ")), ""
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.vendor.h7_pools import CpuPool, parse_cpu_pools
+from neuralart.vendor.h7_files import CpuPool, parse_cpu_pools
 from neuralart.vendor.mpool import LEVELS
 
 WEIGHTS = "weights_array"

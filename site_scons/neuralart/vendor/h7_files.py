@@ -1,7 +1,9 @@
-"""Memory pools for CPU targets (``--memory-pool``): the JSON that STM32H7 projects use.
+"""JSON files of STM32H7 projects, with comments and trailing commas: memory pools and the project description.
 
-Three spellings exist: sizes as texts with a unit (``"size": "128KB"``), as value and magnitude, and the latter with a
-``usable_size`` besides. KB, KBYTES and their like are always 1024. Comments and trailing commas are taken.
+Pools for CPU targets (``--memory-pool``) exist in three spellings: sizes as texts with a unit (``"size": "128KB"``), as
+value and magnitude, and the latter with a ``usable_size`` besides. KB, KBYTES and their like are always 1024. The
+project description (``stmaic_<board>.conf``) names the pool file, the flash that is left for weights, and how the
+application is built and flashed.
 """
 
 from __future__ import annotations
@@ -61,19 +63,13 @@ def _pool(pool: JsonValue, number: int, notes: list[str]) -> CpuPool:
         address=amount(place.called(f"address of {what}")) if place is not None else None,
         size=size,
         usable=amount(members["usable_size"]) if "usable_size" in members else size,
-        rights=prop.string_at("rights") if prop else "",
-        throughput=prop.string_at("throughput") if prop else "",
-        latency=prop.string_at("latency") if prop else "",
         where=str(pool.where),
+        **{key: prop.string_at(key) for key in ("rights", "throughput", "latency") if prop},
     )
 
 
 def parse_cpu_pools(data: bytes, file: str) -> CpuPools:
     """Read the content of a pool file for CPU targets.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
 
     Raises:
         NeuralArtError: It is no such file, or a value is wrong; ``where`` is ``file:line:column``.
@@ -88,16 +84,12 @@ def parse_cpu_pools(data: bytes, file: str) -> CpuPools:
     return CpuPools(file, document.string_at("version"), pools, str(listed.where), (*marks, *notes))
 
 
-def read(path: Path, display: str = "") -> CpuPools:
-    """Read a pool file for CPU targets.
-
-    Raises:
-        NeuralArtError: It cannot be read, or as :func:`parse_cpu_pools`.
-    """
+def read_cpu_pools(path: Path, display: str = "") -> CpuPools:
+    """As :func:`parse_cpu_pools`, of a file, which may be called otherwise in messages."""
     return parse_cpu_pools(read_bytes(path), display or str(path))
 
 
-def check(pools: CpuPools) -> tuple[str, ...]:
+def check_cpu_pools(pools: CpuPools) -> tuple[str, ...]:
     """What does not go together: findings, none if all is well."""
     findings = []
     names = [pool.name for pool in pools.pools]
@@ -115,3 +107,71 @@ def check(pools: CpuPools) -> tuple[str, ...]:
         if overlap > 0:
             findings.append(f"pools {before.name} and {after.name} overlap by {overlap} bytes")
     return tuple(findings)
+
+
+VERSION = "0.1"
+_MEMORY = ("internalFlash_size", "externalFlash_size", "application_size", "lib_size")
+_TOP = {"board", "builder", "configurations", "description", "env", "memory_pool", "series", "templates", "version"}
+
+
+@dataclass(frozen=True)
+class CpuProject:
+    """A project description."""
+
+    file: str  # Its name as shown to the user
+    version: str  # Of its format
+    description: str  # For people
+    series: str  # ``stm32h7``
+    boards: tuple[str, ...]  # Their names
+    builder: str  # ``stm32_cube_ide``...
+    variables: dict[str, str]  # Name -> text with ``${name}`` as written
+    # (from, to, how) of generated files; ``from`` is empty for a file of the same name
+    copies: tuple[tuple[str, ...], ...]
+    # ``internalFlash_size``, ``externalFlash_size``, ``application_size``, ``lib_size`` in bytes, if given
+    sizes: dict[str, int]
+    pool_file: str  # As written; empty if none
+    configurations: tuple[str, ...]  # Name of each build
+    notes: tuple[str, ...] = ()  # ``line:column: what`` was not understood
+
+
+def _texts(value: JsonValue | None) -> tuple[str, ...]:
+    """A list of texts, or one text."""
+    if value is None or type(value.value) is str:
+        return () if value is None else (value.string(),)
+    return tuple(entry.string() for entry in value.items())
+
+
+def parse_cpu_project(data: bytes, file: str) -> CpuProject:
+    """Read the content of a project description.
+
+    Raises:
+        NeuralArtError: It is none, or a value is wrong; ``where`` is ``file:line:column``.
+    """
+    document, marks = parse_tolerant(data, file, relaxed=True)
+    version = document.string_at("version")
+    if document.get("configurations") is None and document.get("memory_pool") is None:
+        document.fail("neither 'configurations' nor 'memory_pool' is there")
+    notes = [note for note in marks if "trailing comma" not in note] + document.unknown(_TOP)
+    if version != VERSION:
+        notes.append(document.note(f"version '{version}', {VERSION} is known"))
+    memory, variables = document.get("memory_pool"), document.get("env")
+    sizes = memory.mapping() if memory else {}
+    return CpuProject(
+        file=file,
+        version=version,
+        description=document.string_at("description"),
+        series=document.string_at("series"),
+        boards=_texts(document.get("board")),
+        builder=document.string_at("builder"),
+        variables={name: value.string() for name, value in variables.mapping().items()} if variables else {},
+        copies=tuple(_texts(value) for value in document.items_at("templates")),
+        sizes={key: amount(sizes[key].called(key)) for key in _MEMORY if key in sizes},
+        pool_file=memory.string_at("memory_pool_path") if memory else "",
+        configurations=tuple(value.string_at("name") for value in document.items_at("configurations")),
+        notes=tuple(notes),
+    )
+
+
+def read_cpu_project(path: Path, display: str = "") -> CpuProject:
+    """As :func:`parse_cpu_project`, of a file, which may be called otherwise in messages."""
+    return parse_cpu_project(read_bytes(path), display or str(path))
