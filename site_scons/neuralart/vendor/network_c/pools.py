@@ -33,7 +33,7 @@ _ADDRESS = 1 << 32
 
 
 def in_use(number: str, unit: str) -> tuple[int, int]:
-    """Bytes and precision of an amount in a comment, with point or comma, in ``B``, ``bytes``, ``KB``, ``MB``, ``GB``."""
+    """Bytes and precision of an amount in a comment: a number with point or comma, and ``B``, ``bytes``, ``KB``..."""
     scale = _UNIT[unit.lower().replace("ib", "b")]
     digits = len(number.replace(",", ".").partition(".")[2])
     # Half of the last digit: what lies between two amounts is rounded to the even one.
