@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from neuralart.compilers.stedgeai.cli import request_from_words
-from neuralart.compilers.stedgeai.request import ToolRequest
+from neuralart.compilers.stedgeai.request import ToolRequest, request_from_words
 from neuralart.errors import NeuralArtError
 from support.messages import flat
 from support.programs import FLASH, N6_LIKE, RAM, pool_text

@@ -6,10 +6,9 @@ import pytest
 
 from neuralart.compilers.reference.options import GENERATE
 from neuralart.compilers.stedgeai import options as rules
-from neuralart.compilers.stedgeai.cli import request_from_words
 from neuralart.compilers.stedgeai.compile import plan
 from neuralart.compilers.stedgeai.options import command_line
-from neuralart.compilers.stedgeai.request import check_model, check_target
+from neuralart.compilers.stedgeai.request import check_model, check_target, request_from_words
 from neuralart.resources import package_parent
 from neuralart.vendor.releases import RELEASES, parse_core, release_of
 from support.fake_stedgeai import VERSIONS

@@ -27,8 +27,7 @@ def _is_option(word: str) -> bool:
 def groups(words: Sequence[str], where: str = "profile options") -> list[ProfileOption]:
     """Options and their values; the value of an option that nobody knows is what follows without a dash.
 
-    Raises:
-        NeuralArtError: A word belongs to no option.
+    NeuralArtError if a word belongs to no option.
     """
     found: list[ProfileOption] = []
     at = 0
@@ -56,18 +55,10 @@ def _words(found: Sequence[ProfileOption]) -> tuple[str, ...]:
 def edit(
     options: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = (), where: str = "profile"
 ) -> tuple[str, ...]:
-    """Options with some removed and some added.
+    """Options of a profile with some removed (by name) and some added (with their values).
 
-    An added option takes the place of the same one of the profile, in any spelling.
-
-    Args:
-        options: Of the profile.
-        add: Options with their values.
-        remove: Names of options.
-        where: Who says so, for messages.
-
-    Raises:
-        NeuralArtError: What is to be removed is not there, or a word is no option.
+    An added option takes the place of the same one of the profile, in any spelling. NeuralArtError if what is to be
+    removed is not there, or a word is no option.
     """
     found = groups(options)
     for group in groups(remove, f"{where}: remove"):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,11 +24,11 @@ from neuralart.compilers.stedgeai.fileset import (
     report_name,
     sizes,
 )
-from neuralart.compilers.stedgeai.install import Install
+from neuralart.compilers.stedgeai.install import Install, find_install
 from neuralart.compilers.stedgeai.normalize import folders as places_of
 from neuralart.compilers.stedgeai.normalize import normalize
 from neuralart.compilers.stedgeai.options import CommandLine, command_line
-from neuralart.compilers.stedgeai.request import ToolRequest, check_model, check_target
+from neuralart.compilers.stedgeai.request import ToolRequest, check_model, check_target, request_of
 from neuralart.compilers.stedgeai.run import COMMAND, LOG, VENDOR, command_text, execute, put, working_folder
 from neuralart.compilers.stedgeai.staging import StagedProfile, conditions_of, reference, stage
 from neuralart.errors import NeuralArtError, nearest
@@ -62,11 +65,7 @@ class Result:
 
 
 def plan(request: ToolRequest, version: CoreVersion) -> ToolPlan:
-    """Check a request and tell which files it will make; nothing is run or written.
-
-    Raises:
-        NeuralArtError: Something is missing, wrong or refused.
-    """
+    """Check a request and tell which files it will make; nothing is run or written."""
     check_name(request.name, "--name")
     check_target(request.target)
     staged = stage(request, release_of(version))
@@ -155,7 +154,7 @@ def compile_network(
         listen: Called with the progress.
 
     Raises:
-        NeuralArtError: The input is wrong, the tool failed, or its result is not complete; said in one line.
+        NeuralArtError: The input is wrong, the tool failed, or its result is not complete.
     """
     from neuralart.compilers.stedgeai import failures
 
@@ -204,3 +203,50 @@ def compile_network(
     files[PROVENANCE] = _provenance(request, install, planned, command)
     folders.fill(output, files, {**aside, **found.aside, **changed})
     return Result(facts, files, tuple(notes), (*command.notes, *planned.staged.notes))
+
+
+def summary(result: Result, install: Install, folder: str, verbosity: int) -> str:
+    """What a person wants to know after a compile."""
+    facts = result.facts
+    kinds = [epoch.kind for epoch in facts.epochs]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("HW", "EC", "HYBRID", "SW") if kind in kinds)
+    version = ".".join(map(str, facts.runtime_version))
+    lines = [
+        f"network {facts.name}: {len(kinds)} epochs ({counts}), {facts.macc:,} MAC, "
+        f"for {facts.runtime} {version}, by {install.identity}"
+    ]
+    for pool in facts.pools:
+        if not pool.virtual and (pool.used or verbosity > 1):
+            share = 100 * pool.used / pool.size if pool.size else 0.0
+            place = f"0x{pool.address:08x}" if pool.address else "by linker"
+            lines.append(
+                f"  {pool.fname:<12} {place:<10}  weights {pool.weights:>10,} B  "
+                f"activations {pool.activations:>10,} B  {share:6.2f} % of {pool.size:,} B"
+            )
+    lines += [f"  note: {note}" for note in result.notes]
+    if verbosity > 1:
+        lines += [f"  without effect: {note}" for note in result.ineffective]
+    elif result.ineffective:
+        lines.append(f"  options without effect here: {len(result.ineffective)} (--verbosity 2 lists them)")
+    names = ", ".join(sorted(name for name, data in result.files.items() if data or verbosity > 1))
+    return "\n".join([*lines, f"  {folder}: {names}"])
+
+
+def compile_by_tool(args: argparse.Namespace, output: Path) -> str:
+    """Compile as the parsed words say, and tell what a person wants to know; errors as of :func:`compile_network`."""
+    request = request_of(args)
+    verbosity = 0 if args.quiet else int(args.verbosity or 1)
+    live = verbosity > 0 and sys.stderr.isatty()
+
+    def listen(text: str) -> None:
+        if live:
+            print(f"\r\x1b[K{request.name}: compiling, {text}", end="", file=sys.stderr, flush=True)
+
+    install = find_install(args, os.environ)
+    folder = args.output or "st_ai_output"
+    try:
+        result = compile_network(request, install, output, os.environ, tables=tuple(args.failures or ()), listen=listen)
+    finally:
+        if live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    return summary(result, install, folder, verbosity)

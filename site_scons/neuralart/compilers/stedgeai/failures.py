@@ -107,26 +107,18 @@ def _entry(value: Value, text_key: str) -> FailureEntry:
 
 
 def load(path: Path, display: str = "") -> FailureTable:
-    """Read a table.
-
-    Raises:
-        NeuralArtError: It is none; ``where`` is ``file:line``.
-    """
+    """Read a table; NeuralArtError with ``file:line`` if it is none."""
     top = read(path, display)
     check_schema(top, SCHEMA)
     fields = top.fields(("schema", "failures", "warnings"))
-    found: dict[str, tuple[FailureEntry, ...]] = {}
-    for key, text_key in (("failures", "cause"), ("warnings", "text")):
-        found[key] = tuple(_entry(item, text_key) for item in fields[key].items()) if key in fields else ()
-    return FailureTable(found["failures"], found["warnings"])
+    kinds = (("failures", "cause"), ("warnings", "text"))
+    return FailureTable(
+        *(tuple(_entry(item, word) for item in fields[key].items()) if key in fields else () for key, word in kinds)
+    )
 
 
 def tables(environ: Mapping[str, str], files: Sequence[str] = ()) -> FailureTable:
-    """All tables: named ones, those of ``NEURALART_FAILURES`` (a list like PATH), then our own.
-
-    Raises:
-        NeuralArtError: One cannot be read or is wrong.
-    """
+    """All tables: named ones, those of ``NEURALART_FAILURES`` (a list like PATH), then our own."""
     named = [*files, *(entry for entry in environ.get(TABLES, "").split(os.pathsep) if entry)]
     found = FailureTable((), ())
     for name in named:
@@ -144,13 +136,7 @@ def _fill(template: str, found: re.Match[str]) -> str:
 
 
 def explain(lines: Sequence[str], table: FailureTable, status: int) -> Failure:
-    """The cause of a failure.
-
-    Args:
-        lines: What the tool printed, cleaned.
-        table: What is known.
-        status: Its exit status.
-    """
+    """The cause of a failure, from what the tool printed (cleaned) and its exit status."""
     text = "\n".join(lines)
     errors = _ERROR.findall(text)
     said = _shorten(errors[-1]) if errors else ""
@@ -180,13 +166,6 @@ def warnings(lines: Sequence[str], table: FailureTable) -> list[str]:
 
 
 def error_of(failure: Failure, *, where: str, tool: str, log: str) -> NeuralArtError:
-    """The one line a user sees.
-
-    Args:
-        failure: Why.
-        where: What was compiled.
-        tool: Name and version of the tool.
-        log: Where everything it printed stands.
-    """
+    """The one line a user sees: ``where`` what was compiled, ``log`` where everything that the tool printed stands."""
     hint = f"{failure.hint}; log: {log}" if failure.hint else f"log: {log}"
     return NeuralArtError(f"{tool}: {failure.text}", where=where, hint=hint)

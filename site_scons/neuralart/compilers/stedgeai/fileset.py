@@ -98,11 +98,7 @@ def expected(given: FileConditions, version: CoreVersion) -> Expected:
 
 
 def initializers(given: FileConditions, pools: PoolFile, declared: Sequence[str]) -> dict[str, str]:
-    """File of each declared initializer, by the fname of its pool.
-
-    Raises:
-        NeuralArtError: A pool has a file format whose file nobody knows.
-    """
+    """File of each declared initializer, by the fname of its pool; NeuralArtError for a format that nobody knows."""
     files: dict[str, str] = {}
     formats = {pool.fname: pool for pool in pools.pools}
     for fname in declared:
@@ -120,13 +116,7 @@ def initializers(given: FileConditions, pools: PoolFile, declared: Sequence[str]
 
 
 def file_names(given: FileConditions, version: CoreVersion, raws: Mapping[str, str]) -> tuple[str, ...]:
-    """Every file of a compile, known before it runs.
-
-    Args:
-        given: The conditions.
-        version: Of the tool.
-        raws: What :func:`initializers` returned.
-    """
+    """Every file of a compile, known before it runs; ``raws`` is what :func:`initializers` returned."""
     files = expected(given, version)
     csv = (csv_output(given.name),) if given.csv else ()
     return (*files.needed, *files.usual, *csv, FACTS, MANIFEST, PROVENANCE, *raws.values())
@@ -161,10 +151,7 @@ def _stand_in(name: str) -> bytes:
 def _refuse_undeclared(name: str, found: Mapping[str, int], declared: Mapping[str, str]) -> None:
     """Refuse initializers that would never be loaded: the network would compute with zeros.
 
-    Args:
-        name: The network.
-        found: File -> bytes of every initializer that is there.
-        declared: fname -> file of the declared ones.
+    ``found`` has the bytes of every file that is there, ``declared`` the file of each declared fname.
     """
     extra = {file: size for file, size in found.items() if size and file not in declared.values()}
     if not extra:
@@ -186,11 +173,6 @@ def _refuse_undeclared(name: str, found: Mapping[str, int], declared: Mapping[st
     )
 
 
-def _csv(folder: Path, name: str, option: str) -> bytes | None:
-    path = folder / WORKSPACE / f"neural_art__{name}" / option
-    return read_bytes(path) if path.is_file() else None
-
-
 def collect(
     folder: Path,
     given: FileConditions,
@@ -198,7 +180,7 @@ def collect(
     declared: Mapping[str, str] | None,
     csv: str = "",
 ) -> Collected:
-    """Read and judge what a run left.
+    """Read and judge what a run left in a folder; NeuralArtError if a file is missing, or an initializer not declared.
 
     Args:
         folder: Where it ran.
@@ -206,9 +188,6 @@ def collect(
         version: Of the tool.
         declared: fname -> file of the declared initializers; None: whichever there are.
         csv: File of the table of epochs in the workspace; empty: not asked for.
-
-    Raises:
-        NeuralArtError: A file is missing, or an initializer was not declared.
     """
     out = folder / OUTPUT
     there = {path.name: path for path in sorted(out.iterdir()) if path.is_file()} if out.is_dir() else {}
@@ -227,10 +206,10 @@ def collect(
             notes.append(f"the tool wrote no {name}: an empty one stands for it")
         files[name] = read_bytes(there[name]) if name in there else _stand_in(name)
     if given.csv:
-        table = _csv(folder, given.name, csv)
-        if table is None:
+        table = folder / WORKSPACE / f"neural_art__{given.name}" / csv
+        if not table.is_file():
             notes.append(f"the tool wrote no {csv}: an empty one stands for it")
-        files[csv_output(given.name)] = table or b""
+        files[csv_output(given.name)] = read_bytes(table) if table.is_file() else b""
     found = {name: path for name, path in there.items() if given.npu and is_initializer(name, given.name)}
     raws = _initializers(given, found, declared)
     aside = _aside(folder, given)
@@ -274,12 +253,10 @@ def sizes(raws: Mapping[str, tuple[str, bytes]]) -> dict[str, int]:
     """Bytes of the initializers by pool, as files hold them; of C sources the data, not the text."""
     from neuralart.vendor.network_c.pools import parse_initializer
 
-    result = {}
-    for fname, (name, content) in raws.items():
+    def size(name: str, content: bytes) -> int:
         if not name.endswith(".c"):
-            result[fname] = len(content)
-        elif b"_mem_pool_" in content:
-            result[fname] = len(parse_initializer(content.decode("utf-8", "replace"), name).data)
-        else:
-            result[fname] = 0
-    return result
+            return len(content)
+        text = content.decode("utf-8", "replace")
+        return len(parse_initializer(text, name).data) if "_mem_pool_" in text else 0
+
+    return {fname: size(name, content) for fname, (name, content) in raws.items()}

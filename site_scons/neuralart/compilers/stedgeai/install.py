@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import json
 import os
@@ -19,6 +20,11 @@ from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, pars
 CORE_DIR = "STEDGEAI_CORE_DIR"
 ROOTS = "NEURALART_STEDGEAI_ROOTS"
 _FOLDERS = {"win32": ("windows",), "darwin": ("mac", "macarm")}
+_ROOTS = {
+    "win32": ("C:/ST/STEdgeAI",),
+    "darwin": ("/Applications/ST/STEdgeAI", "/opt/ST/STEdgeAI"),
+    "linux": ("/opt/ST/STEdgeAI", "/opt/stedgeai"),
+}
 _PACKS = "STM32Cube/Repository/Packs/STMicroelectronics/X-CUBE-AI"
 
 
@@ -36,14 +42,13 @@ class Place:
         return next((path for path in self.programs if path.is_file()), None)
 
 
-def program_name(system: str) -> str:
-    """File name of the program."""
+def _program_name(system: str) -> str:
     return "stedgeai.exe" if system == "win32" else "stedgeai"
 
 
 def _programs(root: Path, system: str) -> tuple[Path, ...]:
     folders = _FOLDERS.get(system, ("linux",))
-    return tuple(root / "Utilities" / folder / program_name(system) for folder in folders)
+    return tuple(root / "Utilities" / folder / _program_name(system) for folder in folders)
 
 
 def home_of(environ: Mapping[str, str], system: str) -> Path | None:
@@ -53,21 +58,14 @@ def home_of(environ: Mapping[str, str], system: str) -> Path | None:
 
 
 def usual_roots(environ: Mapping[str, str], system: str) -> list[Path]:
-    """Folders that hold one installation per version, as the installers make them.
+    """Folders that hold one installation per version, as the installers make them on a system (``sys.platform``).
 
-    Args:
-        environ: ``NEURALART_STEDGEAI_ROOTS``, a list like PATH, replaces them all.
-        system: As ``sys.platform``.
+    ``NEURALART_STEDGEAI_ROOTS``, a list like PATH, replaces them all.
     """
     if ROOTS in environ:
         return [Path(entry) for entry in environ[ROOTS].split(os.pathsep) if entry]
     home = home_of(environ, system)
-    if system == "win32":
-        roots = [Path("C:/ST/STEdgeAI")]
-    elif system == "darwin":
-        roots = [Path("/Applications/ST/STEdgeAI"), Path("/opt/ST/STEdgeAI")]
-    else:
-        roots = [Path("/opt/ST/STEdgeAI"), Path("/opt/stedgeai")]
+    roots = [Path(folder) for folder in _ROOTS.get(system, _ROOTS["linux"])]
     if home is not None:
         roots += [home / "ST" / "STEdgeAI", home / "STEdgeAI", home / _PACKS]
     return roots
@@ -95,7 +93,7 @@ def places(environ: Mapping[str, str], system: str) -> Iterator[Place]:
     if named:
         yield Place(f"{CORE_DIR}={named}", _programs(Path(named), system), Path(named))
     entries = [entry for entry in environ.get("PATH", "").split(os.pathsep) if entry]
-    on_path = [Place(f"PATH ({entry})", (Path(entry) / program_name(system),)) for entry in entries]
+    on_path = [Place(f"PATH ({entry})", (Path(entry) / _program_name(system),)) for entry in entries]
     on_path = [place for place in on_path if place.program is not None]
     yield from on_path or [Place("PATH", ())]
     for root in usual_roots(environ, system):
@@ -151,11 +149,7 @@ def _patience(environ: Mapping[str, str]) -> float:
 
 
 def ask(program: Path, root: Path | None, environ: Mapping[str, str]) -> CoreVersion:
-    """Start the program and read its answer.
-
-    Raises:
-        NeuralArtError: It cannot be started, does not answer in time, or not with a version.
-    """
+    """Start the program and read its answer; NeuralArtError if it has none in time, or none with a version."""
     import subprocess
 
     seconds = _patience(environ)
@@ -194,14 +188,8 @@ def _remembered(cache: Path | None) -> dict[str, str]:
 def version_of(program: Path, root: Path | None, environ: Mapping[str, str], cache: Path | None) -> CoreVersion:
     """The version of a program; starting it takes seconds, so it is remembered until the file changes.
 
-    Args:
-        program: The program.
-        root: Its installation.
-        environ: Of the process.
-        cache: File to remember it in; None: nowhere. One that cannot be written is left alone.
-
-    Raises:
-        NeuralArtError: As :func:`ask`.
+    ``cache`` is the file to remember it in; None: nowhere. One that cannot be written is left alone. Errors as of
+    :func:`ask`.
     """
     stat = program.stat()
     key = f"{program}|{stat.st_size}|{stat.st_mtime_ns}"
@@ -270,7 +258,7 @@ def find(
     of STM32CubeMX. Without a pin the first one is taken; with one the first that fits.
 
     Args:
-        pin: Wanted version, as :func:`~neuralart.compilers.stedgeai.version.fits` reads it; empty: any.
+        pin: Wanted version, as :func:`~neuralart.vendor.releases.fits` reads it; empty: any.
         environ: Of the process.
         where: Who asks, for messages.
         cache: File that remembers versions; None: the user's own.
@@ -306,6 +294,13 @@ def find(
         where=where,
         hint=f"install it, or set {CORE_DIR} to the folder that holds Utilities and Middlewares ({_DOC})",
     )
+
+
+def find_install(args: argparse.Namespace, environ: Mapping[str, str]) -> Install:
+    """The installation that the command line asks for; NeuralArtError if there is none."""
+    cache = Path(args.tool_cache) if args.tool_cache else None
+    pin = args.compiler_version or ""
+    return find(pin, environ, where="--compiler-version" if pin else "--compiler stedgeai", cache=cache)
 
 
 def choose(pin: str, environ: Mapping[str, str], *, cache: Path | None = None, system: str = sys.platform) -> str:

@@ -13,14 +13,10 @@ from neuralart.compilers.stedgeai.request import ToolRequest
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.releases import Release
 
-OWN = "own"
-"""This project sets it, or turns it into something else."""
-PASSED = "passed"
-"""Handed on as it is."""
-CPU = "cpu"
-"""Handed on for targets without an NPU, refused for the NPU."""
-CPU_ONLY_EFFECT = "cpu, no effect on the NPU"
-"""Handed on for targets without an NPU, without effect on the NPU."""
+OWN = "own"  # This project sets it, or turns it into something else
+PASSED = "passed"  # Handed on as it is
+CPU = "cpu"  # Handed on for targets without an NPU, refused for the NPU
+CPU_ONLY_EFFECT = "cpu, no effect on the NPU"  # Handed on for targets without an NPU, without effect on the NPU
 REFUSED = "refused"
 
 FLAG, VALUE, PATH, MAYBE = "flag", "value", "path", "optional value"
@@ -104,11 +100,7 @@ def _spelling(word: str) -> str:
 
 
 def check_extra(words: Sequence[str]) -> None:
-    """Refuse words for the tool that have a place of their own on this command line.
-
-    Raises:
-        NeuralArtError: One of them has.
-    """
+    """Refuse words for the tool that have a place of their own on this command line."""
     known = {name: option.name for option in GENERATE for name in option.names}
     for word in words:
         if not word.startswith("-"):
@@ -118,26 +110,17 @@ def check_extra(words: Sequence[str]) -> None:
             raise NeuralArtError(f"'{name}' is not for here", where="words for the tool", hint="leave it out")
         if name in known:
             rule = RULES[known[name]]
-            why = (
-                f"refused: {rule.why}"
-                if rule.fate == REFUSED
-                else f"'{known[name]}' is an option of this command itself"
-            )
+            own = f"'{known[name]}' is an option of this command itself"
+            why = f"refused: {rule.why}" if rule.fate == REFUSED else own
             raise NeuralArtError(why, where=f"words for the tool: {name}", hint="give it before the --")
 
 
 def handed_on(
     values: Mapping[str, str | bool | None], *, npu: bool, path: Callable[[str], str] = lambda text: text
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words for the tool, and notes on options without effect.
+    """Words for the tool, and notes on options without effect; NeuralArtError if an option or its value is refused.
 
-    Args:
-        values: Canonical name -> value as parsed; None: not given.
-        npu: The Neural-ART flow.
-        path: Makes a path fit for where the tool runs.
-
-    Raises:
-        NeuralArtError: An option is refused, or its value is.
+    ``values`` are canonical name -> value as parsed, None: not given; ``path`` makes one fit for where the tool runs.
     """
     words: list[str] = []
     notes: list[str] = []
@@ -192,17 +175,10 @@ def _profile_words(request: ToolRequest, release: Release, profile: str) -> list
 def command_line(
     request: ToolRequest, release: Release, *, model: str, profile: str, path: Callable[[str], str] = lambda text: text
 ) -> CommandLine:
-    """The words for the tool, the same in every folder.
+    """The words for the tool, the same in every folder; NeuralArtError if an option is refused, also by this release.
 
-    Args:
-        request: What to compile.
-        release: Of the tool.
-        model: The model, relative to where the tool runs.
-        profile: Argument of ``--st-neural-art``, likewise; empty without NPU.
-        path: Makes other paths relative to where the tool runs.
-
-    Raises:
-        NeuralArtError: An option is refused, also by this version.
+    ``model`` and ``profile`` (argument of ``--st-neural-art``, empty without NPU) are relative to where the tool runs,
+    ``path`` makes other paths so.
     """
     check_extra(request.extra)
     handed, notes = handed_on(request.values, npu=request.npu, path=path)

@@ -34,14 +34,8 @@ def progress(text: str) -> str:
 
 
 def clean(text: str) -> list[str]:
-    """The lines that say something.
-
-    Args:
-        text: Everything that was printed.
-    """
-    plain = _PROGRESS.sub("\r", text)
-    lines = [line.rstrip() for line in re.split(r"[\r\n]+", plain)]
-    return [line for line in lines if line]
+    """The lines that say something, of everything that was printed."""
+    return [line for each in re.split(r"[\r\n]+", _PROGRESS.sub("\r", text)) if (line := each.rstrip())]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -72,12 +66,9 @@ def _abandoned(output: Path) -> None:
 
 @contextlib.contextmanager
 def working_folder(output: Path) -> Iterator[Path]:
-    """A folder for one run, gone afterwards.
+    """A folder for one run, gone afterwards; NeuralArtError if it cannot be made.
 
     It is made in the output folder, except where the path to that has letters on which the tool crashes.
-
-    Raises:
-        NeuralArtError: It cannot be made.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -86,9 +77,7 @@ def working_folder(output: Path) -> Iterator[Path]:
         inside = place.isascii() and _AWKWARD not in place
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=output if inside else None)).resolve()
     except OSError as error:
-        raise NeuralArtError(
-            f"cannot write: {error.strerror}", where=str(output), hint="is it a folder, and writable?"
-        ) from error
+        raise _cannot(output, error) from error
     try:
         yield folder
     finally:
@@ -96,11 +85,7 @@ def working_folder(output: Path) -> Iterator[Path]:
 
 
 def put(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files below a folder.
-
-    Raises:
-        NeuralArtError: The disk is full, or the like.
-    """
+    """Write files below a folder; NeuralArtError if the disk is full, or the like."""
     for name, content in files.items():
         path = folder / name
         try:
@@ -117,17 +102,9 @@ def execute(
     environ: Mapping[str, str],
     listen: Callable[[str], None] = lambda _text: None,
 ) -> ToolRun:
-    """Run the tool.
+    """Run the tool in a folder; NeuralArtError if it cannot be started.
 
-    Args:
-        install: Which one.
-        words: Its arguments.
-        folder: Where it runs.
-        environ: Of this process.
-        listen: Called with the progress, ``98 % (102/104)``, when that changes.
-
-    Raises:
-        NeuralArtError: It cannot be started.
+    ``listen`` is called with the progress, ``98 % (102/104)``, when that changes.
     """
     import subprocess
 
@@ -182,11 +159,7 @@ def _listed(folder: Path) -> tuple[str, list[str]]:
 
 
 def check_owner(folder: Path, network: str) -> None:
-    """Refuse a folder that holds another network.
-
-    Raises:
-        NeuralArtError: It does.
-    """
+    """Refuse a folder that holds another network."""
     owner, _ = _listed(folder)
     if owner and owner != network:
         raise NeuralArtError(
@@ -199,8 +172,7 @@ def check_owner(folder: Path, network: str) -> None:
 def clear(folder: Path, network: str) -> None:
     """Remove what an earlier compile left, by its manifest and by the names of such files; nothing else.
 
-    Raises:
-        NeuralArtError: The folder belongs to another network, or cannot be changed.
+    NeuralArtError if the folder belongs to another network, or cannot be changed.
     """
     check_owner(folder, network)
     _, names = _listed(folder)
@@ -219,15 +191,9 @@ def clear(folder: Path, network: str) -> None:
 
 
 def fill(folder: Path, files: Mapping[str, bytes], vendor: Mapping[str, bytes]) -> None:
-    """Write a complete set, the manifest last; if that fails, nothing of it stays.
+    """Write a complete set to a folder that was cleared, the manifest last; if that fails, nothing of it stays.
 
-    Args:
-        folder: Cleared before.
-        files: Name -> content, the manifest among them.
-        vendor: What goes to ``.vendor``: originals, log.
-
-    Raises:
-        NeuralArtError: The folder cannot be written.
+    ``vendor`` goes to ``.vendor``: originals, log. NeuralArtError if the folder cannot be written.
     """
     keep(folder, vendor)
     order = sorted(files, key=lambda name: (name == MANIFEST, name))
@@ -242,10 +208,6 @@ def fill(folder: Path, files: Mapping[str, bytes], vendor: Mapping[str, bytes]) 
 
 
 def keep(folder: Path, vendor: Mapping[str, bytes]) -> None:
-    """Write what goes to ``.vendor``.
-
-    Raises:
-        NeuralArtError: The folder cannot be written.
-    """
+    """Write what goes to ``.vendor``; NeuralArtError if the folder cannot be written."""
     for name in sorted(vendor):
         write_bytes(folder / VENDOR / name, vendor[name])

@@ -25,11 +25,7 @@ _DESCRIPTION_KEYS = ("machine_desc", "memory_desc")
 
 
 def description(base: Path, name: str, display: str = "") -> Path | None:
-    """The machine description that a profile names.
-
-    Raises:
-        NeuralArtError: It is not there.
-    """
+    """The machine description that a profile names; NeuralArtError if it is not there."""
     document = parse(read_bytes(base), display or str(base), relaxed=True)
     members = document.need("Profiles").need(name).mapping()
     written = next((members[key] for key in _DESCRIPTION_KEYS if key in members), None)
@@ -62,16 +58,16 @@ def derive(
     description_key: str = "machine_desc",
     display: str = "",
 ) -> str:
-    """The text of a profile file with one profile.
+    """The text of a profile file with one profile, derived from a base; what is not named here is kept from it.
 
     Args:
-        base: The file it is derived from; what is not named here is kept from it. None: from nothing.
+        base: The file, ``display`` in messages. None: from nothing.
         name: Of the profile, here and there.
         options: All its options.
         memory_pool: The pool file, relative to where the text will be.
         description: The machine description, likewise; empty: none.
         description_key: What the tool's version calls it.
-        display: The base in messages.
+        display: By default the path.
     """
     globals_: Any = {}
     profile: dict[str, Any] = {}
@@ -127,8 +123,7 @@ def _options(
 def stage(request: ToolRequest, release: Release) -> StagedProfile:
     """Read profile and pools and make them what the tool of a version needs; nothing is written.
 
-    Raises:
-        NeuralArtError: A file is missing or wrong, or an edit does not fit.
+    NeuralArtError if a file is missing or wrong, or an edit does not fit.
     """
     choice = request.profile
     if choice is None:

@@ -57,13 +57,12 @@ def read_pools(lines: list[ReportLine], notes: list[str]) -> tuple[PoolUsage, ..
     pools: list[PoolUsage] = []
     for line in _block(lines, "Memory usage information"):
         found = _POOL.fullmatch(line.bare)
-        name, low, high, used, unit, *rest = found.groups() if found else ("",) * 11
-        pairs = ((used, unit), rest[2:4], rest[4:6])
-        amounts = [_bytes(number or "0", unit or "B") for number, unit in pairs]
+        amounts = [_bytes(found[at] or "0", found[at + 1] or "B") for at in (4, 8, 10)] if found else []
         if found is None or any(math.isnan(amount) for amount in amounts):
-            if found or "[0x" in line.bare:
+            if "[0x" in line.bare:
                 notes.append(tables.not_understood(line, "memory table"))
             continue
+        name, low, high, _, unit, *_ = found.groups()
         # Three decimals are printed: half of the last one may be missing.
         uncertainty = math.ceil(UNITS[unit] / 2000) if unit != "B" else 0
         total, constants, activations = (round(amount) for amount in amounts)
@@ -113,11 +112,6 @@ def read_counts(lines: list[ReportLine]) -> EpochCounts | None:
     return None
 
 
-def count_empty(lines: list[ReportLine]) -> int:
-    """Blobs of the list that no epoch is executed in."""
-    return sum(_EMPTY.match(line.bare) is not None for line in lines)
-
-
 def read_epochs(lines: list[ReportLine], notes: list[str]) -> tuple[ReportEpoch, ...]:
     """The list of epochs in both styles; the tail of console output may begin in the middle of it."""
     epochs = []
@@ -126,9 +120,9 @@ def read_epochs(lines: list[ReportLine], notes: list[str]) -> tuple[ReportEpoch,
         new = _NEW_EPOCH.fullmatch(bare) if bare.startswith("|") else None
         old = _OLD_EPOCH.fullmatch(bare) if bare.startswith("epoch ") else None
         if new:
-            number, last, kind, operators = new.group(1), new.group(2), new.group(3), new.group(4)
+            number, last, kind, operators = new.groups()
         elif old:
-            number, last, kind, operators = old.group(1), None, old.group(2), old.group(3) or ""
+            number, last, kind, operators = old[1], None, old[2], old[3] or ""
         else:
             if re.match(r"\| epochs?[_ ] *\d|epoch \d", bare):
                 notes.append(tables.not_understood(line, "list of epochs"))
@@ -194,7 +188,7 @@ def parse_report(data: bytes, file: str) -> Report:
         pools=read_pools(lines, notes),
         counts=read_counts(lines),
         epochs=read_epochs(lines, notes),
-        empty_blobs=count_empty(lines),
+        empty_blobs=sum(_EMPTY.match(line.bare) is not None for line in lines),
         sections=sections,
         flash=flash,
         ram=ram,
