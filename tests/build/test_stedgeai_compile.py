@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.compilers.stedgeai.compile import plan
-from neuralart.vendor.core_version import parse_core
+from neuralart.vendor.releases import parse_core
 from neuralart.network.facts import load
 from neuralart.resources import package_parent
 from support.messages import flat

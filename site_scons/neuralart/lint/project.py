@@ -22,7 +22,7 @@ from neuralart.memory.plan.built_folders import network_folders
 from neuralart.memory.plan.project_networks import read_networks
 from neuralart.network import facts
 from neuralart.vendor.c_info import read as c_info
-from neuralart.vendor.profile_file import read_profiles
+from neuralart.vendor.profile import read_profiles
 
 
 def _strategies(board: Board, network: LayoutNetwork) -> dict[str, str]:

@@ -12,7 +12,7 @@ from neuralart.memory.layout.strategies import LayoutNetwork
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
-from neuralart.vendor import h7_pools, mpool, profile
+from neuralart.vendor import h7_files, mpool, profile
 
 
 def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[LayoutNetwork]:
@@ -62,7 +62,7 @@ def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:
         path = folder / config.mpool if config.mpool else Path(board.memory_pools)
         named = stable_name(path.as_posix()) if config.mpool or board.memory_pools else ""
         if named:
-            h7_pools.read(path, named)
+            h7_files.read_cpu_pools(path, named)
         return PoolFile(named, "", ())
     if config.mpool:
         path = folder / config.mpool

@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name
 from neuralart.text.c_source import Lines
-from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, Row
+from neuralart.vendor.network_c.types import BufferRow, GeneratedNetwork, Pool
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def _pool(pool: Pool, where: str, lines: Lines) -> SourcePool:
     )
 
 
-def _buffer(row: Row, where: str, lines: Lines) -> SourceBuffer:
+def _buffer(row: BufferRow, where: str, lines: Lines) -> SourceBuffer:
     place = f"{where}:{lines.of(row.offset)}"
     return SourceBuffer(row.name, row.symbol, row.base, row.start, row.end, row.is_param, place)
 
