@@ -11,8 +11,7 @@ import pytest
 from neuralart import boards
 from neuralart.config.types import NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout.derive import check_pools, derive
-from neuralart.memory.startup.static_pools import refuse_relative_pools
+from neuralart.memory.layout.relative_pools import check_pools, derive, refuse_relative_pools
 from neuralart.network.facts import Network, PoolUse
 from neuralart.network.pools import MemoryPool, PoolFile, default_initializers
 from neuralart.network.relative import symbol

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError
 from neuralart.memory.findings import Finding, error, warning
-from neuralart.memory.image.image_facts import ImageFacts, fold
+from neuralart.memory.image.image_facts import ImageFacts
 from neuralart.memory.image.place_checks import stack_range
-from neuralart.memory.regions import Span, alias_warnings, network_spans
+from neuralart.memory.regions import Span, alias_warnings, fold, network_spans
 from neuralart.network.facts import NEURALART, Network
 
 

@@ -33,10 +33,12 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
+from neuralart.memory.layout.placements import Initializer
+from neuralart.network.facts import Network
 
 MAGIC = b"NAID"
 VERSION = 1
@@ -205,3 +207,31 @@ def _check(entries: Sequence[Entry], places: Sequence[str]) -> None:
         if (entry.network, entry.pool) in seen:
             raise NeuralArtError(f"pool {entry.pool} of network {entry.network} has two entries", where=where)
         seen.add((entry.network, entry.pool))
+
+
+def describe(
+    networks: Sequence[Network],
+    initializers: Sequence[Initializer],
+    raws: Mapping[tuple[str, str], tuple[int, int]],
+) -> bytes:
+    """The descriptor's bytes.
+
+    Args:
+        networks: In the order of the image.
+        initializers: Those that the descriptor speaks of, in the order of the layout; empty ones are left out.
+        raws: (network, pool) to (bytes, CRC-32) of its raw file.
+
+    Returns:
+        Empty when all raw files are empty: there is nothing to describe.
+
+    Raises:
+        NeuralArtError: An entry cannot be written.
+    """
+    number = {network.name: position for position, network in enumerate(networks)}
+    entries = []
+    for item in initializers:
+        size, crc = raws[(item.network, item.pool)]
+        if size:
+            stamp = networks[number[item.network]].abi_stamp
+            entries.append(Entry(stamp, item.pool, item.load_address, size, crc, number[item.network]))
+    return build(entries) if entries else b""

@@ -4,18 +4,64 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout import identity, slots
+from neuralart.memory.layout import flash_areas, identity
 from neuralart.memory.layout.conflicts import advice, claim, head, refuse_conflicts
 from neuralart.memory.layout.flash_areas import area_at, areas
 from neuralart.memory.layout.placements import Initializer, Layout, Placement, pool_owner, staging_owner
 from neuralart.memory.layout.strategies import LINK, RELOCATABLE
-from neuralart.memory.plan.usage import APPLICATION, CODE, DATA, AddressPlan, Use, raw_key
-from neuralart.memory.regions import Span, fold_alias, memory_end, used_pools
+from neuralart.memory.regions import Span, firmware_spans, fold_alias, memory_end, touched_regions, used_pools
 from neuralart.network.facts import Network, PoolUse
+
+# Keys of sizes.
+APPLICATION = "application"
+CODE = "code"
+DATA = "data"
+
+
+@dataclass(frozen=True)
+class Use:
+    """A placement and how much of it is used.
+
+    Attributes:
+        placement: Who, where and how much at most.
+        used: Bytes from its start on; None if that is not known (yet).
+    """
+
+    placement: Placement
+    used: int | None
+
+
+@dataclass(frozen=True)
+class AddressPlan:
+    """Everybody's addresses.
+
+    Attributes:
+        board: The board.
+        layout: What it was made from.
+        uses: In the order of the layout's placements.
+        raws: Bytes of the initializers, by (network, pool); empty before a build.
+        undeclared: Pools with constants that no declared initializer brings, each with the name of its network.
+        written: Pools with activations, each with the name of its network.
+        actual: The networks are compiled: uses are what is used. False: declared sizes only.
+    """
+
+    board: Board
+    layout: Layout
+    uses: tuple[Use, ...]
+    raws: Mapping[tuple[str, str], int]
+    undeclared: tuple[tuple[str, PoolUse], ...]
+    written: tuple[tuple[str, PoolUse], ...]
+    actual: bool
+
+
+def raw_key(network: str, pool: str) -> str:
+    """Key in ``sizes`` of the bytes of an initializer."""
+    return f"{network}/{pool}"
+
 
 # What is wrong with an address plan: who, where, who decided it, and what would fit ---------------------------------
 
@@ -149,7 +195,7 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
         networks: Facts of its networks; none: the plan shows declared sizes.
         sizes: Bytes where they are known: ``application`` (the flash image with its header), ``code`` and ``data`` of
             the firmware, ``NETWORK/POOL`` (:func:`raw_key`) of an initializer if it is not what the facts say, and the
-            files in the slots of a relocatable model (:data:`~neuralart.memory.layout.slots.LOADED`).
+            files in the slots of a relocatable model (:data:`~neuralart.memory.layout.flash_areas.LOADED`).
 
     Returns:
         The plan; virtual pools whose parts are listed do not appear in it.
@@ -197,7 +243,7 @@ def _known(board: Board, placement: Placement, sizes: Mapping[str, int]) -> int 
     if placement.kind == "reserved":
         return placement.size
     keys = {"firmware code": CODE, "firmware data": DATA}
-    keys |= {f"slot {name}": name for name in slots.LOADED}
+    keys |= {f"slot {name}": name for name in flash_areas.LOADED}
     if board.boot is not None:
         keys[f"slot {board.boot.slot}"] = APPLICATION
     return sizes.get(keys.get(placement.owner, ""))
@@ -250,3 +296,23 @@ def _start(layout: Layout, board: Board, pool: PoolUse, owner: str, placed: Mapp
         raise NeuralArtError(
             f"{owner} uses {pool.used} bytes, but {error.what}", where=file, hint="disable the pool with size 0"
         ) from error
+
+
+def firmware_sizes(board: Board, used: Mapping[str, int]) -> dict[str, int]:
+    """Sizes for :func:`neuralart.memory.plan.plan.make_plan`.
+
+    Args:
+        board: The board.
+        used: Bytes that the image occupies in each memory, by its name.
+
+    Returns:
+        Bytes of code and data; one that uses nothing known is left out.
+    """
+    spans = {span.owner: span for span in firmware_spans(board)}
+    sizes = {}
+    for key in (CODE, DATA):
+        span = spans.get(f"firmware {key}")
+        found = [used[region.name] for region in touched_regions(board, [span] if span else []) if region.name in used]
+        if found:
+            sizes[key] = sum(found)
+    return sizes

@@ -1,4 +1,8 @@
-"""``network_io.h`` and its JSON twin: what an application must know about the inputs and outputs of its networks."""
+"""What an application must know: inputs and outputs of its networks, the caches around a run, the table of networks.
+
+Facts: the CPU sees memory through its data cache, the NPU and every other bus master do not; the NPU sees cacheable
+pools through a cache of its own. Nothing keeps these caches equal. Software epochs are computed by the CPU.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +14,115 @@ from dataclasses import dataclass
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.regions import fold_alias
-from neuralart.memory.startup import cache_maintenance as cacheduty
-from neuralart.memory.startup.cache_maintenance import Duty
 from neuralart.network.facts import Network, Port
+
+LINE = 32  # bytes of a line of the data cache (Cortex-M55, Cortex-M7)
+
+_CACHED_CORES = ("cortex-m55", "cortex-m7")
+_TIGHTLY_COUPLED = ("ITCM", "DTCM")
+# Cacheable in the default address map of Armv7-M and Armv8-M: code, SRAM and the first half of external RAM.
+_CACHED_RANGES = ((0x0000_0000, 0x4000_0000), (0x6000_0000, 0xA000_0000))
+
+
+@dataclass(frozen=True)
+class Duty:
+    """What to do.
+
+    Attributes:
+        flags: (name in small letters, to be done); the same names for every input, and for every output.
+        words: The same in sentences.
+    """
+
+    flags: tuple[tuple[str, bool], ...]
+    words: tuple[str, ...]
+
+
+def who_computes(network: Network) -> str:
+    """Say in words which unit computes."""
+    kinds = {epoch.kind for epoch in network.epochs}
+    if kinds <= {"SW"}:
+        return "the CPU computes every epoch"
+    return "the NPU computes, and the CPU some epochs" if kinds & {"SW", "HYBRID"} else "the NPU computes every epoch"
+
+
+def cpu_caches(board: Board, port: Port) -> bool:
+    """Does the CPU see this tensor through its data cache? (A buffer of the application: assumed so.)"""
+    if board.cpu not in _CACHED_CORES:
+        return False
+    if port.user_allocated:
+        return True
+    region = board.region_at(port.address)
+    if region is not None and region.name in _TIGHTLY_COUPLED:
+        return False
+    if region is not None and region.mpu_normal:
+        return True
+    return any(start <= port.address < end for start, end in _CACHED_RANGES)
+
+
+def duty_of(board: Board, network: Network, port: Port, *, output: bool) -> Duty:
+    """The duty of a tensor.
+
+    Args:
+        board: Which core, which memory.
+        network: Who computes, which pools go through the NPU cache.
+        port: The tensor.
+        output: It is an output.
+    """
+    cached = cpu_caches(board, port)
+    # Facts do not say which epoch reads or writes a tensor: where the NPU takes part, it may.
+    npu = any(epoch.kind != "SW" for epoch in network.epochs)
+    cpu = any(epoch.kind in ("SW", "HYBRID") for epoch in network.epochs)
+    npu_cache = npu and any(pool.fname == port.pool and pool.cacheable for pool in network.pools)
+    return _output(cached, npu, cpu, npu_cache) if output else _input(cached, npu, npu_cache)
+
+
+def _input(cached: bool, npu: bool, npu_cache: bool) -> Duty:
+    words = []
+    if not cached:
+        words.append("The CPU does not cache this memory.")
+    else:
+        if npu:
+            words.append("The CPU wrote it: clean its lines before the run, the NPU reads memory.")
+        else:
+            words.append("The CPU wrote it: nothing to do, the CPU reads it too.")
+        words.append(
+            "Another bus master writes it (DMA, camera): clean and invalidate its lines before and after that."
+        )
+    if npu_cache:
+        words.append("The NPU reads it through its cache: clean and invalidate it there before the run.")
+    return Duty(
+        (
+            ("cache_clean_before_run", cached and npu),
+            ("cache_clean_invalidate_around_dma", cached),
+            ("npu_cache_clean_invalidate_before_run", npu_cache),
+        ),
+        tuple(words),
+    )
+
+
+def _output(cached: bool, npu: bool, cpu: bool, npu_cache: bool) -> Duty:
+    words = []
+    if not cached:
+        words.append("The CPU does not cache this memory.")
+    else:
+        if npu:
+            # Not invalidated only: a software epoch's results may still be in the cache.
+            words.append("The NPU wrote it to memory: clean and invalidate its lines before the run and after it.")
+        else:
+            words.append("The CPU reads it: nothing to do, the CPU wrote it too.")
+        if cpu:
+            words.append("Another bus master reads it (DMA, display): clean its lines before that.")
+    if npu_cache:
+        words.append("The NPU writes it through its cache: clean it there after the run.")
+    return Duty(
+        (
+            ("cache_clean_invalidate_around_run", cached and npu),
+            ("cache_clean_before_dma", cached and cpu),
+            ("npu_cache_clean_after_run", npu_cache),
+        ),
+        tuple(words),
+    )
+
 
 SCHEMA = 1
 
@@ -86,7 +196,7 @@ def tensors(board: Board, network: Network) -> list[Tensor]:
             if port.dtype not in _CTYPES:
                 raise NeuralArtError(f"elements of type '{port.dtype}' have no C type", where=where)
             address, alias = _addresses(board, port)
-            duty = cacheduty.of(board, network, port, output=kind == "OUT")
+            duty = duty_of(board, network, port, output=kind == "OUT")
             made.append(Tensor(f"{network.name.upper()}_{kind}_{number}", port, address, alias, layout(port), duty))
     return made
 
@@ -165,14 +275,14 @@ def source(board: Board, networks: Sequence[Network]) -> str:
         "#include <stdint.h>",
         "",
         "/* Buffers are cleaned and invalidated in lines of so many bytes. */",
-        f"#define NETWORK_IO_CACHE_LINE {cacheduty.LINE}u",
+        f"#define NETWORK_IO_CACHE_LINE {LINE}u",
     ]
     names = []
     for network in networks:
         prefix = network.name.upper()
         counts = [(f"{prefix}_IN_COUNT", len(network.inputs)), (f"{prefix}_OUT_COUNT", len(network.outputs))]
         names += [name for name, _ in counts]
-        lines += ["", f"/* ---- {network.name}: {cacheduty.who_computes(network)} ---- */", ""]
+        lines += ["", f"/* ---- {network.name}: {who_computes(network)} ---- */", ""]
         lines += [f"#define {name} {count}" for name, count in counts]
         for tensor in tensors(board, network):
             macros = _macros(tensor)
@@ -215,10 +325,41 @@ def json_text(board: Board, networks: Sequence[Network]) -> str:
         made.append(
             {
                 "name": network.name,
-                "computes": cacheduty.who_computes(network),
+                "computes": who_computes(network),
                 "inputs": [_tensor_json(tensor) for tensor in inputs],
                 "outputs": [_tensor_json(tensor) for tensor in outputs],
             }
         )
-    data = {"schema": SCHEMA, "board": board.name, "cache_line": cacheduty.LINE, "networks": made}
+    data = {"schema": SCHEMA, "board": board.name, "cache_line": LINE, "networks": made}
     return json.dumps(data, indent=1, ensure_ascii=True) + "\n"
+
+
+_APP_LINE = 32  # a buffer shares no cache line with anything else (Cortex-M55, Cortex-M7)
+
+
+def user_io_bytes(networks: Sequence[Network]) -> int:
+    """Bytes of the inputs and outputs that the application must provide, each rounded up to whole cache lines."""
+    ports = [port for network in networks for port in (*network.inputs, *network.outputs)]
+    return sum(-(-port.bytes // _APP_LINE) * _APP_LINE for port in ports if port.user_allocated)
+
+
+def app_networks_c(networks: Sequence[Network]) -> str:
+    """Text of ``app_networks.c`` for firmware/app/app_networks.h."""
+    return "\n".join(
+        [
+            "/* The networks of this image. Generated. */",
+            '#include "app_networks.h"',
+            "",
+            *(f"LL_ATON_DECLARE_NAMED_NN_INSTANCE_AND_INTERFACE({network.name});" for network in networks),
+            "",
+            "const app_network_t app_networks[] = {",
+            *(f'    {{"{n.name}", &NN_Instance_{n.name}, "{n.abi_stamp}"}},' for n in networks),
+            "};",
+            f"const unsigned app_network_count = {len(networks)};",
+            "",
+            "/* One line more than needed, so that no buffers are an array too. */",
+            f"uint8_t app_user_io[{user_io_bytes(networks) + _APP_LINE}] __attribute__((aligned({_APP_LINE})));",
+            f"const uint32_t app_user_io_bytes = {user_io_bytes(networks)};",
+            "",
+        ]
+    )

@@ -1,4 +1,4 @@
-"""Checks whether a core executes the instructions that the compiler noted in an image.
+"""Checks whether a core executes the instructions of an image, and whether they need a debugger.
 
 Numbers: "Addenda to, and Errata in, the ABI for the Arm Architecture", public attributes. What includes what: the
 instruction sets of Armv7-M, Armv8-M baseline and mainline, Armv8.1-M, as their architecture manuals define them.
@@ -6,11 +6,12 @@ instruction sets of Armv7-M, Armv8-M baseline and mainline, Armv8.1-M, as their 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import struct
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from neuralart.boards.types import Board, Machine
-from neuralart.memory.image.image_facts import Attributes
+from neuralart.memory.image.image_facts import Attributes, ImageFacts, Part
 
 _V7M, _V6M, _V6SM, _V7EM, _V8MB, _V8MM, _V81MM = 10, 11, 12, 13, 16, 17, 21
 ARCHITECTURES = {
@@ -76,7 +77,7 @@ def _wanted(flags: tuple[str, ...], name: str) -> str:
     return next((flag.removeprefix(name) for flag in flags if flag.startswith(name)), "")
 
 
-def findings(board: Board, machine: Machine, found: Attributes | None) -> Iterator[tuple[str, str, str]]:
+def cpu(board: Board, machine: Machine, found: Attributes | None) -> Iterator[tuple[str, str, str]]:
     """What is wrong with an image for a machine.
 
     Yields:
@@ -127,3 +128,52 @@ def _floats(who: str, core: Core, machine: Machine, found: Attributes, build: st
             f"the image passes floats in {has} registers, code for {who} in {wants} registers (-mfloat-abi={wanted})",
             "the two kinds cannot be linked together: " + build,
         )
+
+
+# Thumb encodings of the semihosting traps (Semihosting for AArch32 and AArch64, release 2.0).
+TRAPS = {0xBEAB: "BKPT 0xAB", 0xDFAB: "SVC 0xAB", 0xBABC: "HLT 0x3C"}
+_WIDE = 0xE800  # a first halfword from here on has a second one
+
+
+def _in_code(data: bytes, base: int) -> Iterator[tuple[int, int]]:
+    """(address, instruction) of the traps in straight Thumb code."""
+    halves = struct.unpack(f"<{len(data) // 2}H", data[: len(data) // 2 * 2])
+    at = 0
+    while at < len(halves):
+        if halves[at] in TRAPS:
+            yield base + 2 * at, halves[at]
+        at += 2 if halves[at] >= _WIDE else 1
+
+
+def _anywhere(data: bytes, base: int) -> Iterator[tuple[int, int]]:
+    """Every halfword that looks like BKPT 0xAB, be it code, data, or the second half of an instruction."""
+    pattern = struct.pack("<H", 0xBEAB)
+    at = data.find(pattern)
+    while at >= 0:
+        if (base + at) % 2 == 0:
+            yield base + at, 0xBEAB
+        at = data.find(pattern, at + 1)
+
+
+def _slice(parts: Sequence[Part], start: int, end: int) -> bytes:
+    for part in parts:
+        if part.run <= start < part.run + len(part.data):
+            return part.data[start - part.run : end - part.run]
+    return b""
+
+
+def traps(image: ImageFacts) -> list[tuple[int, int]]:
+    """(address, instruction) of each semihosting trap.
+
+    Certain where mapping symbols tell code from data (``image.code``); else possible ones, BKPT only, in what holds
+    code: a constant may look the same.
+    """
+    if image.code is not None:
+        parts = [part for part in image.loaded if part.executable]
+        return [hit for start, end in image.code for hit in _in_code(_slice(parts, start, end), start)]
+    return [hit for part in image.loaded if part.executable for hit in _anywhere(part.data, part.run)]
+
+
+def trap_names(hits: Sequence[tuple[int, int]]) -> str:
+    """Kinds of trap among some hits: ``BKPT 0xAB and SVC 0xAB``."""
+    return " and ".join(text for code, text in TRAPS.items() if any(hit[1] == code for hit in hits))
