@@ -18,12 +18,13 @@ from neuralart.cli import main
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.build import builder
-from neuralart.relocatable.format import flags
+from neuralart.relocatable.format import types
 from neuralart.relocatable.format.container import parse
-from neuralart.relocatable.build.link_script import script
+from neuralart.relocatable.build.assemble import script
 from neuralart.relocatable.build.objects import Compiler
 from neuralart.relocatable.build.request import BuildRequest
-from neuralart.relocatable.format.types import OFFSET, Image
+from neuralart.relocatable.format.types import OFFSET
+from neuralart.relocatable.format.types import Image
 from neuralart.relocatable.verify.verifier import verify
 from support.messages import flat
 from support import fake_pack
@@ -79,7 +80,7 @@ def test_an_image_of_digits(digits, make):
     assert (image.context.params_bin_sz, image.context.params_bin_crc32) == (len(raw), zlib.crc32(raw))
     assert (image.context.params_sz, image.context.acts_sz, image.context.ext_ram_sz) == (4136, 2560, 0)
     assert [pool.notation for pool in image.pools] == ["RELOC.PARAM.0.RCACHED", "RESET.ACTIV.WRITE"]
-    decoded = flags.decode(image.header["flags"])
+    decoded = types.decode_flags(image.header["flags"])
     assert (decoded.cpuid, decoded.secure, decoded.dbg_info, decoded.asynchronous) == (0xD22, True, True, True)
     assert image.ro_size % 64 == 0 and image.header["params_offset"] % 64 == 0
 
@@ -209,7 +210,7 @@ def test_the_store_says_nothing_of_this_machine_and_this_run(stored, digits, tmp
 def test_flags(make, tmp_path, secure, debug):
     code = compile_digits(tmp_path / "net", "xSPI1", "xSPI2", relative=("xSPI1", "xSPI2"))
     _, image = make(code, secure=secure, debug_info=debug)
-    decoded = flags.decode(image.header["flags"])
+    decoded = types.decode_flags(image.header["flags"])
     assert (decoded.secure, decoded.dbg_info) == (secure, debug)
     assert image.context.struct_sizes[1] == (32 if debug else 16)
     assert image.context.ext_ram_sz == 2560

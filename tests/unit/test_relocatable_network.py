@@ -12,7 +12,7 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART_VERSION
-from neuralart.relocatable.build import builder, ec_headers, network_source, params_blob, pool_table
+from neuralart.relocatable.build import builder, network_source, pool_table, staging
 from neuralart.relocatable.build.network_source import SourcePool
 from neuralart.relocatable.build.objects import refusal
 from neuralart.relocatable.build.request import BuildRequest, check, find_network
@@ -195,13 +195,13 @@ def pool(fname="P", address=0x34200000, *, rw=True, relative=False, cacheable=Fa
     return SourcePool(fname, fname, address, ROOM, 0, 0, rw, cacheable, relative, virtual, "network.c:7")
 
 
-def use(of: SourcePool, params: int = 0, activations: int = 0) -> pool_table.PoolUse:
-    return pool_table.PoolUse(of, max(params, activations), params, activations, True)
+def use(of: SourcePool, params: int = 0, activations: int = 0) -> pool_table.SourcePoolUse:
+    return pool_table.SourcePoolUse(of, max(params, activations), params, activations, True)
 
 
 def notation(*uses, secure=True) -> list[str]:
     source = network_source.NetworkSource(Path("n.c"), "", "n", "", (0, 1, 0, 0), {}, (), ())
-    return [entry.descriptor(0).notation for entry in pool_table.table(source, uses, secure=secure)]
+    return [entry.descriptor.notation for entry in pool_table.table(source, uses, secure=secure)]
 
 
 @pytest.mark.parametrize(
@@ -322,11 +322,11 @@ def test_places_in_the_params(tmp_path, alignment, second):
     (tmp_path / "n_atonbuf.W.raw").write_bytes(b"w" * 101)
     (tmp_path / "n_atonbuf.R.raw").write_bytes(b"r" * 20)
     entries = pool_table.table(source, [use(pools[0], 90, 64), use(pools[1], 20)], secure=True)
-    first = params_blob.collect(source, entries, alignment=alignment, moved_first=False)
+    first = pool_table.collect(source, entries, alignment=alignment, moved_first=False)
     assert [d.foff for d in first.descriptors] == [0, second]
     assert first.data == (b"w" * 101).ljust(second, b"\0") + b"r" * 20 + bytes(4)
-    moved = params_blob.collect(source, entries, alignment=alignment, moved_first=True)
-    assert [d.foff for d in moved.descriptors] == [params_blob.align(24, alignment), 0]
+    moved = pool_table.collect(source, entries, alignment=alignment, moved_first=True)
+    assert [d.foff for d in moved.descriptors] == [pool_table.align(24, alignment), 0]
 
 
 def test_other_names_of_initializers(digits):
@@ -408,16 +408,16 @@ def test_which_network_is_meant(digits, tmp_path):
 
 def test_blobs_that_are_not_understood():
     with pytest.raises(NeuralArtError, match=r"h:2: no constant blob follows"):
-        ec_headers.in_params("\nECBLOB_CONST_SECTION\nint x;\n", "Default", "", "h")
+        staging.in_params("\nECBLOB_CONST_SECTION\nint x;\n", "Default", "", "h")
     with pytest.raises(NeuralArtError, match="has no constant blobs"):
-        ec_headers.in_params("int x;\n", "Default", "", "h")
+        staging.in_params("int x;\n", "Default", "", "h")
 
 
 def test_a_copy_that_only_the_code_names():
     text = "ECBLOB_CONST_SECTION\nstatic const uint64_t _ec_blob_Default_7[] = {1};\n"
-    assert "#define _ec_blob_Default_7 _ec_blob_PARAM_Default_7\n" in ec_headers.in_params(text, "Default", "", "h")
+    assert "#define _ec_blob_Default_7 _ec_blob_PARAM_Default_7\n" in staging.in_params(text, "Default", "", "h")
     code = "static uint64_t _ec_blob_Default_7_ptr[1];"
-    assert "#define _ec_blob_Default_7 _ec_blob_table[0]\n" in ec_headers.in_params(text, "Default", code, "h")
+    assert "#define _ec_blob_Default_7 _ec_blob_table[0]\n" in staging.in_params(text, "Default", code, "h")
 
 
 def test_complaints_of_the_linker():

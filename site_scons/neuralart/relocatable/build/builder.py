@@ -13,22 +13,15 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network import facts
 from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
-from neuralart.relocatable.build import elf_post
-from neuralart.relocatable.build import network_source
-from neuralart.relocatable.build import params_blob
-from neuralart.relocatable.build import pool_table
-from neuralart.relocatable.build import staging
-from neuralart.relocatable.build import vendor_pack
-from neuralart.relocatable.build.assemble import Container, assemble
-from neuralart.relocatable.build.ec_headers import DEFINE as BLOBS_IN_PARAMS
-from neuralart.relocatable.build.link_script import RO_ALIGN, script
+from neuralart.relocatable.build import network_source, pool_table, runtimes, staging
+from neuralart.relocatable.build.assemble import RO_ALIGN, Container, Linked, assemble, read_linked, script
 from neuralart.relocatable.build.network_source import NetworkSource
 from neuralart.relocatable.build.objects import Compiler, write_if_new
-from neuralart.relocatable.build.params_blob import Params
-from neuralart.relocatable.build.pool_table import TableEntry
+from neuralart.relocatable.build.pool_table import Params, TableEntry
 from neuralart.relocatable.build.request import VENDOR, BuildRequest, check
 from neuralart.relocatable.build.runtimes import Runtime, neuralart
-from neuralart.relocatable.build.staging import Staged
+from neuralart.relocatable.build.staging import DEFINE as BLOBS_IN_PARAMS
+from neuralart.relocatable.build.staging import StagedSources
 from neuralart.vendor.releases import Version, dotted, relocation_of
 
 Say = Callable[[str], None]
@@ -55,7 +48,7 @@ class Prepared:
     runtime: Runtime
     entries: tuple[TableEntry, ...]
     params: Params = field(repr=False)
-    staged: Staged = field(repr=False)
+    staged: StagedSources = field(repr=False)
     notes: tuple[str, ...] = ()
 
 
@@ -76,7 +69,7 @@ class Built:
 
     prepared: Prepared
     container: Container
-    linked: elf_post.Linked
+    linked: Linked
     files: Mapping[str, bytes] = field(repr=False)
     ran: tuple[str, ...]
     said: tuple[str, ...]
@@ -129,7 +122,7 @@ def _runtime(version: Version, request: BuildRequest, where: str) -> Runtime:
             where=where,
             hint="name an installation of ST Edge AI Core with --pack-dir or STEDGEAI_CORE_DIR",
         )
-    return vendor_pack.runtime(request.pack, version, request, where)
+    return runtimes.installed(request.pack, version, request, where)
 
 
 def prepare(request: BuildRequest) -> Prepared:
@@ -163,7 +156,7 @@ def prepare(request: BuildRequest) -> Prepared:
     known = _known(source) if runtime.name == NEURALART else {}
     found = pool_table.uses(source, as_vendor=request.layout == VENDOR, known=known)
     entries = pool_table.table(source, found, secure=request.secure)
-    params = params_blob.collect(
+    params = pool_table.collect(
         source, entries, alignment=RO_ALIGN[request.layout], moved_first=request.blobs_in_params
     )
     if not params.data and not request.blobs_in_params:
@@ -273,7 +266,7 @@ def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
     say("linking")
     linked_at = _link(prepared, compiler, objects, work)
     elf = read_bytes(linked_at)
-    linked = elf_post.read(elf, f"{request.name}.elf", prepared.staged.markers)
+    linked = read_linked(elf, f"{request.name}.elf", prepared.staged.markers)
     container = assemble(
         linked,
         prepared.params,

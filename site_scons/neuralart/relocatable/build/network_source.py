@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
+from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name
-from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, Row
 
 

@@ -156,9 +156,7 @@ class Compiler:
         contents = (made[_OUTPUT], self._map(made[_LISTING], target.name))
         for path, data in zip(files, contents, strict=True):
             write_bytes(path, data)
-        digests = {
-            path.name: hashlib.sha256(data).hexdigest() for path, data in zip(files, contents, strict=True)
-        }
+        digests = {path.name: hashlib.sha256(data).hexdigest() for path, data in zip(files, contents, strict=True)}
         entry = {"object": target.name, "sha256": digests[target.name], "headers": digests}
         write_bytes(known, json.dumps([entry], indent=1, sort_keys=True).encode())
         return target

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.network.facts import NEURALART, NEURALART_VERSION
-from neuralart.relocatable.build.request import ALIGNED, BuildRequest
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
+from neuralart.relocatable.build.request import ALIGNED, VENDOR, BuildRequest
 from neuralart.resources import firmware_dir
+from neuralart.vendor.releases import Version, dotted, of_runtime, relocatable
 
 _PIC = ("-fpic", "-mno-pic-data-is-text-relative", "-msingle-pic-base", "-mpic-register=r9")
 # An M55 executes these instructions and so does every machine that runs our firmware.
@@ -15,7 +19,7 @@ _BASELINE = ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", "-mthu
 
 
 @dataclass(frozen=True)
-class Source:
+class RuntimeSource:
     """A C file of a runtime.
 
     Attributes:
@@ -60,8 +64,8 @@ class Runtime:
     name: str
     version: tuple[int, int, int, int]
     include_dirs: tuple[Path, ...]
-    sources: tuple[Source, ...]
-    per_network: tuple[Source, ...]
+    sources: tuple[RuntimeSource, ...]
+    per_network: tuple[RuntimeSource, ...]
     defines: tuple[str, ...]
     flags: tuple[str, ...]
     archives: tuple[Path, ...]
@@ -94,10 +98,10 @@ def neuralart(request: BuildRequest) -> Runtime:
         version=NEURALART_VERSION,
         include_dirs=(runtime / "include",),
         sources=(
-            *map(Source, kernels),
-            Source(own / "memory_functions.c", flags=("-fno-tree-loop-distribute-patterns",)),
+            *map(RuntimeSource, kernels),
+            RuntimeSource(own / "memory_functions.c", flags=("-fno-tree-loop-distribute-patterns",)),
         ),
-        per_network=(Source(own / "model_entry.c"),),
+        per_network=(RuntimeSource(own / "model_entry.c"),),
         defines=("LL_ATON_DBG_BUFFER_INFO_EXCLUDED=1", *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
         flags=(
             *_BASELINE,
@@ -117,4 +121,167 @@ def neuralart(request: BuildRequest) -> Runtime:
         layout=ALIGNED,
         libc="auto",
         root=root,
+    )
+
+
+_NPU = "Middlewares/ST/AI/Npu"
+_LIBRARIES = "Middlewares/ST/AI/Lib/GCC/ARMCortexM55"
+_INC = "Middlewares/ST/AI/Inc"
+_SCRIPTS = "scripts/N6_reloc"
+_LINKER_SCRIPT = "reloc_network_gcc.lkr"
+_REGISTERS = "ATON.h"
+_HINT = "is it the root of an installation (with Middlewares and scripts in it), and complete?"
+_NUMBER = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)[ \t]+\(?[ \t]*(\d+)", re.M)
+
+_CORE_FLAGS = (*("-mthumb", "-mcpu=cortex-m55", "-mfpu=fpv4-sp-d16", "-mtune=cortex-m55", "-mfloat-abi=hard"),)
+_VENDOR_PIC = ("-fpic", "-mno-pic-data-is-text-relative", "-msingle-pic-base", "-mpic-register=r9")
+_OTHER_FLAGS = (
+    *("-std=gnu99", "-mno-thumb-interwork", "-ffast-math", "-fsingle-precision-constant", "-fvisibility=hidden"),
+    *("-fno-unwind-tables", "-fstack-reuse=all", "-ffunction-sections", "-fdata-sections", "-fno-math-errno"),
+    *("-fomit-frame-pointer", "-fno-builtin", "-Os"),
+)
+_DEFINES = (
+    "LL_ATON_DUMP_DEBUG_API",
+    "LL_ATON_PLATFORM=LL_ATON_PLAT_STM32N6",
+    "LL_ATON_OSAL=LL_ATON_OSAL_BARE_METAL",
+    "LL_ATON_RT_MODE=LL_ATON_RT_ASYNC",
+    "LL_ATON_SW_FALLBACK",
+    "LL_ATON_DBG_BUFFER_INFO_EXCLUDED=1",
+    "LL_ATON_RT_RELOC",
+    "BUILD_AI_NETWORK_RELOC",
+)
+# The asserts of the other files stay: that is what the installation's own build does.
+_SOURCES = (
+    ("ll_aton.c", ()),
+    ("ll_aton_util.c", ()),
+    ("ll_sw_integer.c", ()),
+    ("ll_sw_float.c", ()),
+    ("ll_aton_lib_sw_operators.c", ("NDEBUG",)),
+    ("ecloader.c", ("NDEBUG",)),
+    ("ll_aton_reloc_callbacks.c", ()),
+)
+# Linked behind the archive, the pools of the network in front of it.
+_LATE = "ll_aton_reloc_callbacks.c"
+FOOTER = '\n#if defined(BUILD_AI_NETWORK_RELOC)\n#include "ll_aton_reloc_network.h"\nAI_RELOC_NETWORK();\n#endif\n'
+
+
+def _folder(root: Path, *choices: str) -> Path:
+    for choice in choices:
+        if (root / choice).is_dir():
+            return root / choice
+    raise NeuralArtError(f"has no folder {choices[0]}", where=str(root), hint=_HINT)
+
+
+def _file(places: tuple[Path, ...], name: str, root: Path) -> Path:
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise NeuralArtError(f"has no {name}", where=str(root), hint=_HINT)
+
+
+def version_of(root: Path) -> Version:
+    """The ll_aton version of an installation.
+
+    Raises:
+        NeuralArtError: It is not an installation.
+    """
+    header = _file((root / _NPU / "ll_aton",), "ll_aton_version.h", root)
+    found = {part.decode(): int(number) for part, number in _NUMBER.findall(read_bytes(header))}
+    if len(found) < 4:
+        raise NeuralArtError("does not define LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV", where=str(header))
+    return found["MAJOR"], found["MINOR"], found["MICRO"], found["DEV"]
+
+
+def _platform(root: Path) -> Path:
+    """Folder with the platform's ATON.h and stm32n6xx.h."""
+    scripts = _folder(root, _SCRIPTS)
+    found = sorted(path.parent for path in scripts.rglob("stm32n6xx.h"))
+    if not found:
+        raise NeuralArtError("has no stm32n6xx.h of the relocatable build", where=str(scripts), hint=_HINT)
+    with_registers = [folder for folder in found if (folder / _REGISTERS).is_file()]
+    return (with_registers or found)[0]
+
+
+def _registers(root: Path, platform: Path) -> tuple[Path, ...]:
+    """Where ATON.h is, if not beside the platform's other headers."""
+    if (platform / _REGISTERS).is_file() or (platform.parent / _REGISTERS).is_file():
+        return ()
+    return tuple(sorted(path.parent for path in (root / _NPU / "Devices").glob(f"*/{_REGISTERS}")))
+
+
+def _archive(root: Path) -> Path:
+    folder = _folder(root, _LIBRARIES)
+    found = sorted(folder.glob("NetworkRuntime*_PIC.a"))
+    gcc = [path for path in found if "GCC" in path.name] or found
+    if not gcc:
+        raise NeuralArtError(
+            "has no NetworkRuntime*_PIC.a: this installation cannot make relocatable models",
+            where=str(folder),
+            hint=_HINT,
+        )
+    return gcc[0]
+
+
+def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) -> Runtime:
+    """Describe an installation.
+
+    Args:
+        pack: Its root.
+        wanted: The version that network.c asks for.
+        request: Options.
+        where: network.c.
+
+    Raises:
+        NeuralArtError: It is incomplete, of an unknown version, or not the one that network.c was made with.
+    """
+    root = pack.resolve()
+    if not root.is_dir():
+        raise NeuralArtError(
+            "no such folder", where=str(pack), hint="--pack-dir names an installation of ST Edge AI Core"
+        )
+    version = version_of(root)
+    if version != wanted:
+        asked = of_runtime(wanted)
+        core = f"ST Edge AI Core {asked.core}" if asked is not None else "another version of ST Edge AI Core"
+        raise NeuralArtError(
+            f"network.c is made for {LL_ATON} {dotted(wanted)} ({core}), {pack} has {dotted(version)}",
+            where=where,
+            hint="compile the model again with this installation, or name the one it was made with",
+        )
+    release = of_runtime(version)
+    if release is None or release.relocation is None:
+        raise NeuralArtError(
+            f"{LL_ATON} {dotted(version)} is unknown: its header and callbacks may differ",
+            where=str(pack),
+            hint=f"known: {', '.join(dotted(each.runtime) for each in relocatable())}",
+        )
+    form = release.relocation
+    npu = root / _NPU / "ll_aton"
+    platform = _platform(root)
+    include = _folder(root, _INC)
+    places = (npu, include, root / _NPU, root / _SCRIPTS, platform, platform.parent)
+    scripts = sorted((root / _SCRIPTS).rglob(_LINKER_SCRIPT))
+    secure = ("-mcmse",) if request.secure else ()
+    return Runtime(
+        name=LL_ATON,
+        version=version,
+        include_dirs=(npu, platform, platform.parent, *_registers(root, platform), include),
+        sources=tuple(
+            RuntimeSource(_file(places, name, root), defines, late=name == _LATE) for name, defines in _SOURCES
+        ),
+        per_network=(),
+        defines=(*_DEFINES, *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
+        flags=(*_CORE_FLAGS, *secure, *_VENDOR_PIC, *_OTHER_FLAGS),
+        archives=(_archive(root),),
+        link=(*_CORE_FLAGS, "-nostartfiles", "-nostdlib"),
+        libraries=(),
+        script=scripts[0] if scripts else None,
+        footer=FOOTER,
+        callbacks=form.callbacks,
+        header_words=form.header_words,
+        context_words=form.context_words,
+        layout=VENDOR,
+        libc="newlib",
+        root=root,
+        pools_late=True,
     )

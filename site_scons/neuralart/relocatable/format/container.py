@@ -6,23 +6,89 @@ What must be right to find the parts of an image is refused here; everything els
 from __future__ import annotations
 
 import struct
+import zlib
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.format import recognize
-from neuralart.relocatable.format.addresses import MIXED, PARAM, RELOC, file_offset, segment_text, stored_data
+from neuralart.model.filekind import describe
 from neuralart.relocatable.format.types import (
     FLASH,
     MAGIC,
+    MIXED,
     OFFSET,
+    PARAM,
     PARAM_0,
     RAM,
+    RELOC,
     SEGMENT,
     WORDS_24,
     WORDS_26,
     Context,
     Image,
     PoolDescriptor,
+    file_offset,
+    segment_text,
+    stored_data,
 )
+
+_MAGIC_BYTES = MAGIC.to_bytes(4, "little")
+SHORTEST = 96
+_SEARCHED = 1 << 20
+
+
+def inner_offset(data: bytes) -> int | None:
+    """Where an image begins that has something else in front of it (in its first MiB, on a multiple of 4)."""
+    at = data.find(_MAGIC_BYTES, 4, _SEARCHED)
+    while at >= 0:
+        if at % 4 == 0 and len(data) - at >= SHORTEST and struct.unpack_from("<I", data, at + 8)[0] == RAM:
+            return at
+        at = data.find(_MAGIC_BYTES, at + 1, _SEARCHED)
+    return None
+
+
+def refuse(data: bytes, where: str) -> None:
+    """Name what is no image.
+
+    Raises:
+        NeuralArtError: The bytes do not begin with the header of an image.
+    """
+    what = "not a relocatable model: "
+    place = f"{where}@0x0"
+    if not data:
+        raise NeuralArtError(f"{what}an empty file", where=where)
+    if data[:4] == b"\x7fELF":
+        raise NeuralArtError(
+            f"{what}an ELF file, the linked model before it is made into an image",
+            where=place,
+            hint="give the network_rel.bin that the same build writes",
+        )
+    if data[4:8] == b"TFL3":
+        raise NeuralArtError(
+            f"{what}a TensorFlow Lite model",
+            where=place,
+            hint="compile it (neuralart compile), then build the image (neuralart relocatable build)",
+        )
+    if data[:4] != _MAGIC_BYTES:
+        at = inner_offset(data)
+        if at is not None:
+            raise NeuralArtError(
+                f"{at} bytes of something else stand in front of the image, which begins at 0x{at:x}",
+                where=place,
+                hint=f"inspect it with --offset 0x{at:x}; a loader must be given its address plus 0x{at:x}",
+            )
+        if not data.strip(b"\xff") or not data.strip(b"\0"):
+            raise NeuralArtError(
+                f"{what}{len(data)} bytes of 0x{data[0]:02X}, as of an erased or unmapped memory", where=place
+            )
+        raise NeuralArtError(
+            f"{what}{describe(data)} instead of 'NBIN' (4e 42 49 4e)", where=place, hint="give a network_rel.bin"
+        )
+    if len(data) < SHORTEST:
+        raise NeuralArtError(
+            f"too short: {len(data)} bytes, the header alone has {SHORTEST} or {SHORTEST + 8}",
+            where=where,
+            hint="the file is cut off; copy it again",
+        )
+
 
 _SECTIONS = (
     ("data_end", RAM),
@@ -40,7 +106,7 @@ _LONGEST_NAME = 255
 POOL_BYTES = 20
 
 
-class _Reader:
+class _WordReader:
     """Words and texts by virtual address."""
 
     def __init__(self, data: bytes, where: str, header: dict[str, int]) -> None:
@@ -77,7 +143,7 @@ def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
     Raises:
         NeuralArtError: It is no image, or no header of either size.
     """
-    recognize.refuse(data, where)
+    refuse(data, where)
     words = struct.unpack_from(f"<{26 if len(data) >= 104 else 24}I", data)
     if words[23] & SEGMENT == RAM:
         return dict(zip(WORDS_24, words, strict=False)), 24
@@ -91,7 +157,7 @@ def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
     )
 
 
-def _check_sections(reader: _Reader, names: tuple[str, ...]) -> None:
+def _check_sections(reader: _WordReader, names: tuple[str, ...]) -> None:
     header, data = reader.header, reader.data
     for name, segment in _SECTIONS:
         value = header[name]
@@ -117,7 +183,7 @@ def _check_sections(reader: _Reader, names: tuple[str, ...]) -> None:
         )
 
 
-def _relocations(reader: _Reader) -> tuple[int, ...]:
+def _relocations(reader: _WordReader) -> tuple[int, ...]:
     header, data = reader.header, reader.data
     start, end = header["rel_start"], header["rel_end"]
     if start == end:
@@ -142,7 +208,7 @@ def _relocations(reader: _Reader) -> tuple[int, ...]:
     return struct.unpack_from(f"<{(end - start) // 4}I", data, start & OFFSET)
 
 
-def _context(reader: _Reader, relocations: tuple[int, ...]) -> Context:
+def _context(reader: _WordReader, relocations: tuple[int, ...]) -> Context:
     address = reader.header["rt_ctx"]
     if address % 4:
         raise reader.fail(f"the context at 0x{address:08x} is not on a multiple of 4", 4 * (len(reader.header) - 1))
@@ -165,7 +231,7 @@ def _context(reader: _Reader, relocations: tuple[int, ...]) -> Context:
     )
 
 
-def _pools(reader: _Reader) -> tuple[PoolDescriptor, ...]:
+def _pools(reader: _WordReader) -> tuple[PoolDescriptor, ...]:
     address = reader.header["params_start"]
     if address % 4:
         raise reader.fail(f"the pool table at 0x{address:08x} is not on a multiple of 4", 0x2C)
@@ -181,7 +247,7 @@ def _pools(reader: _Reader) -> tuple[PoolDescriptor, ...]:
         address += POOL_BYTES
 
 
-def _params(reader: _Reader, given: bytes | None) -> bytes | None:
+def _params(reader: _WordReader, given: bytes | None) -> bytes | None:
     data, offset, end = reader.data, reader.header["params_offset"], reader.header["rel_end"] & OFFSET
     if offset == 0:
         if given is not None and given[:4] == MAGIC.to_bytes(4, "little"):
@@ -215,7 +281,7 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
     """
     header, count = read_header(data, where)
     names = WORDS_24 if count == 24 else WORDS_26
-    reader = _Reader(data, where, header)
+    reader = _WordReader(data, where, header)
     _check_sections(reader, names)
     relocations = _relocations(reader)
     context = _context(reader, relocations)
@@ -233,3 +299,28 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
     if blob is None and not split:
         blob = b""
     return Image(where, data, header, count, context, pools, got, relocations, blob, split)
+
+
+def stamp_of(image: Image) -> str:
+    """The stamp of an image.
+
+    Returns:
+        CRC-32 of the file without its params, then CRC-32 of its params, 8 hex digits each.
+
+    Raises:
+        NeuralArtError: Its params are missing or too short.
+    """
+    end, size = image.header["rel_end"] & OFFSET, image.context.params_bin_sz
+    if image.params is None:
+        raise NeuralArtError(
+            f"a split model: its {size} bytes of params are in a file of their own",
+            where=image.where,
+            hint="give its _rel_params.bin as well",
+        )
+    if len(image.params) < size:
+        raise NeuralArtError(
+            f"{size} bytes of params belong to it, {len(image.params)} are there",
+            where=image.where,
+            hint="the file is cut off, or its params are of another model",
+        )
+    return f"{zlib.crc32(image.data[:end]):08x}{zlib.crc32(image.params[:size]):08x}"

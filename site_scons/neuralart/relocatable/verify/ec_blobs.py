@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neuralart.memory.findings import Finding, error
-from neuralart.relocatable.format.addresses import EC_BINARIES, EC_MAGICS, ec_front
-from neuralart.relocatable.format.types import Image
+from neuralart.relocatable.format.types import EC_BINARIES, EC_MAGICS, Image, ec_front
 
 BLOB_MAGIC = EC_MAGICS[-1]
 # Bytes of the shortest header of a wrapper: the one of 2.1 has no patch table.
