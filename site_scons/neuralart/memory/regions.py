@@ -12,21 +12,13 @@ from neuralart.network.facts import Network, PoolUse
 
 @dataclass(frozen=True)
 class Span:
-    """A used range of addresses, in the alias the firmware uses.
+    """A used range of addresses, in the alias the firmware uses."""
 
-    Attributes:
-        owner: Who uses it, for messages.
-        group: Ranges of one group may overlap: a virtual pool and the pools it is made of.
-        start: First address.
-        end: First address behind it.
-        place: ``file:line`` that decided the address; empty if that is not known.
-    """
-
-    owner: str
-    group: str
-    start: int
-    end: int
-    place: str = ""
+    owner: str  # who uses it, for messages
+    group: str  # ranges of one group may overlap: a virtual pool and the pools it is made of
+    start: int  # first address
+    end: int  # first address behind it
+    place: str = ""  # file:line that decided the address; empty if that is not known
 
     def __str__(self) -> str:
         return f"{self.owner} [0x{self.start:08x}, 0x{self.end:08x})"
@@ -43,13 +35,8 @@ def fold(board: Board, address: int) -> int:
 def fold_alias(board: Board, address: int, what: str = "") -> int:
     """As :func:`fold`, for an address where a memory must be.
 
-    Args:
-        board: The board.
-        address: Through either alias.
-        what: Whose address, for the message.
-
-    Raises:
-        NeuralArtError: The board has no memory there.
+    ``address``: through either alias; ``what``: whose address, for the message. NeuralArtError: the board has no memory
+    there.
     """
     if board.region_at(address) is None:
         raise NeuralArtError(
@@ -66,8 +53,7 @@ def network_spans(board: Board, network: Network) -> list[Span]:
     A virtual pool says nothing new when its parts are listed too: what lies across them counts in each of them, and
     its own high-water mark would claim the parts below that nobody uses.
 
-    Raises:
-        NeuralArtError: A pool lies where the board has no memory, or runs over its end.
+    NeuralArtError: a pool lies where the board has no memory, or runs over its end.
     """
     spans = []
     for pool in used_pools(network):
@@ -116,9 +102,7 @@ def used_pools(network: Network) -> list[PoolUse]:
 def memory_end(board: Board, address: int) -> int:
     """First address behind the memory at an address, and behind what follows it without a gap.
 
-    Args:
-        board: The board.
-        address: In the alias of the firmware's security state.
+    ``address``: in the alias of the firmware's security state.
     """
     end = address
     while True:
@@ -129,11 +113,7 @@ def memory_end(board: Board, address: int) -> int:
 
 
 def touched_regions(board: Board, spans: Sequence[Span]) -> list[MemoryRegion]:
-    """Memories under some ranges, in the board's order.
-
-    Raises:
-        NeuralArtError: Part of a range lies in no memory.
-    """
+    """Memories under some ranges, in the board's order. NeuralArtError: part of a range lies in no memory."""
     touched: set[str] = set()
     for span in spans:
         at = span.start
@@ -190,11 +170,7 @@ def gaps(start: int, end: int, taken: Iterable[Span]) -> list[tuple[int, int]]:
 
 
 def check_disjoint(spans: Sequence[Span], where: str) -> None:
-    """Refuse two ranges of different groups that share a byte.
-
-    Raises:
-        NeuralArtError: Two do; names both.
-    """
+    """Refuse two ranges of different groups that share a byte. NeuralArtError: two do; names both."""
     for before, after in overlapping(spans):
         raise NeuralArtError(
             f"{after} overlaps {before} by {min(before.end, after.end) - after.start} bytes",
@@ -234,8 +210,7 @@ def turned_on_by(board: Board, region: MemoryRegion) -> str:
 def pieces(board: Board, start: int, end: int) -> Iterator[tuple[MemoryRegion | None, int, int]]:
     """A range of addresses, cut where memories end.
 
-    Yields:
-        (memory or None, start, end): neighbors that lie in no memory are one piece.
+    Yields (memory or None, start, end): neighbors that lie in no memory are one piece.
     """
     at = fold(board, start)
     stop = at + end - start

@@ -44,11 +44,7 @@ _SHOWN = 3
 
 
 def machine_of(board: Board, kind: str) -> Machine:
-    """A machine of the board; its first if none is named.
-
-    Raises:
-        NeuralArtError: It has no such machine.
-    """
+    """A machine of the board; its first if none is named. NeuralArtError: it has no such machine."""
     known = list(board.machines)
     name = kind or (known[0] if known else "")
     if name not in board.machines:
@@ -226,11 +222,8 @@ def summary(data: dict[str, Any]) -> str:
 def run(args: argparse.Namespace) -> int:
     """Check it.
 
-    Returns:
-        0 without errors, 1 with any.
-
-    Raises:
-        NeuralArtError: The file cannot be read as an image, or something else given is wrong.
+    Returns 0 without errors, 1 with any. NeuralArtError: the file cannot be read as an image, or something else given
+    is wrong.
     """
     import sys
 

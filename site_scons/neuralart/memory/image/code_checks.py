@@ -33,19 +33,12 @@ FPU_NONE, FPU_SINGLE, FPU_DOUBLE = 0, 1, 2
 
 @dataclass(frozen=True)
 class Core:
-    """What a core executes.
+    """What a core executes."""
 
-    Attributes:
-        native: Its own architecture (Tag_CPU_arch).
-        executes: Architectures whose instructions it has.
-        fpu: 0 none, 1 single precision, 2 double precision.
-        mve: 0 none, 1 integer, 2 integer and floating point.
-    """
-
-    native: int
-    executes: frozenset[int]
-    fpu: int
-    mve: int = 0
+    native: int  # its own architecture (Tag_CPU_arch)
+    executes: frozenset[int]  # architectures whose instructions it has
+    fpu: int  # 0 none, 1 single precision, 2 double precision
+    mve: int = 0  # 0 none, 1 integer, 2 integer and floating point
 
 
 # As the boards here have them: FPU and MVE are options of some cores.
@@ -78,11 +71,7 @@ def _wanted(flags: tuple[str, ...], name: str) -> str:
 
 
 def cpu(board: Board, machine: Machine, found: Attributes | None) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with an image for a machine.
-
-    Yields:
-        (``error`` or ``warning``, what, remedy).
-    """
+    """What is wrong with an image for a machine. Yields (``error`` or ``warning``, what, remedy)."""
     name = core_name(board, machine)
     core = CORES.get(name)
     build = "build it with " + " ".join(machine.cpu_flags)

@@ -70,11 +70,7 @@ def _values(data: bytes) -> Iterator[tuple[int, int]]:
 
 
 def parse_attributes(data: bytes) -> Attributes:
-    """Attributes of the whole file.
-
-    Raises:
-        ValueError: The section is damaged.
-    """
+    """Attributes of the whole file. ValueError: the section is damaged."""
     if data[:1] != b"A":
         raise ValueError(f"format {data[:1]!r} instead of b'A'")
     found: dict[int, int] = {}
@@ -172,12 +168,8 @@ def _attributes(elf: Elf, where: str) -> Attributes | None:
 def read(path: Path, data: bytes) -> ImageFacts:
     """Facts of an Arm executable.
 
-    Args:
-        path: Name of the file, for messages.
-        data: Its bytes.
-
-    Raises:
-        NeuralArtError: No ELF file, damaged, not for Arm, not linked, or without anything to load.
+    ``path``: name of the file, for messages. NeuralArtError: no ELF file, damaged, not for Arm, not linked, or without
+    anything to load.
     """
     where = str(path)
     elf = Elf(data, where)

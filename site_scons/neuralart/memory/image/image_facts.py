@@ -14,23 +14,14 @@ from neuralart.memory.regions import fold
 
 @dataclass(frozen=True)
 class Part:
-    """A range of memory that the image fills or claims.
+    """A range of memory that the image fills or claims."""
 
-    Attributes:
-        name: Section of an ELF file, ``segment 0`` of one without sections, or what a binary is.
-        run: Address where the firmware uses it.
-        load: Address where a loader puts its bytes; equals ``run`` unless start-up code copies it.
-        size: Bytes it has in memory.
-        data: The bytes that a loader writes; empty for ``.bss`` and the like.
-        executable: It holds code.
-    """
-
-    name: str
-    run: int
-    load: int
-    size: int
-    data: bytes = b""
-    executable: bool = False
+    name: str  # section of an ELF file, segment 0 of one without sections, or what a binary is
+    run: int  # address where the firmware uses it
+    load: int  # address where a loader puts its bytes; equals run unless start-up code copies it
+    size: int  # bytes it has in memory
+    data: bytes = b""  # the bytes that a loader writes; empty for .bss and the like
+    executable: bool = False  # it holds code
 
     @property
     def load_end(self) -> int:
@@ -40,54 +31,32 @@ class Part:
 
 @dataclass(frozen=True)
 class Attributes:
-    """What the compiler noted about the instructions it used (Arm ABI addenda, build attributes).
+    """What the compiler noted about the instructions it used (Arm ABI addenda, build attributes)."""
 
-    Attributes:
-        arch: Tag_CPU_arch.
-        profile: ``M``, ``A``, ``R``, ``S`` or empty.
-        fp_arch: Tag_FP_arch; 0: no FPU instruction.
-        single_only: Tag_ABI_HardFP_use says single precision only.
-        mve: Tag_MVE_arch: 0 none, 1 integer, 2 integer and floating point.
-        vfp_args: Tag_ABI_VFP_args: 0 floats in core registers, 1 in FPU registers.
-    """
-
-    arch: int = 0
-    profile: str = ""
-    fp_arch: int = 0
-    single_only: bool = False
-    mve: int = 0
-    vfp_args: int = 0
+    arch: int = 0  # Tag_CPU_arch
+    profile: str = ""  # M, A, R, S or empty
+    fp_arch: int = 0  # Tag_FP_arch; 0: no FPU instruction
+    single_only: bool = False  # Tag_ABI_HardFP_use says single precision only
+    mve: int = 0  # Tag_MVE_arch: 0 none, 1 integer, 2 integer and floating point
+    vfp_args: int = 0  # Tag_ABI_VFP_args: 0 floats in core registers, 1 in FPU registers
 
 
 @dataclass(frozen=True)
 class ImageFacts:
-    """An image.
+    """An image."""
 
-    Attributes:
-        path: As the user named it.
-        kind: ``elf``, ``bin``, ``application`` (room for a header in front) or ``signed`` (a header in front).
-        parts: In the order of the file.
-        slot_bytes: Bytes of the file as the boot loader sees it, header included; 0: to be computed.
-        entry: Entry point of the ELF file or of the signed header; None: there is none.
-        payload: Length that the signed header gives; None: there is no header.
-        attributes: None: the file has none.
-        code: (start, end) of Thumb code, known by mapping symbols; None: unknown.
-        functions: (address without the Thumb bit, size, name), sorted.
-        symbols: Values of other symbols by name.
-        sizes: Sizes of those symbols that have one.
-    """
-
-    path: str
-    kind: str
-    parts: tuple[Part, ...]
-    slot_bytes: int = 0
-    entry: int | None = None
-    payload: int | None = None
-    attributes: Attributes | None = None
+    path: str  # as the user named it
+    kind: str  # elf, bin, application (room for a header in front) or signed (a header in front)
+    parts: tuple[Part, ...]  # in the order of the file
+    slot_bytes: int = 0  # bytes of the file as the boot loader sees it, header included; 0: to be computed
+    entry: int | None = None  # entry point of the ELF file or of the signed header; None: there is none
+    payload: int | None = None  # length that the signed header gives; None: there is no header
+    attributes: Attributes | None = None  # None: the file has none
+    # (start, end) of Thumb code, known by mapping symbols; None: unknown.
     code: tuple[tuple[int, int], ...] | None = None
-    functions: tuple[tuple[int, int, str], ...] = ()
-    symbols: Mapping[str, int] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    functions: tuple[tuple[int, int, str], ...] = ()  # (address without the Thumb bit, size, name), sorted
+    symbols: Mapping[str, int] = field(default_factory=dict)  # values of other symbols by name
+    sizes: Mapping[str, int] = field(default_factory=dict)  # sizes of those symbols that have one
 
     @property
     def loaded(self) -> tuple[Part, ...]:

@@ -14,21 +14,13 @@ from neuralart.memory.regions import Span, gaps, is_on
 
 @dataclass(frozen=True)
 class Area:
-    """A flash whose sector size is known.
+    """A flash whose sector size is known."""
 
-    Attributes:
-        name: Of the part, or of the memory.
-        start: First address.
-        end: First address behind it.
-        sector: Bytes that are erased together.
-        ready: It answers before the application has set anything.
-    """
-
-    name: str
-    start: int
-    end: int
-    sector: int
-    ready: bool
+    name: str  # of the part, or of the memory
+    start: int  # first address
+    end: int  # first address behind it
+    sector: int  # bytes that are erased together
+    ready: bool  # it answers before the application has set anything
 
 
 def areas(board: Board) -> list[Area]:
@@ -77,15 +69,10 @@ def by_sectors(found: Sequence[Area], span: Span) -> Span:
 
 @dataclass(frozen=True)
 class Demand:
-    """Something that needs a place of its own.
+    """Something that needs a place of its own."""
 
-    Attributes:
-        owner: Who.
-        size: Bytes; a place has whole sectors.
-    """
-
-    owner: str
-    size: int
+    owner: str  # who
+    size: int  # bytes; a place has whole sectors
 
 
 def place(
@@ -171,9 +158,8 @@ def place_of(variant: VariantConfig, key: str) -> str:
 def slot_addresses(board: Board, variant: VariantConfig, found: Sequence[Area]) -> dict[str, tuple[int, str]]:
     """Address and ``file:line`` of each slot, the variant's own before the board's.
 
-    Raises:
-        NeuralArtError: The variant moves a slot that there is not, moves weights, or an address is not in flash or
-            not at the start of a sector.
+    NeuralArtError: the variant moves a slot that there is not, moves weights, or an address is not in flash or not at
+    the start of a sector.
     """
     merged = {name: (address, board.place(f"slots.{name}")) for name, address in board.slots.items()}
     loaded = _loaded(board, variant)

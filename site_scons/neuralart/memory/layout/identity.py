@@ -58,23 +58,14 @@ _DAMAGED = "it is damaged: flash the model"
 
 @dataclass(frozen=True)
 class Entry:
-    """One initializer.
+    """One initializer."""
 
-    Attributes:
-        abi_stamp: 16 hexadecimal digits, small letters.
-        pool: fname of the pool.
-        load_address: Where it is in flash; 0: somebody else brings it.
-        size: Bytes, more than 0.
-        crc32: Of these bytes, as :func:`zlib.crc32`.
-        network: Number of the network in the image, from 0.
-    """
-
-    abi_stamp: str
-    pool: str
-    load_address: int
-    size: int
-    crc32: int
-    network: int
+    abi_stamp: str  # 16 hexadecimal digits, small letters
+    pool: str  # fname of the pool
+    load_address: int  # where it is in flash; 0: somebody else brings it
+    size: int  # bytes, more than 0
+    crc32: int  # of these bytes, as crc32
+    network: int  # number of the network in the image, from 0
 
 
 def size_of(entries: int) -> int:
@@ -83,11 +74,7 @@ def size_of(entries: int) -> int:
 
 
 def check_name(pool: str, where: str) -> None:
-    """A pool's name must fit into an entry.
-
-    Raises:
-        NeuralArtError: It does not.
-    """
+    """A pool's name must fit into an entry. NeuralArtError: it does not."""
     if len(pool) > LONGEST_NAME or not pool.isascii() or not _NAME.fullmatch(pool.encode("ascii")):
         raise NeuralArtError(
             f"fname '{pool}' does not fit into the identity descriptor: {LONGEST_NAME} ASCII characters at most, "
@@ -100,11 +87,8 @@ def check_name(pool: str, where: str) -> None:
 def build(entries: Sequence[Entry]) -> bytes:
     """The bytes of a descriptor.
 
-    Args:
-        entries: In the order of the layout's initializers.
-
-    Raises:
-        NeuralArtError: An entry cannot be written, or contradicts another.
+    ``entries``: in the order of the layout's initializers. NeuralArtError: an entry cannot be written, or contradicts
+    another.
     """
     _check(entries, [f"entry {number}" for number in range(len(entries))])
     body = bytes(16) + b"".join(
@@ -124,12 +108,8 @@ def build(entries: Sequence[Entry]) -> bytes:
 def parse(data: bytes, display: str = "descriptor") -> tuple[Entry, ...]:
     """Read a descriptor.
 
-    Args:
-        data: It and nothing else, or the sector it stands in: erased flash (0xff) may follow.
-        display: Name of the file or place, for messages.
-
-    Raises:
-        NeuralArtError: It is not one, or damaged; ``where`` is ``display@0xOFFSET``.
+    ``data``: it and nothing else, or the sector it stands in: erased flash (0xff) may follow; ``display``: name of the
+    file or place, for messages. NeuralArtError: it is not one, or damaged; ``where`` is ``display@0xOFFSET``.
     """
 
     def refuse(offset: int, what: str, hint: str = "") -> NeuralArtError:

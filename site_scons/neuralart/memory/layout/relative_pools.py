@@ -26,13 +26,9 @@ ALL_BUFFERS = "--all-buffers-info"
 def derive(config: NetworkConfig) -> NetworkConfig:
     """What to compile for a relocatable model.
 
-    Args:
-        config: The network as its owner describes it.
-
-    Returns:
-        The same with ``--all-buffers-info``, without strategies (a loader brings the constants), and with the profile
-        ``relocatable`` of the board if it names neither a profile nor pools. Pools that it names stay: they are
-        checked by :func:`check_pools`, never changed.
+    ``config``: the network as its owner describes it. Returns the same with ``--all-buffers-info``, without strategies
+    (a loader brings the constants), and with the profile ``relocatable`` of the board if it names neither a profile nor
+    pools. Pools that it names stay: they are checked by :func:`check_pools`, never changed.
     """
     own = config.profile or config.mpool
     options = config.options if ALL_BUFFERS in config.options else (*config.options, ALL_BUFFERS)
@@ -42,11 +38,8 @@ def derive(config: NetworkConfig) -> NetworkConfig:
 def check_pools(pools: PoolFile) -> None:
     """Refuse pools that a relocatable model cannot have.
 
-    Args:
-        pools: Those of the derived network.
-
-    Raises:
-        NeuralArtError: An external pool is absolute, or see :func:`neuralart.network.relative.check`.
+    ``pools``: those of the derived network. NeuralArtError: an external pool is absolute, or see
+    :func:`neuralart.network.relative.check`.
     """
     for pool in pools.enabled:
         if pool.address >= relative.EXTERNAL and not pool.relative:
@@ -65,15 +58,8 @@ RELATIVE, ABSOLUTE = "USEMODE_RELATIVE", "USEMODE_ABSOLUTE"
 def load_places(board: Board, variant: VariantConfig) -> LoadPlaces | None:
     """The addresses where the loader of a variant looks for its model.
 
-    Args:
-        board: The board that it runs on.
-        variant: Its ``slots:`` win.
-
-    Returns:
-        None: the networks of the variant are linked into its firmware.
-
-    Raises:
-        NeuralArtError: The board says nothing about relocatable models.
+    ``board``: the board that it runs on; ``variant``: its ``slots:`` win. Returns None: the networks of the variant are
+    linked into its firmware. NeuralArtError: the board says nothing about relocatable models.
     """
     if variant.relocatable is None:
         return None
@@ -125,8 +111,7 @@ def placed_pools(pools: PoolFile, places: LoadPlaces) -> PoolFile:
 def placed(network: Network, places: LoadPlaces) -> Network:
     """Facts with the addresses that a loader gives to the relative pools.
 
-    Raises:
-        NeuralArtError: It needs memory that the board does not have.
+    NeuralArtError: it needs memory that the board does not have.
     """
 
     def moved(pool: PoolUse) -> PoolUse:
@@ -165,12 +150,7 @@ _HINT = "make it USEMODE_ABSOLUTE, or the network a relocatable model (relocatab
 def refuse_relative_pools(network: str, pools: PoolFile) -> None:
     """Refuse a network for a program before anything is compiled.
 
-    Args:
-        network: C name of the network.
-        pools: What it is compiled for.
-
-    Raises:
-        NeuralArtError: A pool is relative.
+    ``network``: C name of the network; ``pools``: what it is compiled for. NeuralArtError: a pool is relative.
     """
     for pool in pools.enabled:
         if pool.relative and not pool.epoch_controller:

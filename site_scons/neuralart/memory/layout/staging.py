@@ -19,23 +19,14 @@ from neuralart.network.pools import MemoryPool
 
 @dataclass(frozen=True)
 class InitializerDraft:
-    """A declared initializer on its way to an :class:`~neuralart.memory.layout.placements.Initializer`.
+    """A declared initializer on its way to an :class:`~neuralart.memory.layout.placements.Initializer`."""
 
-    Attributes:
-        network: Name of the network.
-        pool: Its pool.
-        strategy: How it gets there.
-        where: ``file:line`` of the strategy, or of the network.
-        start: First address of the pool, in the alias of the firmware's security state.
-        size: Bytes of the pool that there are.
-    """
-
-    network: str
+    network: str  # name of the network
     pool: MemoryPool
-    strategy: str
-    where: str
-    start: int
-    size: int
+    strategy: str  # how it gets there
+    where: str  # file:line of the strategy, or of the network
+    start: int  # first address of the pool, in the alias of the firmware's security state
+    size: int  # bytes of the pool that there are
 
     @property
     def owner(self) -> str:
@@ -53,14 +44,8 @@ def drafts(
 ) -> list[InitializerDraft]:
     """The declared initializers of a network.
 
-    Args:
-        board: The board.
-        variant: Where the strategies were written.
-        network: The network.
-        found: Flash of the board.
-
-    Raises:
-        NeuralArtError: A name is not that of a pool, a strategy cannot work, or a flash pool begins within a sector.
+    ``variant``: where the strategies were written; ``found``: flash of the board. NeuralArtError: a name is not that of
+    a pool, a strategy cannot work, or a flash pool begins within a sector.
     """
     config = next((n for n in variant.networks if n.name == network.name), None)
     places = {key: str(place) for key, place in config.places.items()} if config is not None else {}
@@ -115,12 +100,7 @@ def _flash_of(board: Board, network: str, pool: MemoryPool, start: int, found: S
 
 
 def initializer(draft: InitializerDraft, staging: Mapping[str, Placement]) -> Initializer:
-    """A draft with its place in flash.
-
-    Args:
-        draft: The draft.
-        staging: Staging places by owner.
-    """
+    """A draft with its place in flash. ``staging``: staging places by owner."""
     load, capacity = 0, draft.size
     if draft.strategy == FLASH:
         load = draft.start

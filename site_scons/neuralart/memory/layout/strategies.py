@@ -21,20 +21,12 @@ WAYS = (FLASH, BOOT_COPY, LINK, EXTERNAL)
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of a pool, for the files of a strategy.
+    """The constants of a pool, for the files of a strategy."""
 
-    Attributes:
-        network: Name of the network.
-        pool: fname of the pool.
-        run_address: Where the network reads them.
-        load_address: Where they lie in flash; 0: they are not in flash.
-        data: The bytes.
-    """
-
-    network: str
-    pool: str
-    run_address: int
-    load_address: int
+    network: str  # name of the network
+    pool: str  # fname of the pool
+    run_address: int  # where the network reads them
+    load_address: int  # where they lie in flash; 0: they are not in flash
     data: bytes
 
 
@@ -43,22 +35,15 @@ class Strategy(Protocol):
 
     The layout and the start-up code know the ways in :data:`WAYS`; a strategy takes one of them and adds files: another
     format for a programmer, a table in C. C files become part of the program.
-
-    Attributes:
-        way: ``flash``, ``boot-copy``, ``link`` or ``external-loader``: who brings the constants to their pool.
     """
 
-    way: str
+    way: str  # flash, boot-copy, link or external-loader: who brings the constants to their pool
 
     def files(self, network: str, pool: str) -> tuple[str, ...]:
         """Names of the files that it adds, without folders. Pure: nothing is written."""
 
     def make(self, constants: Constants) -> Mapping[str, bytes]:
-        """The contents of these files.
-
-        Raises:
-            NeuralArtError: The constants do not fit.
-        """
+        """The contents of these files. NeuralArtError: the constants do not fit."""
 
 
 @dataclass(frozen=True)
@@ -81,12 +66,8 @@ for _name in STRATEGIES:
 def way_of(name: str, where: str) -> str:
     """The way that a strategy takes: itself, or what a plugin builds on.
 
-    Args:
-        name: What the user wrote; empty: by rule.
-        where: ``file:line``.
-
-    Raises:
-        NeuralArtError: There is no such strategy, or its plugin is wrong.
+    ``name``: what the user wrote; empty: by rule; ``where``: ``file:line``. NeuralArtError: there is no such strategy,
+    or its plugin is wrong.
     """
     if not name or name in STRATEGIES:
         return name
@@ -98,23 +79,14 @@ def way_of(name: str, where: str) -> str:
 
 @dataclass(frozen=True)
 class LayoutNetwork:
-    """A network as it is known before it is compiled.
+    """A network as it is known before it is compiled."""
 
-    Attributes:
-        name: C name.
-        pools: Its pool file.
-        declared: fnames of the pools whose initializer is declared, in order.
-        strategies: How initializers reach their pools, by fname; the rest follow the rule.
-        where: ``file:line`` of the network, for messages.
-        loaded: It becomes a relocatable model: a loader brings the constants of all pools.
-    """
-
-    name: str
+    name: str  # C name
     pools: PoolFile
-    declared: tuple[str, ...]
-    strategies: Mapping[str, str]
-    where: str
-    loaded: bool = False
+    declared: tuple[str, ...]  # fnames of the pools whose initializer is declared, in order
+    strategies: Mapping[str, str]  # how initializers reach their pools, by fname; the rest follow the rule
+    where: str  # file:line of the network, for messages
+    loaded: bool = False  # it becomes a relocatable model: a loader brings the constants of all pools
 
 
 def by_rule(region: MemoryRegion) -> str:
@@ -182,14 +154,8 @@ def pool_named(network: LayoutNetwork, name: str, key: str, where: str) -> Memor
 def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -> tuple[str, MemoryRegion]:
     """The strategy of a declared pool, and the memory that the pool begins in.
 
-    Args:
-        board: The board.
-        network: Whose pool it is.
-        pool: The pool.
-        where: ``file:line`` of the strategy, or of the network.
-
-    Raises:
-        NeuralArtError: The pool is in no memory, or the strategy cannot work there.
+    ``network``: whose pool it is; ``where``: ``file:line`` of the strategy, or of the network. NeuralArtError: the pool
+    is in no memory, or the strategy cannot work there.
     """
     what = f"pool {pool.fname} of network {network.name}"
     asked = network.strategies.get(pool.fname, "")
@@ -248,12 +214,8 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
 def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
     """Check that every declared initializer and every strategy names an existing pool.
 
-    Args:
-        network: The network.
-        places: ``file:line`` of ``initializers`` and of each ``strategies.POOL``.
-
-    Raises:
-        NeuralArtError: One is not; or a strategy for a pool without an initializer.
+    ``places``: ``file:line`` of ``initializers`` and of each ``strategies.POOL``. NeuralArtError: one is not; or a
+    strategy for a pool without an initializer.
     """
     for name in network.declared:
         pool_named(network, name, "initializers", places.get("initializers", network.where))

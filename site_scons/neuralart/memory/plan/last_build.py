@@ -29,13 +29,8 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
     A network that runs on the core has no pools with addresses: its buffers are variables of the firmware. Its pool
     file is read all the same, so that what is wrong with it is said.
 
-    Args:
-        board: Its board.
-        variant: The variant.
-        folder: What the paths in it are relative to: the folder of its file.
-
-    Raises:
-        NeuralArtError: A file is missing or wrong.
+    ``folder``: what the paths in it are relative to: the folder of its file. NeuralArtError: a file is missing or
+    wrong.
     """
     if variant.relocatable is None:
         return [layout_network(config, _pools(board, config, folder)) for config in variant.networks]
@@ -100,17 +95,11 @@ _AGAIN = "build it again"
 
 @dataclass(frozen=True)
 class LastBuild:
-    """A build, or why there is none to speak of.
+    """A build, or why there is none to speak of."""
 
-    Attributes:
-        networks: Facts, in the order of the configuration; empty: nothing is known.
-        sizes: For :func:`neuralart.memory.plan.plan.make_plan`.
-        note: One line that says why nothing is known; empty otherwise.
-    """
-
-    networks: tuple[Network, ...] = ()
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    note: str = ""
+    networks: tuple[Network, ...] = ()  # facts, in the order of the configuration; empty: nothing is known
+    sizes: Mapping[str, int] = field(default_factory=dict)  # for make_plan
+    note: str = ""  # one line that says why nothing is known; empty otherwise
 
 
 def read(build: Path, variant: str, board: Board, networks: Sequence[LayoutNetwork]) -> LastBuild:
@@ -217,11 +206,8 @@ def _outdated(
 def network_folders(index: Path) -> dict[str, Path]:
     """Folders of the networks of a build, by name.
 
-    Args:
-        index: ``index.json`` of the variant, as :func:`neuralart.memory.plan.last_build.read` has approved of it.
-
-    Raises:
-        NeuralArtError: It is no index, or a file that it lists is not there.
+    ``index``: ``index.json`` of the variant, as :func:`neuralart.memory.plan.last_build.read` has approved of it.
+    NeuralArtError: it is no index, or a file that it lists is not there.
     """
     try:
         names = [name for name in jsontext.loads(read_bytes(index))["artefacts"] if name.endswith("/network.json")]

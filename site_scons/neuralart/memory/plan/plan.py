@@ -24,38 +24,24 @@ DATA = "data"
 
 @dataclass(frozen=True)
 class Use:
-    """A placement and how much of it is used.
+    """A placement and how much of it is used."""
 
-    Attributes:
-        placement: Who, where and how much at most.
-        used: Bytes from its start on; None if that is not known (yet).
-    """
-
-    placement: Placement
-    used: int | None
+    placement: Placement  # who, where and how much at most
+    used: int | None  # bytes from its start on; None if that is not known (yet)
 
 
 @dataclass(frozen=True)
 class AddressPlan:
-    """Everybody's addresses.
-
-    Attributes:
-        board: The board.
-        layout: What it was made from.
-        uses: In the order of the layout's placements.
-        raws: Bytes of the initializers, by (network, pool); empty before a build.
-        undeclared: Pools with constants that no declared initializer brings, each with the name of its network.
-        written: Pools with activations, each with the name of its network.
-        actual: The networks are compiled: uses are what is used. False: declared sizes only.
-    """
+    """Everybody's addresses."""
 
     board: Board
-    layout: Layout
-    uses: tuple[Use, ...]
-    raws: Mapping[tuple[str, str], int]
+    layout: Layout  # what it was made from
+    uses: tuple[Use, ...]  # in the order of the layout's placements
+    raws: Mapping[tuple[str, str], int]  # bytes of the initializers, by (network, pool); empty before a build
+    # Pools with constants that no declared initializer brings, each with the name of its network.
     undeclared: tuple[tuple[str, PoolUse], ...]
-    written: tuple[tuple[str, PoolUse], ...]
-    actual: bool
+    written: tuple[tuple[str, PoolUse], ...]  # pools with activations, each with the name of its network
+    actual: bool  # the networks are compiled: uses are what is used. False: declared sizes only
 
 
 def raw_key(network: str, pool: str) -> str:
@@ -69,8 +55,7 @@ def raw_key(network: str, pool: str) -> str:
 def check(plan: AddressPlan) -> None:
     """Check that everything fits into its place and that no two places overlap.
 
-    Raises:
-        NeuralArtError: It does not: names the owners, the ranges, who chose them, and what would fit.
+    NeuralArtError: it does not: names the owners, the ranges, who chose them, and what would fit.
     """
     for network, pool in plan.undeclared:
         raise _undeclared(plan, network, pool)
@@ -189,19 +174,11 @@ __all__ = ["APPLICATION", "CODE", "DATA", "AddressPlan", "Use", "check", "make_p
 def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: Mapping[str, int]) -> AddressPlan:
     """Put actual uses into a layout.
 
-    Args:
-        layout: The layout.
-        board: Its board.
-        networks: Facts of its networks; none: the plan shows declared sizes.
-        sizes: Bytes where they are known: ``application`` (the flash image with its header), ``code`` and ``data`` of
-            the firmware, ``NETWORK/POOL`` (:func:`raw_key`) of an initializer if it is not what the facts say, and the
-            files in the slots of a relocatable model (:data:`~neuralart.memory.layout.flash_areas.LOADED`).
-
-    Returns:
-        The plan; virtual pools whose parts are listed do not appear in it.
-
-    Raises:
-        NeuralArtError: The facts are of other networks or other pools than the layout.
+    ``networks``: facts of its networks; none: the plan shows declared sizes; ``sizes``: bytes where they are known:
+    ``application`` (the flash image with its header), ``code`` and ``data`` of the firmware, ``NETWORK/POOL``
+    (:func:`raw_key`) of an initializer if it is not what the facts say, and the files in the slots of a relocatable
+    model (:data:`~neuralart.memory.layout.flash_areas.LOADED`). Returns the plan; virtual pools whose parts are listed
+    do not appear in it. NeuralArtError: the facts are of other networks or other pools than the layout.
     """
     if not networks:
         uses = [Use(p, _known(board, p, sizes)) for p in layout.placements]
@@ -301,12 +278,8 @@ def _start(layout: Layout, board: Board, pool: PoolUse, owner: str, placed: Mapp
 def firmware_sizes(board: Board, used: Mapping[str, int]) -> dict[str, int]:
     """Sizes for :func:`neuralart.memory.plan.plan.make_plan`.
 
-    Args:
-        board: The board.
-        used: Bytes that the image occupies in each memory, by its name.
-
-    Returns:
-        Bytes of code and data; one that uses nothing known is left out.
+    ``used``: bytes that the image occupies in each memory, by its name. Returns bytes of code and data; one that uses
+    nothing known is left out.
     """
     spans = {span.owner: span for span in firmware_spans(board)}
     sizes = {}

@@ -33,8 +33,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the plan, then say what is wrong with it.
 
-    Raises:
-        NeuralArtError: A file is wrong, or the plan does not work out.
+    NeuralArtError: a file is wrong, or the plan does not work out.
     """
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError

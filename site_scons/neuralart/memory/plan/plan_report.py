@@ -15,23 +15,14 @@ from neuralart.memory.regions import is_on
 
 @dataclass(frozen=True)
 class MemoryUse:
-    """A memory of the board and how full it is.
+    """A memory of the board and how full it is."""
 
-    Attributes:
-        name: Of the memory.
-        start: First address.
-        size: Bytes.
-        kind: ``ram``, ``psram``, ``flash`` or ``rom``.
-        used: Bytes that somebody has; ranges that overlap count once.
-        owners: Who, in address order.
-    """
-
-    name: str
-    start: int
-    size: int
-    kind: str
-    used: int
-    owners: tuple[str, ...]
+    name: str  # of the memory
+    start: int  # first address
+    size: int  # bytes
+    kind: str  # ram, psram, flash or rom
+    used: int  # bytes that somebody has; ranges that overlap count once
+    owners: tuple[str, ...]  # who, in address order
 
 
 def memories(plan: AddressPlan) -> list[MemoryUse]:
@@ -178,13 +169,7 @@ def _initializer_rows(plan: AddressPlan) -> list[tuple[str, ...]]:
 
 
 def text(plan: AddressPlan, variant: str, notes: Sequence[str] = ()) -> str:
-    """The plan for people.
-
-    Args:
-        plan: The plan.
-        variant: Its name.
-        notes: Lines to put at the end.
-    """
+    """The plan for people. ``variant``: its name; ``notes``: lines to put at the end."""
     what = "as built" if plan.actual else "as declared: sizes are the most that fits, ? is known after a build"
     lines = [
         f"{variant} on {plan.board.name}, {what}",

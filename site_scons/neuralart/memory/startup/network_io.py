@@ -26,15 +26,11 @@ _CACHED_RANGES = ((0x0000_0000, 0x4000_0000), (0x6000_0000, 0xA000_0000))
 
 @dataclass(frozen=True)
 class Duty:
-    """What to do.
+    """What to do."""
 
-    Attributes:
-        flags: (name in small letters, to be done); the same names for every input, and for every output.
-        words: The same in sentences.
-    """
-
+    # (name in small letters, to be done); the same names for every input, and for every output.
     flags: tuple[tuple[str, bool], ...]
-    words: tuple[str, ...]
+    words: tuple[str, ...]  # the same in sentences
 
 
 def who_computes(network: Network) -> str:
@@ -138,23 +134,14 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 @dataclass(frozen=True)
 class Tensor:
-    """A port of a network as an application meets it.
+    """A port of a network as an application meets it."""
 
-    Attributes:
-        prefix: Of its macros, ``DIGITS_IN_1``.
-        port: The facts.
-        address: In the alias of the firmware's security state; 0 when the application provides the buffer.
-        alias: The same bytes in the other security state; 0 if there is no other address.
-        layout: Meaning of the axes, ``NHWC``; ``undefined`` where the network does not say.
-        duty: What to do about caches.
-    """
-
-    prefix: str
-    port: Port
-    address: int
-    alias: int
-    layout: str
-    duty: Duty
+    prefix: str  # of its macros, DIGITS_IN_1
+    port: Port  # the facts
+    address: int  # in the alias of the firmware's security state; 0 when the application provides the buffer
+    alias: int  # the same bytes in the other security state; 0 if there is no other address
+    layout: str  # meaning of the axes, NHWC; undefined where the network does not say
+    duty: Duty  # what to do about caches
 
     @property
     def ctype(self) -> str:
@@ -184,11 +171,7 @@ def layout(port: Port) -> str:
 
 
 def tensors(board: Board, network: Network) -> list[Tensor]:
-    """Inputs, then outputs.
-
-    Raises:
-        NeuralArtError: A tensor lies in no memory of the board, or has a type without a C type.
-    """
+    """Inputs, then outputs. NeuralArtError: a tensor lies in no memory of the board, or has a type without a C type."""
     made = []
     for kind, ports in (("IN", network.inputs), ("OUT", network.outputs)):
         for number, port in enumerate(ports, start=1):
@@ -264,8 +247,7 @@ def _check_names(networks: Sequence[Network], names: Sequence[str]) -> None:
 def source(board: Board, networks: Sequence[Network]) -> str:
     """Text of ``network_io.h``, one header for all networks of an image.
 
-    Raises:
-        NeuralArtError: A tensor lies in no memory or has no C type, or two networks would have the same macros.
+    NeuralArtError: a tensor lies in no memory or has no C type, or two networks would have the same macros.
     """
     lines = [
         f"/* {board.name}: inputs and outputs of {', '.join(network.name for network in networks)}. Generated. */",
@@ -312,11 +294,7 @@ def _tensor_json(tensor: Tensor) -> dict[str, object]:
 
 
 def json_text(board: Board, networks: Sequence[Network]) -> str:
-    """The same as JSON (``network_io.json``), for tools on the host.
-
-    Raises:
-        NeuralArtError: As :func:`source`.
-    """
+    """The same as JSON (``network_io.json``), for tools on the host. NeuralArtError: as :func:`source`."""
     source(board, networks)  # the same refusals
     made = []
     for network in networks:

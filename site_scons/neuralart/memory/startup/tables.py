@@ -21,8 +21,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_ ./+,:=@%(){}\[\]~#^&;!$'-]+", re.ASCII)
 def link_symbol(network: str, pool: str) -> str:
     """Stem of the two symbols round the constants of a pool: ``<stem>_start`` and ``<stem>_end``.
 
-    Raises:
-        NeuralArtError: The name of the pool cannot be part of a symbol.
+    NeuralArtError: the name of the pool cannot be part of a symbol.
     """
     if not _SYMBOL.fullmatch(pool):
         raise NeuralArtError(
@@ -111,8 +110,7 @@ def _need(value: int | None, key: str, board: Board, region: MemoryRegion) -> in
 def bank_rows(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span]) -> Rows:
     """Memories that a network touches, and that are gated or can be written.
 
-    Raises:
-        NeuralArtError: The board does not say how to turn one on.
+    NeuralArtError: the board does not say how to turn one on.
     """
     rows = []
     registers = board.registers
@@ -149,8 +147,7 @@ def window_rows(board: Board, names: Collection[str]) -> Rows:
 def mpu_rows(board: Board, touched: Sequence[MemoryRegion]) -> Rows:
     """Memories that an MPU region must make Normal memory.
 
-    Raises:
-        NeuralArtError: The core's MPU is another one, or the memory is no region of it.
+    NeuralArtError: the core's MPU is another one, or the memory is no region of it.
     """
     rows = []
     for region in touched:
@@ -173,11 +170,7 @@ def mpu_rows(board: Board, touched: Sequence[MemoryRegion]) -> Rows:
 
 
 def network_rows(networks: Sequence[Network]) -> Rows:
-    """Names and ABI stamps.
-
-    Raises:
-        NeuralArtError: A stamp is none.
-    """
+    """Names and ABI stamps. NeuralArtError: a stamp is none."""
     rows = []
     for network in networks:
         if not _STAMP.fullmatch(network.abi_stamp):
@@ -195,8 +188,7 @@ def initializer_rows(
 ) -> tuple[list[str], Rows]:
     """Declarations of linked objects, and a row per initializer.
 
-    Raises:
-        NeuralArtError: A strategy that start-up code cannot follow, or an address without memory.
+    NeuralArtError: a strategy that start-up code cannot follow, or an address without memory.
     """
     numbers = {network.name: number for number, network in enumerate(networks)}
     pools = {(network.name, pool.fname): pool for network in networks for pool in network.pools}

@@ -20,11 +20,7 @@ RO_ALIGN = {"aligned": 64, "vendor": 8}
 
 
 def script(layout: str) -> str:
-    """Text of the script.
-
-    Args:
-        layout: ``aligned`` or ``vendor``.
-    """
+    """Text of the script. ``layout``: ``aligned`` or ``vendor``."""
     align = RO_ALIGN[layout]
     return f"""\
 MEMORY
@@ -136,27 +132,16 @@ _RELATIVE = frozenset({"R_ARM_THM_JUMP19", "R_ARM_THM_JUMP11", "R_ARM_THM_JUMP8"
 
 @dataclass(frozen=True)
 class Linked:
-    """A linked model.
+    """A linked model."""
 
-    Attributes:
-        flash: Contents of ``.flash``: header, code, read-only data.
-        data: Contents of ``.data``: data, context, pool table, GOT.
-        data_offset: Offset of ``.data`` in the file.
-        relocations: Virtual addresses of the words to fix, in the order of the ELF.
-        blobs: Epoch-controller blobs that go in front of the params.
-        symbols: Offset of the context and of the pool table in ``.data``, of the entries in ``.flash``.
-        kinds: How often each kind of relocation occurs.
-        bss: Bytes behind ``.data`` that are cleared.
-    """
-
-    flash: bytes = field(repr=False)
-    data: bytes = field(repr=False)
-    data_offset: int
-    relocations: tuple[int, ...]
-    blobs: bytes = field(repr=False)
-    symbols: dict[str, int]
-    kinds: dict[str, int]
-    bss: int
+    flash: bytes = field(repr=False)  # contents of .flash: header, code, read-only data
+    data: bytes = field(repr=False)  # contents of .data: data, context, pool table, GOT
+    data_offset: int  # offset of .data in the file
+    relocations: tuple[int, ...]  # virtual addresses of the words to fix, in the order of the ELF
+    blobs: bytes = field(repr=False)  # epoch-controller blobs that go in front of the params
+    symbols: dict[str, int]  # offset of the context and of the pool table in .data, of the entries in .flash
+    kinds: dict[str, int]  # how often each kind of relocation occurs
+    bss: int  # bytes behind .data that are cleared
 
 
 class _Symbols:
@@ -310,17 +295,11 @@ _DESCRIPTOR = 20
 
 @dataclass(frozen=True)
 class Container:
-    """The bytes of an image.
+    """The bytes of an image."""
 
-    Attributes:
-        image: ``<n>_rel.bin``.
-        params: ``<n>_rel_params.bin``; None unless split.
-        notes: What is unusual about it.
-    """
-
-    image: bytes = field(repr=False)
-    params: bytes | None = field(repr=False)
-    notes: tuple[str, ...] = ()
+    image: bytes = field(repr=False)  # <n>_rel.bin
+    params: bytes | None = field(repr=False)  # <n>_rel_params.bin; None unless split
+    notes: tuple[str, ...] = ()  # what is unusual about it
 
 
 def _patched_data(linked: Linked, params: Params) -> bytes:

@@ -48,11 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def request_of(args: argparse.Namespace) -> BuildRequest:
-    """What the command line and the environment ask for.
-
-    Raises:
-        NeuralArtError: There is no network.
-    """
+    """What the command line and the environment ask for. NeuralArtError: there is no network."""
     from neuralart.relocatable.build.request import BuildRequest, find_network
 
     network = find_network(Path(args.input), args.name or "")
@@ -115,8 +111,7 @@ def _network_data(prepared: Prepared) -> dict[str, Any]:
 def _checked(built: Built) -> Image:
     """Read back what was built, as every other reader does.
 
-    Raises:
-        NeuralArtError: It breaks a rule of the format: a fault of this program, or of the linker.
+    NeuralArtError: it breaks a rule of the format: a fault of this program, or of the linker.
     """
     from neuralart.relocatable.format.container import parse
     from neuralart.relocatable.verify.verifier import verify
@@ -214,11 +209,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build.
-
-    Raises:
-        NeuralArtError: The network cannot become a relocatable model.
-    """
+    """Build. NeuralArtError: the network cannot become a relocatable model."""
     from neuralart.files import write_text
 
     request = request_of(args)

@@ -31,50 +31,29 @@ DEFAULT_NAME = "Default"
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is known before anything is compiled.
+    """What is known before anything is compiled."""
 
-    Attributes:
-        request: With its layout decided.
-        source: network.c.
-        runtime: What it is built with.
-        entries: The pool table.
-        params: Initial contents of the pools.
-        staged: C to compile.
-        notes: Options without effect.
-    """
-
-    request: BuildRequest
-    source: NetworkSource
-    runtime: Runtime
-    entries: tuple[TableEntry, ...]
-    params: Params = field(repr=False)
-    staged: StagedSources = field(repr=False)
-    notes: tuple[str, ...] = ()
+    request: BuildRequest  # with its layout decided
+    source: NetworkSource  # network.c
+    runtime: Runtime  # what it is built with
+    entries: tuple[TableEntry, ...]  # the pool table
+    params: Params = field(repr=False)  # initial contents of the pools
+    staged: StagedSources = field(repr=False)  # C to compile
+    notes: tuple[str, ...] = ()  # options without effect
 
 
 @dataclass(frozen=True)
 class Built:
-    """An image.
+    """An image."""
 
-    Attributes:
-        prepared: What it was made from.
-        container: Its bytes.
-        linked: The ELF, taken apart.
-        files: Name -> bytes of what belongs into the output folder.
-        ran: Commands that were run; empty when everything was remembered.
-        notes: What was wrong with the store of objects.
-        said: What they printed.
-        toolchain: What it was compiled with.
-    """
-
-    prepared: Prepared
-    container: Container
-    linked: Linked
-    files: Mapping[str, bytes] = field(repr=False)
-    ran: tuple[str, ...]
-    said: tuple[str, ...]
-    toolchain: str
-    notes: tuple[str, ...] = ()
+    prepared: Prepared  # what it was made from
+    container: Container  # its bytes
+    linked: Linked  # the ELF, taken apart
+    files: Mapping[str, bytes] = field(repr=False)  # name -> bytes of what belongs into the output folder
+    ran: tuple[str, ...]  # commands that were run; empty when everything was remembered
+    said: tuple[str, ...]  # what they printed
+    toolchain: str  # what it was compiled with
+    notes: tuple[str, ...] = ()  # what was wrong with the store of objects
 
 
 def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
@@ -105,8 +84,7 @@ def _any_name(version: Version) -> bool:
 def _runtime(version: Version, request: BuildRequest, where: str) -> Runtime:
     """The runtime that a network.c is made for.
 
-    Raises:
-        NeuralArtError: It needs a vendor's installation and none is named, or that has another version.
+    NeuralArtError: it needs a vendor's installation and none is named, or that has another version.
     """
     if version[0] == 0:
         if version != NEURALART_VERSION:
@@ -126,11 +104,7 @@ def _runtime(version: Version, request: BuildRequest, where: str) -> Runtime:
 
 
 def prepare(request: BuildRequest) -> Prepared:
-    """Read, check and generate; compile nothing.
-
-    Raises:
-        NeuralArtError: The network cannot become a relocatable model.
-    """
+    """Read, check and generate; compile nothing. NeuralArtError: the network cannot become a relocatable model."""
     check(request)
     source = network_source.read(request.network)
     where = str(request.network)
@@ -247,12 +221,7 @@ def _discarded_libraries(runtime: Runtime, work: Path) -> list[str]:
 def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
     """Make an image. Nothing is written outside the store of objects and the working folder.
 
-    Args:
-        request: What to make.
-        say: Told about each step.
-
-    Raises:
-        NeuralArtError: It cannot be made.
+    ``request``: what to make; ``say``: told about each step. NeuralArtError: it cannot be made.
     """
     prepared = prepare(request)
     request = prepared.request
@@ -286,11 +255,7 @@ def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
 
 
 def write(built: Built, extra: Mapping[str, bytes]) -> None:
-    """Write the results, each under its name at once.
-
-    Raises:
-        NeuralArtError: The folder cannot be written.
-    """
+    """Write the results, each under its name at once. NeuralArtError: the folder cannot be written."""
     request = built.prepared.request
     for name, data in (*built.files.items(), *extra.items()):
         write_bytes(request.output / name, data)

@@ -17,33 +17,19 @@ from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, Row
 
 @dataclass(frozen=True)
 class SourcePool:
-    """A pool as the comments of network.c describe it.
+    """A pool as the comments of network.c describe it."""
 
-    Attributes:
-        fname: File postfix.
-        name: Report name.
-        address: ``offset=`` of the comment.
-        capacity: Bytes; 0: disabled.
-        said: Bytes in use as the comment rounds them; 0 for ``?``.
-        precision: How much ``said`` may be off, in bytes.
-        writable: READ_WRITE.
-        cacheable: Through the NPU cache.
-        relative: Its base is a symbol.
-        virtual: Made of others.
-        where: ``file:line``.
-    """
-
-    fname: str
-    name: str
-    address: int
-    capacity: int
-    said: int
-    precision: int
-    writable: bool
-    cacheable: bool
-    relative: bool
-    virtual: bool
-    where: str
+    fname: str  # file postfix
+    name: str  # report name
+    address: int  # offset= of the comment
+    capacity: int  # bytes; 0: disabled
+    said: int  # bytes in use as the comment rounds them; 0 for ?
+    precision: int  # how much said may be off, in bytes
+    writable: bool  # READ_WRITE
+    cacheable: bool  # through the NPU cache
+    relative: bool  # its base is a symbol
+    virtual: bool  # made of others
+    where: str  # file:line
 
     def symbol(self, c_name: str) -> str:
         """What the C code calls the base of a relative pool."""
@@ -52,50 +38,29 @@ class SourcePool:
 
 @dataclass(frozen=True)
 class SourceBuffer:
-    """A row of a buffer table.
+    """A row of a buffer table."""
 
-    Attributes:
-        name: Of the tensor.
-        symbol: Base, when the pool is relative; else empty.
-        address: Base, when the pool is absolute; else 0.
-        start: First byte, from the base.
-        end: Behind the last byte, from the base.
-        is_param: Constant.
-        where: ``file:line``.
-    """
-
-    name: str
-    symbol: str
-    address: int
-    start: int
-    end: int
-    is_param: bool
-    where: str
+    name: str  # of the tensor
+    symbol: str  # base, when the pool is relative; else empty
+    address: int  # base, when the pool is absolute; else 0
+    start: int  # first byte, from the base
+    end: int  # behind the last byte, from the base
+    is_param: bool  # constant
+    where: str  # file:line
 
 
 @dataclass(frozen=True)
 class NetworkSource:
-    """A network.c.
+    """A network.c."""
 
-    Attributes:
-        path: The file.
-        text: Its text.
-        c_name: Suffix of its functions.
-        description: GIT_DESCRIPTION of the compiler.
-        version: ll_aton major, minor, micro, dev that its guard asks for.
-        options: ``--name = value`` lines of the first comment, without dashes.
-        pools: Enabled pools, highest base address first.
-        buffers: Of all three tables, without those of the application.
-    """
-
-    path: Path
+    path: Path  # the file
     text: str = field(repr=False)
-    c_name: str
-    description: str
-    version: tuple[int, int, int, int]
-    options: dict[str, str]
-    pools: tuple[SourcePool, ...]
-    buffers: tuple[SourceBuffer, ...]
+    c_name: str  # suffix of its functions
+    description: str  # GIT_DESCRIPTION of the compiler
+    version: tuple[int, int, int, int]  # ll_aton major, minor, micro, dev that its guard asks for
+    options: dict[str, str]  # --name = value lines of the first comment, without dashes
+    pools: tuple[SourcePool, ...]  # enabled pools, highest base address first
+    buffers: tuple[SourceBuffer, ...]  # of all three tables, without those of the application
 
     @property
     def epoch_controller(self) -> bool:
@@ -148,12 +113,7 @@ def _refuse(network: GeneratedNetwork, path: str) -> None:
 def read(path: Path, display: str = "") -> NetworkSource:
     """Read a network.c.
 
-    Args:
-        path: The file.
-        display: Its name in messages.
-
-    Raises:
-        NeuralArtError: It is no generated network, or damaged.
+    ``path``: the file; ``display``: its name in messages. NeuralArtError: it is no generated network, or damaged.
     """
     network = generated.read(path, display)
     where = network.where

@@ -33,23 +33,14 @@ _OUTPUT, _LISTING = "output", "listing"
 
 @dataclass
 class Compiler:
-    """A cross compiler with a store of objects.
+    """A cross compiler with a store of objects."""
 
-    Attributes:
-        toolchain: The programs.
-        store: Folder of the objects.
-        maps: (prefix, replacement) of file names in the objects.
-        ran: Commands that were run, the others were remembered.
-        said: What they printed.
-        notes: What was wrong with the store.
-    """
-
-    toolchain: Toolchain
-    store: Path
-    maps: Sequence[tuple[Path, str]] = ()
-    ran: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    toolchain: Toolchain  # the programs
+    store: Path  # folder of the objects
+    maps: Sequence[tuple[Path, str]] = ()  # (prefix, replacement) of file names in the objects
+    ran: list[str] = field(default_factory=list)  # commands that were run, the others were remembered
+    said: list[str] = field(default_factory=list)  # what they printed
+    notes: list[str] = field(default_factory=list)  # what was wrong with the store
 
     @property
     def program(self) -> Path:
@@ -175,8 +166,7 @@ class Compiler:
     def _make(self, words: Sequence[str], what: str) -> dict[str, bytes]:
         """Run the compiler, which writes into a folder of its own; the file that the last word asks for is the listing.
 
-        Returns:
-            What it wrote, by name.
+        Returns what it wrote, by name.
         """
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
             folder = Path(made)

@@ -49,21 +49,13 @@ _SECURE_BIT = 0x10000000
 
 @dataclass(frozen=True)
 class SourcePoolUse:
-    """A physical pool and what the network keeps in it.
-
-    Attributes:
-        pool: The pool.
-        size: Bytes that the descriptor covers.
-        params: Bytes of constants, 0 without any.
-        activations: Bytes of activations, 0 without any.
-        has_buffers: Buffers are known in it (not only a number in a comment).
-    """
+    """A physical pool and what the network keeps in it."""
 
     pool: SourcePool
-    size: int
-    params: int
-    activations: int
-    has_buffers: bool
+    size: int  # bytes that the descriptor covers
+    params: int  # bytes of constants, 0 without any
+    activations: int  # bytes of activations, 0 without any
+    has_buffers: bool  # buffers are known in it (not only a number in a comment)
 
 
 @dataclass(frozen=True)
@@ -184,13 +176,8 @@ def _check_alias(pool: SourcePool, *, secure: bool) -> None:
 def table(source: NetworkSource, found: Sequence[SourcePoolUse], *, secure: bool) -> tuple[TableEntry, ...]:
     """The entries of the table.
 
-    Args:
-        source: The network, for messages.
-        found: From :func:`uses`.
-        secure: As :attr:`BuildRequest.secure`.
-
-    Raises:
-        NeuralArtError: A pool cannot be part of a relocatable model, or there are too many.
+    ``source``: the network, for messages; ``found``: from :func:`uses`. NeuralArtError: a pool cannot be part of a
+    relocatable model, or there are too many.
     """
     entries = []
     for use in found:
@@ -232,15 +219,10 @@ _OTHER_FORMATS = {
 
 @dataclass(frozen=True)
 class Params:
-    """Initial contents.
-
-    Attributes:
-        data: All bytes.
-        descriptors: The table, in its order.
-    """
+    """Initial contents."""
 
     data: bytes = field(repr=False)
-    descriptors: tuple[PoolDescriptor, ...]
+    descriptors: tuple[PoolDescriptor, ...]  # the table, in its order
 
     @property
     def crc32(self) -> int:
@@ -259,8 +241,7 @@ def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
     ``<network>_atonbuf.<fname>.raw`` or another name that starts with the network's; else the only ``.raw`` for this
     pool in the folder.
 
-    Raises:
-        NeuralArtError: It is missing, written in another format, or cannot be told from others.
+    NeuralArtError: it is missing, written in another format, or cannot be told from others.
     """
     folder, stem = source.path.parent, source.path.stem
     files = sorted(path for path in folder.iterdir() if path.is_file())
@@ -296,15 +277,9 @@ def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
 def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: int, moved_first: bool) -> Params:
     """Read all initializers and give each its place.
 
-    Args:
-        source: The network.
-        entries: The table.
-        alignment: Of each pool's contents, in bytes.
-        moved_first: The contents of the relative read-only pool come first: what stands in front of all contents (the
-            epoch-controller blobs) then has the same base as they.
-
-    Raises:
-        NeuralArtError: An initializer is missing, or too large.
+    ``alignment``: of each pool's contents, in bytes; ``moved_first``: the contents of the relative read-only pool come
+    first: what stands in front of all contents (the epoch-controller blobs) then has the same base as they.
+    NeuralArtError: an initializer is missing, or too large.
     """
     order = [entry for entry in entries if entry.descriptor.data in (PARAM, MIXED)]
     if moved_first:

@@ -20,66 +20,37 @@ _BASELINE = ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", "-mthu
 
 @dataclass(frozen=True)
 class RuntimeSource:
-    """A C file of a runtime.
+    """A C file of a runtime."""
 
-    Attributes:
-        path: The file.
-        defines: Its own, beside those of the runtime.
-        flags: Likewise.
-        late: Linked behind the archives.
-    """
-
-    path: Path
-    defines: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
-    late: bool = False
+    path: Path  # the file
+    defines: tuple[str, ...] = ()  # its own, beside those of the runtime
+    flags: tuple[str, ...] = ()  # likewise
+    late: bool = False  # linked behind the archives
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """Everything that differs between runtimes.
+    """Everything that differs between runtimes."""
 
-    Attributes:
-        name: ``neuralart`` or ``ll_aton``.
-        version: Major, minor, micro, dev.
-        include_dirs: In the order of the compiler's search.
-        sources: Compiled into each image; the linker drops what no network uses.
-        per_network: Compiled with the configuration of the network.
-        defines: Of all C files.
-        flags: Of all C files.
-        archives: Linked last.
-        link: Words for the linker, before the objects.
-        libraries: Words for the linker, behind everything.
-        script: Linker script of the installation, for the layout ``vendor``.
-        footer: What follows network.c in its translation unit.
-        callbacks: What the firmware provides, in the order of its table.
-        header_words: 24 or 26.
-        context_words: 16 or 17.
-        layout: The default.
-        libc: Whose headers to prefer.
-        root: Folder that messages of asserts must not show, if any.
-        pools_late: The pools of the network are linked behind the archives.
-    """
-
-    name: str
-    version: tuple[int, int, int, int]
-    include_dirs: tuple[Path, ...]
-    sources: tuple[RuntimeSource, ...]
-    per_network: tuple[RuntimeSource, ...]
-    defines: tuple[str, ...]
-    flags: tuple[str, ...]
-    archives: tuple[Path, ...]
-    link: tuple[str, ...]
-    libraries: tuple[str, ...]
-    script: Path | None
-    footer: str
-    callbacks: tuple[str, ...]
-    header_words: int
-    context_words: int
-    layout: str
-    libc: str
-    root: Path
-    pools_late: bool = False
+    name: str  # neuralart or ll_aton
+    version: tuple[int, int, int, int]  # major, minor, micro, dev
+    include_dirs: tuple[Path, ...]  # in the order of the compiler's search
+    sources: tuple[RuntimeSource, ...]  # compiled into each image; the linker drops what no network uses
+    per_network: tuple[RuntimeSource, ...]  # compiled with the configuration of the network
+    defines: tuple[str, ...]  # of all C files
+    flags: tuple[str, ...]  # of all C files
+    archives: tuple[Path, ...]  # linked last
+    link: tuple[str, ...]  # words for the linker, before the objects
+    libraries: tuple[str, ...]  # words for the linker, behind everything
+    script: Path | None  # linker script of the installation, for the layout vendor
+    footer: str  # what follows network.c in its translation unit
+    callbacks: tuple[str, ...]  # what the firmware provides, in the order of its table
+    header_words: int  # 24 or 26
+    context_words: int  # 16 or 17
+    layout: str  # the default
+    libc: str  # whose headers to prefer
+    root: Path  # folder that messages of asserts must not show, if any
+    pools_late: bool = False  # the pools of the network are linked behind the archives
 
     @property
     def version_text(self) -> str:
@@ -180,11 +151,7 @@ def _file(places: tuple[Path, ...], name: str, root: Path) -> Path:
 
 
 def version_of(root: Path) -> Version:
-    """The ll_aton version of an installation.
-
-    Raises:
-        NeuralArtError: It is not an installation.
-    """
+    """The ll_aton version of an installation. NeuralArtError: it is not an installation."""
     header = _file((root / _NPU / "ll_aton",), "ll_aton_version.h", root)
     found = {part.decode(): int(number) for part, number in _NUMBER.findall(read_bytes(header))}
     if len(found) < 4:

@@ -78,17 +78,11 @@ NO_POOL = "_unreferenced_buffer"
 
 @dataclass(frozen=True)
 class StagedSources:
-    """Generated C.
+    """Generated C."""
 
-    Attributes:
-        files: Name -> text.
-        sources: The C files among them, in the order of the link.
-        markers: Symbols of the placeholders in PARAM_0.
-    """
-
-    files: dict[str, str]
-    sources: tuple[str, ...]
-    markers: tuple[str, ...]
+    files: dict[str, str]  # name -> text
+    sources: tuple[str, ...]  # the C files among them, in the order of the link
+    markers: tuple[str, ...]  # symbols of the placeholders in PARAM_0
 
 
 def _conf(request: BuildRequest, source: NetworkSource, runtime: Runtime, entries: Sequence[TableEntry]) -> str:
@@ -175,11 +169,7 @@ def _check_symbols(source: NetworkSource, entries: Sequence[TableEntry]) -> None
 def stage(
     request: BuildRequest, source: NetworkSource, runtime: Runtime, entries: Sequence[TableEntry], params: Params
 ) -> StagedSources:
-    """Generate the C files.
-
-    Raises:
-        NeuralArtError: A file of the network is missing or is not what its banner says.
-    """
+    """Generate the C files. NeuralArtError: a file of the network is missing or is not what its banner says."""
     _check_symbols(source, entries)
     name = request.name
     code, extra = _code(request, source, runtime)

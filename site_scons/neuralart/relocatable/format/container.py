@@ -46,11 +46,7 @@ def inner_offset(data: bytes) -> int | None:
 
 
 def refuse(data: bytes, where: str) -> None:
-    """Name what is no image.
-
-    Raises:
-        NeuralArtError: The bytes do not begin with the header of an image.
-    """
+    """Name what is no image. NeuralArtError: the bytes do not begin with the header of an image."""
     what = "not a relocatable model: "
     place = f"{where}@0x0"
     if not data:
@@ -140,8 +136,7 @@ class _WordReader:
 def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
     """Words of the header by name, and how many there are.
 
-    Raises:
-        NeuralArtError: It is no image, or no header of either size.
+    NeuralArtError: it is no image, or no header of either size.
     """
     refuse(data, where)
     words = struct.unpack_from(f"<{26 if len(data) >= 104 else 24}I", data)
@@ -304,11 +299,8 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
 def stamp_of(image: Image) -> str:
     """The stamp of an image.
 
-    Returns:
-        CRC-32 of the file without its params, then CRC-32 of its params, 8 hex digits each.
-
-    Raises:
-        NeuralArtError: Its params are missing or too short.
+    Returns CRC-32 of the file without its params, then CRC-32 of its params, 8 hex digits each. NeuralArtError: its
+    params are missing or too short.
     """
     end, size = image.header["rel_end"] & OFFSET, image.context.params_bin_sz
     if image.params is None:

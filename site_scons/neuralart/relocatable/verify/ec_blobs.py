@@ -25,38 +25,23 @@ _LONGEST_ID = 64
 
 @dataclass(frozen=True)
 class Relocation:
-    """A list of words to move by one distance.
+    """A list of words to move by one distance."""
 
-    Attributes:
-        id: A pool, or ``_user_io_input_0`` and the like.
-        words: Their indexes behind the two words that head the blob.
-    """
-
-    id: str
-    words: tuple[int, ...]
+    id: str  # a pool, or _user_io_input_0 and the like
+    words: tuple[int, ...]  # their indexes behind the two words that head the blob
 
 
 @dataclass(frozen=True)
 class EcBlob:
-    """One program.
+    """One program."""
 
-    Attributes:
-        place: ``FLASH`` or ``PARAM_0``.
-        offset: Where it begins in that segment.
-        file_offset: Where it begins in the file that holds it.
-        blob_offset: Bytes from there to the blob; 0 for a static one.
-        words: What the blob says of its length.
-        relocations: Empty for a static one.
-        fault: Why it cannot be used; empty if it can.
-    """
-
-    place: str
-    offset: int
-    file_offset: int
-    blob_offset: int
-    words: int
-    relocations: tuple[Relocation, ...]
-    fault: str = ""
+    place: str  # FLASH or PARAM_0
+    offset: int  # where it begins in that segment
+    file_offset: int  # where it begins in the file that holds it
+    blob_offset: int  # bytes from there to the blob; 0 for a static one
+    words: int  # what the blob says of its length
+    relocations: tuple[Relocation, ...]  # empty for a static one
+    fault: str = ""  # why it cannot be used; empty if it can
 
     @property
     def relocatable(self) -> bool:

@@ -94,9 +94,8 @@ def _blob_rows(blobs: Sequence[ec_blobs.EcBlob]) -> list[list[str]]:
 
 def _context_lines(image: Image) -> Iterator[str]:
     context, head = image.context, f"{_INDENT}rt_ctx        "
-    yield f"{head}c_name='{context.c_name}', rt_version_desc='{context.description}', rt_version=" + dotted(
-        image.version
-    )
+    version = dotted(image.version)
+    yield f"{head}c_name='{context.c_name}', rt_version_desc='{context.description}', rt_version={version}"
     yield f"{head}acts_sz={context.acts_sz:,}, params_sz={context.params_sz:,}, ext_ram_sz={context.ext_ram_sz:,}"
     yield f"{head}params_bin_sz={context.params_bin_sz:,}, params_bin_crc32=0x{context.params_bin_crc32:08x}"
     if context.struct_sizes is not None:

@@ -185,9 +185,8 @@ CHECKS = ("flags", "sections", "entries", "context", "pools", "params", "got", "
 def verify(image: Image, memories: verify_pools.WritableMemories | None = None) -> tuple[Finding, ...]:
     """All findings, in the order of :data:`CHECKS`; errors of a check before its warnings.
 
-    Args:
-        image: What :func:`neuralart.relocatable.format.container.parse` read.
-        memories: Where pools with fixed destinations may be; None: that is not looked at.
+    ``image``: what :func:`neuralart.relocatable.format.container.parse` read; ``memories``: where pools with fixed
+    destinations may be; None: that is not looked at.
     """
     found = [
         *check_flags(image),

@@ -261,8 +261,7 @@ def _joined(board: Board) -> list[tuple[int, int]]:
 def of_board(name: str = "", files: Sequence[Path] = ()) -> WritableMemories:
     """Memories of a board; without a name, of all built-in boards with a core that loads relocatable models.
 
-    Raises:
-        NeuralArtError: There is no such board.
+    NeuralArtError: there is no such board.
     """
     from neuralart import boards
 
