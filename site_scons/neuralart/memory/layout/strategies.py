@@ -35,15 +35,22 @@ class Strategy(Protocol):
 
     The layout and the start-up code know the ways in :data:`WAYS`; a strategy takes one of them and adds files: another
     format for a programmer, a table in C. C files become part of the program.
+
+    Attributes:
+        way: ``flash``, ``boot-copy``, ``link`` or ``external-loader``: who brings the constants to their pool.
     """
 
-    way: str  # flash, boot-copy, link or external-loader: who brings the constants to their pool
+    way: str
 
     def files(self, network: str, pool: str) -> tuple[str, ...]:
         """Names of the files that it adds, without folders. Pure: nothing is written."""
 
     def make(self, constants: Constants) -> Mapping[str, bytes]:
-        """The contents of these files. NeuralArtError: the constants do not fit."""
+        """The contents of these files.
+
+        Raises:
+            NeuralArtError: The constants do not fit.
+        """
 
 
 @dataclass(frozen=True)
