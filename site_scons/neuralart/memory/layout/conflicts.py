@@ -171,10 +171,7 @@ def _candidates(board: Board, found: Sequence[Area], near: int, network: bool) -
     npu = _npu(region) or (network and any(_npu(r) for r in others))
     same = [region, *(r for r in others if _npu(r) == npu)]
     # A pool may run on into what follows without a gap.
-    return [
-        *((r.base, r.end, _RAM_ALIGN) for r in same),
-        (region.base, memory_end(board, region.base), _RAM_ALIGN),
-    ]
+    return [*((r.base, r.end, _RAM_ALIGN) for r in same), (region.base, memory_end(board, region.base), _RAM_ALIGN)]
 
 
 def _npu(region: MemoryRegion) -> bool:

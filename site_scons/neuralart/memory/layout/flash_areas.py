@@ -213,11 +213,7 @@ def _check(board: Board, found: Sequence[Area], name: str, address: int, where: 
 
 
 def slot_placements(
-    board: Board,
-    merged: dict[str, tuple[int, str]],
-    found: Sequence[Area],
-    borders: Iterable[int],
-    loaded: str = "",
+    board: Board, merged: dict[str, tuple[int, str]], found: Sequence[Area], borders: Iterable[int], loaded: str = ""
 ) -> list[Placement]:
     """Slots with the room they have.
 

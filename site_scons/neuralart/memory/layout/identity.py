@@ -132,11 +132,7 @@ def parse(data: bytes, display: str = "descriptor") -> tuple[Entry, ...]:
     if total > len(data):
         raise refuse(len(data), f"{total} bytes announced, {len(data)} are there", "it was cut off")
     if zlib.crc32(data[_CHECKED_FROM:total]) != crc:
-        raise refuse(
-            12,
-            f"CRC 0x{zlib.crc32(data[_CHECKED_FROM:total]):08x}, it says 0x{crc:08x}",
-            _DAMAGED,
-        )
+        raise refuse(12, f"CRC 0x{zlib.crc32(data[_CHECKED_FROM:total]):08x}, it says 0x{crc:08x}", _DAMAGED)
     if any(zero):
         raise refuse(16, "bytes 16 to 31 are not zero")
     for offset in range(total, len(data)):
@@ -190,9 +186,7 @@ def _check(entries: Sequence[Entry], places: Sequence[str]) -> None:
 
 
 def describe(
-    networks: Sequence[Network],
-    initializers: Sequence[Initializer],
-    raws: Mapping[tuple[str, str], tuple[int, int]],
+    networks: Sequence[Network], initializers: Sequence[Initializer], raws: Mapping[tuple[str, str], tuple[int, int]]
 ) -> bytes:
     """The descriptor's bytes.
 

@@ -132,10 +132,7 @@ def _extra(built: Built, image: Image, args: argparse.Namespace) -> dict[str, by
     name = built.prepared.request.name
     if not args.gen_c_file:
         return {}
-    return {
-        f"{name}_rel.c": array_c(name, image.data).encode(),
-        f"{name}_rel.h": header_h(name, image).encode(),
-    }
+    return {f"{name}_rel.c": array_c(name, image.data).encode(), f"{name}_rel.h": header_h(name, image).encode()}
 
 
 class _Output:

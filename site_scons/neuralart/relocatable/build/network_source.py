@@ -102,8 +102,7 @@ def _refuse(network: GeneratedNetwork, path: str) -> None:
         )
     if network.runtime is None:
         raise NeuralArtError(
-            "no guard on LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV: the runtime it is made for is unknown",
-            where=path,
+            "no guard on LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV: the runtime it is made for is unknown", where=path
         )
     for problem in network.problems:
         if problem.code in ("unreadable", "cut-table"):

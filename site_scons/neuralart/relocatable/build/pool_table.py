@@ -208,13 +208,7 @@ def table(source: NetworkSource, found: Sequence[SourcePoolUse], *, secure: bool
     return tuple(entries)
 
 
-_OTHER_FORMATS = {
-    ".hex": "FORMAT_HEX",
-    ".c": "FORMAT_C",
-    ".h": "FORMAT_C",
-    ".bin": "FORMAT_BIN",
-    ".txt": "FORMAT_TXT",
-}
+_OTHER_FORMATS = {".hex": "FORMAT_HEX", ".c": "FORMAT_C", ".h": "FORMAT_C", ".bin": "FORMAT_BIN", ".txt": "FORMAT_TXT"}
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,5 @@ def check(image: Image) -> Iterator[Finding]:
     for blob in find(image):
         if blob.fault:
             yield error(
-                "ec-blob",
-                f"the epoch-controller blob at {blob.place}+0x{blob.offset:x} is damaged: {blob.fault}",
+                "ec-blob", f"the epoch-controller blob at {blob.place}+0x{blob.offset:x} is damaged: {blob.fault}"
             )

@@ -73,8 +73,7 @@ def _sections(image: Image) -> Iterator[Finding]:
     for name in ("data_end", "bss_start"):
         if header[name] % 4:
             yield error(
-                "sections",
-                f"{name} at 0x{4 * image.names.index(name):x} is 0x{header[name]:08x}, not a multiple of 4",
+                "sections", f"{name} at 0x{4 * image.names.index(name):x} is 0x{header[name]:08x}, not a multiple of 4"
             )
     if image.ro_size % 8:
         level = warning if image.context.struct_sizes is None else error

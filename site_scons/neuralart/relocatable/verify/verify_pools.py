@@ -125,8 +125,7 @@ def _data_place(image: Image, number: int, pool: PoolDescriptor, front: int) -> 
     end = start + pool.size + (front if first else 0)
     if image.params is not None and end > len(image.params):
         yield error(
-            "pools",
-            f"{who}: data from params+0x{start:x} to 0x{end:x} leave the {len(image.params)} bytes of params",
+            "pools", f"{who}: data from params+0x{start:x} to 0x{end:x} leave the {len(image.params)} bytes of params"
         )
     elif first and start and front:
         yield error(
