@@ -141,7 +141,6 @@ class Linked:
     blobs: bytes = field(repr=False)  # epoch-controller blobs that go in front of the params
     symbols: dict[str, int]  # offset of the context and of the pool table in .data, of the entries in .flash
     kinds: dict[str, int]  # how often each kind of relocation occurs
-    bss: int  # bytes behind .data that are cleared
 
 
 class _Symbols:
@@ -254,7 +253,7 @@ def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
         NeuralArtError: It is not position independent, or not laid out as an image.
     """
     elf = Elf(image, where)
-    flash, data, bss = (_section(elf, name, where) for name in _NEEDED)
+    flash, data, _ = (_section(elf, name, where) for name in _NEEDED)
     _check_sections(elf, where)
     symbols = _Symbols(elf)
     for name in _SYMBOLS:
@@ -283,7 +282,6 @@ def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
         blobs,
         {name: symbols.addresses[name] & OFFSET for name in _SYMBOLS},
         dict(sorted(kinds.items())),
-        bss.size,
     )
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.format.types import OFFSET, Image
+from neuralart.relocatable.format.types import OFFSET, Image, align8
+from neuralart.vendor.releases import dotted
 
 if TYPE_CHECKING:
     from neuralart.relocatable.build.builder import Built, Prepared
@@ -73,7 +74,7 @@ def request_of(args: argparse.Namespace) -> BuildRequest:
 def _network_text(prepared: Prepared) -> str:
     source, runtime = prepared.source, prepared.runtime
     lines = [
-        f"network {source.c_name} of {source.path.name}: runtime {runtime.name} {runtime.version_text}, layout "
+        f"network {source.c_name} of {source.path.name}: runtime {runtime.name} {dotted(runtime.version)}, layout "
         f"{prepared.request.layout}"
     ]
     for entry, pool in zip(prepared.entries, prepared.params.descriptors, strict=True):
@@ -127,14 +128,6 @@ def _checked(built: Built) -> Image:
     return image
 
 
-def _extra(built: Built, image: Image, args: argparse.Namespace) -> dict[str, bytes]:
-
-    name = built.prepared.request.name
-    if not args.gen_c_file:
-        return {}
-    return {f"{name}_rel.c": array_c(name, image.data).encode(), f"{name}_rel.h": header_h(name, image).encode()}
-
-
 class _Output:
     """What is printed, and what goes into the log."""
 
@@ -167,7 +160,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
         prepared = builder.prepare(request)
         output.say(_network_text(prepared))
         for buffer in prepared.source.buffers:
-            base = buffer.symbol or f"0x{buffer.address:08x}"
+            base = buffer.symbol or f"0x{buffer.base:08x}"
             kind = "constant" if buffer.is_param else "activation"
             output.say(f"    {buffer.name:<32} {kind:<10} {base} + {buffer.start}..{buffer.end}", 2)
         _write_json(args, request, {"network": _network_data(prepared)})
@@ -177,26 +170,29 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
     except Refusal as error:
         output.say(error.complaint, 2)
         raise
-    for text in (*built.ran, *built.said):
+    for text in (*built.compiler.ran, *built.compiler.said):
         output.say(text, 2)
-    for note in built.notes:
+    for note in built.compiler.notes:
         print(f"neuralart relocatable build: note: {note}", file=sys.stderr)
     image = _checked(built)
-    extra = _extra(built, image, args)
+    name = request.name
+    extra = {}
+    if args.gen_c_file:
+        extra = {f"{name}_rel.c": array_c(name, image.data).encode(), f"{name}_rel.h": header_h(name, image).encode()}
     builder.write(built, extra)
     output.say(_network_text(built.prepared))
     output.say(report.as_text(image))
     for note in (*built.prepared.notes, *built.container.notes):
         output.say(f"   note: {note}")
-    sizes = {name: len(data) for name, data in sorted({**built.files, **extra}.items())}
-    for name, size in sizes.items():
-        output.say(f"    creating {(request.output / name).as_posix()} (size={size:,})")
+    sizes = {file: len(data) for file, data in sorted({**built.files, **extra}.items())}
+    for file, size in sizes.items():
+        output.say(f"    creating {(request.output / file).as_posix()} (size={size:,})")
     _write_json(
         args,
         request,
         {
             "version": __version__,
-            "versions": {"neuralart": __version__, "toolchain": built.toolchain},
+            "versions": {"neuralart": __version__, "toolchain": built.compiler.toolchain.identity},
             "network": _network_data(built.prepared),
             "reloc_binary_image": report.image_data(image),
             "relocations": built.linked.kinds,
@@ -250,7 +246,7 @@ def header_h(name: str, image: Image) -> str:
         "PARAMS_SIZE": f"({len(image.params or b'')}u)",
         "WEIGHTS_SIZE": f"({image.context.params_sz}u)",
         "ACTIVATIONS_SIZE": f"({image.context.acts_sz}u)",
-        "EXT_RAM_SIZE": f"({-(-image.context.ext_ram_sz // 8) * 8}u)",
+        "EXT_RAM_SIZE": f"({align8(image.context.ext_ram_sz)}u)",
         "MPOOL_DESC_COUNT": f"({len(image.pools)}u)",
     }
     lines = [f"#define {prefix}_{key} {value}\n" for key, value in values.items()]

@@ -50,28 +50,19 @@ class Built:
     container: Container  # its bytes
     linked: Linked  # the ELF, taken apart
     files: Mapping[str, bytes] = field(repr=False)  # name -> bytes of what belongs into the output folder
-    ran: tuple[str, ...]  # commands that were run; empty when everything was remembered
-    said: tuple[str, ...]  # what they printed
-    toolchain: str  # what it was compiled with
-    notes: tuple[str, ...] = ()  # what was wrong with the store of objects
+    compiler: Compiler  # with what it ran: nothing when everything was remembered
 
 
 def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
     """Use of the pools as our own compiler counted it; it knows the working memory of kernels."""
     path = source.path.with_name(FACTS)
     if not path.is_file():
-        raise NeuralArtError(
-            f"is missing: it says how much working memory {source.path.name} needs",
-            where=str(path),
-            hint="copy all files of the compile",
-        )
+        what = f"is missing: it says how much working memory {source.path.name} needs"
+        raise NeuralArtError(what, where=str(path), hint="copy all files of the compile")
     network = facts.load(path)
     if network.name != source.c_name:
-        raise NeuralArtError(
-            f"is of network '{network.name}', {source.path.name} of '{source.c_name}'",
-            where=str(path),
-            hint="keep the files of a compile together",
-        )
+        what = f"is of network '{network.name}', {source.path.name} of '{source.c_name}'"
+        raise NeuralArtError(what, where=str(path), hint="keep the files of a compile together")
     return {pool.fname: (pool.used, pool.activations) for pool in network.pools if not pool.virtual}
 
 
@@ -157,23 +148,23 @@ def _compiler(prepared: Prepared, store: Path, work: Path) -> Compiler:
     return Compiler(found, store, maps)
 
 
-def _compile(prepared: Prepared, compiler: Compiler, work: Path) -> list[Path]:
-    """Objects in the order of the link."""
-    request, runtime = prepared.request, prepared.runtime
+def _sources(prepared: Prepared, work: Path) -> list[tuple[Path, list[str], bool]]:
+    """C files in the order of the link, with their flags, and whether they go behind the archives of the runtime."""
+    runtime, own = prepared.runtime, prepared.staged.sources
     defines = list(runtime.defines)
     if _any_name(runtime.version):
         defines.append(f'MODEL_CONF="{staging.CONF}"')
-    if request.blobs_in_params:
+    if prepared.request.blobs_in_params:
         defines.append(BLOBS_IN_PARAMS)
     common = [*runtime.flags, *(f"-D{text}" for text in defines)]
-    sources: list[tuple[Path, list[str]]] = [(work / name, common) for name in prepared.staged.sources]
+    # Of the network's own files the first is the code, which goes in front.
+    found = [(work / name, common, bool(number and runtime.archives)) for number, name in enumerate(own)]
     for each in (*runtime.per_network, *runtime.sources):
-        sources.append((each.path, [*common, *each.flags, *(f"-D{text}" for text in each.defines)]))
-    head, last = runtime.include_dirs[:-1], runtime.include_dirs[-1:]
-    return compiler.compile(sources, (*head, work, *last), work)
+        found.append((each.path, [*common, *each.flags, *(f"-D{text}" for text in each.defines)], each.late))
+    return found
 
 
-def _link(prepared: Prepared, compiler: Compiler, objects: list[Path], work: Path) -> Path:
+def _link(prepared: Prepared, compiler: Compiler, first: list[Path], late: list[Path], work: Path) -> Path:
     request, runtime = prepared.request, prepared.runtime
     if request.layout == VENDOR and runtime.script is not None:
         text = read_bytes(runtime.script)
@@ -182,40 +173,18 @@ def _link(prepared: Prepared, compiler: Compiler, objects: list[Path], work: Pat
     place = work / "model.ld"
     write_if_new(place, text.decode("utf-8", "replace"))
     words = [*runtime.link, "-Wl,--gc-sections", "-Wl,--emit-relocs", "-Wl,--build-id=none"]
-    inputs = text + b"".join(read_bytes(path) for path in runtime.archives)
-    first, late = _link_order(prepared, objects)
     # The addresses follow the order.
-    inputs += "\0".join(path.name for path in late).encode()
-    rest = [
-        *_discarded_libraries(runtime, work),
-        *map(str, runtime.archives),
-        *map(str, late),
-        *runtime.libraries,
-        "-T",
-        str(place),
-    ]
+    names = "\0".join(path.name for path in late).encode()
+    inputs = text + b"".join(read_bytes(path) for path in runtime.archives) + names
+    folders = []
+    if runtime.name == LL_ATON:
+        # Linker scripts of installations name these to discard them; the linker still wants to see the files. They are
+        # empty: what the archive of the installation lacks is refused by name, whatever C library there is.
+        folders = ["-L", str(work)]
+        for name in ("libc.a", "libm.a"):
+            write_if_new(work / name, "!<arch>\n")
+    rest = [*folders, *map(str, runtime.archives), *map(str, late), *runtime.libraries, "-T", str(place)]
     return compiler.link(request.name, words, first, rest, inputs)
-
-
-def _link_order(prepared: Prepared, objects: list[Path]) -> tuple[list[Path], list[Path]]:
-    """Objects in front of the archives of the runtime, and behind them."""
-    runtime = prepared.runtime
-    late = [False, *(runtime.pools_late for _ in prepared.staged.sources[1:])]
-    late += [each.late for each in (*runtime.per_network, *runtime.sources)]
-    pairs = list(zip(objects, late, strict=True))
-    return [path for path, last in pairs if not last], [path for path, last in pairs if last]
-
-
-def _discarded_libraries(runtime: Runtime, work: Path) -> list[str]:
-    """Linker scripts of installations name these to discard them; the linker still wants to see the files.
-
-    They are empty: what the archive of the installation lacks is refused by name, whatever C library there is.
-    """
-    if runtime.name != LL_ATON:
-        return []
-    for name in ("libc.a", "libm.a"):
-        write_if_new(work / name, "!<arch>\n")
-    return ["-L", str(work)]
 
 
 def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
@@ -231,27 +200,26 @@ def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
         write_if_new(work / name, text)
     compiler = _compiler(prepared, store, work)
     say(f"compiling with {compiler.toolchain.identity}")
-    objects = _compile(prepared, compiler, work)
+    sources = _sources(prepared, work)
+    head, last = prepared.runtime.include_dirs[:-1], prepared.runtime.include_dirs[-1:]
+    objects = compiler.compile([(path, flags) for path, flags, _ in sources], (*head, work, *last), work)
     say("linking")
-    linked_at = _link(prepared, compiler, objects, work)
+    first, late = (
+        [path for path, each in zip(objects, sources, strict=True) if each[2] is end] for end in (False, True)
+    )
+    linked_at = _link(prepared, compiler, first, late, work)
     elf = read_bytes(linked_at)
     linked = read_linked(elf, f"{request.name}.elf", prepared.staged.markers)
-    container = assemble(
-        linked,
-        prepared.params,
-        split=request.split,
-        alignment=RO_ALIGN[request.layout],
-        where=f"{request.name}_rel.bin",
-    )
-    files = {f"{request.name}_rel.bin": container.image}
+    name = f"{request.name}_rel.bin"
+    alignment = RO_ALIGN[request.layout]
+    container = assemble(linked, prepared.params, split=request.split, alignment=alignment, where=name)
+    files = {name: container.image}
     if container.params is not None:
         files[f"{request.name}_rel_params.bin"] = container.params
     if request.keep:
         files[f"{request.name}.elf"] = elf
         files[f"{request.name}.map"] = read_bytes(linked_at.with_suffix(".map"))
-    identity = compiler.toolchain.identity
-    said, notes = tuple(compiler.said), tuple(compiler.notes)
-    return Built(prepared, container, linked, files, tuple(compiler.ran), said, identity, notes)
+    return Built(prepared, container, linked, files, compiler)
 
 
 def write(built: Built, extra: Mapping[str, bytes]) -> None:

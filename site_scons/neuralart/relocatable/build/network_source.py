@@ -16,37 +16,17 @@ from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, Row
 
 
 @dataclass(frozen=True)
-class SourcePool:
+class SourcePool(Pool):
     """A pool as the comments of network.c describe it."""
 
-    fname: str  # file postfix
-    name: str  # report name
-    address: int  # offset= of the comment
-    capacity: int  # bytes; 0: disabled
-    said: int  # bytes in use as the comment rounds them; 0 for ?
-    precision: int  # how much said may be off, in bytes
-    writable: bool  # READ_WRITE
-    cacheable: bool  # through the NPU cache
-    relative: bool  # its base is a symbol
-    virtual: bool  # made of others
-    where: str  # file:line
-
-    def symbol(self, c_name: str) -> str:
-        """What the C code calls the base of a relative pool."""
-        return f"_mem_pool_{self.fname}_{c_name}"
+    where: str = ""  # file:line
 
 
 @dataclass(frozen=True)
-class SourceBuffer:
+class SourceBuffer(Row):
     """A row of a buffer table."""
 
-    name: str  # of the tensor
-    symbol: str  # base, when the pool is relative; else empty
-    address: int  # base, when the pool is absolute; else 0
-    start: int  # first byte, from the base
-    end: int  # behind the last byte, from the base
-    is_param: bool  # constant
-    where: str  # file:line
+    where: str = ""  # file:line
 
 
 @dataclass(frozen=True)
@@ -66,32 +46,6 @@ class NetworkSource:
     def epoch_controller(self) -> bool:
         """It has epoch-controller blobs."""
         return self.options.get("enable-epoch-controller") == "true"
-
-    @property
-    def version_text(self) -> str:
-        """``1.1.3.262``."""
-        return ".".join(map(str, self.version))
-
-
-def _pool(pool: Pool, where: str, lines: Lines) -> SourcePool:
-    return SourcePool(
-        fname=pool.fname,
-        name=pool.name,
-        address=pool.address,
-        capacity=pool.size,
-        said=pool.said,
-        precision=pool.precision,
-        writable=pool.writable,
-        cacheable=pool.cacheable,
-        relative=pool.relative,
-        virtual=pool.virtual,
-        where=f"{where}:{lines.of(pool.offset)}",
-    )
-
-
-def _buffer(row: Row, where: str, lines: Lines) -> SourceBuffer:
-    place = f"{where}:{lines.of(row.offset)}"
-    return SourceBuffer(row.name, row.symbol, row.base, row.start, row.end, row.is_param, place)
 
 
 def _refuse(network: GeneratedNetwork, path: str) -> None:
@@ -118,7 +72,11 @@ def read(path: Path, display: str = "") -> NetworkSource:
     where = network.where
     _refuse(network, where)
     lines = Lines(network.text)
-    pools = [_pool(pool, where, lines) for pool in network.pools if pool.size and not pool.of_user]
+    pools = [
+        SourcePool(**vars(pool), where=f"{where}:{lines.of(pool.offset)}")
+        for pool in network.pools
+        if pool.size and not pool.of_user
+    ]
     if not pools:
         raise NeuralArtError(
             "no comment describes a memory pool", where=where, hint="is it a generated network.c, and complete?"
@@ -133,5 +91,9 @@ def read(path: Path, display: str = "") -> NetworkSource:
         version=network.runtime,
         options={**banner.expanded, **banner.origin, **banner.options},
         pools=tuple(sorted(pools, key=lambda pool: -pool.address)),
-        buffers=tuple(_buffer(row, where, lines) for row in network.rows if not row.user_allocated),
+        buffers=tuple(
+            SourceBuffer(**vars(row), where=f"{where}:{lines.of(row.offset)}")
+            for row in network.rows
+            if not row.user_allocated
+        ),
     )

@@ -24,6 +24,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.network.relative import symbol
 from neuralart.relocatable.build.network_source import NetworkSource, SourceBuffer, SourcePool
 from neuralart.relocatable.format.types import (
     ACTIV,
@@ -55,7 +56,6 @@ class SourcePoolUse:
     size: int  # bytes that the descriptor covers
     params: int  # bytes of constants, 0 without any
     activations: int  # bytes of activations, 0 without any
-    has_buffers: bool  # buffers are known in it (not only a number in a comment)
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ def _span(spans: Sequence[tuple[int, int]]) -> int:
 def _inside(pool: SourcePool, buffer: SourceBuffer, c_name: str) -> tuple[int, int] | None:
     """The part of a buffer that lies in a pool, as offsets from the pool's base."""
     if pool.relative or buffer.symbol:
-        matches = pool.relative and buffer.symbol == pool.symbol(c_name)
-        return (buffer.start, buffer.end) if matches and buffer.start < buffer.end <= pool.capacity else None
-    start = max(buffer.address + buffer.start - pool.address, 0)
-    end = min(buffer.address + buffer.end - pool.address, pool.capacity)
+        matches = pool.relative and buffer.symbol == symbol(pool.fname, c_name)
+        return (buffer.start, buffer.end) if matches and buffer.start < buffer.end <= pool.size else None
+    start = max(buffer.base + buffer.start - pool.address, 0)
+    end = min(buffer.base + buffer.end - pool.address, pool.size)
     return (start, end) if start < end else None
 
 
@@ -112,10 +112,10 @@ def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[in
         else:
             size = max(highest, used)
             active = max(_span(activations), live)
-        found.append(SourcePoolUse(pool, size, _span(params), active, bool(spans)))
+        found.append(SourcePoolUse(pool, size, _span(params), active))
     for index, buffer in enumerate(source.buffers):
         if covered.get(index, 0) < buffer.end - buffer.start:
-            base = buffer.symbol or f"0x{buffer.address:08x}"
+            base = buffer.symbol or f"0x{buffer.base:08x}"
             raise NeuralArtError(
                 f"buffer {buffer.name} ({base} + {buffer.start}..{buffer.end}) lies in no pool of the comments",
                 where=buffer.where,
@@ -284,8 +284,8 @@ def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: 
         pool, size = entry.use.pool, entry.use.size
         path = find_raw(source, pool.fname, pool.where)
         raw = read_bytes(path)
-        if len(raw) > pool.capacity:
-            raise NeuralArtError(f"{len(raw):,} bytes, pool {pool.fname} has {pool.capacity:,}", where=str(path))
+        if len(raw) > pool.size:
+            raise NeuralArtError(f"{len(raw):,} bytes, pool {pool.fname} has {pool.size:,}", where=str(path))
         if len(raw) < entry.use.params:
             raise NeuralArtError(
                 f"{len(raw):,} bytes, network.c keeps {entry.use.params:,} bytes of constants in pool {pool.fname}",

@@ -46,16 +46,9 @@ class Runtime:
     footer: str  # what follows network.c in its translation unit
     callbacks: tuple[str, ...]  # what the firmware provides, in the order of its table
     header_words: int  # 24 or 26
-    context_words: int  # 16 or 17
     layout: str  # the default
     libc: str  # whose headers to prefer
     root: Path  # folder that messages of asserts must not show, if any
-    pools_late: bool = False  # the pools of the network are linked behind the archives
-
-    @property
-    def version_text(self) -> str:
-        """``1.1.3.262``."""
-        return ".".join(map(str, self.version))
 
 
 def neuralart(request: BuildRequest) -> Runtime:
@@ -88,7 +81,6 @@ def neuralart(request: BuildRequest) -> Runtime:
         footer="",
         callbacks=(),
         header_words=26,
-        context_words=17,
         layout=ALIGNED,
         libc="auto",
         root=root,
@@ -246,9 +238,7 @@ def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) ->
         footer=FOOTER,
         callbacks=form.callbacks,
         header_words=form.header_words,
-        context_words=form.context_words,
         layout=VENDOR,
         libc="newlib",
         root=root,
-        pools_late=True,
     )

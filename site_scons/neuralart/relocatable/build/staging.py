@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.network.relative import symbol as base_of
 from neuralart.relocatable.build.network_source import NetworkSource
 from neuralart.relocatable.build.pool_table import Params, TableEntry
 from neuralart.relocatable.build.request import BuildRequest
@@ -109,7 +110,7 @@ def _mempools(source: NetworkSource, entries: Sequence[TableEntry], params: Para
     arrays, markers = [], []
     for entry in entries:
         if entry.descriptor.type == RELOC:
-            number, symbol = entry.descriptor.id, entry.use.pool.symbol(source.c_name)
+            number, symbol = entry.descriptor.id, base_of(entry.use.pool.fname, source.c_name)
             arrays.append((number, symbol))
             if not number:
                 markers.append(symbol)
@@ -157,7 +158,7 @@ def _code(request: BuildRequest, source: NetworkSource, runtime: Runtime) -> tup
 def _check_symbols(source: NetworkSource, entries: Sequence[TableEntry]) -> None:
     for entry in entries:
         pool = entry.use.pool
-        symbol = pool.symbol(source.c_name)
+        symbol = base_of(pool.fname, source.c_name)
         if entry.descriptor.type == RELOC and re.search(rf"\b{re.escape(symbol)}\b", source.text) is None:
             raise NeuralArtError(
                 f"pool {pool.fname} is relative, but network.c never names {symbol}",
