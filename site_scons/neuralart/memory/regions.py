@@ -39,11 +39,9 @@ def fold_alias(board: Board, address: int, what: str = "") -> int:
     there.
     """
     if board.region_at(address) is None:
-        raise NeuralArtError(
-            f"{what + ': ' if what else ''}there is no memory at 0x{address:08x}",
-            where=f"board {board.name}",
-            hint="memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory),
-        )
+        text = f"{what + ': ' if what else ''}there is no memory at 0x{address:08x}"
+        hint = "memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory)
+        raise NeuralArtError(text, where=f"board {board.name}", hint=hint)
     return fold(board, address)
 
 
@@ -120,11 +118,8 @@ def touched_regions(board: Board, spans: Sequence[Span]) -> list[MemoryRegion]:
         while at < span.end:
             region = board.region_at(at)
             if region is None:
-                raise NeuralArtError(
-                    f"{span} runs out of memory at 0x{at:08x}",
-                    where=f"board {board.name}",
-                    hint="make the pool smaller or move it into a memory of the board",
-                )
+                hint = "make the pool smaller or move it into a memory of the board"
+                raise NeuralArtError(f"{span} runs out of memory at 0x{at:08x}", where=f"board {board.name}", hint=hint)
             touched.add(region.name)
             at = region.end
     return [region for region in board.memory if region.name in touched]
@@ -172,11 +167,8 @@ def gaps(start: int, end: int, taken: Iterable[Span]) -> list[tuple[int, int]]:
 def check_disjoint(spans: Sequence[Span], where: str) -> None:
     """Refuse two ranges of different groups that share a byte. NeuralArtError: two do; names both."""
     for before, after in overlapping(spans):
-        raise NeuralArtError(
-            f"{after} overlaps {before} by {min(before.end, after.end) - after.start} bytes",
-            where=where,
-            hint="give one of them another pool file, or move the pool",
-        )
+        what = f"{after} overlaps {before} by {min(before.end, after.end) - after.start} bytes"
+        raise NeuralArtError(what, where=where, hint="give one of them another pool file, or move the pool")
 
 
 def is_on(board: Board, region: MemoryRegion) -> bool:

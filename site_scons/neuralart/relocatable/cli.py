@@ -65,10 +65,8 @@ def _read_image(args: argparse.Namespace) -> Image:
 
     data = read_bytes(args.image)
     if args.offset and args.offset >= len(data):
-        raise NeuralArtError(
-            f"--offset 0x{args.offset:x} is behind the end of the file, which has {len(data)} bytes",
-            where=str(args.image),
-        )
+        what = f"--offset 0x{args.offset:x} is behind the end of the file, which has {len(data)} bytes"
+        raise NeuralArtError(what, where=str(args.image))
     params = read_bytes(args.params_file) if args.params_file is not None else None
     return container.parse(data[args.offset :], str(args.image), params)
 

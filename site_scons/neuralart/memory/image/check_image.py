@@ -80,11 +80,8 @@ def _semihosting(image: ImageFacts) -> Iterator[Finding]:
     places = ", ".join(image.place(address) for address, _ in hits[:_SHOWN])
     more = f" and {len(hits) - _SHOWN} more" if len(hits) > _SHOWN else ""
     if image.code is None:
-        yield warning(
-            "semihosting",
-            f"{len(hits)} halfwords may be semihosting breakpoints (BKPT 0xAB) or data: at {places}{more}",
-            "check the ELF file with its symbols",
-        )
+        what = f"{len(hits)} halfwords may be semihosting breakpoints (BKPT 0xAB) or data: at {places}{more}"
+        yield warning("semihosting", what, "check the ELF file with its symbols")
     else:
         yield error(
             "semihosting",

@@ -175,11 +175,8 @@ def read(path: Path, data: bytes) -> ImageFacts:
     elf = Elf(data, where)
     if elf.machine != "EM_ARM" or elf.bits != 32 or not elf.little_endian:
         order = "little" if elf.little_endian else "big"
-        raise NeuralArtError(
-            f"{elf.machine}, {elf.bits} bits, {order} endian: not for a 32-bit little-endian Arm core",
-            where=where,
-            hint="was it built by the host's compiler?",
-        )
+        what = f"{elf.machine}, {elf.bits} bits, {order} endian: not for a 32-bit little-endian Arm core"
+        raise NeuralArtError(what, where=where, hint="was it built by the host's compiler?")
     if elf.kind != "ET_EXEC":
         raise NeuralArtError(f"{elf.kind}: not a linked executable", where=where, hint="link it first")
     parts = _parts(elf)
@@ -190,9 +187,8 @@ def read(path: Path, data: bytes) -> ImageFacts:
             if start + size > _TOP:
                 raise NeuralArtError(f"{part.name}: {size} bytes at 0x{start:08x} end behind 4 GiB", where=where)
     if not any(part.data for part in parts):
-        raise NeuralArtError(
-            "nothing in it is to be loaded", where=where, hint="was it linked with --gc-sections and no KEEP?"
-        )
+        hint = "was it linked with --gc-sections and no KEEP?"
+        raise NeuralArtError("nothing in it is to be loaded", where=where, hint=hint)
     return ImageFacts(
         where,
         "elf",

@@ -140,13 +140,11 @@ def read_binary(path: Path, data: bytes, board: Board, address: int | None = Non
     if not data:
         raise NeuralArtError("the file is empty", where=where, hint="build it again")
     if data[:1] == b":" and data[1:9].isalnum() and data[:9].isascii():
-        raise NeuralArtError(
-            "an Intel HEX file, not a binary", where=where, hint="give the ELF file or the .bin it was made of"
-        )
+        hint = "give the ELF file or the .bin it was made of"
+        raise NeuralArtError("an Intel HEX file, not a binary", where=where, hint=hint)
     if start is None:
-        raise NeuralArtError(
-            f"board {board.name} does not say where a binary goes", where=where, hint="say it with --address"
-        )
+        what = f"board {board.name} does not say where a binary goes"
+        raise NeuralArtError(what, where=where, hint="say it with --address")
     kind, skip = "bin", 0
     entry = payload = None
     if data[: len(MAGIC)] == MAGIC:
@@ -157,11 +155,8 @@ def read_binary(path: Path, data: bytes, board: Board, address: int | None = Non
         kind, skip = "application", header
     if len(data) < skip + SMALLEST:
         behind = f" behind a header of {skip}" if skip else ""
-        raise NeuralArtError(
-            f"{len(data)} bytes: not even a stack pointer and a reset handler ({SMALLEST} bytes){behind}",
-            where=where,
-            hint="build it again",
-        )
+        what = f"{len(data)} bytes: not even a stack pointer and a reset handler ({SMALLEST} bytes){behind}"
+        raise NeuralArtError(what, where=where, hint="build it again")
     body = data[skip:]
     if start + len(body) > 1 << 32:
         raise NeuralArtError(f"{len(body)} bytes at 0x{start:08x} end behind 4 GiB", where=where)

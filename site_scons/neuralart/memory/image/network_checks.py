@@ -39,20 +39,16 @@ def overlap(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Ite
             for span in mine:
                 common = min(span.end, pool.end) - max(span.start, pool.start)
                 if common > 0:
-                    yield error(
-                        "overlap",
-                        f"{span} and {pool} have {common} bytes in common",
-                        "move the pool, or link the image elsewhere",
-                    )
+                    what = f"{span} and {pool} have {common} bytes in common"
+                    yield error("overlap", what, "move the pool, or link the image elsewhere")
 
 
 def aliases(board: Board, networks: Sequence[Network]) -> Iterator[Finding]:
     """Check that networks use the addresses of the firmware's security state."""
     for network in networks:
         for text in alias_warnings(board, network):
-            yield warning(
-                "alias", text, "give the pool its secure address, unless your firewall is set up for this one"
-            )
+            remedy = "give the pool its secure address, unless your firewall is set up for this one"
+            yield warning("alias", text, remedy)
 
 
 def _table(board: Board, image: ImageFacts) -> Mapping[str, str] | None:
@@ -104,25 +100,18 @@ def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iter
             )
         elif not _present(image, network.abi_stamp) or (table is not None and network.name not in table):
             has = f"; it has {', '.join(table) or 'none'}" if table is not None else ""
-            yield error(
-                "stamp",
-                f"abi stamp {network.abi_stamp} of network {network.name} is not in the image{has}",
-                "link the image with this network's C",
-            )
+            what = f"abi stamp {network.abi_stamp} of network {network.name} is not in the image{has}"
+            yield error("stamp", what, "link the image with this network's C")
     # An application may offer a network under several names, such as with what comes before it.
     known = {network.name for network in networks} | {network.abi_stamp for network in networks}
     others = [name for name, stamp in (table or {}).items() if not {name, stamp} & known]
     if others and networks:
         for name in others:
-            yield error(
-                "stamp",
-                f"the image expects network {name} (abi stamp {(table or {})[name]}), which is not among those given",
-                "give its network.json with --network, or link the image without it",
-            )
+            what = f"the image expects network {name} (abi stamp {(table or {})[name]}), which is not among those given"
+            yield error("stamp", what, "give its network.json with --network, or link the image without it")
     elif others:
-        yield warning(
-            "stamp", f"the networks of the image are not checked: {', '.join(others)}", "give each with --network"
-        )
+        what = f"the networks of the image are not checked: {', '.join(others)}"
+        yield warning("stamp", what, "give each with --network")
 
 
 def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool) -> Iterator[Finding]:
@@ -136,8 +125,5 @@ def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool
                 "variant, --allow-reference-on-hardware by hand",
             )
         elif machine.kind != "silicon" and network.runtime != NEURALART:
-            yield error(
-                "runtime",
-                f"network {network.name} is made for runtime {network.runtime}, machine {machine.kind} has no NPU",
-                "virtual boards run networks of the reference compiler",
-            )
+            what = f"network {network.name} is made for runtime {network.runtime}, machine {machine.kind} has no NPU"
+            yield error("runtime", what, "virtual boards run networks of the reference compiler")

@@ -74,11 +74,8 @@ def vectors(board: Board, image: ImageFacts) -> Iterator[Finding]:
     alignment = max(_SMALLEST_TABLE, 1 << (size - 1).bit_length())
     if table % alignment:
         what = f"the vector table of {size} bytes" if size > 8 else "the vector table"
-        yield error(
-            "vector-table",
-            f"{what} at 0x{table:08x} is not aligned to {alignment} bytes: VTOR cannot point to it",
-            f"align it to {alignment} in the linker script",
-        )
+        text = f"{what} at 0x{table:08x} is not aligned to {alignment} bytes: VTOR cannot point to it"
+        yield error("vector-table", text, f"align it to {alignment} in the linker script")
 
 
 def _range(start: int, end: int) -> str:
@@ -130,11 +127,8 @@ def stack(board: Board, image: ImageFacts) -> Iterator[Finding]:
         elif region.kind not in ("ram", "psram"):
             yield error("stack", f"{what}: a push to {region.name} ({region.kind}) is lost", "put the stack in RAM")
         elif not is_on(board, region):
-            yield error(
-                "stack",
-                f"{what}: {_range(start, end)} is in {region.name}, which is off at reset",
-                f"put the stack in a memory that is on; {turned_on_by(board, region)}",
-            )
+            text = f"{what}: {_range(start, end)} is in {region.name}, which is off at reset"
+            yield error("stack", text, f"put the stack in a memory that is on; {turned_on_by(board, region)}")
 
 
 def reset(board: Board, image: ImageFacts) -> Iterator[Finding]:
@@ -146,40 +140,29 @@ def reset(board: Board, image: ImageFacts) -> Iterator[Finding]:
     at = fold(board, handler & ~1)
     place = image.place(at)
     if not handler & 1:
-        yield error(
-            "reset",
-            f"reset handler 0x{handler:08x} has no Thumb bit: the core faults at once",
-            "set bit 0 of the vector",
-        )
+        what = f"reset handler 0x{handler:08x} has no Thumb bit: the core faults at once"
+        yield error("reset", what, "set bit 0 of the vector")
     yield from _other_alias(board, "reset handler", handler, handler & ~1)
     home = next((part for part in image.loaded if part.run <= at < part.run + len(part.data)), None)
     if home is None:
         yield error("reset", f"reset handler {place} is not inside the image's code", "is the vector table right?")
     elif not home.executable:
-        yield error(
-            "reset", f"reset handler {place} is in {home.name}, which holds no code", "is the vector table right?"
-        )
+        what = f"reset handler {place} is in {home.name}, which holds no code"
+        yield error("reset", what, "is the vector table right?")
     elif home.load != home.run:
-        yield error(
-            "reset",
-            f"reset handler {place} is in {home.name}, loaded to 0x{home.load:08x}: nothing has copied it yet",
-            "let the reset handler run where it is loaded",
-        )
+        what = f"reset handler {place} is in {home.name}, loaded to 0x{home.load:08x}: nothing has copied it yet"
+        yield error("reset", what, "let the reset handler run where it is loaded")
     region = board.region_at(at)
     if region is None:
         yield error("reset", f"reset handler {place} is in no memory of {board.name}", "link for this board")
     elif not is_on(board, region):
-        yield error(
-            "reset", f"reset handler {place} is in {region.name}, which is off at reset", turned_on_by(board, region)
-        )
+        what = f"reset handler {place} is in {region.name}, which is off at reset"
+        yield error("reset", what, turned_on_by(board, region))
     if image.entry is not None and (fold(board, image.entry & ~1) | 1) != at | 1:
         say = error if image.kind == "signed" else warning
         whose = "the signed header" if image.kind == "signed" else "the ELF file"
-        yield say(
-            "reset",
-            f"{whose} enters at 0x{image.entry:08x}, the vector table at 0x{handler:08x}",
-            "sign it again" if image.kind == "signed" else "ENTRY() in the linker script",
-        )
+        what = f"{whose} enters at 0x{image.entry:08x}, the vector table at 0x{handler:08x}"
+        yield say("reset", what, "sign it again" if image.kind == "signed" else "ENTRY() in the linker script")
 
 
 def _startup_ranges(board: Board, image: ImageFacts) -> list[tuple[int, int]]:
@@ -272,11 +255,8 @@ def size(board: Board, image: ImageFacts) -> Iterator[Finding]:
     inside, others = copied(boot, image)
     target = f"[0x{boot.copy_to:08x}, 0x{boot.copy_to + boot.copy_size:08x})"
     if not inside:
-        yield error(
-            "size",
-            f"no byte of the image is in {target}, where the boot loader copies to",
-            f"link the image to 0x{boot.copy_to + boot.header:08x}",
-        )
+        what = f"no byte of the image is in {target}, where the boot loader copies to"
+        yield error("size", what, f"link the image to 0x{boot.copy_to + boot.header:08x}")
         return
     if inside[0].load < boot.copy_to + boot.header:
         yield error(
@@ -309,8 +289,6 @@ def header(image: ImageFacts) -> Iterator[Finding]:
     if missing > 0:
         # Some releases of the signing tool count the padding of the header as well.
         say = warning if missing <= HEADER else error
-        yield say(
-            "header",
-            f"the signed header announces {image.payload} bytes, {behind} follow it: {missing} bytes are missing",
-            "sign it again; the header must be padded to its full length (option -align of the signing tool)",
-        )
+        what = f"the signed header announces {image.payload} bytes, {behind} follow it: {missing} bytes are missing"
+        remedy = "sign it again; the header must be padded to its full length (option -align of the signing tool)"
+        yield say("header", what, remedy)

@@ -168,11 +168,9 @@ def slot_addresses(board: Board, variant: VariantConfig, found: Sequence[Area]) 
     for name, address in variant.slots:
         where = place_of(variant, f"slots.{name}")
         if name == ADVICE:
-            raise NeuralArtError(
-                f"slots: weights cannot be moved to 0x{address:08x} here: the pool file decides where weights are",
-                where=where,
-                hint="change the offset of the flash pool in the network's pool file",
-            )
+            text = f"slots: weights cannot be moved to 0x{address:08x} here: the pool file decides where weights are"
+            hint = "change the offset of the flash pool in the network's pool file"
+            raise NeuralArtError(text, where=where, hint=hint)
         if name not in known:
             what = f"slots: no slot '{name}' on board {board.name}"
             raise NeuralArtError(what, where=where, hint=nearest(name, known))
@@ -205,11 +203,8 @@ def _check(board: Board, found: Sequence[Area], name: str, address: int, where: 
         )
     if address % area.sector:
         below = address // area.sector * area.sector
-        raise NeuralArtError(
-            f"slot {name} at 0x{address:08x} is not at the start of an erase sector of {area.sector} bytes",
-            where=where,
-            hint=f"0x{below:08x} or 0x{below + area.sector:08x}",
-        )
+        what = f"slot {name} at 0x{address:08x} is not at the start of an erase sector of {area.sector} bytes"
+        raise NeuralArtError(what, where=where, hint=f"0x{below:08x} or 0x{below + area.sector:08x}")
 
 
 def slot_placements(

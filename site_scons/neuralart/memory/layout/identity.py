@@ -120,11 +120,8 @@ def parse(data: bytes, display: str = "descriptor") -> tuple[Entry, ...]:
     magic, version, count, total, crc, zero = _HEADER.unpack_from(data)
     if magic != MAGIC:
         erased = data[:HEADER_BYTES].count(_ERASED) == HEADER_BYTES
-        raise refuse(
-            0,
-            "no identity descriptor: the flash is erased here" if erased else f"no identity descriptor: {magic!r}",
-            "flash the model" if erased else "it begins with NAID",
-        )
+        message = "no identity descriptor: the flash is erased here" if erased else f"no identity descriptor: {magic!r}"
+        raise refuse(0, message, "flash the model" if erased else "it begins with NAID")
     if version != VERSION:
         raise refuse(4, f"identity descriptor of version {version}, this program reads {VERSION}")
     if total != size_of(count):
@@ -171,15 +168,11 @@ def _check(entries: Sequence[Entry], places: Sequence[str]) -> None:
         if not entry.size:
             raise NeuralArtError(f"pool {entry.pool} has an entry of 0 bytes; what is empty has none", where=where)
         if entry.load_address + entry.size > _ADDRESS_SPACE:
-            raise NeuralArtError(
-                f"{entry.size} bytes of pool {entry.pool} at 0x{entry.load_address:08x} run over the address space",
-                where=where,
-            )
+            what = f"{entry.size} bytes of pool {entry.pool} at 0x{entry.load_address:08x} run over the address space"
+            raise NeuralArtError(what, where=where)
         if stamps.setdefault(entry.network, entry.abi_stamp) != entry.abi_stamp:
-            raise NeuralArtError(
-                f"network {entry.network} has ABI stamp {entry.abi_stamp} here and {stamps[entry.network]} before",
-                where=where,
-            )
+            what = f"network {entry.network} has ABI stamp {entry.abi_stamp} here and {stamps[entry.network]} before"
+            raise NeuralArtError(what, where=where)
         if (entry.network, entry.pool) in seen:
             raise NeuralArtError(f"pool {entry.pool} of network {entry.network} has two entries", where=where)
         seen.add((entry.network, entry.pool))

@@ -140,10 +140,8 @@ def _reserved(board: Board, variant: VariantConfig) -> list[Placement]:
         start = each.address if region is None else fold_alias(board, each.address)
         end = memory_end(board, start) if region is not None else start
         if start + each.size > end:
-            raise NeuralArtError(
-                f"{owner} [0x{start:08x}, 0x{start + each.size:08x}): there is no memory at 0x{end:08x}",
-                where=where,
-                hint="memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory),
-            )
+            what = f"{owner} [0x{start:08x}, 0x{start + each.size:08x}): there is no memory at 0x{end:08x}"
+            hint = "memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory)
+            raise NeuralArtError(what, where=where, hint=hint)
         made.append(Placement(owner, "reserved", start, each.size, where, owner))
     return made

@@ -65,11 +65,9 @@ def load_places(board: Board, variant: VariantConfig) -> LoadPlaces | None:
         return None
     slots = board.relocatable
     if slots is None:
-        raise NeuralArtError(
-            f"relocatable: board {board.name} does not say where relocatable models are loaded from",
-            where=place_of(variant, "relocatable"),
-            hint="its file needs 'relocatable: {table: 0x..., model: 0x..., params: 0x...}'",
-        )
+        what = f"relocatable: board {board.name} does not say where relocatable models are loaded from"
+        hint = "its file needs 'relocatable: {table: 0x..., model: 0x..., params: 0x...}'"
+        raise NeuralArtError(what, where=place_of(variant, "relocatable"), hint=hint)
     moved = dict(variant.slots)
     region = next((r for r in board.memory if r.name == slots.ext_ram and _comes_up(board, r)), None)
     return LoadPlaces(
@@ -154,8 +152,5 @@ def refuse_relative_pools(network: str, pools: PoolFile) -> None:
     """
     for pool in pools.enabled:
         if pool.relative and not pool.epoch_controller:
-            raise NeuralArtError(
-                f"pool {pool.fname} of network {network} is USEMODE_RELATIVE: in a program nothing says where it is",
-                where=pool.where,
-                hint=_HINT,
-            )
+            what = f"pool {pool.fname} of network {network} is USEMODE_RELATIVE: in a program nothing says where it is"
+            raise NeuralArtError(what, where=pool.where, hint=_HINT)

@@ -83,19 +83,14 @@ def _flash_of(board: Board, network: str, pool: MemoryPool, start: int, found: S
         part = next((a for a in found if region is not None and a.start < region.end and region.base < a.end), None)
         known = "; ".join(f"{a.name} [0x{a.start:08x}, 0x{a.end:08x})" for a in found)
         if part is None:
-            raise NeuralArtError(
-                f"{what} is in {here}, a flash whose erase sectors are not known",
-                where=pool.where,
-                hint=f"'sector:' of {here} in the board's file says how large they are; known: {known}",
-            )
+            text = f"{what} is in {here}, a flash whose erase sectors are not known"
+            hint = f"'sector:' of {here} in the board's file says how large they are; known: {known}"
+            raise NeuralArtError(text, where=pool.where, hint=hint)
         raise NeuralArtError(f"{what} is behind the flash that is there", where=pool.where, hint=known)
     if start % area.sector:
         below = start // area.sector * area.sector
-        raise NeuralArtError(
-            f"{what} is not at the start of an erase sector of {area.sector} bytes",
-            where=pool.where,
-            hint=f"0x{below:08x} or 0x{below + area.sector:08x}",
-        )
+        text = f"{what} is not at the start of an erase sector of {area.sector} bytes"
+        raise NeuralArtError(text, where=pool.where, hint=f"0x{below:08x} or 0x{below + area.sector:08x}")
     return area
 
 
@@ -145,11 +140,9 @@ def in_flash(
     copied = [draft for draft in drafts if draft.strategy == BOOT_COPY]
     if not found:
         if copied:
-            raise NeuralArtError(
-                f"{copied[0].owner}: the board has no flash with known sectors that could keep its initializer",
-                where=copied[0].where,
-                hint="strategy link or external-loader, or 'flash:' in the board's file",
-            )
+            what = f"{copied[0].owner}: the board has no flash with known sectors that could keep its initializer"
+            hint = "strategy link or external-loader, or 'flash:' in the board's file"
+            raise NeuralArtError(what, where=copied[0].where, hint=hint)
         return None, {}
     described = sum(1 for draft in drafts if draft.described)
     pools = [by_sectors(found, claim(p)) for p in others if p.kind == "pool"]
@@ -208,11 +201,8 @@ def _asked(area: Area, owner: str, kind: str, at: int, size: int, where: str) ->
     """Whole sectors at an address that the variant asks for."""
     span = Span(owner, owner, at, at + round_up(size, area.sector))
     if span.end > area.end:
-        raise NeuralArtError(
-            f"{span} runs over the end of {area.name} at 0x{area.end:08x}",
-            where=where,
-            hint=f"let slots: {kind}: begin further down, or leave it out: a place is found then",
-        )
+        hint = f"let slots: {kind}: begin further down, or leave it out: a place is found then"
+        raise NeuralArtError(f"{span} runs over the end of {area.name} at 0x{area.end:08x}", where=where, hint=hint)
     return _placement(owner, kind, span, where)
 
 
@@ -244,8 +234,6 @@ def _no_room(
 ) -> NeuralArtError:
     owners = [demand.owner for demand in demands] + [draft.owner for draft in copied]
     held = ", ".join(str(span) for span in sorted(fixed, key=lambda s: s.start) if area_at(found, span.start))
-    return NeuralArtError(
-        f"no free erase sector for {' and '.join(owners)} in {', '.join(area.name for area in found)}",
-        where=copied[0].where if copied else flash_areas.place_of(variant, "slots"),
-        hint=f"the flash is taken by {held or 'pools'}",
-    )
+    what = f"no free erase sector for {' and '.join(owners)} in {', '.join(area.name for area in found)}"
+    place = copied[0].where if copied else flash_areas.place_of(variant, "slots")
+    return NeuralArtError(what, where=place, hint=f"the flash is taken by {held or 'pools'}")

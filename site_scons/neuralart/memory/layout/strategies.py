@@ -150,12 +150,10 @@ def pool_named(network: LayoutNetwork, name: str, key: str, where: str) -> Memor
         )
     disabled = next((pool for pool in network.pools.pools if pool.fname == name), None)
     if disabled is not None:
-        raise NeuralArtError(
-            f"{what}: pool {name} is disabled, its size is 0", where=where, hint=f"give it a size at {disabled.where}"
-        )
-    raise NeuralArtError(
-        f"{what}: no pool '{name}' in {network.pools.path}", where=where, hint=nearest(name, tuple(enabled))
-    )
+        text = f"{what}: pool {name} is disabled, its size is 0"
+        raise NeuralArtError(text, where=where, hint=f"give it a size at {disabled.where}")
+    text = f"{what}: no pool '{name}' in {network.pools.path}"
+    raise NeuralArtError(text, where=where, hint=nearest(name, tuple(enabled)))
 
 
 def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -> tuple[str, MemoryRegion]:
@@ -177,37 +175,26 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
             + ", ".join(name for name in STRATEGIES if name != RELOCATABLE),
         )
     if network.loaded and asked not in ("", RELOCATABLE):
-        raise NeuralArtError(
-            f"{what}: strategy {asked}, but the loader of a relocatable variant's firmware brings all constants",
-            where=where,
-            hint="leave the strategy out",
-        )
+        text = f"{what}: strategy {asked}, but the loader of a relocatable variant's firmware brings all constants"
+        raise NeuralArtError(text, where=where, hint="leave the strategy out")
     if pool.mode != "USEMODE_ABSOLUTE":
-        raise NeuralArtError(
-            f"{what} is relative ({pool.mode}): only a loader gives it an address",
-            where=pool.where,
-            hint="'relocatable: true' in the variant, or set its mode to USEMODE_ABSOLUTE",
-        )
+        text = f"{what} is relative ({pool.mode}): only a loader gives it an address"
+        hint = "'relocatable: true' in the variant, or set its mode to USEMODE_ABSOLUTE"
+        raise NeuralArtError(text, where=pool.where, hint=hint)
     region = board.region_at(pool.address)
     if region is None:
-        raise NeuralArtError(
-            f"{what} at 0x{pool.address:08x} has an initializer, but board {board.name} has no memory there",
-            where=pool.where,
-            hint=f"disable it with size 0, or move it: `neuralart boards {board.name}` lists the memories",
-        )
+        text = f"{what} at 0x{pool.address:08x} has an initializer, but board {board.name} has no memory there"
+        hint = f"disable it with size 0, or move it: `neuralart boards {board.name}` lists the memories"
+        raise NeuralArtError(text, where=pool.where, hint=hint)
     if network.loaded:
         return RELOCATABLE, region
     strategy = asked or by_rule(region)
     if region.kind == "rom":
-        raise NeuralArtError(
-            f"{what} is in {region.name}, a ROM: nothing can be brought there", where=where if asked else pool.where
-        )
+        text = f"{what} is in {region.name}, a ROM: nothing can be brought there"
+        raise NeuralArtError(text, where=where if asked else pool.where)
     if strategy == FLASH and region.kind != "flash":
-        raise NeuralArtError(
-            f"{what} is in {region.name}, which forgets at power-off: strategy flash needs a pool in flash",
-            where=where,
-            hint=f"possible: {', '.join(_INTO_RAM)}",
-        )
+        text = f"{what} is in {region.name}, which forgets at power-off: strategy flash needs a pool in flash"
+        raise NeuralArtError(text, where=where, hint=f"possible: {', '.join(_INTO_RAM)}")
     if strategy in _INTO_RAM and region.kind == "flash":
         raise NeuralArtError(
             f"{what} is in {region.name}, which is flash and cannot be written like RAM: strategy {strategy} does not "
@@ -230,8 +217,6 @@ def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
         where = places.get(f"strategies.{name}", network.where)
         pool_named(network, name, "strategies", where)
         if name not in network.declared:
-            raise NeuralArtError(
-                f"strategies of network {network.name}: pool {name} has no initializer",
-                where=where,
-                hint=f"initializers: [{', '.join([*network.declared, name])}] declares it",
-            )
+            what = f"strategies of network {network.name}: pool {name} has no initializer"
+            hint = f"initializers: [{', '.join([*network.declared, name])}] declares it"
+            raise NeuralArtError(what, where=where, hint=hint)

@@ -73,11 +73,8 @@ def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:
     name, file = split_profile(config.profile)
     path = folder / file if file else Path(board.profile)
     if not file and not board.profile:
-        raise NeuralArtError(
-            f"board {board.name} has no stock profile",
-            where=str(config.where),
-            hint="give the network a 'profile:' or an 'mpool:'",
-        )
+        hint = "give the network a 'profile:' or an 'mpool:'"
+        raise NeuralArtError(f"board {board.name} has no stock profile", where=str(config.where), hint=hint)
     chosen = profile.read(path, name, stable_name(path.as_posix()))
     return mpool.read(chosen.mpool, chosen.mpool_display)
 
@@ -212,12 +209,10 @@ def network_folders(index: Path) -> dict[str, Path]:
     try:
         names = [name for name in jsontext.loads(read_bytes(index))["artefacts"] if name.endswith("/network.json")]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
-        raise NeuralArtError(
-            f"not the index of a build: {error}", where=str(index), hint="build the variant again"
-        ) from error
+        what = f"not the index of a build: {error}"
+        raise NeuralArtError(what, where=str(index), hint="build the variant again") from error
     for top in index.resolve().parents:
         if all((top / name).is_file() for name in names):
             return {facts.load(top / name).name: (top / name).parent for name in names}
-    raise NeuralArtError(
-        f"files of the last build are gone, {names[0]} first", where=str(index), hint="build the variant again"
-    )
+    what = f"files of the last build are gone, {names[0]} first"
+    raise NeuralArtError(what, where=str(index), hint="build the variant again")

@@ -103,11 +103,9 @@ def _undeclared(plan: AddressPlan, network: str, pool: PoolUse) -> NeuralArtErro
             hint="they must be split over its parts: compile without virtual pools",
         )
     names = [each.pool for each in plan.layout.initializers if each.network == network]
-    return NeuralArtError(
-        f"network {network} has {pool.weights} bytes of constants in pool {pool.fname}, which is not declared",
-        where=_chosen(plan, network, [pool.fname]),
-        hint=f"initializers: [{', '.join([*names, pool.fname])}] declares it",
-    )
+    what = f"network {network} has {pool.weights} bytes of constants in pool {pool.fname}, which is not declared"
+    hint = f"initializers: [{', '.join([*names, pool.fname])}] declares it"
+    return NeuralArtError(what, where=_chosen(plan, network, [pool.fname]), hint=hint)
 
 
 def claimed(plan: AddressPlan, use: Use) -> Span:
@@ -235,11 +233,9 @@ def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tup
     for network in networks:
         group = f"network {network.name}"
         if group not in names:
-            raise NeuralArtError(
-                f"network {network.name} has no pools in the layout",
-                where=f"board {board.name}",
-                hint=f"the layout is of {', '.join(sorted(names)) or 'no network'}",
-            )
+            what = f"network {network.name} has no pools in the layout"
+            hint = f"the layout is of {', '.join(sorted(names)) or 'no network'}"
+            raise NeuralArtError(what, where=f"board {board.name}", hint=hint)
         for pool in used_pools(network):
             owner = pool_owner(network.name, pool.fname)
             start = _start(layout, board, pool, owner, placed)
@@ -247,11 +243,8 @@ def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tup
                 end = memory_end(board, start)
                 extra.append(Use(Placement(owner, "pool", start, min(pool.size, end - start), group, group), pool.used))
             elif start != placed[owner].start:
-                raise NeuralArtError(
-                    f"{owner} is at 0x{start:08x} in what was compiled and at 0x{placed[owner].start:08x} now",
-                    where=placed[owner].chosen_by,
-                    hint="build the network again",
-                )
+                what = f"{owner} is at 0x{start:08x} in what was compiled and at 0x{placed[owner].start:08x} now"
+                raise NeuralArtError(what, where=placed[owner].chosen_by, hint="build the network again")
             used[owner] = pool.used
     return used, extra
 
@@ -270,9 +263,8 @@ def _start(layout: Layout, board: Board, pool: PoolUse, owner: str, placed: Mapp
         group = owner.partition(" of ")[2]
         neighbor = next((p for p in placed.values() if p.group == group), None)
         file = _LINE.sub("", neighbor.chosen_by) if neighbor else group
-        raise NeuralArtError(
-            f"{owner} uses {pool.used} bytes, but {error.what}", where=file, hint="disable the pool with size 0"
-        ) from error
+        what = f"{owner} uses {pool.used} bytes, but {error.what}"
+        raise NeuralArtError(what, where=file, hint="disable the pool with size 0") from error
 
 
 def firmware_sizes(board: Board, used: Mapping[str, int]) -> dict[str, int]:

@@ -8,11 +8,8 @@ from neuralart.errors import NeuralArtError
 
 def _section(board: Board, name: str, section: Section | None, access: str) -> str:
     if section is None:
-        raise NeuralArtError(
-            f"the board has no '{name.lower()}' section",
-            where=f"board {board.name}",
-            hint="its YAML must say where firmware goes",
-        )
+        what = f"the board has no '{name.lower()}' section"
+        raise NeuralArtError(what, where=f"board {board.name}", hint="its YAML must say where firmware goes")
     origin = board.region(section.region).base + section.offset
     return f"  {name} ({access}) : ORIGIN = 0x{origin:08x}, LENGTH = 0x{section.size:x}\n"
 

@@ -237,10 +237,8 @@ def _check_names(networks: Sequence[Network], names: Sequence[str]) -> None:
     for name in names:
         if name in seen:
             listed = " and ".join(network.name for network in networks)
-            raise NeuralArtError(
-                f"network_io.h would define {name} twice for networks {listed}",
-                hint="macros are named by the network in capitals: rename one of the networks",
-            )
+            hint = "macros are named by the network in capitals: rename one of the networks"
+            raise NeuralArtError(f"network_io.h would define {name} twice for networks {listed}", hint=hint)
         seen.add(name)
 
 

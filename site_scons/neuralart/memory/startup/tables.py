@@ -54,11 +54,8 @@ def link_object_c(network: str, pool: str, path_in_include: str) -> str:
     if path_in_include.startswith("/") or re.match(r"[A-Za-z]:", path_in_include):
         raise NeuralArtError(f"the path of a linked raw file is absolute: {path_in_include}", where=where)
     if not _PLAIN.fullmatch(path_in_include):
-        raise NeuralArtError(
-            f"the assembler cannot take this path of a linked raw file: {path_in_include!r}",
-            where=where,
-            hint="use letters, digits and common punctuation",
-        )
+        what = f"the assembler cannot take this path of a linked raw file: {path_in_include!r}"
+        raise NeuralArtError(what, where=where, hint="use letters, digits and common punctuation")
     lines = [
         f'.pushsection .rodata.{stem}, \\"a\\", %progbits',
         f".balign {ALIGNMENT}",
@@ -100,10 +97,8 @@ _STRATEGIES = {
 
 def _need(value: int | None, key: str, board: Board, region: MemoryRegion) -> int:
     if value is None:
-        raise NeuralArtError(
-            f"{region.name} must be turned on, but 'registers: {key}' is missing",
-            where=board.where or f"board {board.name}",
-        )
+        what = f"{region.name} must be turned on, but 'registers: {key}' is missing"
+        raise NeuralArtError(what, where=board.where or f"board {board.name}")
     return value
 
 
@@ -174,10 +169,8 @@ def network_rows(networks: Sequence[Network]) -> Rows:
     rows = []
     for network in networks:
         if not _STAMP.fullmatch(network.abi_stamp):
-            raise NeuralArtError(
-                f"the ABI stamp '{network.abi_stamp}' of network {network.name} is not 16 hex digits",
-                hint="compile the network again",
-            )
+            what = f"the ABI stamp '{network.abi_stamp}' of network {network.name} is not 16 hex digits"
+            raise NeuralArtError(what, hint="compile the network again")
         stamp = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(network.abi_stamp))
         rows.append(f'{{"{network.name}", {{{stamp}}}}}')
     return rows
@@ -196,20 +189,14 @@ def initializer_rows(
     for item in initializers:
         where = f"pool {item.pool} of network {item.network}"
         if item.strategy not in _STRATEGIES:
-            raise NeuralArtError(
-                f"strategy '{item.strategy}' is not one that start-up code follows",
-                where=where,
-                hint="one of " + ", ".join(_STRATEGIES),
-            )
+            what = f"strategy '{item.strategy}' is not one that start-up code follows"
+            raise NeuralArtError(what, where=where, hint="one of " + ", ".join(_STRATEGIES))
         if item.strategy != "link":
             identity.check_name(item.pool, where)
         pool = pools[item.network, item.pool]
         if pool.weights > item.capacity:
-            raise NeuralArtError(
-                f"{pool.weights} bytes of constants, but only {item.capacity} fit",
-                where=where,
-                hint="make the pool or its place in flash larger",
-            )
+            what = f"{pool.weights} bytes of constants, but only {item.capacity} fit"
+            raise NeuralArtError(what, where=where, hint="make the pool or its place in flash larger")
         fields = [
             str(numbers[item.network]),
             f'"{item.pool}"',

@@ -177,11 +177,8 @@ def _check_sections(elf: Elf, where: str) -> None:
         expected = _SEGMENTS.get(section.name)
         if expected is None:
             if address & SEGMENT != SEGMENT:  # the trash
-                raise NeuralArtError(
-                    f"section {section.name} at 0x{address:08x} ({size} bytes) belongs to no part of an image",
-                    where=where,
-                    hint="name its data otherwise, or give them no section",
-                )
+                what = f"section {section.name} at 0x{address:08x} ({size} bytes) belongs to no part of an image"
+                raise NeuralArtError(what, where=where, hint="name its data otherwise, or give them no section")
         elif address & SEGMENT != expected:
             raise NeuralArtError(f"section {section.name} is at 0x{address:08x}, not at 0x{expected:08x}", where=where)
 
@@ -221,16 +218,12 @@ def _relocations(elf: Elf, symbols: _Symbols, data: Section, where: str) -> tupl
                         hint="compile it position independent, or take the table out of sections of its own",
                     )
                 if place % 4:
-                    raise NeuralArtError(
-                        f"{symbols.at(place)} holds an address at an odd place (0x{place:08x})", where=where
-                    )
+                    what = f"{symbols.at(place)} holds an address at an odd place (0x{place:08x})"
+                    raise NeuralArtError(what, where=where)
                 found.append(place)
             elif kind == "R_ARM_REL32" and (place ^ symbol.value) & SEGMENT:
-                raise NeuralArtError(
-                    f"{symbols.at(place)} holds the distance to {to}, which lies in another part of the image",
-                    where=where,
-                    hint="compile with -mno-pic-data-is-text-relative",
-                )
+                what = f"{symbols.at(place)} holds the distance to {to}, which lies in another part of the image"
+                raise NeuralArtError(what, where=where, hint="compile with -mno-pic-data-is-text-relative")
             elif kind not in _HARMLESS and kind not in _RELATIVE:
                 raise NeuralArtError(
                     f"relocation {kind} of {to} at {symbols.at(place)} (0x{place:08x}) is not known to be position "
@@ -258,9 +251,8 @@ def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
     symbols = _Symbols(elf)
     for name in _SYMBOLS:
         if name not in symbols.addresses:
-            raise NeuralArtError(
-                f"no symbol {name}", where=where, hint="was the runtime's own file left out of the link?"
-            )
+            hint = "was the runtime's own file left out of the link?"
+            raise NeuralArtError(f"no symbol {name}", where=where, hint=hint)
     relocations, kinds = _relocations(elf, symbols, data, where)
     params = elf.section(".params_0")
     blobs = b""

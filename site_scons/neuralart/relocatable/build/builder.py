@@ -79,18 +79,13 @@ def _runtime(version: Version, request: BuildRequest, where: str) -> Runtime:
     """
     if version[0] == 0:
         if version != NEURALART_VERSION:
-            raise NeuralArtError(
-                f"network.c is made for runtime {NEURALART} {dotted(version)}, this is {dotted(NEURALART_VERSION)}",
-                where=where,
-                hint="compile the model again",
-            )
+            what = f"network.c is made for runtime {NEURALART} {dotted(version)}, this is {dotted(NEURALART_VERSION)}"
+            raise NeuralArtError(what, where=where, hint="compile the model again")
         return neuralart(request)
     if request.pack is None:
-        raise NeuralArtError(
-            f"network.c is made for runtime {LL_ATON} {dotted(version)}, which is not part of this package",
-            where=where,
-            hint="name an installation of ST Edge AI Core with --pack-dir or STEDGEAI_CORE_DIR",
-        )
+        what = f"network.c is made for runtime {LL_ATON} {dotted(version)}, which is not part of this package"
+        hint = "name an installation of ST Edge AI Core with --pack-dir or STEDGEAI_CORE_DIR"
+        raise NeuralArtError(what, where=where, hint=hint)
     return runtimes.installed(request.pack, version, request, where)
 
 
@@ -102,11 +97,9 @@ def prepare(request: BuildRequest) -> Prepared:
     runtime = _runtime(source.version, request, where)
     request = replace(request, layout=request.layout or runtime.layout)
     if source.options.get("all-buffers-info") != "true":
-        raise NeuralArtError(
-            "was compiled without --all-buffers-info: which memory its activations use is unknown",
-            where=where,
-            hint='add --all-buffers-info to "options" of the profile and compile again',
-        )
+        what = "was compiled without --all-buffers-info: which memory its activations use is unknown"
+        hint = 'add --all-buffers-info to "options" of the profile and compile again'
+        raise NeuralArtError(what, where=where, hint=hint)
     if not _any_name(source.version) and source.c_name != DEFAULT_NAME:
         raise NeuralArtError(
             f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is "
@@ -125,11 +118,8 @@ def prepare(request: BuildRequest) -> Prepared:
         source, entries, alignment=RO_ALIGN[request.layout], moved_first=request.blobs_in_params
     )
     if not params.data and not request.blobs_in_params:
-        raise NeuralArtError(
-            "has no constants in any pool: a loader refuses an image without params",
-            where=where,
-            hint="is it complete?",
-        )
+        what = "has no constants in any pool: a loader refuses an image without params"
+        raise NeuralArtError(what, where=where, hint="is it complete?")
     staged = staging.stage(request, source, runtime, entries, params)
     return Prepared(request, source, runtime, entries, params, staged, tuple(notes))
 

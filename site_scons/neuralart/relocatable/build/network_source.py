@@ -51,13 +51,11 @@ class NetworkSource:
 def _refuse(network: GeneratedNetwork, path: str) -> None:
     """What is good enough to look at, but not to build from."""
     if not getter_name(network.text):
-        raise NeuralArtError(
-            "no function LL_ATON_EpochBlockItems_<name>: not a generated network", where=path, hint="is it network.c?"
-        )
+        what = "no function LL_ATON_EpochBlockItems_<name>: not a generated network"
+        raise NeuralArtError(what, where=path, hint="is it network.c?")
     if network.runtime is None:
-        raise NeuralArtError(
-            "no guard on LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV: the runtime it is made for is unknown", where=path
-        )
+        what = "no guard on LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV: the runtime it is made for is unknown"
+        raise NeuralArtError(what, where=path)
     for problem in network.problems:
         if problem.code in ("unreadable", "cut-table"):
             raise NeuralArtError(problem.what, where=problem.where, hint="is the file complete and undamaged?")
@@ -78,9 +76,8 @@ def read(path: Path, display: str = "") -> NetworkSource:
         if pool.size and not pool.of_user
     ]
     if not pools:
-        raise NeuralArtError(
-            "no comment describes a memory pool", where=where, hint="is it a generated network.c, and complete?"
-        )
+        hint = "is it a generated network.c, and complete?"
+        raise NeuralArtError("no comment describes a memory pool", where=where, hint=hint)
     banner = network.banner
     assert network.runtime is not None
     return NetworkSource(

@@ -116,11 +116,8 @@ def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[in
     for index, buffer in enumerate(source.buffers):
         if covered.get(index, 0) < buffer.end - buffer.start:
             base = buffer.symbol or f"0x{buffer.base:08x}"
-            raise NeuralArtError(
-                f"buffer {buffer.name} ({base} + {buffer.start}..{buffer.end}) lies in no pool of the comments",
-                where=buffer.where,
-                hint="was network.c edited?",
-            )
+            what = f"buffer {buffer.name} ({base} + {buffer.start}..{buffer.end}) lies in no pool of the comments"
+            raise NeuralArtError(what, where=buffer.where, hint="was network.c edited?")
     return tuple(found)
 
 
@@ -184,27 +181,20 @@ def table(source: NetworkSource, found: Sequence[SourcePoolUse], *, secure: bool
         if not use.size:
             continue
         if use.size > LARGEST:
-            raise NeuralArtError(
-                f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {LARGEST:,}",
-                where=use.pool.where,
-            )
+            what = f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {LARGEST:,}"
+            raise NeuralArtError(what, where=use.pool.where)
         _check_alias(use.pool, secure=secure)
         entries.append(_entry(use))
     for number, text in ((0, "read-only"), (1, "read/write")):
         same = [e.use.pool for e in entries if e.descriptor.type == RELOC and e.descriptor.id == number]
         if len(same) > 1:
             names = " and ".join(f"{pool.fname} at 0x{pool.address:08x}" for pool in same)
-            raise NeuralArtError(
-                f"two relative {text} pools ({names}): a loader moves one of each kind",
-                where=same[1].where,
-                hint="make one of them USEMODE_ABSOLUTE, or disable it with size 0",
-            )
+            what = f"two relative {text} pools ({names}): a loader moves one of each kind"
+            hint = "make one of them USEMODE_ABSOLUTE, or disable it with size 0"
+            raise NeuralArtError(what, where=same[1].where, hint=hint)
     if len(entries) > MOST_POOLS:
-        raise NeuralArtError(
-            f"{len(entries)} pools in use, a loader takes {MOST_POOLS}",
-            where=str(source.path),
-            hint="disable pools with size 0",
-        )
+        what = f"{len(entries)} pools in use, a loader takes {MOST_POOLS}"
+        raise NeuralArtError(what, where=str(source.path), hint="disable pools with size 0")
     return tuple(entries)
 
 
@@ -246,26 +236,18 @@ def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
     if exact in found:
         return exact
     if len(found) > 1:
-        raise NeuralArtError(
-            f"{len(found)} files could be the initializer of pool {fname}: {', '.join(path.name for path in found)}",
-            where=str(folder),
-            hint="delete those of earlier compiles",
-        )
+        what = f"{len(found)} files could be the initializer of pool {fname}: {', '.join(path.name for path in found)}"
+        raise NeuralArtError(what, where=str(folder), hint="delete those of earlier compiles")
     if found:
         return found[0]
     for path in own:
         kind = _OTHER_FORMATS.get(path.suffix)
         if kind and path.name.removesuffix(path.suffix).endswith(f".{fname}"):
-            raise NeuralArtError(
-                f"pool {fname} was written as {kind} ({path.name}), a relocatable model takes raw bytes",
-                where=where,
-                hint='give it "fformat": "FORMAT_RAW" in the .mpool and compile again',
-            )
-    raise NeuralArtError(
-        f"pool {fname} holds constants, but there is no {exact.name}",
-        where=str(folder),
-        hint="copy the raw files beside network.c",
-    )
+            what = f"pool {fname} was written as {kind} ({path.name}), a relocatable model takes raw bytes"
+            hint = 'give it "fformat": "FORMAT_RAW" in the .mpool and compile again'
+            raise NeuralArtError(what, where=where, hint=hint)
+    what = f"pool {fname} holds constants, but there is no {exact.name}"
+    raise NeuralArtError(what, where=str(folder), hint="copy the raw files beside network.c")
 
 
 def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: int, moved_first: bool) -> Params:
@@ -287,11 +269,8 @@ def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: 
         if len(raw) > pool.size:
             raise NeuralArtError(f"{len(raw):,} bytes, pool {pool.fname} has {pool.size:,}", where=str(path))
         if len(raw) < entry.use.params:
-            raise NeuralArtError(
-                f"{len(raw):,} bytes, network.c keeps {entry.use.params:,} bytes of constants in pool {pool.fname}",
-                where=str(path),
-                hint="it is of another compile, or cut off",
-            )
+            what = f"{len(raw):,} bytes, network.c keeps {entry.use.params:,} bytes of constants in pool {pool.fname}"
+            raise NeuralArtError(what, where=str(path), hint="it is of another compile, or cut off")
         data += bytes(align(len(data), alignment) - len(data))
         offsets[pool.fname] = len(data)
         data += raw.ljust(align(max(len(raw), size), 8), b"\0")

@@ -47,9 +47,8 @@ def find_network(given: Path, name: str = "") -> Path:
     # stai_*.c stands beside newer networks and is another interface to the same network.
     found = sorted(p for p in given.glob("*.c") if _is_network(p))
     if name:
-        raise NeuralArtError(
-            f"no {name}.c in it", where=str(given), hint=nearest(name, [path.stem for path in found]) + " (--name)"
-        )
+        hint = nearest(name, [path.stem for path in found]) + " (--name)"
+        raise NeuralArtError(f"no {name}.c in it", where=str(given), hint=hint)
     if len(found) == 1:
         return found[0]
     if found:
@@ -71,8 +70,5 @@ def check(request: BuildRequest) -> None:
     if request.layout and request.layout not in LAYOUTS:
         raise NeuralArtError(f"no layout '{request.layout}'", where="--layout", hint=nearest(request.layout, LAYOUTS))
     if request.network.resolve().parent == request.output.resolve():
-        raise NeuralArtError(
-            "is the folder of the network: its files would be mixed with those of the image",
-            where=str(request.output),
-            hint="name another folder with --output",
-        )
+        what = "is the folder of the network: its files would be mixed with those of the image"
+        raise NeuralArtError(what, where=str(request.output), hint="name another folder with --output")

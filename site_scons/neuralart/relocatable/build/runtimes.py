@@ -173,11 +173,8 @@ def _archive(root: Path) -> Path:
     found = sorted(folder.glob("NetworkRuntime*_PIC.a"))
     gcc = [path for path in found if "GCC" in path.name] or found
     if not gcc:
-        raise NeuralArtError(
-            "has no NetworkRuntime*_PIC.a: this installation cannot make relocatable models",
-            where=str(folder),
-            hint=_HINT,
-        )
+        what = "has no NetworkRuntime*_PIC.a: this installation cannot make relocatable models"
+        raise NeuralArtError(what, where=str(folder), hint=_HINT)
     return gcc[0]
 
 
@@ -195,25 +192,20 @@ def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) ->
     """
     root = pack.resolve()
     if not root.is_dir():
-        raise NeuralArtError(
-            "no such folder", where=str(pack), hint="--pack-dir names an installation of ST Edge AI Core"
-        )
+        hint = "--pack-dir names an installation of ST Edge AI Core"
+        raise NeuralArtError("no such folder", where=str(pack), hint=hint)
     version = version_of(root)
     if version != wanted:
         asked = of_runtime(wanted)
         core = f"ST Edge AI Core {asked.core}" if asked is not None else "another version of ST Edge AI Core"
-        raise NeuralArtError(
-            f"network.c is made for {LL_ATON} {dotted(wanted)} ({core}), {pack} has {dotted(version)}",
-            where=where,
-            hint="compile the model again with this installation, or name the one it was made with",
-        )
+        what = f"network.c is made for {LL_ATON} {dotted(wanted)} ({core}), {pack} has {dotted(version)}"
+        hint = "compile the model again with this installation, or name the one it was made with"
+        raise NeuralArtError(what, where=where, hint=hint)
     release = of_runtime(version)
     if release is None or release.relocation is None:
-        raise NeuralArtError(
-            f"{LL_ATON} {dotted(version)} is unknown: its header and callbacks may differ",
-            where=str(pack),
-            hint=f"known: {', '.join(dotted(each.runtime) for each in relocatable())}",
-        )
+        what = f"{LL_ATON} {dotted(version)} is unknown: its header and callbacks may differ"
+        hint = f"known: {', '.join(dotted(each.runtime) for each in relocatable())}"
+        raise NeuralArtError(what, where=str(pack), hint=hint)
     form = release.relocation
     npu = root / _NPU / "ll_aton"
     platform = _platform(root)

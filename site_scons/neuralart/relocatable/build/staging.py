@@ -143,9 +143,8 @@ def _code(request: BuildRequest, source: NetworkSource, runtime: Runtime) -> tup
         return text + runtime.footer, extra
     header = source.path.with_name(f"{source.path.stem}_ecblobs.h")
     if not header.is_file():
-        raise NeuralArtError(
-            f"is missing, {source.path.name} includes it", where=str(header), hint="copy it beside network.c"
-        )
+        what = f"is missing, {source.path.name} includes it"
+        raise NeuralArtError(what, where=str(header), hint="copy it beside network.c")
     own = f"{request.name}_reloc_ecblobs.h"
     text, count = _include(header.name).subn(rf'\1"{own}"', text)
     if not count:
@@ -160,11 +159,8 @@ def _check_symbols(source: NetworkSource, entries: Sequence[TableEntry]) -> None
         pool = entry.use.pool
         symbol = base_of(pool.fname, source.c_name)
         if entry.descriptor.type == RELOC and re.search(rf"\b{re.escape(symbol)}\b", source.text) is None:
-            raise NeuralArtError(
-                f"pool {pool.fname} is relative, but network.c never names {symbol}",
-                where=pool.where,
-                hint="was it edited?",
-            )
+            what = f"pool {pool.fname} is relative, but network.c never names {symbol}"
+            raise NeuralArtError(what, where=pool.where, hint="was it edited?")
 
 
 def stage(

@@ -52,38 +52,25 @@ def refuse(data: bytes, where: str) -> None:
     if not data:
         raise NeuralArtError(f"{what}an empty file", where=where)
     if data[:4] == b"\x7fELF":
-        raise NeuralArtError(
-            f"{what}an ELF file, the linked model before it is made into an image",
-            where=place,
-            hint="give the network_rel.bin that the same build writes",
-        )
+        text = f"{what}an ELF file, the linked model before it is made into an image"
+        raise NeuralArtError(text, where=place, hint="give the network_rel.bin that the same build writes")
     if data[4:8] == b"TFL3":
-        raise NeuralArtError(
-            f"{what}a TensorFlow Lite model",
-            where=place,
-            hint="compile it (neuralart compile), then build the image (neuralart relocatable build)",
-        )
+        hint = "compile it (neuralart compile), then build the image (neuralart relocatable build)"
+        raise NeuralArtError(f"{what}a TensorFlow Lite model", where=place, hint=hint)
     if data[:4] != _MAGIC_BYTES:
         at = inner_offset(data)
         if at is not None:
-            raise NeuralArtError(
-                f"{at} bytes of something else stand in front of the image, which begins at 0x{at:x}",
-                where=place,
-                hint=f"inspect it with --offset 0x{at:x}; a loader must be given its address plus 0x{at:x}",
-            )
+            text = f"{at} bytes of something else stand in front of the image, which begins at 0x{at:x}"
+            hint = f"inspect it with --offset 0x{at:x}; a loader must be given its address plus 0x{at:x}"
+            raise NeuralArtError(text, where=place, hint=hint)
         if not data.strip(b"\xff") or not data.strip(b"\0"):
-            raise NeuralArtError(
-                f"{what}{len(data)} bytes of 0x{data[0]:02X}, as of an erased or unmapped memory", where=place
-            )
-        raise NeuralArtError(
-            f"{what}{describe(data)} instead of 'NBIN' (4e 42 49 4e)", where=place, hint="give a network_rel.bin"
-        )
+            text = f"{what}{len(data)} bytes of 0x{data[0]:02X}, as of an erased or unmapped memory"
+            raise NeuralArtError(text, where=place)
+        text = f"{what}{describe(data)} instead of 'NBIN' (4e 42 49 4e)"
+        raise NeuralArtError(text, where=place, hint="give a network_rel.bin")
     if len(data) < SHORTEST:
-        raise NeuralArtError(
-            f"too short: {len(data)} bytes, the header alone has {SHORTEST} or {SHORTEST + 8}",
-            where=where,
-            hint="the file is cut off; copy it again",
-        )
+        text = f"too short: {len(data)} bytes, the header alone has {SHORTEST} or {SHORTEST + 8}"
+        raise NeuralArtError(text, where=where, hint="the file is cut off; copy it again")
 
 
 _SECTIONS = (
@@ -115,10 +102,8 @@ class _WordReader:
         """Words of the RAM segment."""
         offset = file_offset(self.header, address)
         if offset is None or (address & OFFSET) + 4 * count > stored_data(self.header):
-            raise NeuralArtError(
-                f"{what} at 0x{address:08x} is not inside the {stored_data(self.header)} bytes of data",
-                where=f"{self.where}@0x{self.header['data_data'] & OFFSET:x}",
-            )
+            text = f"{what} at 0x{address:08x} is not inside the {stored_data(self.header)} bytes of data"
+            raise NeuralArtError(text, where=f"{self.where}@0x{self.header['data_data'] & OFFSET:x}")
         return struct.unpack_from(f"<{count}I", self.data, offset)
 
     def text(self, address: int, what: str, place: int) -> str:
@@ -157,10 +142,8 @@ def _check_sections(reader: _WordReader, names: tuple[str, ...]) -> None:
     for name, segment in _SECTIONS:
         value = header[name]
         if value & SEGMENT != segment:
-            raise reader.fail(
-                f"{name} is 0x{value:08x}, in {segment_text(value)} instead of {segment_text(segment)}",
-                4 * names.index(name),
-            )
+            what = f"{name} is 0x{value:08x}, in {segment_text(value)} instead of {segment_text(segment)}"
+            raise reader.fail(what, 4 * names.index(name))
     ro_size, stored = header["data_data"] & OFFSET, stored_data(header)
     if not 4 * len(names) <= ro_size <= len(data) or ro_size % 4:
         raise reader.fail(
@@ -169,13 +152,11 @@ def _check_sections(reader: _WordReader, names: tuple[str, ...]) -> None:
             0x10,
         )
     if ro_size + stored > len(data):
-        raise reader.fail(
-            f"cut off: data and GOT end at 0x{ro_size + stored:x}, the file at 0x{len(data):x}", len(data)
-        )
+        what = f"cut off: data and GOT end at 0x{ro_size + stored:x}, the file at 0x{len(data):x}"
+        raise reader.fail(what, len(data))
     if header["got_end"] < header["got_start"] or (header["got_start"] | header["got_end"]) % 4:
-        raise reader.fail(
-            f"the GOT from 0x{header['got_start']:08x} to 0x{header['got_end']:08x} is not a row of words", 0x1C
-        )
+        what = f"the GOT from 0x{header['got_start']:08x} to 0x{header['got_end']:08x} is not a row of words"
+        raise reader.fail(what, 0x1C)
 
 
 def _relocations(reader: _WordReader) -> tuple[int, ...]:
@@ -183,23 +164,18 @@ def _relocations(reader: _WordReader) -> tuple[int, ...]:
     start, end = header["rel_start"], header["rel_end"]
     if start == end:
         if header["params_offset"] == 0:
-            raise reader.fail(
-                "an .elf.bin, the linked model before its relocation list is added: no loader can use it",
-                0x24,
-                "give the network_rel.bin that the same build writes",
-            )
+            what = "an .elf.bin, the linked model before its relocation list is added: no loader can use it"
+            raise reader.fail(what, 0x24, "give the network_rel.bin that the same build writes")
         raise reader.fail("the relocation list is empty, every image has at least the context's three entries", 0x24)
     if end < start or (start | end) % 4:
         raise reader.fail(f"the relocation list from 0x{start:08x} to 0x{end:08x} is not a row of words", 0x24)
     if end & OFFSET > len(data):
-        raise reader.fail(
-            f"cut off: the relocation list ends at 0x{end & OFFSET:x}, the file at 0x{len(data):x}", len(data)
-        )
+        what = f"cut off: the relocation list ends at 0x{end & OFFSET:x}, the file at 0x{len(data):x}"
+        raise reader.fail(what, len(data))
     first = (header["data_data"] & OFFSET) + stored_data(header)
     if start & OFFSET < first:
-        raise reader.fail(
-            f"the relocation list at 0x{start & OFFSET:x} begins inside data, which end at 0x{first:x}", 0x24
-        )
+        what = f"the relocation list at 0x{start & OFFSET:x} begins inside data, which end at 0x{first:x}"
+        raise reader.fail(what, 0x24)
     return struct.unpack_from(f"<{(end - start) // 4}I", data, start & OFFSET)
 
 
@@ -246,16 +222,12 @@ def _params(reader: _WordReader, given: bytes | None) -> bytes | None:
     data, offset, end = reader.data, reader.header["params_offset"], reader.header["rel_end"] & OFFSET
     if offset == 0:
         if given is not None and given[:4] == MAGIC.to_bytes(4, "little"):
-            raise NeuralArtError(
-                "the params file is an image itself", where=reader.where, hint="give the _rel_params.bin as --params"
-            )
+            hint = "give the _rel_params.bin as --params"
+            raise NeuralArtError("the params file is an image itself", where=reader.where, hint=hint)
         return given
     if given is not None:
-        raise reader.fail(
-            f"a file of params is given, but the image holds its params itself at 0x{offset:x}",
-            0x30,
-            "leave --params away; ext_param_addr must be NULL for this image",
-        )
+        what = f"a file of params is given, but the image holds its params itself at 0x{offset:x}"
+        raise reader.fail(what, 0x30, "leave --params away; ext_param_addr must be NULL for this image")
     if offset > len(data):
         raise reader.fail(f"cut off: the params begin at 0x{offset:x}, the file ends at 0x{len(data):x}", len(data))
     if offset < end:
@@ -304,15 +276,9 @@ def stamp_of(image: Image) -> str:
     """
     end, size = image.header["rel_end"] & OFFSET, image.context.params_bin_sz
     if image.params is None:
-        raise NeuralArtError(
-            f"a split model: its {size} bytes of params are in a file of their own",
-            where=image.where,
-            hint="give its _rel_params.bin as well",
-        )
+        what = f"a split model: its {size} bytes of params are in a file of their own"
+        raise NeuralArtError(what, where=image.where, hint="give its _rel_params.bin as well")
     if len(image.params) < size:
-        raise NeuralArtError(
-            f"{size} bytes of params belong to it, {len(image.params)} are there",
-            where=image.where,
-            hint="the file is cut off, or its params are of another model",
-        )
+        what = f"{size} bytes of params belong to it, {len(image.params)} are there"
+        raise NeuralArtError(what, where=image.where, hint="the file is cut off, or its params are of another model")
     return f"{zlib.crc32(image.data[:end]):08x}{zlib.crc32(image.params[:size]):08x}"

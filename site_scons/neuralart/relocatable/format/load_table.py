@@ -50,9 +50,8 @@ def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
     for number, (model, params) in enumerate(models):
         for what, address in (("model", model), *([("params", params)] if params else [])):
             if not 0 < address < _ERASED or address % 4:
-                raise NeuralArtError(
-                    f"model {number} of a load table: 0x{address:08x} is no address of {what}, a multiple of 4"
-                )
+                text = f"model {number} of a load table: 0x{address:08x} is no address of {what}, a multiple of 4"
+                raise NeuralArtError(text)
     flags = sum(FLAGS.get(word, 0) for word in mode)
     return _HEAD.pack(MAGIC, len(models), flags) + b"".join(_ROW.pack(*model) for model in models)
 

@@ -159,11 +159,8 @@ def _flags(image: Image, firmware: LoadingFirmware) -> None:
         raise Refused(-1, "the image is for the non-secure state, the firmware is secure", "build without --no-secure")
     if decoded.dbg_info != firmware.dbg_info:
         has, lacks, way = ("has", "lacks", "with") if decoded.dbg_info else ("lacks", "has", "without")
-        raise Refused(
-            -1,
-            f"the image {has} debug information of epochs (LL_ATON_EB_DBG_INFO), the firmware {lacks} it",
-            f"compile the firmware as the image, or build the image {way} --no-dbg-info",
-        )
+        what = f"the image {has} debug information of epochs (LL_ATON_EB_DBG_INFO), the firmware {lacks} it"
+        raise Refused(-1, what, f"compile the firmware as the image, or build the image {way} --no-dbg-info")
     if not decoded.asynchronous:
         raise Refused(-1, "the image is for the polling mode of the runtime, the firmware waits for interrupts")
 
@@ -173,20 +170,16 @@ def check_firmware(image: Image, firmware: LoadingFirmware) -> None:
     _flags(image, firmware)
     version, mine = image.version, firmware.version
     if version[:3] != mine[:3] or (firmware.ours and version != mine):
-        raise Refused(
-            -1,
-            f"the image is for runtime {text_of(version)}, the firmware has {text_of(mine)}",
-            "build the image with the release that the firmware has",
-        )
+        what = f"the image is for runtime {text_of(version)}, the firmware has {text_of(mine)}"
+        raise Refused(-1, what, "build the image with the release that the firmware has")
     if firmware.ours and words_of(image)[CONTEXT_WORDS.index("rt_version")] & 0xFF:
         raise Refused(-1, "the lowest 8 bits of rt_version are not 0", "the image is damaged, build it again")
     if firmware.ours and not image.context.description.startswith("neuralart-reference"):
         raise Refused(-1, f"the image is for the runtime '{image.context.description}', not for neuralart-reference")
     sizes = STRUCTS[firmware.dbg_info]
     if not firmware.ours and image.context.struct_sizes not in (None, sizes):
-        raise Refused(
-            -1, f"the structures of the image have {image.context.struct_sizes} bytes, the firmware's {sizes}"
-        )
+        what = f"the structures of the image have {image.context.struct_sizes} bytes, the firmware's {sizes}"
+        raise Refused(-1, what)
 
 
 def unnoticed_by_firmware(image: Image, firmware: LoadingFirmware) -> Iterator[Finding]:
@@ -206,6 +199,5 @@ def unnoticed_by_firmware(image: Image, firmware: LoadingFirmware) -> Iterator[F
             "build the image with the release that the firmware has",
         )
     if firmware.secure and not image.flags.secure and _any_state(mine):
-        yield warning(
-            "runtime", "the image is for the non-secure state, the firmware is secure: no loader refuses that"
-        )
+        what = "the image is for the non-secure state, the firmware is secure: no loader refuses that"
+        yield warning("runtime", what)

@@ -173,11 +173,9 @@ def _check_memory(image: Image, call: InstallCall) -> None:
         raise Refused(-2, f"executive RAM at 0x{ram.start:08x} is not on a multiple of 4 above 0")
     if ram.size < needed:
         other = "" if not call.copy else f"; mode XIP needs {image.xip_size:,}"
-        raise Refused(
-            -2,
-            f"executive RAM has {ram.size:,} bytes, mode {'COPY' if call.copy else 'XIP'} needs {needed:,}{other}",
-            "give it more RAM" + (", or use mode XIP" if call.copy and ram.size >= image.xip_size else ""),
-        )
+        what = f"executive RAM has {ram.size:,} bytes, mode {'COPY' if call.copy else 'XIP'} needs {needed:,}{other}"
+        remedy = "give it more RAM" + (", or use mode XIP" if call.copy and ram.size >= image.xip_size else "")
+        raise Refused(-2, what, remedy)
     if ram.start + needed > 1 << 32:
         raise Refused(-2, f"executive RAM from 0x{ram.start:08x} leaves the address space")
 
@@ -185,11 +183,8 @@ def _check_memory(image: Image, call: InstallCall) -> None:
 def _check_params(image: Image, call: InstallCall) -> int:
     base = _params_base(image, call)
     if not base:
-        raise Refused(
-            -7,
-            "the params are in a file of their own and no address is given for them",
-            "flash X_rel_params.bin too and give its address (--params, ext_param_addr)",
-        )
+        remedy = "flash X_rel_params.bin too and give its address (--params, ext_param_addr)"
+        raise Refused(-7, "the params are in a file of their own and no address is given for them", remedy)
     if base % 4:
         raise Refused(-7, f"the params at 0x{base:08x} are not on a multiple of 4")
     return base
@@ -238,9 +233,8 @@ def _check_words(image: Image, call: InstallCall, firmware: LoadingFirmware) -> 
         if value & SEGMENT and (fault := word_fault(sizes, value)):
             raise Refused(-1, f"{name} is 0x{value:08x}: it {fault}", _DAMAGED)
     if not call.copy and any(place >> 28 == 2 for place in image.relocations):
-        raise Refused(
-            -1, "the image has absolute words in its code (clang), which mode XIP cannot patch", "use mode COPY"
-        )
+        what = "the image has absolute words in its code (clang), which mode XIP cannot patch"
+        raise Refused(-1, what, "use mode COPY")
 
 
 def _steps(image: Image, call: InstallCall, firmware: LoadingFirmware) -> Iterator[str]:
@@ -287,20 +281,14 @@ def _alignments(image: Image, call: InstallCall) -> Iterator[Finding]:
 def _unnoticed(image: Image, call: InstallCall, firmware: LoadingFirmware) -> Iterator[Finding]:
     yield from unnoticed_by_firmware(image, firmware)
     if call.params and image.header["params_offset"]:
-        yield error(
-            "params",
-            f"the image holds its params itself, those at 0x{call.params:08x} would be taken instead",
-            "leave --params away; ext_param_addr must be NULL",
-        )
+        what = f"the image holds its params itself, those at 0x{call.params:08x} would be taken instead"
+        yield error("params", what, "leave --params away; ext_param_addr must be NULL")
     for name, other, count in _overlaps(image, call):
         yield error("overlap", f"{name} and {other} share {count:,} bytes: one overwrites the other")
     for number, pool in enumerate(image.pools):
         if pool.type == COPY and pool.dst in NOR_FLASH:
-            yield error(
-                "flash",
-                f"pool {number} ({pool.name}) would be copied to 0x{pool.dst:08x}, which is memory-mapped flash",
-                "give the pool the mode USEMODE_RELATIVE in the .mpool and compile again",
-            )
+            what = f"pool {number} ({pool.name}) would be copied to 0x{pool.dst:08x}, which is memory-mapped flash"
+            yield error("flash", what, "give the pool the mode USEMODE_RELATIVE in the .mpool and compile again")
     yield from _alignments(image, call)
 
 

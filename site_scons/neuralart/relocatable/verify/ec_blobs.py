@@ -149,6 +149,5 @@ def check(image: Image) -> Iterator[Finding]:
     """Wrappers that lead nowhere."""
     for blob in find(image):
         if blob.fault:
-            yield error(
-                "ec-blob", f"the epoch-controller blob at {blob.place}+0x{blob.offset:x} is damaged: {blob.fault}"
-            )
+            what = f"the epoch-controller blob at {blob.place}+0x{blob.offset:x} is damaged: {blob.fault}"
+            yield error("ec-blob", what)

@@ -57,9 +57,8 @@ def check_flags(image: Image) -> Iterator[Finding]:
         yield error("flags", f"flags 0x{word:08X} at 0x4: unknown toolchain {decoded.toolchain}, known are 8, 9 and 10")
     if decoded.float_abi != 2:
         name = FLOAT_ABIS.get(decoded.float_abi, "none")
-        yield error(
-            "flags", f"flags 0x{word:08X} at 0x4: float ABI {decoded.float_abi} ({name}), only 2 (hard) can be built"
-        )
+        what = f"flags 0x{word:08X} at 0x4: float ABI {decoded.float_abi} ({name}), only 2 (hard) can be built"
+        yield error("flags", what)
     elif not decoded.fpu:
         yield error("flags", f"flags 0x{word:08X} at 0x4: the hard float ABI without an FPU")
     if decoded.cpuid not in CPUS:
@@ -72,9 +71,8 @@ def _sections(image: Image) -> Iterator[Finding]:
         yield error("sections", f"data_start at 0x8 is 0x{header['data_start']:08x} instead of 0x{RAM:08x}")
     for name in ("data_end", "bss_start"):
         if header[name] % 4:
-            yield error(
-                "sections", f"{name} at 0x{4 * image.names.index(name):x} is 0x{header[name]:08x}, not a multiple of 4"
-            )
+            what = f"{name} at 0x{4 * image.names.index(name):x} is 0x{header[name]:08x}, not a multiple of 4"
+            yield error("sections", what)
     if image.ro_size % 8:
         level = warning if image.context.struct_sizes is None else error
         yield level(
@@ -83,15 +81,12 @@ def _sections(image: Image) -> Iterator[Finding]:
             "in mode COPY the data would stand on a wrong alignment",
         )
     if header["got_start"] < header["data_end"]:
-        yield error(
-            "sections",
-            f"got_start at 0x1c is 0x{header['got_start']:08x}, inside data, which end at 0x{header['data_end']:08x}",
-        )
+        what = f"got_start at 0x1c is 0x{header['got_start']:08x}, inside data, which end at 0x{header['data_end']:08x}"
+        yield error("sections", what)
     end = stored_data(header)
     if header["bss_end"] < header["bss_start"]:
-        yield error(
-            "sections", f"bss_end at 0x18 is 0x{header['bss_end']:08x}, below bss_start 0x{header['bss_start']:08x}"
-        )
+        what = f"bss_end at 0x18 is 0x{header['bss_end']:08x}, below bss_start 0x{header['bss_start']:08x}"
+        yield error("sections", what)
     elif header["bss_start"] & OFFSET < end:
         yield error(
             "sections",
@@ -106,9 +101,8 @@ def _got(image: Image) -> Iterator[Finding]:
         yield error("got", f"the GOT has {len(got)} words, it must end with {RESERVED_GOT_WORDS} reserved ones")
     for index in range(max(0, len(got) - RESERVED_GOT_WORDS), len(got)):
         if got[index]:
-            yield error(
-                "got", f"reserved GOT word {index} at 0x{start + 4 * index:08x} is 0x{got[index]:08x} instead of 0"
-            )
+            what = f"reserved GOT word {index} at 0x{start + 4 * index:08x} is 0x{got[index]:08x} instead of 0"
+            yield error("got", what)
 
 
 def _list_place(image: Image) -> Iterator[Finding]:
@@ -131,9 +125,8 @@ def _list_place(image: Image) -> Iterator[Finding]:
     if offset and any(image.data[end:offset]):
         yield warning("sections", f"the padding from 0x{end:x} to 0x{offset:x} is not zero")
     if not offset and len(image.data) > align8(end):
-        yield error(
-            "sections", f"{len(image.data) - align8(end)} bytes behind the end of the image at 0x{align8(end):x}"
-        )
+        what = f"{len(image.data) - align8(end)} bytes behind the end of the image at 0x{align8(end):x}"
+        yield error("sections", what)
 
 
 def _equal_entries(image: Image) -> Iterator[Finding]:
@@ -152,9 +145,8 @@ def check_entries(image: Image) -> Iterator[Finding]:
         elif not value & 1:
             yield error("entries", f"{place}, without its Thumb bit")
         elif not 4 * image.header_words <= value & OFFSET < image.ro_size:
-            yield error(
-                "entries", f"{place}, outside the code from 0x{4 * image.header_words:x} to 0x{image.ro_size:x}"
-            )
+            what = f"{place}, outside the code from 0x{4 * image.header_words:x} to 0x{image.ro_size:x}"
+            yield error("entries", what)
 
 
 def check_header(image: Image) -> Iterator[Finding]:

@@ -69,9 +69,8 @@ def _interface(image: Image) -> Iterator[Finding]:
         return
     name = struct.unpack_from("<I", image.data, offset)[0]
     if name != words[CONTEXT_WORDS.index("c_name")]:
-        yield warning(
-            "context", f"{place}, whose first word 0x{name:08x} is not the pointer to the name '{image.context.c_name}'"
-        )
+        what = f"{place}, whose first word 0x{name:08x} is not the pointer to the name '{image.context.c_name}'"
+        yield warning("context", what)
 
 
 def _versions(image: Image) -> Iterator[Finding]:
@@ -118,10 +117,8 @@ def _sizes(image: Image) -> Iterator[Finding]:
     context = image.context
     needed = image.relative_ram.size if image.relative_ram is not None else 0
     if align8(needed) != align8(context.ext_ram_sz):
-        yield error(
-            "context",
-            f"ext_ram_sz is {context.ext_ram_sz}, the pool that is relocated to external RAM has {needed} bytes",
-        )
+        what = f"ext_ram_sz is {context.ext_ram_sz}, the pool that is relocated to external RAM has {needed} bytes"
+        yield error("context", what)
     params = sum(pool.size for pool in image.pools if pool.data != ACTIV)
     if context.params_sz and not params:
         yield warning("context", f"params_sz is {context.params_sz}, but no pool of the table has params")
@@ -131,29 +128,20 @@ def _params(image: Image) -> Iterator[Finding]:
     context, blob = image.context, image.params
     size, crc = context.params_bin_sz, context.params_bin_crc32
     if blob is None:
-        yield warning(
-            "params",
-            f"split: the {size} bytes of params (CRC-32 0x{crc:08x}) are in a file of their own and were not checked",
-            "give it with --params",
-        )
+        what = f"split: the {size} bytes of params (CRC-32 0x{crc:08x}) are in a file of their own and were not checked"
+        yield warning("params", what, "give it with --params")
         return
     if len(blob) < size:
         yield error("params", f"params have {len(blob)} bytes, params_bin_sz says {size}", "is the file cut off?")
         return
     behind = len(blob) - ec_front(image) - size
     if behind:
-        yield error(
-            "params",
-            f"{behind} bytes stand behind the end of the params",
-            "something was appended: copy the file again",
-        )
+        what = f"{behind} bytes stand behind the end of the params"
+        yield error("params", what, "something was appended: copy the file again")
     found = zlib.crc32(raw_data(image))
     if found != crc:
-        yield error(
-            "params",
-            f"CRC-32 of the {size} bytes of params is 0x{found:08x}, params_bin_crc32 says 0x{crc:08x}",
-            "the params are damaged, or of another build",
-        )
+        what = f"CRC-32 of the {size} bytes of params is 0x{found:08x}, params_bin_crc32 says 0x{crc:08x}"
+        yield error("params", what, "the params are damaged, or of another build")
 
 
 def check_context(image: Image) -> Iterator[Finding]:

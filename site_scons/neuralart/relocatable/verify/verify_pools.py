@@ -83,11 +83,8 @@ def _destination(image: Image, number: int, pool: PoolDescriptor) -> Iterator[Fi
     elif dst + align8(pool.size) > 1 << 32:
         yield error("pools", f"{who}: {pool.size} bytes from 0x{dst:08x} leave the address space")
     elif pool.type == COPY and dst in NOR_FLASH:
-        yield error(
-            "pools",
-            f"{who} would be copied to 0x{dst:08x}, which is memory-mapped flash",
-            "give the pool the mode USEMODE_RELATIVE in the .mpool and compile the network again",
-        )
+        remedy = "give the pool the mode USEMODE_RELATIVE in the .mpool and compile the network again"
+        yield error("pools", f"{who} would be copied to 0x{dst:08x}, which is memory-mapped flash", remedy)
     elif dst >> 28 in (2, 3) and (dst >> 28 == 3) != image.flags.secure:
         state = ("non-secure", "secure")
         yield warning(
@@ -124,21 +121,14 @@ def _data_place(image: Image, number: int, pool: PoolDescriptor, front: int) -> 
     # PARAM_0 begins at the blobs themselves; the weights' addresses count them in.
     end = start + pool.size + (front if first else 0)
     if image.params is not None and end > len(image.params):
-        yield error(
-            "pools", f"{who}: data from params+0x{start:x} to 0x{end:x} leave the {len(image.params)} bytes of params"
-        )
+        what = f"{who}: data from params+0x{start:x} to 0x{end:x} leave the {len(image.params)} bytes of params"
+        yield error("pools", what)
     elif first and start and front:
-        yield error(
-            "pools",
-            f"{who} begins at params+0x{start:x}, but epoch-controller blobs in front need it at 0",
-            "place the pool with the constants above the others, or keep the blobs in the code",
-        )
+        what = f"{who} begins at params+0x{start:x}, but epoch-controller blobs in front need it at 0"
+        yield error("pools", what, "place the pool with the constants above the others, or keep the blobs in the code")
     elif not first and start < front:
-        yield error(
-            "pools",
-            f"{who} has its data at params+0x{start:x}, where epoch-controller blobs of {front} bytes stand",
-            "some tools move COPY.PARAM pools only; build the image with this one",
-        )
+        what = f"{who} has its data at params+0x{start:x}, where epoch-controller blobs of {front} bytes stand"
+        yield error("pools", what, "some tools move COPY.PARAM pools only; build the image with this one")
 
 
 def _initial_data(image: Image) -> Iterator[Finding]:
@@ -150,10 +140,8 @@ def _initial_data(image: Image) -> Iterator[Finding]:
     holders.sort(key=lambda row: (row[1].foff, row[0]))
     for (first, low), (second, high) in itertools.pairwise(holders):
         if low.foff + low.size > high.foff:
-            yield error(
-                "pools",
-                f"pools {first} ({low.name}) and {second} ({high.name}) share initial data at params+0x{high.foff:x}",
-            )
+            what = f"pools {first} ({low.name}) and {second} ({high.name}) share initial data at params+0x{high.foff:x}"
+            yield error("pools", what)
 
 
 def check_table(image: Image) -> Iterator[Finding]:
