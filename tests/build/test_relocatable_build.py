@@ -21,7 +21,7 @@ from neuralart.relocatable.build import builder
 from neuralart.relocatable.format import types
 from neuralart.relocatable.format.container import parse
 from neuralart.relocatable.build.assemble import script
-from neuralart.relocatable.build.objects import Compiler
+from neuralart.relocatable.build.objects import ObjectCompiler
 from neuralart.relocatable.build.request import BuildRequest
 from neuralart.relocatable.format.types import OFFSET
 from neuralart.relocatable.format.types import Image
@@ -134,7 +134,7 @@ def test_another_network_compiles_only_itself(digits, make, tmp_path):
 
 def test_a_changed_header_compiles_again(tmp_path):
     """What the store holds is compared with the headers that were read, not with names."""
-    compiler = Compiler(toolchain.find(ToolchainConfig(), os.environ), tmp_path / "store")
+    compiler = ObjectCompiler(toolchain.find(ToolchainConfig(), os.environ), tmp_path / "store")
     work = tmp_path / "work dir"
     work.mkdir()
     source, header = work / "a.c", work / "b c.h"

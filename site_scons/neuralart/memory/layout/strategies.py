@@ -54,7 +54,7 @@ class Strategy(Protocol):
 
 
 @dataclass(frozen=True)
-class _Own:
+class _PlainStrategy:
     way: str
 
     def files(self, network: str, pool: str) -> tuple[str, ...]:
@@ -67,7 +67,7 @@ class _Own:
 
 
 for _name in STRATEGIES:
-    plugins.register("strategies", _name, _Own(_name), protocol=1)
+    plugins.register("strategies", _name, _PlainStrategy(_name), protocol=1)
 
 
 def way_of(name: str, where: str) -> str:

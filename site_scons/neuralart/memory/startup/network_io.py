@@ -133,7 +133,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 @dataclass(frozen=True)
-class Tensor:
+class PortTensor:
     """A port of a network as an application meets it."""
 
     prefix: str  # of its macros, DIGITS_IN_1
@@ -170,7 +170,7 @@ def layout(port: Port) -> str:
     return f"N{space}C" if port.channel_position == "last" else f"NC{space}"
 
 
-def tensors(board: Board, network: Network) -> list[Tensor]:
+def tensors(board: Board, network: Network) -> list[PortTensor]:
     """Inputs, then outputs. NeuralArtError: a tensor lies in no memory of the board, or has a type without a C type."""
     made = []
     for kind, ports in (("IN", network.inputs), ("OUT", network.outputs)):
@@ -180,7 +180,7 @@ def tensors(board: Board, network: Network) -> list[Tensor]:
                 raise NeuralArtError(f"elements of type '{port.dtype}' have no C type", where=where)
             address, alias = _addresses(board, port)
             duty = duty_of(board, network, port, output=kind == "OUT")
-            made.append(Tensor(f"{network.name.upper()}_{kind}_{number}", port, address, alias, layout(port), duty))
+            made.append(PortTensor(f"{network.name.upper()}_{kind}_{number}", port, address, alias, layout(port), duty))
     return made
 
 
@@ -209,7 +209,7 @@ def _single(value: float) -> str:
     return f"{text}f" if any(char in text for char in ".e") else f"{text}.0f"
 
 
-def _macros(tensor: Tensor) -> list[tuple[str, str]]:
+def _macros(tensor: PortTensor) -> list[tuple[str, str]]:
     port = tensor.port
     values = [
         ("NAME", _string(port.name)),
@@ -273,7 +273,7 @@ def source(board: Board, networks: Sequence[Network]) -> str:
     return "\n".join([*lines, "", "#endif", ""])
 
 
-def _tensor_json(tensor: Tensor) -> dict[str, object]:
+def _tensor_json(tensor: PortTensor) -> dict[str, object]:
     port = tensor.port
     return {
         "macros": tensor.prefix,

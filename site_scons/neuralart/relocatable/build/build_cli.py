@@ -153,7 +153,7 @@ def _write_json(args: argparse.Namespace, request: BuildRequest, data: dict[str,
 
 def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> None:
     from neuralart.relocatable.build import builder
-    from neuralart.relocatable.build.objects import Refusal
+    from neuralart.relocatable.build.objects import BuildRefusal
     from neuralart.relocatable.verify import report
 
     if args.parse_only:
@@ -167,7 +167,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
         return
     try:
         built = builder.build(request, lambda text: output.say(text, 2))
-    except Refusal as error:
+    except BuildRefusal as error:
         output.say(error.complaint, 2)
         raise
     for text in (*built.compiler.ran, *built.compiler.said):

@@ -16,7 +16,7 @@ from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
 from neuralart.relocatable.build import network_source, pool_table, runtimes, staging
 from neuralart.relocatable.build.assemble import RO_ALIGN, Container, Linked, assemble, read_linked, script
 from neuralart.relocatable.build.network_source import NetworkSource
-from neuralart.relocatable.build.objects import Compiler, write_if_new
+from neuralart.relocatable.build.objects import ObjectCompiler, write_if_new
 from neuralart.relocatable.build.pool_table import Params, TableEntry
 from neuralart.relocatable.build.request import VENDOR, BuildRequest, check
 from neuralart.relocatable.build.runtimes import Runtime, neuralart
@@ -50,7 +50,7 @@ class Built:
     container: Container  # its bytes
     linked: Linked  # the ELF, taken apart
     files: Mapping[str, bytes] = field(repr=False)  # name -> bytes of what belongs into the output folder
-    compiler: Compiler  # with what it ran: nothing when everything was remembered
+    compiler: ObjectCompiler  # with what it ran: nothing when everything was remembered
 
 
 def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
@@ -124,7 +124,7 @@ def prepare(request: BuildRequest) -> Prepared:
     return Prepared(request, source, runtime, entries, params, staged, tuple(notes))
 
 
-def _compiler(prepared: Prepared, store: Path, work: Path) -> Compiler:
+def _compiler(prepared: Prepared, store: Path, work: Path) -> ObjectCompiler:
     request, runtime = prepared.request, prepared.runtime
     asked = ToolchainConfig(prefix=request.prefix)
     try:
@@ -135,7 +135,7 @@ def _compiler(prepared: Prepared, store: Path, work: Path) -> Compiler:
     maps = [(work, ".")]
     if request.layout != VENDOR:
         maps.append((runtime.root, runtime.name))
-    return Compiler(found, store, maps)
+    return ObjectCompiler(found, store, maps)
 
 
 def _sources(prepared: Prepared, work: Path) -> list[tuple[Path, list[str], bool]]:
@@ -154,7 +154,7 @@ def _sources(prepared: Prepared, work: Path) -> list[tuple[Path, list[str], bool
     return found
 
 
-def _link(prepared: Prepared, compiler: Compiler, first: list[Path], late: list[Path], work: Path) -> Path:
+def _link(prepared: Prepared, compiler: ObjectCompiler, first: list[Path], late: list[Path], work: Path) -> Path:
     request, runtime = prepared.request, prepared.runtime
     if request.layout == VENDOR and runtime.script is not None:
         text = read_bytes(runtime.script)

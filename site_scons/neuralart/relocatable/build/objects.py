@@ -32,7 +32,7 @@ _OUTPUT, _LISTING = "output", "listing"
 
 
 @dataclass
-class Compiler:
+class ObjectCompiler:
     """A cross compiler with a store of objects."""
 
     toolchain: Toolchain  # the programs
@@ -204,23 +204,23 @@ def _dependencies(text: str) -> list[Path]:
     return [Path(re.sub(r"\\(.)", r"\1", word).replace("$$", "$")) for word in words]
 
 
-class Refusal(NeuralArtError):
+class BuildRefusal(NeuralArtError):
     """A compiler or linker refuses. ``complaint`` is all that it said."""
 
     complaint: str = ""
 
 
-def refusal(stderr: str, what: str) -> Refusal:
+def refusal(stderr: str, what: str) -> BuildRefusal:
     """What the compiler or linker complained of, in one line."""
     made = _refusal([line.strip() for line in stderr.splitlines() if line.strip()], what)
     made.complaint = stderr.rstrip()
     return made
 
 
-def _refusal(lines: list[str], what: str) -> Refusal:
+def _refusal(lines: list[str], what: str) -> BuildRefusal:
     missing = sorted({line.split("`", 1)[1].split("'")[0] for line in lines if "undefined reference to `" in line})
     if missing:
-        return Refusal(
+        return BuildRefusal(
             f"nothing provides {', '.join(missing[:_TAIL])}: neither the runtime of relocatable models nor its archive",
             where=what,
             hint="it needs an operator or a library function that a loaded model cannot have with this runtime",
@@ -228,7 +228,7 @@ def _refusal(lines: list[str], what: str) -> Refusal:
     # The driver only says that the linker failed; the linker said why.
     said = [line for line in lines if not line.startswith("collect2:")]
     errors = [line for line in said if "error" in line.lower() or "cannot find" in line] or lines[-1:]
-    return Refusal(
+    return BuildRefusal(
         f"does not compile: {(errors or ['no reason given'])[0]}", where=what, hint="--verbosity 2 shows everything"
     )
 
