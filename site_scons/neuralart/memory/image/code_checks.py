@@ -7,11 +7,12 @@ instruction sets of Armv7-M, Armv8-M baseline and mainline, Armv8.1-M, as their 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neuralart.boards.types import Board, Machine
-from neuralart.memory.image.image_facts import Attributes, ImageFacts, Part
+from neuralart.memory.findings import Finding, error, warning
+from neuralart.memory.image.image_facts import Attributes, ImageFacts
 
 _V7M, _V6M, _V6SM, _V7EM, _V8MB, _V8MM, _V81MM = 10, 11, 12, 13, 16, 17, 21
 ARCHITECTURES = {
@@ -55,72 +56,61 @@ CORES = {
 }
 
 
-def core_name(board: Board, machine: Machine) -> str:
-    """The core that executes: the emulated one on ``unicorn``, else the board's own."""
-    return machine.model or "cortex-m33" if machine.kind == "unicorn" else board.cpu
-
-
 def _architecture(found: Attributes) -> str:
     if found.profile not in ("M", ""):
         return f"architecture {found.arch}, profile {found.profile}"
     return ARCHITECTURES.get(found.arch, f"architecture {found.arch}")
 
 
-def _wanted(flags: tuple[str, ...], name: str) -> str:
-    return next((flag.removeprefix(name) for flag in flags if flag.startswith(name)), "")
-
-
-def cpu(board: Board, machine: Machine, found: Attributes | None) -> Iterator[tuple[str, str, str]]:
-    """What is wrong with an image for a machine. Yields (``error`` or ``warning``, what, remedy)."""
-    name = core_name(board, machine)
-    core = CORES.get(name)
+def cpu(board: Board, machine: Machine, image: ImageFacts) -> Iterator[Finding]:
+    """Check that the core executes the image: the emulated one on ``unicorn``, else the board's own."""
+    if image.kind != "elf":
+        return
+    name = machine.model or "cortex-m33" if machine.kind == "unicorn" else board.cpu
+    core, found = CORES.get(name), image.attributes
     build = "build it with " + " ".join(machine.cpu_flags)
     if found is None:
-        yield "warning", "the image has no build attributes: its instruction set is not checked", build
+        yield warning("cpu", "the image has no build attributes: its instruction set is not checked", build)
         return
     if core is None:
-        yield (
-            "warning",
-            f"core {name} is not known here: the instruction set is not checked",
-            "known: " + ", ".join(CORES),
-        )
+        what = f"core {name} is not known here: the instruction set is not checked"
+        yield warning("cpu", what, "known: " + ", ".join(CORES))
         return
     text, who = _architecture(found), f"machine {machine.kind} ({name})"
     own = ARCHITECTURES[core.native]
     if found.profile not in ("M", "") or found.arch not in core.executes:
-        yield "error", f"code for {text}, but {who} executes {own}: an undefined instruction stops it", build
+        yield error("cpu", f"code for {text}, but {who} executes {own}: an undefined instruction stops it", build)
     elif found.arch in (_V7M, _V7EM) and core.native >= _V8MB:
-        yield "warning", f"code for {text}, {who} is {own}: was it made for another board?", build
+        yield warning("cpu", f"code for {text}, {who} is {own}: was it made for another board?", build)
     if found.mve > core.mve:
-        yield "error", f"the image uses MVE, but {who} has none: an undefined instruction stops it", build
+        yield error("cpu", f"the image uses MVE, but {who} has none: an undefined instruction stops it", build)
     yield from _floats(who, core, machine, found, build)
 
 
-def _floats(who: str, core: Core, machine: Machine, found: Attributes, build: str) -> Iterator[tuple[str, str, str]]:
+def _floats(who: str, core: Core, machine: Machine, found: Attributes, build: str) -> Iterator[Finding]:
     unit = (_FPU_16 | _FPU_OTHER).get(found.fp_arch, f"FPU {found.fp_arch}")
     if found.fp_arch in _FPU_OTHER:
-        yield "error", f"the image uses {unit}, an FPU that no Cortex-M has", build
+        yield error("cpu", f"the image uses {unit}, an FPU that no Cortex-M has", build)
     elif found.fp_arch and core.fpu == FPU_NONE:
-        yield "error", f"the image uses {unit}, but {who} has no FPU", build
+        yield error("cpu", f"the image uses {unit}, but {who} has no FPU", build)
     elif found.fp_arch and not found.single_only and core.fpu == FPU_SINGLE:
-        yield "error", f"the image may use double precision, but {who} has a single-precision FPU", build
+        yield error("cpu", f"the image may use double precision, but {who} has a single-precision FPU", build)
     if found.vfp_args not in (0, 1):
         return
     hard = found.vfp_args == 1
-    wanted = _wanted(machine.cpu_flags, "-mfloat-abi=") or "soft"
+    option = "-mfloat-abi="
+    wanted = next((flag.removeprefix(option) for flag in machine.cpu_flags if flag.startswith(option)), "") or "soft"
     if hard and core.fpu == FPU_NONE:
-        yield "error", f"the image passes floats in FPU registers, but {who} has no FPU", build
+        yield error("cpu", f"the image passes floats in FPU registers, but {who} has no FPU", build)
     elif hard != (wanted == "hard"):
         has, wants = ("FPU", "core") if hard else ("core", "FPU")
-        yield (
-            "warning",
-            f"the image passes floats in {has} registers, code for {who} in {wants} registers (-mfloat-abi={wanted})",
-            "the two kinds cannot be linked together: " + build,
-        )
+        what = f"the image passes floats in {has} registers, code for {who} in {wants} registers ({option}{wanted})"
+        yield warning("cpu", what, "the two kinds cannot be linked together: " + build)
 
 
 # Thumb encodings of the semihosting traps (Semihosting for AArch32 and AArch64, release 2.0).
 TRAPS = {0xBEAB: "BKPT 0xAB", 0xDFAB: "SVC 0xAB", 0xBABC: "HLT 0x3C"}
+_SHOWN = 3
 _WIDE = 0xE800  # a first halfword from here on has a second one
 
 
@@ -144,25 +134,34 @@ def _anywhere(data: bytes, base: int) -> Iterator[tuple[int, int]]:
         at = data.find(pattern, at + 1)
 
 
-def _slice(parts: Sequence[Part], start: int, end: int) -> bytes:
-    for part in parts:
-        if part.run <= start < part.run + len(part.data):
-            return part.data[start - part.run : end - part.run]
-    return b""
-
-
-def traps(image: ImageFacts) -> list[tuple[int, int]]:
+def _traps(image: ImageFacts) -> Iterator[tuple[int, int]]:
     """(address, instruction) of each semihosting trap.
 
     Certain where mapping symbols tell code from data (``image.code``); else possible ones, BKPT only, in what holds
     code: a constant may look the same.
     """
-    if image.code is not None:
-        parts = [part for part in image.loaded if part.executable]
-        return [hit for start, end in image.code for hit in _in_code(_slice(parts, start, end), start)]
-    return [hit for part in image.loaded if part.executable for hit in _anywhere(part.data, part.run)]
+    parts = [part for part in image.loaded if part.executable]
+    if image.code is None:
+        for part in parts:
+            yield from _anywhere(part.data, part.run)
+        return
+    for start, end in image.code:
+        home = next((part for part in parts if part.run <= start < part.run + len(part.data)), None)
+        if home is not None:
+            yield from _in_code(home.data[start - home.run : end - home.run], start)
 
 
-def trap_names(hits: Sequence[tuple[int, int]]) -> str:
-    """Kinds of trap among some hits: ``BKPT 0xAB and SVC 0xAB``."""
-    return " and ".join(text for code, text in TRAPS.items() if any(hit[1] == code for hit in hits))
+def semihosting(image: ImageFacts) -> Iterator[Finding]:
+    """Check for semihosting instructions: they ask a debugger for a service, and stop the core if there is none."""
+    hits = list(_traps(image))
+    if not hits:
+        return
+    more = f" and {len(hits) - _SHOWN} more" if len(hits) > _SHOWN else ""
+    places = ", ".join(image.place(address) for address, _ in hits[:_SHOWN]) + more
+    if image.code is None:
+        what = f"{len(hits)} halfwords may be semihosting breakpoints (BKPT 0xAB) or data: at {places}"
+        yield warning("semihosting", what, "check the ELF file with its symbols")
+    else:
+        kinds = " and ".join(text for code, text in TRAPS.items() if any(hit[1] == code for hit in hits))
+        what = f"{len(hits)} semihosting traps ({kinds}) stop the core without a debugger: at {places}"
+        yield error("semihosting", what, "link without semihosting (rdimon.specs, librdimon, libsemihost)")

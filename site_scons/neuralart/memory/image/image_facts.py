@@ -11,6 +11,11 @@ from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.regions import fold
 
+HEADER = 0x400
+_MAGIC = b"STM2"
+_PAYLOAD, _ENTRY = 0x6C, 0x70  # words of the signed header: length of what follows it, and where it begins to run
+_SMALLEST = 8  # initial stack pointer and reset handler
+
 
 @dataclass(frozen=True)
 class Part:
@@ -80,9 +85,7 @@ class ImageFacts:
         for part in self.loaded:
             if part.load <= address < part.load_end:
                 found, end, _ = part.data[address - part.load :][:256].partition(b"\0")
-                return (
-                    found.decode("ascii") if end and found.isascii() and found.decode("ascii").isprintable() else None
-                )
+                return found.decode("ascii") if end and found.isascii() and found.decode().isprintable() else None
         return None
 
     def place(self, address: int) -> str:
@@ -108,13 +111,8 @@ def folded(board: Board, image: ImageFacts) -> ImageFacts:
     )
 
 
-HEADER = 0x400
-MAGIC = b"STM2"
-_PAYLOAD, _ENTRY = 0x6C, 0x70  # words of the signed header: length of what follows it, and where it begins to run
-SMALLEST = 8  # initial stack pointer and reset handler
-
-
-def _code_start(board: Board) -> int | None:
+def expected_table(board: Board) -> int | None:
+    """Where the core, or the boot loader, takes the vector table from; None if the board does not say."""
     if board.boot is not None:
         return board.boot.copy_to + board.boot.header
     if board.code is None:
@@ -123,20 +121,14 @@ def _code_start(board: Board) -> int | None:
 
 
 def read_binary(path: Path, data: bytes, board: Board, address: int | None = None) -> ImageFacts:
-    """Facts of a binary.
+    """Facts of a raw binary: no symbols, one part, and what may stand in front of it.
 
-    Args:
-        path: Name of the file, for messages.
-        data: Its bytes.
-        board: Says where a binary goes that is not told.
-        address: Where the byte of the vector table goes; None: where the board's boot chain expects it.
-
-    Raises:
-        NeuralArtError: It is empty, or another kind of file.
+    ``address``: where the first byte of the vector table goes; None: where the board's boot chain expects it.
+    NeuralArtError: it is empty, or another kind of file.
     """
     where = str(path)
     header = board.boot.header if board.boot is not None else HEADER
-    start = address if address is not None else _code_start(board)
+    start = address if address is not None else expected_table(board)
     if not data:
         raise NeuralArtError("the file is empty", where=where, hint="build it again")
     if data[:1] == b":" and data[1:9].isalnum() and data[:9].isascii():
@@ -147,15 +139,15 @@ def read_binary(path: Path, data: bytes, board: Board, address: int | None = Non
         raise NeuralArtError(what, where=where, hint="say it with --address")
     kind, skip = "bin", 0
     entry = payload = None
-    if data[: len(MAGIC)] == MAGIC:
+    if data[: len(_MAGIC)] == _MAGIC:
         kind, skip = "signed", header
         entry = int.from_bytes(data[_ENTRY : _ENTRY + 4], "little")
         payload = int.from_bytes(data[_PAYLOAD : _PAYLOAD + 4], "little")
     elif len(data) >= header and data[:header].count(0xFF) == header:
         kind, skip = "application", header
-    if len(data) < skip + SMALLEST:
+    if len(data) < skip + _SMALLEST:
         behind = f" behind a header of {skip}" if skip else ""
-        what = f"{len(data)} bytes: not even a stack pointer and a reset handler ({SMALLEST} bytes){behind}"
+        what = f"{len(data)} bytes: not even a stack pointer and a reset handler ({_SMALLEST} bytes){behind}"
         raise NeuralArtError(what, where=where, hint="build it again")
     body = data[skip:]
     if start + len(body) > 1 << 32:

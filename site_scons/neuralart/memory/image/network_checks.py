@@ -13,7 +13,7 @@ from neuralart.memory.regions import Span, alias_warnings, fold, network_spans
 from neuralart.network.facts import NEURALART, Network
 
 
-def image_spans(board: Board, image: ImageFacts) -> list[Span]:
+def _image_spans(board: Board, image: ImageFacts) -> list[Span]:
     """All that the image occupies: where its bytes are loaded, where they are used, the stack."""
     spans = []
     for part in image.parts:
@@ -28,7 +28,7 @@ def image_spans(board: Board, image: ImageFacts) -> list[Span]:
 
 def overlap(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iterator[Finding]:
     """Check that no pool of a network shares a byte with the image."""
-    mine = image_spans(board, image)
+    mine = _image_spans(board, image)
     for network in networks:
         try:
             pools = network_spans(board, network)
@@ -84,23 +84,18 @@ def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iter
     """Check that the image was linked for these networks and no others."""
     table = _table(board, image)
     for network in networks:
-        if table is not None and table.get(network.name, network.abi_stamp) != network.abi_stamp:
-            yield error(
-                "stamp",
-                f"the image was linked for abi stamp {table[network.name]} of network {network.name}, "
-                f"its network.json has {network.abi_stamp}",
-                "link the image again",
-            )
-        elif table is None and network.runtime != NEURALART and not _present(image, network.abi_stamp):
+        name, stamp = network.name, network.abi_stamp
+        if table is not None and table.get(name, stamp) != stamp:
+            what = f"the image was linked for abi stamp {table[name]} of network {name}, its network.json has {stamp}"
+            yield error("stamp", what, "link the image again")
+        elif table is None and network.runtime != NEURALART and not _present(image, stamp):
             # An application of the user's own; the C of other compilers does not hold the stamp.
-            yield warning(
-                "stamp",
-                f"nothing in the image tells whether the constants in the flash are those of network {network.name}",
-                "compile npu_memory_init.c into it and call npu_memory_init(): it turns memories on and checks them",
-            )
-        elif not _present(image, network.abi_stamp) or (table is not None and network.name not in table):
+            what = f"nothing in the image tells whether the constants in the flash are those of network {name}"
+            remedy = "compile npu_memory_init.c into it and call npu_memory_init()"
+            yield warning("stamp", what, f"{remedy}: it turns memories on and checks them")
+        elif not _present(image, stamp) or (table is not None and name not in table):
             has = f"; it has {', '.join(table) or 'none'}" if table is not None else ""
-            what = f"abi stamp {network.abi_stamp} of network {network.name} is not in the image{has}"
+            what = f"abi stamp {stamp} of network {name} is not in the image{has}"
             yield error("stamp", what, "link the image with this network's C")
     # An application may offer a network under several names, such as with what comes before it.
     known = {network.name for network in networks} | {network.abi_stamp for network in networks}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from neuralart.boards.types import Board, Boot, MemoryRegion
 from neuralart.memory.findings import Finding, error, warning
-from neuralart.memory.image.image_facts import HEADER, ImageFacts, Part
+from neuralart.memory.image.image_facts import HEADER, ImageFacts, Part, expected_table
 from neuralart.memory.regions import fold, is_on, pieces, turned_on_by
 
 _TABLE_SECTIONS = {".vectors", ".isr_vector", ".isr_vectors", ".intvec"}
@@ -14,23 +14,10 @@ _TABLE_SYMBOLS = ("vector_table", "g_pfnVectors", "__Vectors", "__isr_vector", "
 _STACK_LIMITS = ("__stack_limit", "__StackLimit", "_sstack")
 # What start-up code clears or copies, under the names that linker scripts give the range.
 _STARTUP = (
-    ("__bss_start", "__bss_end"),
-    ("__bss_start__", "__bss_end__"),
-    ("_sbss", "_ebss"),
-    ("__data_start", "__data_end"),
-    ("__data_start__", "__data_end__"),
-    ("_sdata", "_edata"),
+    *(("__bss_start", "__bss_end"), ("__bss_start__", "__bss_end__"), ("_sbss", "_ebss")),
+    *(("__data_start", "__data_end"), ("__data_start__", "__data_end__"), ("_sdata", "_edata")),
 )
 _SMALLEST_TABLE = 128  # VTOR has no bits below: Armv7-M and Armv8-M architecture manuals
-
-
-def expected_table(board: Board) -> int | None:
-    """Where the core, or the boot loader, takes the vector table from; None if the board does not say."""
-    if board.boot is not None:
-        return board.boot.copy_to + board.boot.header
-    if board.code is None:
-        return None
-    return board.region(board.code.region).base + board.code.offset
 
 
 def table_address(board: Board, image: ImageFacts) -> int | None:
@@ -47,6 +34,12 @@ def table_address(board: Board, image: ImageFacts) -> int | None:
     return min((part.load for part in image.loaded), default=None)
 
 
+def vector(board: Board, image: ImageFacts, number: int) -> int | None:
+    """A word of the vector table: 0 the initial stack pointer, 1 the reset handler."""
+    table = table_address(board, image)
+    return image.word(table + 4 * number) if table is not None else None
+
+
 def _table_size(board: Board, image: ImageFacts, table: int) -> int:
     for part in image.loaded:
         if part.name in _TABLE_SECTIONS and part.load == table:
@@ -61,13 +54,11 @@ def vectors(board: Board, image: ImageFacts) -> Iterator[Finding]:
     if table is None:
         return
     if expected is not None and table != expected:
-        who = f"the boot loader of {board.name} takes it" if board.boot is not None else f"{board.name} takes it"
-        yield error(
-            "vector-table",
-            f"the vector table is at 0x{table:08x}, {who} from 0x{expected:08x}",
-            f"link it to 0x{expected:08x}"
-            + (f", behind {board.boot.header} bytes for the header" if board.boot is not None else ""),
-        )
+        who, behind = board.name, ""
+        if board.boot is not None:
+            who, behind = f"the boot loader of {who}", f", behind {board.boot.header} bytes for the header"
+        what = f"the vector table is at 0x{table:08x}, {who} takes it from 0x{expected:08x}"
+        yield error("vector-table", what, f"link it to 0x{expected:08x}{behind}")
     if image.read(table, 8) is None:
         yield error("vector-table", f"the image has no bytes at its vector table 0x{table:08x}", "keep it when linking")
     size = _table_size(board, image, table)
@@ -85,18 +76,14 @@ def _range(start: int, end: int) -> str:
 def _other_alias(board: Board, what: str, address: int, probe: int) -> Iterator[Finding]:
     region = board.region_at(probe)
     if region is not None and fold(board, probe) != probe:
-        yield warning(
-            "alias",
-            f"{what} 0x{address:08x} is written in the other security state's alias of {region.name}, "
-            f"this board runs {board.security}",
-            f"link for 0x{fold(board, probe) + address - probe:08x}",
-        )
+        what += f" 0x{address:08x} is written in the other security state's alias of {region.name}"
+        remedy = f"link for 0x{fold(board, probe) + address - probe:08x}"
+        yield warning("alias", f"{what}, this board runs {board.security}", remedy)
 
 
 def stack_range(board: Board, image: ImageFacts) -> tuple[int, int] | None:
     """The stack: down to the linker script's symbol, or the first push alone; None without a stack pointer."""
-    table = table_address(board, image)
-    pointer = image.word(table) if table is not None else None
+    pointer = vector(board, image, 0)
     if pointer is None or pointer < 8:
         return None
     # What counts is where a push goes: the end of a memory is a fine place to begin at.
@@ -107,8 +94,7 @@ def stack_range(board: Board, image: ImageFacts) -> tuple[int, int] | None:
 
 def stack(board: Board, image: ImageFacts) -> Iterator[Finding]:
     """Check that the whole stack lies in memory that can be written at the start."""
-    table = table_address(board, image)
-    pointer = image.word(table) if table is not None else None
+    pointer = vector(board, image, 0)
     if pointer is None:
         return
     what = f"initial stack pointer 0x{pointer:08x}"
@@ -133,8 +119,7 @@ def stack(board: Board, image: ImageFacts) -> Iterator[Finding]:
 
 def reset(board: Board, image: ImageFacts) -> Iterator[Finding]:
     """Check that the reset handler is Thumb code and is loaded to where it runs."""
-    table = table_address(board, image)
-    handler = image.word(table + 4) if table is not None else None
+    handler = vector(board, image, 1)
     if handler is None:
         return
     at = fold(board, handler & ~1)
@@ -159,23 +144,20 @@ def reset(board: Board, image: ImageFacts) -> Iterator[Finding]:
         what = f"reset handler {place} is in {region.name}, which is off at reset"
         yield error("reset", what, turned_on_by(board, region))
     if image.entry is not None and (fold(board, image.entry & ~1) | 1) != at | 1:
-        say = error if image.kind == "signed" else warning
-        whose = "the signed header" if image.kind == "signed" else "the ELF file"
-        what = f"{whose} enters at 0x{image.entry:08x}, the vector table at 0x{handler:08x}"
-        yield say("reset", what, "sign it again" if image.kind == "signed" else "ENTRY() in the linker script")
-
-
-def _startup_ranges(board: Board, image: ImageFacts) -> list[tuple[int, int]]:
-    return [
-        (fold(board, image.symbols[first]), fold(board, image.symbols[last]))
-        for first, last in _STARTUP
-        if first in image.symbols and last in image.symbols
-    ]
+        what = f"enters at 0x{image.entry:08x}, the vector table at 0x{handler:08x}"
+        if image.kind == "signed":
+            yield error("reset", f"the signed header {what}", "sign it again")
+        else:
+            yield warning("reset", f"the ELF file {what}", "ENTRY() in the linker script")
 
 
 def memory(board: Board, image: ImageFacts) -> Iterator[Finding]:
     """Check that every byte that is loaded, copied or cleared lies in a memory that can take it at that time."""
-    ranges = _startup_ranges(board, image)
+    ranges = [
+        (fold(board, image.symbols[first]), fold(board, image.symbols[last]))
+        for first, last in _STARTUP
+        if first in image.symbols and last in image.symbols
+    ]
     for part in image.parts:
         for region, start, end in pieces(board, part.load, part.load_end):
             yield from _loaded(board, part, region, start, end)
@@ -193,13 +175,12 @@ def _loaded(board: Board, part: Part, region: MemoryRegion | None, start: int, e
         yield error("memory", f"{what}, where {board.name} has no memory", "link for this board")
     elif region.kind == "rom":
         yield error("memory", f"{what} in {region.name}, which is read-only", "link for RAM or flash")
+    elif region.kind == "flash" and not is_on(board, region):
+        remedy = f"an external loader programs it; {turned_on_by(board, region)}"
+        yield warning("memory", f"{what} in {region.name}, which does not answer at reset", remedy)
     elif not is_on(board, region):
-        if region.kind == "flash":
-            remedy = f"an external loader programs it; {turned_on_by(board, region)}"
-            yield warning("memory", f"{what} in {region.name}, which does not answer at reset", remedy)
-        else:
-            remedy = f"load them elsewhere and copy them later; {turned_on_by(board, region)}"
-            yield error("memory", f"{what} in {region.name}, which is off at reset", remedy)
+        remedy = f"load them elsewhere and copy them later; {turned_on_by(board, region)}"
+        yield error("memory", f"{what} in {region.name}, which is off at reset", remedy)
 
 
 def _used(
@@ -211,12 +192,11 @@ def _used(
     elif region.kind in ("rom", "flash"):
         yield error("memory", f"{what} are variables in {region.name} ({region.kind})", "put them in RAM")
     elif not is_on(board, region):
+        what, on = f"{what} are in {region.name}, which is off at reset", turned_on_by(board, region)
         if by_startup:
-            remedy = f"start-up code writes them before main(): move them; {turned_on_by(board, region)}"
-            yield error("memory", f"{what} are in {region.name}, which is off at reset", remedy)
+            yield error("memory", what, f"start-up code writes them before main(): move them; {on}")
         else:
-            remedy = f"use them only after that: {turned_on_by(board, region)}"
-            yield warning("memory", f"{what} are in {region.name}, which is off at reset", remedy)
+            yield warning("memory", what, f"use them only after that: {on}")
 
 
 def copied(boot: Boot, image: ImageFacts) -> tuple[list[Part], list[Part]]:
@@ -253,17 +233,15 @@ def size(board: Board, image: ImageFacts) -> Iterator[Finding]:
     if boot is None:
         return
     inside, others = copied(boot, image)
-    target = f"[0x{boot.copy_to:08x}, 0x{boot.copy_to + boot.copy_size:08x})"
+    target = _range(boot.copy_to, boot.copy_to + boot.copy_size)
+    link = f"link the image to 0x{boot.copy_to + boot.header:08x}"
     if not inside:
         what = f"no byte of the image is in {target}, where the boot loader copies to"
-        yield error("size", what, f"link the image to 0x{boot.copy_to + boot.header:08x}")
+        yield error("size", what, link)
         return
     if inside[0].load < boot.copy_to + boot.header:
-        yield error(
-            "size",
-            f"{inside[0].name} is loaded to 0x{inside[0].load:08x}, into the {boot.header} bytes that the header takes",
-            f"link the image to 0x{boot.copy_to + boot.header:08x}",
-        )
+        what = f"{inside[0].name} is loaded to 0x{inside[0].load:08x}"
+        yield error("size", f"{what}, into the {boot.header} bytes that the header takes", link)
     has = slot_bytes(board, image)
     if has > boot.copy_size:
         yield error(
@@ -273,11 +251,9 @@ def size(board: Board, image: ImageFacts) -> Iterator[Finding]:
             "move constants to flash, or use a boot loader that copies more and say so in the board's file",
         )
     for part in others:
-        yield error(
-            "size",
-            f"{part.name}: {len(part.data)} bytes at 0x{part.load:08x} are not copied: the boot loader writes {target}",
-            "program them on their own, or link them behind the code",
-        )
+        what = f"{part.name}: {len(part.data)} bytes at 0x{part.load:08x} are not copied"
+        remedy = "program them on their own, or link them behind the code"
+        yield error("size", f"{what}: the boot loader writes {target}", remedy)
 
 
 def header(image: ImageFacts) -> Iterator[Finding]:

@@ -56,68 +56,41 @@ def cpu_caches(board: Board, port: Port) -> bool:
 
 
 def duty_of(board: Board, network: Network, port: Port, *, output: bool) -> Duty:
-    """The duty of a tensor.
-
-    Args:
-        board: Which core, which memory.
-        network: Who computes, which pools go through the NPU cache.
-        port: The tensor.
-        output: It is an output.
-    """
+    """The duty of a tensor: the board says which core and which memory, the network who computes, and how."""
     cached = cpu_caches(board, port)
     # Facts do not say which epoch reads or writes a tensor: where the NPU takes part, it may.
     npu = any(epoch.kind != "SW" for epoch in network.epochs)
     cpu = any(epoch.kind in ("SW", "HYBRID") for epoch in network.epochs)
     npu_cache = npu and any(pool.fname == port.pool and pool.cacheable for pool in network.pools)
-    return _output(cached, npu, cpu, npu_cache) if output else _input(cached, npu, npu_cache)
-
-
-def _input(cached: bool, npu: bool, npu_cache: bool) -> Duty:
-    words = []
-    if not cached:
-        words.append("The CPU does not cache this memory.")
-    else:
-        if npu:
-            words.append("The CPU wrote it: clean its lines before the run, the NPU reads memory.")
-        else:
-            words.append("The CPU wrote it: nothing to do, the CPU reads it too.")
-        words.append(
-            "Another bus master writes it (DMA, camera): clean and invalidate its lines before and after that."
-        )
-    if npu_cache:
-        words.append("The NPU reads it through its cache: clean and invalidate it there before the run.")
-    return Duty(
-        (
-            ("cache_clean_before_run", cached and npu),
-            ("cache_clean_invalidate_around_dma", cached),
-            ("npu_cache_clean_invalidate_before_run", npu_cache),
-        ),
-        tuple(words),
-    )
-
-
-def _output(cached: bool, npu: bool, cpu: bool, npu_cache: bool) -> Duty:
-    words = []
-    if not cached:
-        words.append("The CPU does not cache this memory.")
-    else:
-        if npu:
-            # Not invalidated only: a software epoch's results may still be in the cache.
-            words.append("The NPU wrote it to memory: clean and invalidate its lines before the run and after it.")
-        else:
-            words.append("The CPU reads it: nothing to do, the CPU wrote it too.")
-        if cpu:
-            words.append("Another bus master reads it (DMA, display): clean its lines before that.")
-    if npu_cache:
-        words.append("The NPU writes it through its cache: clean it there after the run.")
-    return Duty(
-        (
+    if output:
+        flags = (
             ("cache_clean_invalidate_around_run", cached and npu),
             ("cache_clean_before_dma", cached and cpu),
             ("npu_cache_clean_after_run", npu_cache),
-        ),
-        tuple(words),
-    )
+        )
+        told = (
+            (not cached, "The CPU does not cache this memory."),
+            # Not invalidated only: a software epoch's results may still be in the cache.
+            (cached and npu, "The NPU wrote it to memory: clean and invalidate its lines before the run and after it."),
+            (cached and not npu, "The CPU reads it: nothing to do, the CPU wrote it too."),
+            (cached and cpu, "Another bus master reads it (DMA, display): clean its lines before that."),
+            (npu_cache, "The NPU writes it through its cache: clean it there after the run."),
+        )
+    else:
+        around = "Another bus master writes it (DMA, camera): clean and invalidate its lines before and after that."
+        flags = (
+            ("cache_clean_before_run", cached and npu),
+            ("cache_clean_invalidate_around_dma", cached),
+            ("npu_cache_clean_invalidate_before_run", npu_cache),
+        )
+        told = (
+            (not cached, "The CPU does not cache this memory."),
+            (cached and npu, "The CPU wrote it: clean its lines before the run, the NPU reads memory."),
+            (cached and not npu, "The CPU wrote it: nothing to do, the CPU reads it too."),
+            (cached, around),
+            (npu_cache, "The NPU reads it through its cache: clean and invalidate it there before the run."),
+        )
+    return Duty(flags, tuple(words for true, words in told if true))
 
 
 SCHEMA = 1
@@ -147,11 +120,6 @@ class PortTensor:
     def ctype(self) -> str:
         """C type of an element."""
         return _CTYPES[self.port.dtype]
-
-    @property
-    def elements(self) -> int:
-        """Number of elements."""
-        return math.prod(self.port.shape)
 
     @property
     def quantized(self) -> bool:
@@ -219,7 +187,7 @@ def _macros(tensor: PortTensor) -> list[tuple[str, str]]:
         ("BYTES", f"{port.bytes}u"),
         ("TYPE", tensor.ctype),
         ("TYPE_NAME", _string(port.dtype)),
-        ("ELEMENTS", f"{tensor.elements}u"),
+        ("ELEMENTS", f"{math.prod(port.shape)}u"),
         ("RANK", str(len(port.shape))),
         ("SHAPE", "{" + ", ".join(map(str, port.shape)) + "}"),
         *((f"DIM_{axis}", str(size)) for axis, size in enumerate(port.shape)),
@@ -287,7 +255,7 @@ def _tensor_json(tensor: PortTensor) -> dict[str, object]:
         "layout": tensor.layout,
         "scale": port.scale if tensor.quantized else None,
         "zero_point": port.zero_point if tensor.quantized else None,
-        "cache": {**{name: value for name, value in tensor.duty.flags}, "words": list(tensor.duty.words)},
+        "cache": {**dict(tensor.duty.flags), "words": list(tensor.duty.words)},
     }
 
 
@@ -298,25 +266,16 @@ def json_text(board: Board, networks: Sequence[Network]) -> str:
     for network in networks:
         both = tensors(board, network)
         inputs, outputs = both[: len(network.inputs)], both[len(network.inputs) :]
-        made.append(
-            {
-                "name": network.name,
-                "computes": who_computes(network),
-                "inputs": [_tensor_json(tensor) for tensor in inputs],
-                "outputs": [_tensor_json(tensor) for tensor in outputs],
-            }
-        )
+        ports = {"inputs": list(map(_tensor_json, inputs)), "outputs": list(map(_tensor_json, outputs))}
+        made.append({"name": network.name, "computes": who_computes(network), **ports})
     data = {"schema": SCHEMA, "board": board.name, "cache_line": LINE, "networks": made}
     return json.dumps(data, indent=1, ensure_ascii=True) + "\n"
 
 
-_APP_LINE = 32  # a buffer shares no cache line with anything else (Cortex-M55, Cortex-M7)
-
-
 def user_io_bytes(networks: Sequence[Network]) -> int:
-    """Bytes of the inputs and outputs that the application must provide, each rounded up to whole cache lines."""
+    """Bytes of the inputs and outputs that the application must provide: a buffer shares no cache line with others."""
     ports = [port for network in networks for port in (*network.inputs, *network.outputs)]
-    return sum(-(-port.bytes // _APP_LINE) * _APP_LINE for port in ports if port.user_allocated)
+    return sum(-(-port.bytes // LINE) * LINE for port in ports if port.user_allocated)
 
 
 def app_networks_c(networks: Sequence[Network]) -> str:
@@ -334,7 +293,7 @@ def app_networks_c(networks: Sequence[Network]) -> str:
             f"const unsigned app_network_count = {len(networks)};",
             "",
             "/* One line more than needed, so that no buffers are an array too. */",
-            f"uint8_t app_user_io[{user_io_bytes(networks) + _APP_LINE}] __attribute__((aligned({_APP_LINE})));",
+            f"uint8_t app_user_io[{user_io_bytes(networks) + LINE}] __attribute__((aligned({LINE})));",
             f"const uint32_t app_user_io_bytes = {user_io_bytes(networks)};",
             "",
         ]
