@@ -22,9 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the folder.
-
-    Raises:
-        NeuralArtError: A file is wrong, nothing is built of today's configuration, or the folder is somebody else's.
+    NeuralArtError: A file is wrong, nothing is built of today's configuration, or the folder is somebody else's.
     """
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError

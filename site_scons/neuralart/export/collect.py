@@ -26,25 +26,15 @@ _CODE = (".c", ".h")
 
 @dataclass(frozen=True)
 class Built:
-    """A compiled network in a build folder.
+    """A compiled network in a build folder."""
 
-    Attributes:
-        facts: Its ``network.json``.
-        folder: Where its files are; its ``manifest.json`` lists them.
-        pools: Base address of each pool, by fname.
-    """
-
-    facts: Network
-    folder: Path
-    pools: dict[str, int]
+    facts: Network  # Its ``network.json``
+    folder: Path  # Where its files are; its ``manifest.json`` lists them
+    pools: dict[str, int]  # Base address of each pool, by fname
 
 
 def network_part(built: Built, linked: bool) -> NetworkPart:
-    """A network from its folder.
-
-    Raises:
-        NeuralArtError: The folder is not whole, or a file in it was changed.
-    """
+    """A network from its folder. NeuralArtError: The folder is not whole, or a file in it was changed."""
     facts, folder = built.facts, built.folder
     names = [row.name for row in manifest.check(folder)]
     if f"{facts.name}.c" not in names:
@@ -68,11 +58,7 @@ def network_part(built: Built, linked: bool) -> NetworkPart:
 
 def runtime_parts(ours: bool, kernels: str = "c", root: Path | None = None) -> tuple[RuntimePart, ...]:
     """Sources and headers of our runtime.
-
-    Args:
-        ours: The networks are made for it; else only the start-up code of the memories is needed.
-        kernels: ``c``, or ``mve``: those with vector instructions stand for the plain ones of the same name.
-        root: Folder of the runtime.
+    ``kernels``: ``c``, or ``mve``: those with vector instructions stand for the plain ones of the same name.
     """
     root = root or firmware_dir() / "runtime"
     found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _CODE}

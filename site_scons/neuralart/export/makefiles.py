@@ -26,29 +26,17 @@ class NetworkFiles:
 
 @dataclass(frozen=True)
 class Text:
-    """What both files say; names are relative to the folder.
+    """What both files say; names are relative to the folder."""
 
-    Attributes:
-        name: Of the variant.
-        title: For people.
-        board: Name of the board.
-        networks: In order.
-        sources: C that all networks share.
-        include_dirs: Folders of headers that all networks share.
-        hex_files: What is to be loaded beside the program.
-        defines: Preprocessor definitions.
-        exact_floats: Compile so that products and sums are rounded one by one.
-    """
-
-    name: str
-    title: str
-    board: str
-    networks: tuple[NetworkFiles, ...]
-    sources: tuple[str, ...]
-    include_dirs: tuple[str, ...]
-    hex_files: tuple[str, ...]
-    defines: tuple[str, ...]
-    exact_floats: bool
+    name: str  # Of the variant
+    title: str  # For people
+    board: str  # Name of the board
+    networks: tuple[NetworkFiles, ...]  # In order
+    sources: tuple[str, ...]  # C that all networks share
+    include_dirs: tuple[str, ...]  # Folders of headers that all networks share
+    hex_files: tuple[str, ...]  # What is to be loaded beside the program
+    defines: tuple[str, ...]  # Preprocessor definitions
+    exact_floats: bool  # Compile so that products and sums are rounded one by one
 
 
 def _head(text: Text, lines: Sequence[str]) -> list[str]:

@@ -115,9 +115,7 @@ def _check(inputs: ExportInputs) -> None:
 
 def files(inputs: ExportInputs) -> dict[str, bytes]:
     """All files of an export by their names below its folder; the manifest comes last.
-
-    Raises:
-        NeuralArtError: A file cannot be read, or two of them want one name, or the networks do not go together.
+    NeuralArtError: A file cannot be read, or two of them want one name, or the networks do not go together.
     """
     _check(inputs)
     draft = _Draft()

@@ -8,104 +8,60 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Raw:
-    """The constants of a pool as the compiler wrote them.
+    """The constants of a pool as the compiler wrote them."""
 
-    Attributes:
-        pool: fname.
-        address: Base of the pool: where the network reads them.
-        path: The file.
-    """
-
-    pool: str
-    address: int
-    path: Path
+    pool: str  # fname
+    address: int  # Base of the pool: where the network reads them
+    path: Path  # The file
 
 
 @dataclass(frozen=True)
 class NetworkPart:
-    """One network.
+    """One network."""
 
-    Attributes:
-        name: Its C name.
-        runtime: ``neuralart`` or ``ll_aton``.
-        runtime_version: Four numbers, as in the guard of its C.
-        abi_stamp: As in its ``network.json``.
-        sources: C to compile.
-        headers: Headers beside them.
-        raws: Constants by pool.
-        others: Files that nothing compiles: facts, reports.
-        linked: Some of its constants are linked into the program, so its folder is on the assembler's path.
-    """
-
-    name: str
-    runtime: str
-    runtime_version: tuple[int, int, int, int]
-    abi_stamp: str
-    sources: tuple[Path, ...]
-    headers: tuple[Path, ...] = ()
-    raws: tuple[Raw, ...] = ()
-    others: tuple[Path, ...] = ()
-    linked: bool = False
+    name: str  # Its C name
+    runtime: str  # ``neuralart`` or ``ll_aton``
+    runtime_version: tuple[int, int, int, int]  # Four numbers, as in the guard of its C
+    abi_stamp: str  # As in its ``network.json``
+    sources: tuple[Path, ...]  # C to compile
+    headers: tuple[Path, ...] = ()  # Headers beside them
+    raws: tuple[Raw, ...] = ()  # Constants by pool
+    others: tuple[Path, ...] = ()  # Files that nothing compiles: facts, reports
+    linked: bool = False  # Some of its constants are linked into the program, so its folder is on the assembler's path
 
 
 @dataclass(frozen=True)
 class ImagePart:
-    """Bytes to load beside the program.
+    """Bytes to load beside the program."""
 
-    Attributes:
-        network: Name of the network; empty for the identity descriptor.
-        pool: fname; empty for the identity descriptor.
-        address: Of the first byte.
-        binary: The bytes; an empty file: nothing to load.
-        hex: The same as Intel HEX.
-        external: Somebody else loads it into RAM while the program waits.
-    """
-
-    network: str
-    pool: str
-    address: int
-    binary: Path
-    hex: Path
-    external: bool = False
+    network: str  # Name of the network; empty for the identity descriptor
+    pool: str  # fname; empty for the identity descriptor
+    address: int  # Of the first byte
+    binary: Path  # The bytes; an empty file: nothing to load
+    hex: Path  # The same as Intel HEX
+    external: bool = False  # Somebody else loads it into RAM while the program waits
 
 
 @dataclass(frozen=True)
 class RuntimePart:
-    """A file of our runtime.
+    """A file of our runtime."""
 
-    Attributes:
-        name: Below the folder ``runtime``, with ``/``.
-        path: The file.
-    """
-
-    name: str
-    path: Path
+    name: str  # Below the folder ``runtime``, with ``/``
+    path: Path  # The file
 
 
 @dataclass(frozen=True)
 class ExportInputs:
-    """A variant to export.
+    """A variant to export."""
 
-    Attributes:
-        name: Of the variant.
-        title: For people, one line.
-        board: Name of the board.
-        networks: In order.
-        sources: C for all networks together: start-up code of the memories, linked constants.
-        headers: Their headers, and ``network_io.h``.
-        images: In the order to load them.
-        runtime: Sources and headers of our runtime; only ``npu_memory`` where the networks need another one.
-        defines: Preprocessor definitions of the generated C, ``NAME`` or ``NAME=value``.
-        cpu_flags: GCC flags of the core that the board's own build uses, for information.
-    """
-
-    name: str
-    title: str
-    board: str
-    networks: tuple[NetworkPart, ...]
-    sources: tuple[Path, ...] = ()
-    headers: tuple[Path, ...] = ()
-    images: tuple[ImagePart, ...] = ()
+    name: str  # Of the variant
+    title: str  # For people, one line
+    board: str  # Name of the board
+    networks: tuple[NetworkPart, ...]  # In order
+    sources: tuple[Path, ...] = ()  # C for all networks together: start-up code of the memories, linked constants
+    headers: tuple[Path, ...] = ()  # Their headers, and ``network_io.h``
+    images: tuple[ImagePart, ...] = ()  # In the order to load them
+    # Sources and headers of our runtime; only ``npu_memory`` where the networks need another one
     runtime: tuple[RuntimePart, ...] = ()
-    defines: tuple[str, ...] = ()
-    cpu_flags: tuple[str, ...] = ()
+    defines: tuple[str, ...] = ()  # Preprocessor definitions of the generated C, ``NAME`` or ``NAME=value``
+    cpu_flags: tuple[str, ...] = ()  # GCC flags of the core that the board's own build uses, for information

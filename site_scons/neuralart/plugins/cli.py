@@ -27,12 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Load all of them and list them; one line for each that cannot be loaded.
-
-    Returns:
-        0, or 1 if a plugin cannot be loaded.
-
-    Raises:
-        NeuralArtError: There is no such kind.
+    Returns 0, or 1 if a plugin cannot be loaded. NeuralArtError: There is no such kind.
     """
     import sys
 

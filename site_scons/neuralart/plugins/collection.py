@@ -25,21 +25,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*", re.ASCII)
 
 @dataclass(frozen=True)
 class Plugin:
-    """Something that was registered.
+    """Something that was registered."""
 
-    Attributes:
-        kind: Which kind, as in :data:`~neuralart.plugins.kinds.KINDS`.
-        name: Its name.
-        made: The object itself; the kind's protocol says what it offers.
-        source: Where it came from.
-        file: The module that registered it.
-    """
-
-    kind: str
-    name: str
-    made: Any
-    source: Source
-    file: Path
+    kind: str  # Which kind, as in :data:`~neuralart.plugins.kinds.KINDS`
+    name: str  # Its name
+    made: Any  # The object itself; the kind's protocol says what it offers
+    source: Source  # Where it came from
+    file: Path  # The module that registered it
 
     @cached_property
     def code(self) -> str:
@@ -57,16 +49,7 @@ class Plugin:
         return self.run(method, getattr(self.made, method), *args)
 
     def run(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Run code of the plugin.
-
-        Args:
-            what: What it does, for the message.
-            function: The code.
-            *args: What it is given.
-
-        Raises:
-            NeuralArtError: The plugin says so; or it fails otherwise, and its line is named.
-        """
+        """Run code of the plugin. NeuralArtError: The plugin says so; or it fails otherwise, and its line is named."""
         if self.source is OWN:
             return function(*args)
         try:
@@ -191,11 +174,7 @@ def _sources(kind: Kind) -> Iterator[Source]:
 
 
 def _load(kind: Kind, source: Source) -> None:
-    """Import the module of a source, once.
-
-    Raises:
-        NeuralArtError: It cannot be imported, registers something wrong, or not what its entry point promises.
-    """
+    """Import the module of a source, once."""
     if (kind.name, source) in _known.done:
         return
     before, _known.loading = _known.loading, source
@@ -252,11 +231,7 @@ def find(kind: str, name: str, where: str = "") -> Plugin:
 
 
 def added(kind: str) -> tuple[Plugin, ...]:
-    """What others than the package bring, sorted by name.
-
-    Raises:
-        NeuralArtError: One of them cannot be loaded.
-    """
+    """What others than the package bring, sorted by name. NeuralArtError: One of them cannot be loaded."""
     about = _kind(kind)
     for source in _sources(about):
         _load(about, source)
@@ -265,18 +240,14 @@ def added(kind: str) -> tuple[Plugin, ...]:
 
 def every(kind: str) -> tuple[Plugin, ...]:
     """All of a kind: the package's own in its order, then the others by name.
-
-    Raises:
-        NeuralArtError: One of the others cannot be loaded.
+    NeuralArtError: One of the others cannot be loaded.
     """
     return (*own(kind), *added(kind))
 
 
 def names(kind: str) -> tuple[str, ...]:
     """Names of all of a kind, sorted. Those of entry points are known without importing them.
-
-    Raises:
-        NeuralArtError: A file of the project cannot be loaded.
+    NeuralArtError: A file of the project cannot be loaded.
     """
     about = _kind(kind)
     known = dict.fromkeys(about.own)
@@ -316,11 +287,7 @@ def code_of(kind: str) -> str:
 
 
 def blamed(error: BaseException) -> NeuralArtError | None:
-    """An error of a plugin's code, in one line; None if none of its lines is part of it.
-
-    Args:
-        error: With its traceback.
-    """
+    """An error of a plugin's code, in one line; None if none of its lines is part of it."""
     others = [entry for entries in _known.entries.values() for entry in entries.values() if entry.source is not OWN]
     # A helper belongs to whoever comes first; a module to the plugin that it registered.
     files = {str(path): entry for entry in reversed(others) for _, path in entry.source.files(entry.file)}
@@ -332,11 +299,7 @@ def blamed(error: BaseException) -> NeuralArtError | None:
 
 
 def use_project(top: Path) -> None:
-    """Say where the project is: the folder that ``site_scons/neuralart_plugins`` is in.
-
-    Args:
-        top: Its top folder. Before it is said, the current folder at the time of each look-up.
-    """
+    """Say where the project is: the folder that ``site_scons/neuralart_plugins`` is in."""
     if _known.project != top:
         _drop(lambda source: source.folder is not None)
         _known.project = top

@@ -28,21 +28,13 @@ _PACKAGE = "neuralart_plugins"
 
 @dataclass(frozen=True)
 class Source:
-    """A place that a plugin comes from.
+    """A place that a plugin comes from."""
 
-    Attributes:
-        text: What messages call it: a package with its version, or a file.
-        version: Of the package; empty for a file.
-        module: The module to import.
-        name: The plugin that an entry point promises; empty: known when the module is imported.
-        folder: Of a project's file: its folder.
-    """
-
-    text: str
-    version: str = ""
-    module: str = ""
-    name: str = ""
-    folder: Path | None = None
+    text: str  # What messages call it: a package with its version, or a file
+    version: str = ""  # Of the package; empty for a file
+    module: str = ""  # The module to import
+    name: str = ""  # The plugin that an entry point promises; empty: known when the module is imported
+    folder: Path | None = None  # Of a project's file: its folder
 
     @property
     def package(self) -> str:
@@ -55,12 +47,7 @@ class Source:
 
     def files(self, file: Path) -> list[tuple[str, Path]]:
         """The code behind one of its plugins: a module alone, a whole package, a file with its helpers.
-
-        Args:
-            file: The module that registered the plugin.
-
-        Returns:
-            Name and path; names are the same on every machine.
+        Returns name and path; names are the same on every machine.
         """
         if self.folder is not None:
             return [(path.name, path) for path in (file, *sorted(self.folder.glob("_*.py")))]
@@ -136,10 +123,7 @@ def of_python(kind: Kind) -> tuple[Source, ...]:
 
 def of_project(kind: Kind, top: Path | None) -> Iterator[Source]:
     """Files of a project that may have a plugin of a kind: the kind's name stands somewhere in them.
-
-    Args:
-        kind: Which kind.
-        top: The project's top folder; None: the current folder.
+    ``top``: the project's top folder; None: the current folder.
     """
     folder = (top or Path.cwd()) / FOLDER
     for path in sorted(folder.glob("[!_]*.py")):
@@ -148,11 +132,7 @@ def of_project(kind: Kind, top: Path | None) -> Iterator[Source]:
 
 
 def loaded(kind: Kind, source: Source) -> None:
-    """Import the module of a source.
-
-    Raises:
-        NeuralArtError: It cannot be imported; ``where`` is the line that failed.
-    """
+    """Import the module of a source. NeuralArtError: It cannot be imported; ``where`` is the line that failed."""
     if source.folder is not None:
         package = sys.modules.setdefault(_PACKAGE, types.ModuleType(_PACKAGE))
         package.__path__ = [str(source.folder)]

@@ -47,11 +47,7 @@ def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def in_action(function: Callable[..., object], target: list[Any], env: Any, *args: Any) -> None:
-    """Run the body of a function action.
-
-    Raises:
-        SCons.Errors.BuildError: With the text of the failure.
-    """
+    """Run the body of a function action. SCons.Errors.BuildError: With the text of the failure."""
     try:
         function(*args)
     except Exception as error:
@@ -73,11 +69,7 @@ def _users_frame() -> FrameType | None:
 
 
 def caller(env: Any) -> Location:
-    """The line of the user's SConstruct that called a method of ours: what it says has this place in messages.
-
-    Args:
-        env: Any environment.
-    """
+    """The line of the user's SConstruct that called a method of ours: what it says has this place in messages."""
     frame = _users_frame()
     return (
         Location(named(env, Path(frame.f_code.co_filename)), frame.f_lineno) if frame is not None else Location("", 0)

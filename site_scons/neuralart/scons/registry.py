@@ -25,9 +25,7 @@ _PASSED_ON = (
 
 def child_environment(own: dict[str, str]) -> dict[str, str]:
     """The process environment of every command of ours.
-
-    Args:
-        own: ``env["ENV"]`` of the consumer; its values win, its PATH comes before the user's.
+    ``own``: ``env["ENV"]`` of the consumer; its values win, its PATH comes before the user's.
     """
     env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     path = [part for text in (own.get("PATH", ""), env.get("PATH", "")) for part in text.split(os.pathsep) if part]
@@ -83,9 +81,7 @@ class Registry:
 
     def board(self, name: str, where: str = "") -> Board:
         """A board, built in or of the user's own files.
-
-        Raises:
-            NeuralArtError: There is none of that name, or its file is wrong.
+        NeuralArtError: There is none of that name, or its file is wrong.
         """
         from neuralart import boards
 

@@ -9,12 +9,12 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.fingerprint import fingerprint
-from neuralart.scons import messages
-from neuralart.scons.effects import Program
+from neuralart.scons import commands
+from neuralart.scons.commands import NO_INCLUDES
 from neuralart.scons.failures import in_action
+from neuralart.scons.flash.effects import VariantProgram
 from neuralart.scons.paths import build_dir
 from neuralart.scons.registry import Registry, identity
-from neuralart.scons.scanning import NO_INCLUDES
 
 
 def _model(paths: list[str]) -> Any:
@@ -50,17 +50,8 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
     in_action(work, target, env)
 
 
-def make_summary(env: Any, programs: Sequence[Program], others: Sequence[Any] = ()) -> list[Any]:
-    """Declare the summary of a variant.
-
-    Args:
-        env: Any environment of the tool.
-        programs: The program of the variant; those that load the same model on other boards follow.
-        others: Further files of the variant.
-
-    Returns:
-        summary.txt and index.json.
-    """
+def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[Any] = ()) -> list[Any]:
+    """Declare the summary of a variant."""
     registry: Registry = env["NEURALART_REGISTRY"]
     base = registry.base
     own = programs[0]
@@ -88,7 +79,7 @@ def make_summary(env: Any, programs: Sequence[Program], others: Sequence[Any] = 
     nodes = base.Command(
         [f"#{folder}/summary.txt", f"#{folder}/index.json"],
         sources,
-        messages.function(
+        commands.function(
             _write, "SUMMARY  $TARGET", "NEURALART_SUMMARY", "NEURALART_BOARD", "NEURALART_MODEL", "NEURALART_ELF"
         ),
         source_scanner=NO_INCLUDES,

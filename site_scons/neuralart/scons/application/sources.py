@@ -1,0 +1,281 @@
+"""A program of the user's sources, that SCons compiles and links: C, and C++ and assembler."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import SCons.Scanner
+
+from neuralart import toolchain as toolchains
+from neuralart.applications.runtime import VendorRuntime
+from neuralart.applications.runtime import find as find_runtime
+from neuralart.applications.sources import SourceSet, collect
+from neuralart.applications.sources_lock import parts
+from neuralart.applications.staging import Generated
+from neuralart.boards.types import Board, Machine
+from neuralart.config.application_types import ApplicationConfig
+from neuralart.config.types import VariantConfig
+from neuralart.errors import NeuralArtError
+from neuralart.fingerprint import fingerprint
+from neuralart.resources import firmware_dir
+from neuralart.scons import commands
+from neuralart.scons.failures import in_action
+from neuralart.scons.firmware.firmware import board_objects
+from neuralart.scons.firmware.initializers import InitializerNodes
+from neuralart.scons.firmware.recipes import Recipe, cache_file, compile_object, link_image, make_recipe
+from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
+from neuralart.scons.paths import build_dir, named, top, word
+from neuralart.scons.registry import Registry
+from neuralart.toolchain import Toolchain
+
+_CXX = (".cc", ".cpp", ".cxx")
+_ASSEMBLER = (".s", ".S")
+# Without these each C++ file needs a part of libstdc++ that says goodbye to nobody on a microcontroller.
+_CXX_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-use-cxa-atexit")
+# gcc decides by the suffix whether it preprocesses.
+_ASSEMBLE = "$CC $CCFLAGS $_CCCOMCOM -c -o $TARGET $SOURCES"
+
+
+def _more_languages(registry: Registry, env: Any, found: Toolchain) -> Any:
+    """The environment with the toolchain's C++ compiler and its assembler behind gcc."""
+
+    def make() -> Any:
+        made = env.Clone()
+        for tool in ("as", "c++"):
+            made.Tool(tool)
+        quiet = not made["NEURALART_VERBOSE"]
+        made.Replace(
+            CXX=f"{found.prefix}g++",
+            CXXFLAGS=[],
+            OBJSUFFIX=".o",
+            CXXCOMSTR="CXX      $TARGET" if quiet else "",
+            ASCOM=_ASSEMBLE,
+            ASPPCOM=_ASSEMBLE,
+            ASCOMSTR="AS       $TARGET" if quiet else "",
+            ASPPCOMSTR="AS       $TARGET" if quiet else "",
+        )
+        return made
+
+    return registry.once("languages", f"{found.folder}|{found.prefix}", make)
+
+
+def _recipe(recipe: Recipe, registry: Registry, suffix: str, found: Toolchain) -> Recipe:
+    if suffix not in (*_CXX, *_ASSEMBLER):
+        return recipe
+    flags = tuple(flag for flag in recipe.flags if not flag.startswith("-std="))
+    env = _more_languages(registry, recipe.env, found)
+    if suffix in _CXX:
+        return replace(recipe, env=env, flags=(*flags, *_CXX_FLAGS))
+    # gcc tells the assembler this option only.
+    return replace(recipe, env=env, flags=flags, rename="-fdebug-prefix-map")
+
+
+def object_names(sources: Sequence[Path]) -> list[str]:
+    """A name for the object of each source, without its suffix.
+
+    Sources of one name in several folders get several names, also where upper and lower case are the same.
+    """
+    taken: set[str] = set()
+    made = []
+    for source in sources:
+        name, count = source.stem, 1
+        while name.casefold() in taken:
+            count += 1
+            name = f"{source.stem}.{count}"
+        taken.add(name.casefold())
+        made.append(name)
+    return made
+
+
+def user_objects(
+    registry: Registry, recipe: Recipe, folder: str, sources: Sequence[Any], paths: Sequence[Any], found: Toolchain
+) -> list[Any]:
+    """Declare one object for each source. ``folder``: for the objects, relative to the top folder."""
+    names = object_names([Path(str(source)) for source in sources])
+    return [
+        compile_object(
+            _recipe(recipe, registry, Path(str(source)).suffix, found), f"{folder}/{name}.o", source, paths, found
+        )
+        for name, source in zip(names, sources, strict=True)
+    ]
+
+
+_LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,--build-id=none")
+# All files are named: what they include is not looked for in every file of a user's tree.
+NOTHING_MORE = SCons.Scanner.ScannerBase(function=lambda node, env, path: [], name="nothing more")
+
+
+def root_of(env: Any, variant: VariantConfig) -> Path:
+    """What paths of the application are relative to."""
+    if variant.folder:
+        return top(env) / variant.folder
+    return Path(env.Dir(".").srcnode().get_abspath())
+
+
+def core_name(board: Board) -> str:
+    """``CM55``: as libraries of the runtime name the core."""
+    return board.cpu.replace("cortex-m", "CM")
+
+
+def _renamed(tree: Path, chosen: SourceSet, vendor: VendorRuntime | None) -> tuple[str, ...]:
+    """Names for folders outside the tree in debug information, so that another place for all gives equal programs."""
+    found: dict[str, str] = {}
+    for path in (*chosen.files, *chosen.include_dirs):
+        try:
+            common = os.path.commonpath([tree, os.path.normpath(path)])
+        except ValueError:
+            continue  # another drive
+        if Path(common) not in (tree, Path(common).parent):
+            found[common] = Path(os.path.relpath(common, tree)).as_posix()
+    # The most specific one comes last.
+    renamed = [f"{folder}={found[folder]}" for folder in sorted(found, key=len)]
+    if vendor is not None and not vendor.root.is_relative_to(tree):
+        renamed.append(f"{vendor.root}=runtime")
+    return tuple(renamed)
+
+
+def _check_versions(target: list[Any], source: list[Any], env: Any) -> None:
+    import sys
+
+    from neuralart.applications.sources_lock import check_sources
+    from neuralart.files import write_text
+
+    def work() -> None:
+        chosen, vendor, names, libc, where, core = env["NEURALART_LOCK"]
+        # The networks' C comes first among the sources.
+        files = [Generated(name, Path(str(node))) for name, node in zip(names, source, strict=False)]
+        notes = check_sources(
+            chosen, vendor, files, libc=libc, libc_where=where, core=core, shown=lambda path: named(env, path)
+        )
+        for note in notes:
+            print(f"{note.where}: {note.level}: {note.what}", file=sys.stderr)
+        write_text(Path(str(target[0])), "".join(f"{note.what}\n" for note in notes))
+
+    in_action(work, target, env)
+
+
+def _lock(
+    base: Any,
+    folder: str,
+    variant: VariantConfig,
+    board: Board,
+    networks: Sequence[NetworkNodes],
+    chosen: SourceSet,
+    vendor: VendorRuntime | None,
+    found: Toolchain,
+) -> Any:
+    """What is compiled and linked belongs together; looked at before anything is compiled."""
+    names, core = [network.name for network in networks], core_name(board)
+    node = base.Command(
+        f"#{folder}/versions.txt",
+        [*(network.c for network in networks), *(base.fs.File(str(path)) for path in parts(chosen, vendor))],
+        commands.function(_check_versions, f"VERSIONS {folder}/versions.txt"),
+        NEURALART_LOCK=[chosen, vendor, names, found.libc, variant.said("toolchain.libc"), core],
+        source_scanner=NOTHING_MORE,
+    )
+    base.Depends(node, base.Value(f"{' '.join(names)}; {found.libc}; {core}", name="locked"))
+    # The report beside a network's C names the release of the tool.
+    base.Depends(node, [network.report for network in networks])
+    base.Depends(node, base.Value(fingerprint("applications/sources_lock.py"), name="version-lock"))
+    return node[0]
+
+
+def _runtime(
+    config: ApplicationConfig, root: Path, board: Board, networks: Sequence[NetworkNodes]
+) -> VendorRuntime | None:
+    """The vendor's runtime that an application names. NeuralArtError: A network needs one, and none is named."""
+    assert config.sources is not None
+    if config.sources.runtime:
+        return find_runtime(root / config.sources.runtime, core_name(board), config.said("runtime"))
+    for network in networks:
+        if network.runtime == LL_ATON:
+            raise NeuralArtError(
+                f"network {network.name} needs runtime {LL_ATON}, and the application names none",
+                where=config.said(),
+                hint="application: {sources: {runtime: FOLDER}}: your Middlewares/ST/AI, or the installed tool",
+            )
+    return None
+
+
+def compiled(
+    env: Any,
+    config: ApplicationConfig,
+    variant: VariantConfig,
+    board: Board,
+    machine: Machine,
+    networks: Sequence[NetworkNodes],
+    initializers: InitializerNodes,
+    found: Toolchain,
+) -> tuple[Any, Any]:
+    """Declare the program of the user's sources.
+    NeuralArtError: A file or folder is not there, or parts do not go together.
+    """
+    registry: Registry = env["NEURALART_REGISTRY"]
+    base = registry.base
+    root = root_of(env, variant)
+    chosen = collect(config, root)
+    vendor = _runtime(config, root, board, networks)
+    defines = (*variant.defines, *chosen.defines, *(vendor.defines if vendor is not None else ()))
+    plain = make_recipe(env, replace(variant, defines=defines), machine, found)
+    recipe = replace(plain, renamed=_renamed(top(env), chosen, vendor))
+    folder = f"{build_dir(env)}/{variant.name}"
+    paths: list[Any] = [base.fs.Dir(str(path)) for path in chosen.include_dirs]
+    paths += [base.fs.Dir(str(path)) for path in (vendor.include_dirs if vendor is not None else ())]
+    paths += [*initializers.include_dirs, *(each for network in networks for each in network.include_dirs)]
+    sources: list[Any] = [base.fs.File(str(path)) for path in chosen.files]
+    sources += [node for network in networks for node in network.code]
+    sources += initializers.sources
+    if vendor is not None:
+        sources += [base.fs.File(str(path)) for path in vendor.sources]
+    else:
+        sources += networks[0].runtime_sources
+    objects = user_objects(registry, recipe, f"{folder}/obj", sources, list(dict.fromkeys(paths)), found)
+    base.Requires(objects, _lock(base, folder, variant, board, networks, chosen, vendor, found))
+    if chosen.linker_script is None and vendor is None:
+        # Shared with other variants: nothing of the user's is in their paths.
+        own = [base.fs.Dir(str(firmware_dir() / "runtime" / "include"))]
+        _, memory_ld = board_objects(env, board, plain, found, own)
+        return link_image(recipe, folder, objects, memory_ld, found)
+    if chosen.linker_script is None:
+        raise NeuralArtError(
+            "a program with the vendor's runtime needs a linker script of its own",
+            where=config.said(),
+            hint="application: {sources: {linker_script: FILE}}",
+        )
+    return _linked(recipe, folder, objects, chosen, vendor, found)
+
+
+def _linked(
+    recipe: Recipe,
+    folder: str,
+    objects: list[Any],
+    chosen: SourceSet,
+    vendor: VendorRuntime | None,
+    found: Toolchain,
+) -> tuple[Any, Any]:
+    """Link with the user's linker script and libraries."""
+    assert chosen.linker_script is not None
+    env = recipe.env
+    archives = [*chosen.archives, *([vendor.archive] if vendor is not None and vendor.archive is not None else [])]
+    script = env.fs.File(str(chosen.linker_script))
+    files = [env.fs.File(str(path)) for path in archives]
+    elf = env.Program(
+        [f"#{folder}/firmware.elf", f"#{folder}/firmware.map"],
+        [*objects, *files],
+        LINKFLAGS=[
+            *recipe.flags,
+            *_LINK_FLAGS,
+            f"-Wl,-Map={folder}/firmware.map",
+            "-T",
+            *word(env, chosen.linker_script),
+        ],
+        LIBS=list(chosen.libraries),
+    )
+    env.Depends(elf, [script, env.Value(found.identity, name="toolchain")])
+    libraries = toolchains.libraries(found, recipe.cpu_flags, cache=cache_file(env))
+    env.Depends(elf, [env.fs.File(str(path)) for path in libraries])
+    return elf[0], elf[1]
