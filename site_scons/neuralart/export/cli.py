@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     """
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError
-    from neuralart.export.collect import Built, collect
+    from neuralart.export.collect import BuiltNetwork, collect
     from neuralart.export.folder import write
     from neuralart.memory.layout.layout import make_layout
     from neuralart.memory.plan import last_build
@@ -57,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
         variant.title,
         board,
         layout,
-        [Built(facts, folders[facts.name], pools[facts.name]) for facts in built.networks],
+        [BuiltNetwork(facts, folders[facts.name], pools[facts.name]) for facts in built.networks],
         build / variant.name,
         cpu_flags=machine.cpu_flags if machine is not None else (),
         kernels=variant.kernels,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
+from neuralart.export.plan import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
 from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
 from neuralart.network import manifest
@@ -25,7 +25,7 @@ _CODE = (".c", ".h")
 
 
 @dataclass(frozen=True)
-class Built:
+class BuiltNetwork:
     """A compiled network in a build folder."""
 
     facts: Network  # Its ``network.json``
@@ -33,7 +33,7 @@ class Built:
     pools: dict[str, int]  # Base address of each pool, by fname
 
 
-def network_part(built: Built, linked: bool) -> NetworkPart:
+def network_part(built: BuiltNetwork, linked: bool) -> NetworkPart:
     """A network from its folder. NeuralArtError: The folder is not whole, or a file in it was changed."""
     facts, folder = built.facts, built.folder
     names = [row.name for row in manifest.check(folder)]
@@ -83,7 +83,7 @@ def collect(
     title: str,
     board: Board,
     layout: Layout,
-    networks: Sequence[Built],
+    networks: Sequence[BuiltNetwork],
     program: Path,
     *,
     defines: Sequence[str] = (),

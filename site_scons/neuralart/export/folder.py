@@ -10,8 +10,7 @@ from pathlib import Path
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.export.plan import MANIFEST, SCHEMA, files, is_name, sha256
-from neuralart.export.types import ExportInputs
+from neuralart.export.plan import MANIFEST, SCHEMA, ExportInputs, files, is_name, sha256
 from neuralart.files import read_bytes, write_bytes
 
 _SHOWN = 5

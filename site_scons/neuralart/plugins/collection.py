@@ -16,7 +16,7 @@ from typing import Any
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.plugins import sources
 from neuralart.plugins.kinds import KINDS, Kind
-from neuralart.plugins.sources import FOLDER, OWN, Source, loaded, of_project, of_python, origin, place, said
+from neuralart.plugins.sources import FOLDER, OWN, Origin, loaded, of_project, of_python, origin, place, said
 from neuralart.resources import PACKAGE
 
 PAGE = "docs/reference/plugins.md"
@@ -30,7 +30,7 @@ class Plugin:
     kind: str  # Which kind, as in :data:`~neuralart.plugins.kinds.KINDS`
     name: str  # Its name
     made: Any  # The object itself; the kind's protocol says what it offers
-    source: Source  # Where it came from
+    source: Origin  # Where it came from
     file: Path  # The module that registered it
 
     @cached_property
@@ -71,9 +71,9 @@ class _Collection:
     def __init__(self) -> None:
         self.entries: dict[str, dict[str, Plugin]] = {name: {} for name in KINDS}
         self.project: Path | None = None
-        self.loading: Source = OWN
+        self.loading: Origin = OWN
         #: Sources that were loaded, by kind and text.
-        self.done: set[tuple[str, Source]] = set()
+        self.done: set[tuple[str, Origin]] = set()
 
 
 _known = _Collection()
@@ -151,15 +151,20 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     _known.entries[kind][name] = Plugin(kind, name, plugin, source, file)
 
 
+def protocol_of(kind: Kind) -> type:
+    """The class that says what plugins of a kind offer."""
+    module, _, name = kind.protocol.partition(":")
+    found: type = getattr(importlib.import_module(module), name)
+    return found
+
+
 def members(kind: Kind) -> list[str]:
     """What a plugin has: public attributes and methods of the protocol's class."""
-    module, _, name = kind.protocol.partition(":")
     found: dict[str, None] = {}
-    for each in reversed(getattr(importlib.import_module(module), name).__mro__[:-1]):
-        if each.__module__ == "typing":
-            continue
-        found.update((member, None) for member in inspect.get_annotations(each))
-        found.update((member, None) for member, value in vars(each).items() if callable(value))
+    for each in reversed(protocol_of(kind).__mro__[:-1]):
+        if each.__module__ != "typing":
+            found |= dict.fromkeys(inspect.get_annotations(each))
+            found |= dict.fromkeys(member for member, value in vars(each).items() if callable(value))
     return sorted(member for member in found if not member.startswith("_"))
 
 
@@ -168,12 +173,12 @@ def _load_own(kind: Kind) -> None:
         importlib.import_module(module)
 
 
-def _sources(kind: Kind) -> Iterator[Source]:
+def _sources(kind: Kind) -> Iterator[Origin]:
     yield from of_python(kind)
     yield from of_project(kind, _known.project)
 
 
-def _load(kind: Kind, source: Source) -> None:
+def _load(kind: Kind, source: Origin) -> None:
     """Import the module of a source, once."""
     if (kind.name, source) in _known.done:
         return
@@ -312,7 +317,7 @@ def forget() -> None:
     sources.forget()
 
 
-def _drop(which: Callable[[Source], bool]) -> None:
+def _drop(which: Callable[[Origin], bool]) -> None:
     """Forget the plugins of some sources, and their modules."""
     for entries in _known.entries.values():
         for name in [name for name, entry in entries.items() if which(entry.source)]:

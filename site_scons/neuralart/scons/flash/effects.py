@@ -219,7 +219,7 @@ class _Export(NamedTuple):
 
 
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.export.collect import Built, collect
+    from neuralart.export.collect import BuiltNetwork, collect
     from neuralart.export.folder import write
     from neuralart.network import facts
 
@@ -227,7 +227,7 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
         program, initializers, folder = plans.of(target, _Export, "NeuralArtVariant")
         variant = program.variant
         networks = [
-            Built(facts.load(Path(str(network.facts))), Path(network.folder), dict(network.pool_address))
+            BuiltNetwork(facts.load(Path(str(network.facts))), Path(network.folder), dict(network.pool_address))
             for network in program.networks
             if isinstance(network, NetworkNodes)
         ]
