@@ -86,9 +86,7 @@ def _application(env: Any, config: AppConfig, without: str) -> Application | Non
     registry: Registry = env["NEURALART_REGISTRY"]
     shown, where = config.application, config.said("application")
     return registry.once(
-        "application",
-        shown,
-        lambda: applications.find(top(env) / shown, shown, where, without=top(env) / without),
+        "application", shown, lambda: applications.find(top(env) / shown, shown, where, without=top(env) / without)
     )
 
 

@@ -250,12 +250,7 @@ def compiled(
 
 
 def _linked(
-    recipe: Recipe,
-    folder: str,
-    objects: list[Any],
-    chosen: SourceSet,
-    vendor: VendorRuntime | None,
-    found: Toolchain,
+    recipe: Recipe, folder: str, objects: list[Any], chosen: SourceSet, vendor: VendorRuntime | None, found: Toolchain
 ) -> tuple[Any, Any]:
     """Link with the user's linker script and libraries."""
     assert chosen.linker_script is not None

@@ -107,13 +107,7 @@ def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
     stem = elf.name.rpartition(".")[0] or elf.name
     made = [
         FilePart(
-            kind,
-            "OBJCOPY",
-            (first.dir.File(f"{stem}.{suffix}"),),
-            (elf,),
-            data=kind,
-            after=(first,),
-            piece=OBJCOPY,
+            kind, "OBJCOPY", (first.dir.File(f"{stem}.{suffix}"),), (elf,), data=kind, after=(first,), piece=OBJCOPY
         )
         for suffix, kind in (("bin", "binary"), ("hex", "ihex"))
     ]
@@ -241,12 +235,7 @@ _KEYWORDS = ("machine", "target", "allow_reference_on_hardware")
 
 
 @at_read_time
-def check_method(
-    env: Any,
-    image: Any,
-    *networks: Any,
-    **options: Any,
-) -> Any:
+def check_method(env: Any, image: Any, *networks: Any, **options: Any) -> Any:
     """``env.CheckImage(elf, net, ...)``: can this image start on the board of its networks, with them in it?
 
     Args:

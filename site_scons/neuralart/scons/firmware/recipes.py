@@ -119,11 +119,7 @@ def find_toolchain(env: Any, wanted: ToolchainConfig, where: str) -> Toolchain:
     """
     cache = cache_file(env)
     registry: Registry = env["NEURALART_REGISTRY"]
-    return registry.once(
-        "found",
-        repr(wanted),
-        lambda: toolchains.find(wanted, os.environ, cache=cache, where=where),
-    )
+    return registry.once("found", repr(wanted), lambda: toolchains.find(wanted, os.environ, cache=cache, where=where))
 
 
 def make_recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain) -> Recipe:

@@ -221,12 +221,7 @@ class RelocatableNodes:
 
 
 def make_relocatable(
-    env: Any,
-    network: NetworkConfig,
-    board_name: str,
-    config: RelocatableConfig,
-    toolchain: ToolchainConfig,
-    where: str,
+    env: Any, network: NetworkConfig, board_name: str, config: RelocatableConfig, toolchain: ToolchainConfig, where: str
 ) -> RelocatableNodes:
     """Declare the second compile of a network and the image that is made of it, once for equal specifications.
     NeuralArtError: A file is missing or wrong, the pools cannot be those of a relocatable model, or there is no cross

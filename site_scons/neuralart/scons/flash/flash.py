@@ -235,10 +235,7 @@ def _shown(target: Any, source: Any, env: Any, for_signature: bool) -> str:
 
 VARIABLES = (
     *words(
-        "NEURALART_FLASH",
-        "$_NEURALART_FLASHSHOWN",
-        "$( $NEURALART_PYTHON $) -m neuralart $_NEURALART_FLASHFLAGS",
-        emit,
+        "NEURALART_FLASH", "$_NEURALART_FLASHSHOWN", "$( $NEURALART_PYTHON $) -m neuralart $_NEURALART_FLASHFLAGS", emit
     ),
     Variable("_NEURALART_FLASHFLAGS", "callable", _words, "Words of the command that follow from all other variables."),
     Variable("_NEURALART_FLASHSHOWN", "callable", _shown, "What is done."),
