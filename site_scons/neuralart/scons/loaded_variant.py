@@ -20,7 +20,7 @@ from neuralart.scons.flash.images import ModelNodes, make_images
 from neuralart.scons.network.network import make_budgets
 from neuralart.scons.network.nodes import NetworkNodes
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import Registry, registry_of
 
 FILE = "network_rel.bin"
 """What the model of a variant is called, whatever the name of its network."""
@@ -74,7 +74,7 @@ def make_programs(
     Something is missing or cannot work.
     """
     check(variant)
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     network = variant.networks[0]
     made = make_relocatable(env, network, variant.board, config, variant.toolchain, variant.said("relocatable"))
     folder = f"{build_dir(env)}/{variant.name}"

@@ -8,17 +8,19 @@ new images, and start-up code that stays what it is. So an emitter names all fil
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import SCons.Action
 import SCons.Builder
+import SCons.Errors
 import SCons.Node
 
 from neuralart.errors import NeuralArtError
-from neuralart.scons.commands import Variable
+from neuralart.scons.commands import Variable, carried
 from neuralart.scons.failures import at_read_time, in_action
+from neuralart.scons.registry import registry_of
 
 P = TypeVar("P")
 # Set for one call by a method that has worked it out already.
@@ -42,28 +44,24 @@ def known(node: Any, kind: type[P]) -> P | None:
     return found if isinstance(found, kind) else None
 
 
-def behind(nodes: Any, kind: type[P]) -> P | None:
-    """The plan of the command that makes one of some nodes."""
+def _plans_behind(nodes: Any, kind: type[P]) -> Iterator[tuple[Any, P]]:
     for node in nodes:
         if node.has_builder():
             # The executor, so that any target leads to the plan that is kept with the first.
             for target in node.get_executor().get_all_targets():
                 found = known(target, kind)
                 if found is not None:
-                    return found
-    return None
+                    yield target, found
+
+
+def behind(nodes: Any, kind: type[P]) -> P | None:
+    """The plan of the command that makes one of some nodes."""
+    return next((plan for _, plan in _plans_behind(nodes, kind)), None)
 
 
 def each_behind(nodes: Any, kind: type[P]) -> list[tuple[Any, P]]:
     """The plans of all commands that make one of some nodes, each once, with the node that it is kept with."""
-    found: dict[Any, P] = {}
-    for node in nodes:
-        if node.has_builder():
-            for target in node.get_executor().get_all_targets():
-                plan = known(target, kind)
-                if plan is not None:
-                    found.setdefault(target, plan)
-    return list(found.items())
+    return list(dict(_plans_behind(nodes, kind)).items())
 
 
 def of(target: Any, kind: type[P], builder: str) -> P:
@@ -75,6 +73,39 @@ def of(target: Any, kind: type[P], builder: str) -> P:
     raise NeuralArtError(
         f"nothing is known of '{target[0]}'", hint=f"its emitters must begin with that of {builder}: append yours"
     )
+
+
+def expanded(kind: type[P], builder: str, text: Callable[[P, Any], Any]) -> Callable[..., Any]:
+    """A construction variable that says something of the plan of a command's targets.
+    SCons.Errors.UserError: The builder's own emitter did not run.
+    """
+
+    def expand(target: Any, source: Any, env: Any, for_signature: bool) -> Any:
+        try:
+            return text(of(target, kind, builder), env)
+        except NeuralArtError as error:
+            raise SCons.Errors.UserError(str(error)) from None
+
+    return expand
+
+
+def make(
+    env: Any, builder: str, variables: Iterable[Variable], plan: Any, target: Any, source: Any, base: Any = None
+) -> list[Any]:
+    """Call a builder for a plan, with the commands, messages and emitters of the environment of a method.
+    ``base``: the environment that the builder works in, if not the one that all share.
+    """
+    base = registry_of(env).base if base is None else base
+    own = carried(env, base, variables)
+    return list(getattr(base, builder)(target, source, **own, **{GIVEN: plan}))
+
+
+def board_name(env: Any, builder: str, where: Any, known: str = "") -> str:
+    """``NEURALART_BOARD``, or the board that is known otherwise. NeuralArtError: There is none."""
+    name = str(env.subst(env["NEURALART_BOARD"])) or known
+    if not name:
+        raise NeuralArtError(f"{builder}: no board", where=str(where), hint="set NEURALART_BOARD")
+    return name
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,32 +141,25 @@ def _code(work: Callable[..., None]) -> str:
     return str(bytes(SCons.Action._function_contents(work)))
 
 
-def _tag(target: Any, source: Any, env: Any, for_signature: bool) -> str:
-    """``$_NEURALART_TAG``: what kind of file is made."""
-    return f"{of(target, FilePart, 'the builder').tag:<9}"
-
-
-def _counts(target: Any, source: Any, env: Any, for_signature: bool) -> str:
-    """``$_NEURALART_COUNTS``: what counts of a part besides its sources."""
-    part = of(target, FilePart, "the builder")
+def _counts(part: FilePart, env: Any) -> str:
     return part.counts + (_code(part.work) if part.work is not None else "")
 
 
+_ANY = "the builder"
 VARIABLES = (
-    Variable("_NEURALART_TAG", "callable", _tag, "What kind of file is made."),
-    Variable("_NEURALART_COUNTS", "callable", _counts, "What counts of a part besides its sources."),
+    Variable(
+        "_NEURALART_TAG", "callable", expanded(FilePart, _ANY, lambda part, env: f"{part.tag:<9}"), "What is made."
+    ),
+    Variable("_NEURALART_COUNTS", "callable", expanded(FilePart, _ANY, _counts), "What counts besides its sources."),
 )
 
 
+@in_action
 def write(target: list[Any], source: list[Any], env: Any) -> None:
     """Make the files of a part."""
-
-    def work() -> None:
-        part = of(target, FilePart, "the builder")
-        assert part.work is not None
-        part.work(part)
-
-    in_action(work, target, env)
+    part = of(target, FilePart, _ANY)
+    assert part.work is not None
+    part.work(part)
 
 
 def emitted(env: Any, parts: Sequence[FilePart], others: Sequence[Any] = ()) -> tuple[list[Any], list[Any]]:

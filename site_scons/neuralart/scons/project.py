@@ -21,7 +21,7 @@ from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash import effects
 from neuralart.scons.flash.flash import keep_order
 from neuralart.scons.paths import anchored, named
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import registry_of
 from neuralart.scons.variant import VariantNodes
 
 if TYPE_CHECKING:
@@ -188,9 +188,8 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
     folder = Path(node.get_abspath()).parent
     # The registry, shared by clones, asks the environment that the tool was loaded into.
-    registry: Registry = env["NEURALART_REGISTRY"]
     for board in file.config.boards:
         if not (folder / board).is_file():
             raise NeuralArtError(f"boards: '{board}' is no file", where=file.config.path)
-    registry.add_board_files([named(env, folder / board) for board in file.config.boards])
+    registry_of(env).add_board_files([named(env, folder / board) for board in file.config.boards])
     return Project(env, file, folder)

@@ -21,7 +21,7 @@ from neuralart.scons.network.network import make_budgets, make_network
 from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.network.plan import is_cpu
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import registry_of
 from neuralart.scons.report import make_summary
 
 if TYPE_CHECKING:
@@ -79,8 +79,7 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         refuse_settings(variant)
     model: ModelNodes | None = None
     patched: PatchedNodes | None = None
-    registry: Registry = env["NEURALART_REGISTRY"]
-    board = registry.board(variant.board, variant.said("board"))
+    board = registry_of(env).board(variant.board, variant.said("board"))
     headers: list[AppConfigNodes] = []
     networks: Sequence[Compiled]
     if is_cpu(board):
@@ -147,7 +146,7 @@ def _refuse_other_runtime(network: NetworkNodes) -> None:
 
 def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[effects.VariantProgram]]:
     """A firmware with its networks linked into it."""
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     board = registry.board(variant.board, variant.said("board"))
     machine = machine_of(variant, board)
     networks = [make_network(env, network, variant.board) for network in variant.networks]

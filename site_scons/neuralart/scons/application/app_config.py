@@ -19,16 +19,15 @@ from neuralart.config import app_config as settings
 from neuralart.config.app_config import AppConfig
 from neuralart.config.keywords import said_by, value_of
 from neuralart.errors import NeuralArtError
-from neuralart.fingerprint import fingerprint
+from neuralart.files import write_text
 from neuralart.scons import plans
-from neuralart.scons.commands import Variable, carried, function, lazily, words
+from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, caller, in_action
 from neuralart.scons.network.nodes import Compiled, check_compiled
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, literal, named, place, top
-from neuralart.scons.plans import GIVEN
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import code_value, registry_of
 from neuralart.text.values import Location
 
 if TYPE_CHECKING:
@@ -83,9 +82,8 @@ def _application(env: Any, config: AppConfig, without: str) -> Application | Non
 
     if not config.application:
         return None
-    registry: Registry = env["NEURALART_REGISTRY"]
     shown, where = config.application, config.said("application")
-    return registry.once(
+    return registry_of(env).once(
         "application", shown, lambda: applications.find(top(env) / shown, shown, where, without=top(env) / without)
     )
 
@@ -119,8 +117,7 @@ def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name:
     if application is not None:
         reads += [env.fs.File(str(top(env) / application.root / name)) for name in application.inputs()]
     names = (generation.header, *kind_of(config.use_case, config.model_type).companions)
-    registry: Registry = env["NEURALART_REGISTRY"]
-    narrow = bool(board) and registry.board(board, config.said()).narrow_display
+    narrow = bool(board) and registry_of(env).board(board, config.said()).narrow_display
     return AppConfigPlan(config, generation.name, names, model_name, board, network, without, reads, narrow)
 
 
@@ -162,7 +159,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     plans.remember(first, plan)
     env.Depends(nodes, plan.reads)
     env.Depends(nodes, env.Value(plan.identity, name=f"app_config of {plan.network}"))
-    env.Depends(nodes, env.Value(fingerprint(*_ROOMS), name="app_config"))
+    env.Depends(nodes, code_value(env, "app_config", *_ROOMS))
     use_case = plugins.find("use_cases", f"{plan.config.use_case}/{plan.config.model_type}")
     if use_case.code:
         env.Depends(nodes, env.Value(use_case.code, name="plugin-of-use-case"))
@@ -171,42 +168,39 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     return nodes, facts
 
 
+@in_action
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.app_config import application as applications
     from neuralart.app_config import generate, tensors
-    from neuralart.files import write_text
 
-    def work() -> None:
-        plan = plans.of(target, AppConfigPlan, NAME)
-        config = plan.config
-        path = Path(str(source[0]))
-        application = None
-        if config.application:
-            folder = Path(config.application).absolute()
-            without = Path(plan.without).absolute()
-            application = applications.find(folder, config.application, config.said("application"), without)
-        made = generate.header(
-            config,
-            tensors.read(path, str(source[0])),
-            classes=generate.class_names(config, Path()),
-            application=application,
-            generation=plan.generation,
-            model_name=plan.model_name,
-            board=plan.board,
-            narrow_display=plan.narrow_display,
-            template=Path(config.template) if config.template else None,
-            template_display=config.template,
-        )
-        texts = {made.name: made.text, **made.companions}
-        for node in target:
-            file = Path(str(node))
-            data = texts[file.name].encode()
-            if not file.is_file() or file.read_bytes() != data:
-                write_text(file, texts[file.name])
-        for note in made.notes:
-            print(f"{target[0]}: note: {note}", file=sys.stderr)
-
-    in_action(work, target, env)
+    plan = plans.of(target, AppConfigPlan, NAME)
+    config = plan.config
+    path = Path(str(source[0]))
+    application = None
+    if config.application:
+        folder = Path(config.application).absolute()
+        without = Path(plan.without).absolute()
+        application = applications.find(folder, config.application, config.said("application"), without)
+    made = generate.header(
+        config,
+        tensors.read(path, str(source[0])),
+        classes=generate.class_names(config, Path()),
+        application=application,
+        generation=plan.generation,
+        model_name=plan.model_name,
+        board=plan.board,
+        narrow_display=plan.narrow_display,
+        template=Path(config.template) if config.template else None,
+        template_display=config.template,
+    )
+    texts = {made.name: made.text, **made.companions}
+    for node in target:
+        file = Path(str(node))
+        data = texts[file.name].encode()
+        if not file.is_file() or file.read_bytes() != data:
+            write_text(file, texts[file.name])
+    for note in made.notes:
+        print(f"{target[0]}: note: {note}", file=sys.stderr)
 
 
 VARIABLES = (
@@ -264,14 +258,13 @@ def make_app_config(
     file's unless given. NeuralArtError: A file or the application is missing, nothing says which kind of header is
     wanted, or another header is there already.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     plan = make_plan(env, config, network.name, network.board.name, model_name or Path(network.config.model).name)
-    own = carried(env, registry.base, VARIABLES)
     target = f"{folder}/{plan.names[0]}"
 
     def make() -> AppConfigNodes:
         base = registry.base
-        nodes = base.NeuralArtAppConfig(base.File(f"#{target}"), network.facts, **{GIVEN: plan}, **own)
+        nodes = plans.make(env, NAME, VARIABLES, plan, base.File(f"#{target}"), network.facts)
         return AppConfigNodes(
             nodes[0], list(nodes[1:]), [base.Dir(f"#{folder}")], folder, plan.generation, plan.config, plan.identity
         )

@@ -14,15 +14,15 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.application_types import ELF, REFERENCE, SOURCES, ApplicationConfig
 from neuralart.config.types import KERNELS, VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.fingerprint import fingerprint
 from neuralart.scons import commands
-from neuralart.scons.application.sources import NOTHING_MORE, compiled, core_name, root_of
+from neuralart.scons.application.sources import compiled, core_name, root_of
+from neuralart.scons.commands import NO_INCLUDES
 from neuralart.scons.firmware.firmware import FirmwareNodes, finish_image
 from neuralart.scons.firmware.initializers import InitializerNodes
 from neuralart.scons.firmware.recipes import find_toolchain, toolchain_env
 from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
 from neuralart.scons.paths import LiteralWord, build_dir, word
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
 
 # A vendor's runtime is built for the core itself, not for the baseline that virtual boards execute.
@@ -76,7 +76,7 @@ def _external(
     found: Toolchain,
 ) -> Any:
     """The program of an external build, or one that somebody has linked."""
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     base = registry.base
     root = root_of(env, variant)
     folder = f"{build_dir(env)}/{variant.name}"
@@ -98,19 +98,17 @@ def _external(
     # Which toolchain counts by its identity, not by its folder.
     command += ["$(", "--root", *_plain(word(base, root)), "--toolchain", *_plain(word(base, Path(found.folder)))]
     command += ["--made-with", LiteralWord(found.identity), "--jobs", str(env.GetOption("num_jobs")), "$)"]
-    tools = toolchain_env(registry, found)
+    tools = toolchain_env(env, found)
     action, words = commands.command(tools, command, f"{config.kind.upper():<8} {folder}/firmware.elf")
     node = tools.Command(
         f"#{folder}/firmware.elf",
         [*tree, *(node for _, node in generated)],
         action,
         **words,
-        source_scanner=NOTHING_MORE,
+        source_scanner=NO_INCLUDES,
         IMPLICIT_COMMAND_DEPENDENCIES=0,
     )
-    tools.Depends(
-        node, base.Value(fingerprint("applications/build.py", "applications/arguments.py"), name="application-builder")
-    )
+    tools.Depends(node, code_value(base, "application-builder", "applications/build.py", "applications/arguments.py"))
     tools.Depends(node, base.Value(found.identity, name="toolchain"))
     tools.Clean(node, base.fs.Dir(f"#{folder}/application"))
     return node[0]

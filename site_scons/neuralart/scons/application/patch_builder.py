@@ -18,13 +18,13 @@ from neuralart.config import patch as settings
 from neuralart.config.keywords import said_by, value_of
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
-from neuralart.fingerprint import fingerprint
 from neuralart.scons import plans
 from neuralart.scons.commands import NO_INCLUDES, Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, caller, in_action
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import literal, named, place, readable
+from neuralart.scons.registry import code_value
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -237,32 +237,30 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     # Whoever compiles a copy finds the headers.
     env.Requires(nodes, plan.headers)
     env.Depends(nodes, env.Value(plan.identity, name="patch"))
-    env.Depends(nodes, env.Value(fingerprint("patching"), name="patching"))
+    env.Depends(nodes, code_value(env, "patching", "patching"))
     # Only what differs is written, so what is there must stay to be compared.
     env.Precious(nodes)
     return nodes, plan.sources
 
 
+@in_action
 def _patch(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.patching import mirror
     from neuralart.patching import plan as patches
 
     folder = PurePosixPath(str(target[0])).parent.as_posix()
 
-    def work() -> None:
-        plan = plans.of(target, PatchPlan, NAME)
-        try:
-            made = patches.make(plan.request)
-            mirror.write(made, Path(folder), list(plan.config.include), without=plan.without)
-        except NeuralArtError as error:
-            # A build cannot be told to force it. What it has made itself can go.
-            ours = error.where == folder or error.where.startswith(f"{folder}/")
-            hint = f"delete {folder}, it is made again" if ours else error.hint.partition(", or say --force")[0]
-            raise NeuralArtError(error.what, where=error.where, hint=hint) from error
-        for note in made.notes:
-            print(f"{folder}: note: {note}", file=sys.stderr)
-
-    in_action(work, target, env)
+    plan = plans.of(target, PatchPlan, NAME)
+    try:
+        made = patches.make(plan.request)
+        mirror.write(made, Path(folder), list(plan.config.include), without=plan.without)
+    except NeuralArtError as error:
+        # A build cannot be told to force it. What it has made itself can go.
+        ours = error.where == folder or error.where.startswith(f"{folder}/")
+        hint = f"delete {folder}, it is made again" if ours else error.hint.partition(", or say --force")[0]
+        raise NeuralArtError(error.what, where=error.where, hint=hint) from error
+    for note in made.notes:
+        print(f"{folder}: note: {note}", file=sys.stderr)
 
 
 VARIABLES = (

@@ -16,7 +16,7 @@ from neuralart.scons.failures import at_read_time
 from neuralart.scons.network.nodes import CompiledNodes, CpuNetworkNodes
 from neuralart.scons.paths import build_dir, literal, named
 from neuralart.scons.plans import GIVEN
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import registry_of
 
 if TYPE_CHECKING:
     from neuralart.patching.includes import IncludeDir
@@ -74,7 +74,7 @@ def make_patched(
     """
     from neuralart.patching import includes, mirror
 
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     generated = [node for each in headers for node in each.files]
     plan = patch_builder.make_plan(env, config, _nodes_of(env, network, where), generated, where)
     patches = plan.request.patches

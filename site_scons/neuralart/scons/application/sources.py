@@ -8,9 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import SCons.Scanner
-
-from neuralart import toolchain as toolchains
 from neuralart.applications.runtime import VendorRuntime
 from neuralart.applications.runtime import find as find_runtime
 from neuralart.applications.sources import SourceSet, collect
@@ -20,16 +17,17 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.application_types import ApplicationConfig
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.fingerprint import fingerprint
+from neuralart.files import write_text
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands
+from neuralart.scons.commands import NO_INCLUDES
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import board_objects
 from neuralart.scons.firmware.initializers import InitializerNodes
-from neuralart.scons.firmware.recipes import Recipe, cache_file, compile_object, link_image, make_recipe
+from neuralart.scons.firmware.recipes import Recipe, compile_object, link, link_image, make_recipe
 from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
-from neuralart.scons.paths import build_dir, named, top, word
-from neuralart.scons.registry import Registry
+from neuralart.scons.paths import build_dir, named, top
+from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
 
 _CXX = (".cc", ".cpp", ".cxx")
@@ -40,11 +38,12 @@ _CXX_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-use-cxa-atexit")
 _ASSEMBLE = "$CC $CCFLAGS $_CCCOMCOM -c -o $TARGET $SOURCES"
 
 
-def _more_languages(registry: Registry, env: Any, found: Toolchain) -> Any:
+def _more_languages(recipe: Recipe) -> Any:
     """The environment with the toolchain's C++ compiler and its assembler behind gcc."""
+    found = recipe.found
 
     def make() -> Any:
-        made = env.Clone()
+        made = recipe.env.Clone()
         for tool in ("as", "c++"):
             made.Tool(tool)
         quiet = not made["NEURALART_VERBOSE"]
@@ -60,14 +59,14 @@ def _more_languages(registry: Registry, env: Any, found: Toolchain) -> Any:
         )
         return made
 
-    return registry.once("languages", f"{found.folder}|{found.prefix}", make)
+    return registry_of(recipe.env).once("languages", f"{found.folder}|{found.prefix}", make)
 
 
-def _recipe(recipe: Recipe, registry: Registry, suffix: str, found: Toolchain) -> Recipe:
+def _recipe(recipe: Recipe, suffix: str) -> Recipe:
     if suffix not in (*_CXX, *_ASSEMBLER):
         return recipe
     flags = tuple(flag for flag in recipe.flags if not flag.startswith("-std="))
-    env = _more_languages(registry, recipe.env, found)
+    env = _more_languages(recipe)
     if suffix in _CXX:
         return replace(recipe, env=env, flags=(*flags, *_CXX_FLAGS))
     # gcc tells the assembler this option only.
@@ -91,22 +90,16 @@ def object_names(sources: Sequence[Path]) -> list[str]:
     return made
 
 
-def user_objects(
-    registry: Registry, recipe: Recipe, folder: str, sources: Sequence[Any], paths: Sequence[Any], found: Toolchain
-) -> list[Any]:
+def user_objects(recipe: Recipe, folder: str, sources: Sequence[Any], paths: Sequence[Any]) -> list[Any]:
     """Declare one object for each source. ``folder``: for the objects, relative to the top folder."""
     names = object_names([Path(str(source)) for source in sources])
     return [
-        compile_object(
-            _recipe(recipe, registry, Path(str(source)).suffix, found), f"{folder}/{name}.o", source, paths, found
-        )
+        compile_object(_recipe(recipe, Path(str(source)).suffix), f"{folder}/{name}.o", source, paths)
         for name, source in zip(names, sources, strict=True)
     ]
 
 
 _LINK_FLAGS = ("-Wl,--gc-sections", "-Wl,--build-id=none")
-# All files are named: what they include is not looked for in every file of a user's tree.
-NOTHING_MORE = SCons.Scanner.ScannerBase(function=lambda node, env, path: [], name="nothing more")
 
 
 def root_of(env: Any, variant: VariantConfig) -> Path:
@@ -138,24 +131,21 @@ def _renamed(tree: Path, chosen: SourceSet, vendor: VendorRuntime | None) -> tup
     return tuple(renamed)
 
 
+@in_action
 def _check_versions(target: list[Any], source: list[Any], env: Any) -> None:
     import sys
 
     from neuralart.applications.sources_lock import check_sources
-    from neuralart.files import write_text
 
-    def work() -> None:
-        chosen, vendor, names, libc, where, core = env["NEURALART_LOCK"]
-        # The networks' C comes first among the sources.
-        files = [Generated(name, Path(str(node))) for name, node in zip(names, source, strict=False)]
-        notes = check_sources(
-            chosen, vendor, files, libc=libc, libc_where=where, core=core, shown=lambda path: named(env, path)
-        )
-        for note in notes:
-            print(f"{note.where}: {note.level}: {note.what}", file=sys.stderr)
-        write_text(Path(str(target[0])), "".join(f"{note.what}\n" for note in notes))
-
-    in_action(work, target, env)
+    chosen, vendor, names, libc, where, core = env["NEURALART_LOCK"]
+    # The networks' C comes first among the sources.
+    files = [Generated(name, Path(str(node))) for name, node in zip(names, source, strict=False)]
+    notes = check_sources(
+        chosen, vendor, files, libc=libc, libc_where=where, core=core, shown=lambda path: named(env, path)
+    )
+    for note in notes:
+        print(f"{note.where}: {note.level}: {note.what}", file=sys.stderr)
+    write_text(Path(str(target[0])), "".join(f"{note.what}\n" for note in notes))
 
 
 def _lock(
@@ -175,12 +165,12 @@ def _lock(
         [*(network.c for network in networks), *(base.fs.File(str(path)) for path in parts(chosen, vendor))],
         commands.function(_check_versions, f"VERSIONS {folder}/versions.txt"),
         NEURALART_LOCK=[chosen, vendor, names, found.libc, variant.said("toolchain.libc"), core],
-        source_scanner=NOTHING_MORE,
+        source_scanner=NO_INCLUDES,
     )
     base.Depends(node, base.Value(f"{' '.join(names)}; {found.libc}; {core}", name="locked"))
     # The report beside a network's C names the release of the tool.
     base.Depends(node, [network.report for network in networks])
-    base.Depends(node, base.Value(fingerprint("applications/sources_lock.py"), name="version-lock"))
+    base.Depends(node, code_value(base, "version-lock", "applications/sources_lock.py"))
     return node[0]
 
 
@@ -214,8 +204,7 @@ def compiled(
     """Declare the program of the user's sources.
     NeuralArtError: A file or folder is not there, or parts do not go together.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
-    base = registry.base
+    base = registry_of(env).base
     root = root_of(env, variant)
     chosen = collect(config, root)
     vendor = _runtime(config, root, board, networks)
@@ -233,44 +222,19 @@ def compiled(
         sources += [base.fs.File(str(path)) for path in vendor.sources]
     else:
         sources += networks[0].runtime_sources
-    objects = user_objects(registry, recipe, f"{folder}/obj", sources, list(dict.fromkeys(paths)), found)
+    objects = user_objects(recipe, f"{folder}/obj", sources, list(dict.fromkeys(paths)))
     base.Requires(objects, _lock(base, folder, variant, board, networks, chosen, vendor, found))
     if chosen.linker_script is None and vendor is None:
         # Shared with other variants: nothing of the user's is in their paths.
         own = [base.fs.Dir(str(firmware_dir() / "runtime" / "include"))]
-        _, memory_ld = board_objects(env, board, plain, found, own)
-        return link_image(recipe, folder, objects, memory_ld, found)
+        _, memory_ld = board_objects(env, board, plain, own)
+        return link_image(recipe, folder, objects, memory_ld)
     if chosen.linker_script is None:
         raise NeuralArtError(
             "a program with the vendor's runtime needs a linker script of its own",
             where=config.said(),
             hint="application: {sources: {linker_script: FILE}}",
         )
-    return _linked(recipe, folder, objects, chosen, vendor, found)
-
-
-def _linked(
-    recipe: Recipe, folder: str, objects: list[Any], chosen: SourceSet, vendor: VendorRuntime | None, found: Toolchain
-) -> tuple[Any, Any]:
-    """Link with the user's linker script and libraries."""
-    assert chosen.linker_script is not None
-    env = recipe.env
     archives = [*chosen.archives, *([vendor.archive] if vendor is not None and vendor.archive is not None else [])]
-    script = env.fs.File(str(chosen.linker_script))
-    files = [env.fs.File(str(path)) for path in archives]
-    elf = env.Program(
-        [f"#{folder}/firmware.elf", f"#{folder}/firmware.map"],
-        [*objects, *files],
-        LINKFLAGS=[
-            *recipe.flags,
-            *_LINK_FLAGS,
-            f"-Wl,-Map={folder}/firmware.map",
-            "-T",
-            *word(env, chosen.linker_script),
-        ],
-        LIBS=list(chosen.libraries),
-    )
-    env.Depends(elf, [script, env.Value(found.identity, name="toolchain")])
-    libraries = toolchains.libraries(found, recipe.cpu_flags, cache=cache_file(env))
-    env.Depends(elf, [env.fs.File(str(path)) for path in libraries])
-    return elf[0], elf[1]
+    objects += [base.fs.File(str(path)) for path in archives]
+    return link(recipe, folder, objects, chosen.linker_script, flags=_LINK_FLAGS, libraries=chosen.libraries)

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import KERNELS, RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.fingerprint import fingerprint
+from neuralart.files import write_text
 from neuralart.memory.layout.placements import Layout
+from neuralart.network import facts
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands, plans
-from neuralart.scons.commands import carried
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware import image
 from neuralart.scons.firmware.image import ImagePlan
@@ -29,7 +30,7 @@ from neuralart.scons.firmware.recipes import (
 )
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import Registry, identity
+from neuralart.scons.registry import board_value, code_value, registry_of
 from neuralart.toolchain import Toolchain
 
 
@@ -52,30 +53,22 @@ class FirmwareNodes:
         return [self.elf, self.binary, self.hex, self.map, self.check]
 
 
+@in_action
 def _write_board_files(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import write_text
     from neuralart.memory.startup import linker
 
-    def work() -> None:
-        registry: Registry = env["NEURALART_REGISTRY"]
-        board = registry.board(env["NEURALART_BOARD"])
-        config, memory = linker.board_config_h(board), linker.memory_ld(board)
-        write_text(Path(str(target[0])), config)
-        write_text(Path(str(target[1])), memory)
-
-    in_action(work, target, env)
+    board = registry_of(env).board(env["NEURALART_BOARD"])
+    config, memory = linker.board_config_h(board), linker.memory_ld(board)
+    write_text(Path(str(target[0])), config)
+    write_text(Path(str(target[1])), memory)
 
 
+@in_action
 def _write_app_networks(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import write_text
     from neuralart.memory.startup import app_networks
-    from neuralart.network import facts
 
-    def work() -> None:
-        networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
-        write_text(Path(str(target[0])), app_networks.source(networks))
-
-    in_action(work, target, env)
+    networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
+    write_text(Path(str(target[0])), app_networks.source(networks))
 
 
 def _kernel_sources(variant: VariantConfig, board: Board, machine: Machine) -> list[Path]:
@@ -103,28 +96,20 @@ def board_folder(env: Any, board: Board, recipe: Recipe) -> str:
     return f"{build_dir(env)}/firmware/{board.name}-{recipe.digest}"
 
 
-def kernel_objects(
-    env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: Recipe, found: Toolchain
-) -> list[Any]:
+def kernel_objects(env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: Recipe) -> list[Any]:
     """The kernels; those that two variants of this board with these flags choose alike are shared."""
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     root = firmware_dir()
-    include = [registry.base.fs.Dir(str(root / "runtime" / "include"))]
+    fs = registry.base.fs
+    include = [fs.Dir(str(root / "runtime" / "include"))]
     folder = board_folder(env, board, recipe)
 
     def make() -> list[Any]:
         objects = []
         for source in _kernel_sources(variant, board, machine):
             stem = f"{folder}/{source.relative_to(root).with_suffix('.o').as_posix()}"
-            objects.append(
-                registry.once(
-                    "kernel-object",
-                    stem,
-                    lambda stem=stem, source=source: compile_object(  # type: ignore[misc]
-                        recipe, stem, registry.base.fs.File(str(source)), include, found
-                    ),
-                )
-            )
+            one = partial(compile_object, recipe, stem, fs.File(str(source)), include)
+            objects.append(registry.once("kernel-object", stem, one))
         return objects
 
     return registry.once("kernel-objects", f"{folder} {machine.kind} {variant.kernels}", make)
@@ -134,16 +119,15 @@ def board_files(env: Any, board: Board, folder: str) -> Any:
     """What is generated from a board for its code: ``board_config.h`` and ``memory.ld``.
     ``folder``: where the files go, relative to the top folder; asked for once.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
-    base = registry.base
+    base = registry_of(env).base
     files = base.Command(
         [f"#{folder}/board_config.h", f"#{folder}/memory.ld"],
         [],
         commands.function(_write_board_files, f"BOARD    {folder}", "NEURALART_BOARD"),
         NEURALART_BOARD=board.name,
     )
-    base.Depends(files, base.Value(identity(board), name=f"board {board.name}"))
-    base.Depends(files, base.Value(fingerprint("memory/startup/linker.py"), name="linker-fragment"))
+    base.Depends(files, board_value(base, board))
+    base.Depends(files, code_value(base, "linker-fragment", "memory/startup/linker.py"))
     return files
 
 
@@ -154,11 +138,9 @@ def console_driver(board: Board) -> Path:
     return firmware_dir() / "boards" / "drivers" / f"{board.console.driver}.c"
 
 
-def board_objects(
-    env: Any, board: Board, recipe: Recipe, found: Toolchain, include: Sequence[Any]
-) -> tuple[list[Any], Any]:
+def board_objects(env: Any, board: Board, recipe: Recipe, include: Sequence[Any]) -> tuple[list[Any], Any]:
     """Runtime, start-up code and console driver: the same for every variant of this board with these flags."""
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     folder = board_folder(env, board, recipe)
 
     def make() -> tuple[list[Any], Any]:
@@ -171,7 +153,7 @@ def board_objects(
         objects = []
         for source in sources:
             stem = source.relative_to(root).with_suffix(".o").as_posix()
-            objects.append(compile_object(recipe, f"{folder}/{stem}", base.fs.File(str(source)), paths, found))
+            objects.append(compile_object(recipe, f"{folder}/{stem}", base.fs.File(str(source)), paths))
         return objects, memory_ld
 
     return registry.once("board-objects", folder, make)
@@ -186,40 +168,32 @@ class _Program:
     board: Board
     machine: Machine
     recipe: Recipe
-    found: Toolchain
     folder: str
     paths: list[Any]
 
     def object(self, stem: str, source: Any) -> Any:
-        return compile_object(self.recipe, f"{self.folder}/{stem}.o", source, self.paths, self.found)
+        return compile_object(self.recipe, f"{self.folder}/{stem}.o", source, self.paths)
 
 
 def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list[Any]:
     """The application with its networks and their kernels in it."""
-    env, recipe, found, folder = program.env, program.recipe, program.found, program.folder
-    registry: Registry = env["NEURALART_REGISTRY"]
+    env, recipe, folder = program.env, program.recipe, program.folder
+    registry = registry_of(env)
     base = registry.base
     table = base.Command(
         f"#{folder}/app_networks.c",
         [network.facts for network in networks],
         commands.function(_write_app_networks, "SOURCES  $TARGET"),
     )
-    base.Depends(table, base.Value(fingerprint("memory/startup/app_networks.py"), name="app-networks"))
+    base.Depends(table, code_value(base, "app-networks", "memory/startup/app_networks.py"))
     app = firmware_dir() / "app"
     objects = [program.object(f"app/{source.stem}", base.fs.File(str(source))) for source in sorted(app.glob("*.c"))]
     objects.append(program.object("app_networks", table[0]))
     for network in networks:
         stem = f"{network.folder}/obj-{recipe.digest}/{network.name}.o"
-        objects.append(
-            registry.once(
-                "network-object",
-                stem,
-                lambda stem=stem, network=network: compile_object(  # type: ignore[misc]
-                    recipe, stem, network.c, network.include_dirs, found
-                ),
-            )
-        )
-    return [*objects, *kernel_objects(env, program.variant, program.board, program.machine, recipe, found)]
+        one = partial(compile_object, recipe, stem, network.c, network.include_dirs)
+        objects.append(registry.once("network-object", stem, one))
+    return [*objects, *kernel_objects(env, program.variant, program.board, program.machine, recipe)]
 
 
 # What the loading application has of its own instead of the static one's.
@@ -228,7 +202,7 @@ _NOT_LOADING = ("main.c",)
 
 def _loading_objects(program: _Program) -> list[Any]:
     """The application that loads its networks: they bring their own kernels."""
-    base = program.env["NEURALART_REGISTRY"].base
+    base = registry_of(program.env).base
     root = firmware_dir()
     sources = [path for path in sorted((root / "app").glob("*.c")) if path.name not in _NOT_LOADING]
     sources += sorted((root / "app_loader").glob("*.c"))
@@ -263,25 +237,24 @@ def make_firmware(
     """Declare the reference application's image of a variant.
     NeuralArtError: No cross compiler, no such kernels, or the board cannot carry the reference application.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
     found = find_toolchain(env, variant.toolchain, variant.said("toolchain"))
     loading = variant.relocatable
     if loading is not None:
         variant = replace(variant, defines=(*variant.defines, *_loading_defines(initializers.layout, loading)))
     recipe = make_recipe(env, variant, machine, found)
-    base = registry.base
+    base = registry_of(env).base
     root = firmware_dir()
     folder = f"{build_dir(env)}/{variant.name}"
     include = [base.fs.Dir(str(root / "runtime" / "include"))]
-    shared, memory_ld = board_objects(env, board, recipe, found, include)
+    shared, memory_ld = board_objects(env, board, recipe, include)
     headers = [base.fs.Dir(str(root / "app_loader")), base.fs.Dir(str(root / "runtime"))] if loading is not None else []
     paths = [*initializers.include_dirs, *headers]
     paths += [base.fs.Dir(str(root / "app")), base.fs.Dir(str(root / "boards")), *include]
-    program = _Program(env, variant, board, machine, recipe, found, folder, paths)
+    program = _Program(env, variant, board, machine, recipe, folder, paths)
     objects = _static_objects(program, networks) if loading is None else _loading_objects(program)
     # Not first: SCons would look for its headers before a network.json that was deleted is back, and compile it again.
     objects += [program.object(Path(str(node)).stem, node) for node in initializers.sources]
-    elf, link_map = link_image(recipe, folder, [*objects, *shared], memory_ld, found)
+    elf, link_map = link_image(recipe, folder, [*objects, *shared], memory_ld)
     own = list(networks) if loading is None else []
     address = initializers.layout.application
     return finish_image(env, variant, board, machine, own, elf, link_map, found, address)
@@ -302,11 +275,10 @@ def finish_image(
     ``link_map``: the linker's map, or None. ``application``: flash address of the application's slot; None: images are
     loaded in place.
     """
-    tools = toolchain_env(env["NEURALART_REGISTRY"], found)
+    tools = toolchain_env(env, found)
     folder = f"{build_dir(env)}/{variant.name}"
     facts = tuple(network.facts for network in networks)
     plan = ImagePlan(board, machine, facts, variant.allow_reference_on_hardware, outputs=True, application=application)
-    own = carried(env, tools, image.VARIABLES)
-    made = tools.NeuralArtImage(f"#{folder}/check.json", [elf], **own, **{plans.GIVEN: plan})
+    made = plans.make(env, image.NAME, image.VARIABLES, plan, f"#{folder}/check.json", [elf], tools)
     check, binary, ihex, *more = made
     return FirmwareNodes(elf, binary, ihex, link_map, check, found, more[0] if more else None)

@@ -19,17 +19,18 @@ import SCons.Errors
 import SCons.Node.FS
 
 from neuralart.boards.types import Board, Machine
-from neuralart.errors import NeuralArtError, nearest
-from neuralart.fingerprint import fingerprint
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes, write_text
+from neuralart.network import facts
 from neuralart.scons import plans
-from neuralart.scons.commands import Variable, carried, function, lazily, process, words
-from neuralart.scons.failures import at_read_time
+from neuralart.scons.commands import Variable, function, lazily, process, words
+from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.layout import board_of
 from neuralart.scons.firmware.memory_builder import moved_slots
 from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNodes
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.plans import FilePart
-from neuralart.scons.registry import identity
+from neuralart.scons.registry import board_value, code_value, registry_of
 
 NAME = "NeuralArtImage"
 OBJCOPY, APPLICATION = "objcopy", "application"
@@ -48,9 +49,7 @@ class ImagePlan:
 
 
 def _check(part: FilePart) -> None:
-    from neuralart.files import read_bytes, write_text
     from neuralart.memory.image import check_cli, check_image
-    from neuralart.network import facts
 
     plan: ImagePlan = part.data
     path, *rest = (Path(str(node)) for node in part.sources)
@@ -68,8 +67,6 @@ def _check(part: FilePart) -> None:
 
 
 def _write_application(part: FilePart) -> None:
-    from neuralart.files import read_bytes, write_bytes
-
     # Room for the signed header; erased flash until an image is signed.
     write_bytes(Path(part.names[0]), b"\xff" * part.data + read_bytes(Path(str(part.sources[0]))))
 
@@ -86,10 +83,8 @@ def _plan(source: list[Any], env: Any) -> ImagePlan:
     from neuralart.memory.image.check_image import machine_of
 
     found = plans.each_behind(source[1:], CompilePlan)
-    name = str(env.subst(env["NEURALART_BOARD"])) or (found[0][1].board.name if found else "")
-    if not name:
-        raise NeuralArtError(f"{NAME}: no board", where=str(source[0]) if source else NAME, hint="set NEURALART_BOARD")
-    board = env["NEURALART_REGISTRY"].board(name, NAME)
+    name = plans.board_name(env, NAME, source[0], found[0][1].board.name if found else "")
+    board = registry_of(env).board(name, NAME)
     allow = env["NEURALART_ALLOW_REFERENCE_ON_HARDWARE"]
     if not isinstance(allow, bool):
         raise NeuralArtError(f"NEURALART_ALLOW_REFERENCE_ON_HARDWARE must be True or False, not {allow!r}", where=NAME)
@@ -148,16 +143,11 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         plan,
         json.dumps([board.name, plan.machine.kind, plan.allow_reference]),
         (
-            env.Value(fingerprint("memory/image/check_cli.py"), name="image-check"),
-            env.Value(identity(board), name=f"board {board.name}"),
+            code_value(env, "image-check", "memory/image/check_cli.py"),
+            board_value(env, board),
         ),
     )
     return plans.emitted(env, [check, *(_outputs(env, first, elf, plan) if plan.outputs else [])])
-
-
-def _format(target: Any, source: Any, env: Any, for_signature: bool) -> str:
-    """``$_NEURALART_OBJCOPYFORMAT``: what objcopy makes."""
-    return str(plans.of(target, FilePart, NAME).data)
 
 
 VARIABLES = (
@@ -175,7 +165,12 @@ VARIABLES = (
         "What makes binary and Intel HEX.",
     ),
     Variable("NEURALART_OBJCOPYCOMSTR", "text", "OBJCOPY  $TARGET", "What is shown instead."),
-    Variable("_NEURALART_OBJCOPYFORMAT", "callable", _format, "`binary` or `ihex`."),
+    Variable(
+        "_NEURALART_OBJCOPYFORMAT",
+        "callable",
+        plans.expanded(FilePart, NAME, lambda part, env: part.data),
+        "`binary` or `ihex`.",
+    ),
     Variable(
         "NEURALART_APPLICATIONCOM",
         "command",
@@ -224,14 +219,9 @@ def make_check(
     """Declare the check of an image.
     ``target``: the report, relative to the top folder. Returns the report (JSON), written only if there is no error.
     """
-    base = env["NEURALART_REGISTRY"].base
-    facts = tuple(network.facts for network in networks)
-    plan = ImagePlan(board, machine, facts, allow_reference, outputs=False, application=None)
-    own = carried(env, base, VARIABLES)
-    return base.NeuralArtImage(f"#{target}", [image], **own, **{plans.GIVEN: plan})[0]
-
-
-_KEYWORDS = ("machine", "target", "allow_reference_on_hardware")
+    own = tuple(network.facts for network in networks)
+    plan = ImagePlan(board, machine, own, allow_reference, outputs=False, application=None)
+    return plans.make(env, NAME, VARIABLES, plan, f"#{target}", [image])[0]
 
 
 @at_read_time
@@ -258,9 +248,7 @@ def check_method(env: Any, image: Any, *networks: Any, **options: Any) -> Any:
         raise SCons.Errors.UserError("CheckImage takes an image and what Network returned, one or more")
     chosen: list[Compiled] = list(networks)
     board = board_of(chosen)
-    for keyword in options:
-        if keyword not in _KEYWORDS:
-            raise NeuralArtError(f"unknown option '{keyword}'", where="CheckImage", hint=nearest(keyword, _KEYWORDS))
+    refuse_unknown(options, ("machine", "target", "allow_reference_on_hardware"), "CheckImage")
     allow = options.get("allow_reference_on_hardware", False)
     if not isinstance(allow, bool):
         raise NeuralArtError(f"allow_reference_on_hardware must be True or False, not {allow!r}", where="CheckImage")

@@ -11,19 +11,18 @@ import SCons.Errors
 
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.placements import Layout
 from neuralart.memory.startup.static_pools import refuse_relative_pools
 from neuralart.scons import plans
-from neuralart.scons.commands import carried
-from neuralart.scons.failures import at_read_time
+from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware import memory_builder
 from neuralart.scons.firmware.layout import board_of, layout_of
 from neuralart.scons.firmware.memory_builder import InitializersPlan, LoadedImage, kept_ranges, moved_slots
 from neuralart.scons.network.nodes import NetworkNodes, refuse_cpu
 from neuralart.scons.paths import build_dir
 from neuralart.scons.plans import FilePart
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import registry_of
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,12 @@ def make_initializers(
     ``folder``: where the files go, relative to the top folder. NeuralArtError: The networks are for different boards,
     or something has no place.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
-    base = registry.base
+    base = registry_of(env).base
     board = board or board_of(networks)
     layout = layout_of(networks, variant, board_layout=board_layout, board=board)
     plan = InitializersPlan(networks, board, layout, board_layout)
-    own = carried(env, base, memory_builder.VARIABLES)
-    made = base.NeuralArtInitializers(f"#{folder}/npu_memory_init.c", [], **own, **{plans.GIVEN: plan})
+    target = f"#{folder}/npu_memory_init.c"
+    made = plans.make(env, memory_builder.NAME, memory_builder.VARIABLES, plan, target, [])
     found: dict[str, list[FilePart]] = {}
     for part in dict.fromkeys(plans.known(node, FilePart) for node in made):
         if part is not None:
@@ -86,7 +84,7 @@ def make_initializers(
         sources=[start_up[0], *nodes("runtime", ".c"), *nodes("linked"), *nodes("strategy", ".c")],
         # What is linked is read from the folder of its network.
         include_dirs=[
-            base.Dir(f"#{name}") for name in dict.fromkeys([folder, *(str(h.dir) for h in headers), *linked])
+            base.Dir(f"#{each}") for each in dict.fromkeys([folder, *(str(h.dir) for h in headers), *linked])
         ],
         header=start_up[1],
         images=images,
@@ -98,9 +96,6 @@ def make_initializers(
         headers=headers,
         more=nodes("strategy"),
     )
-
-
-_KEYWORDS = ("folder", "board_layout", "slots", "reserved")
 
 
 @at_read_time
@@ -121,11 +116,7 @@ def initializers_method(env: Any, *networks: Any, **options: Any) -> Initializer
     refuse_cpu(networks, "MemoryInitializers")
     if not networks or not all(isinstance(network, NetworkNodes) for network in networks):
         raise SCons.Errors.UserError("MemoryInitializers takes what Network returned, one or more")
-    for keyword in options:
-        if keyword not in _KEYWORDS:
-            raise NeuralArtError(
-                f"unknown option '{keyword}'", where="MemoryInitializers", hint=nearest(keyword, list(_KEYWORDS))
-            )
+    refuse_unknown(options, ("folder", "board_layout", "slots", "reserved"), "MemoryInitializers")
     for network in networks:
         refuse_relative_pools(network.name, network.pools)
     slots = moved_slots(options.get("slots", {}), "MemoryInitializers", "slots")

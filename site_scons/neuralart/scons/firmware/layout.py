@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any, Protocol
+from dataclasses import asdict, dataclass
+from typing import Any, TypeAlias
 
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig
@@ -14,39 +15,23 @@ from neuralart.memory.layout.layout import LayoutNetwork, make_layout
 from neuralart.memory.layout.loader_places import RELATIVE
 from neuralart.memory.layout.placements import Layout
 from neuralart.network.pools import PoolFile
-from neuralart.scons.network.nodes import Compiled
+from neuralart.scons.network.nodes import Compiled, NetworkNodes
 
 
-class Member(Protocol):
-    """A network of a program, as far as its constants are concerned; ``NetworkNodes`` is one."""
+@dataclass(frozen=True)
+class PlannedNetwork:
+    """A network that ``NeuralArtNetwork`` makes, as far as its constants are concerned."""
 
-    @property
-    def name(self) -> str:
-        """C name."""
+    name: str  # C name
+    board: Board  # The board it is compiled for
+    config: NetworkConfig  # What it is made from
+    pools: PoolFile  # The pool file it is compiled for
+    initializers: dict[str, Any]  # Raw file per pool (fname)
+    facts: Any  # ``network.json``
+    runtime: str  # What a program with it needs
 
-    @property
-    def board(self) -> Board:
-        """The board it was compiled for."""
 
-    @property
-    def config(self) -> NetworkConfig:
-        """What it was made from."""
-
-    @property
-    def pools(self) -> PoolFile:
-        """The pool file it is compiled for."""
-
-    @property
-    def initializers(self) -> dict[str, Any]:
-        """Raw file per pool (fname)."""
-
-    @property
-    def facts(self) -> Any:
-        """``network.json``."""
-
-    @property
-    def runtime(self) -> str:
-        """What a program with it needs."""
+Member: TypeAlias = NetworkNodes | PlannedNetwork
 
 
 def board_of(networks: Sequence[Compiled | Member]) -> Board:
@@ -104,7 +89,5 @@ def _identity(layout: Layout, lines: bool) -> str:
 
 def layout_value(env: Any, layout: Layout, *, lines: bool = False) -> Any:
     """The layout as a dependency. ``lines``: the places (``file:line``) that chose the addresses count as well."""
-    import hashlib
-
     digest = hashlib.sha256(_identity(layout, lines).encode()).hexdigest()[:16]
     return env.Value(digest, name="layout")

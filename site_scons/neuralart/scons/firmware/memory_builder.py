@@ -15,38 +15,23 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from neuralart.boards.types import Board
-from neuralart.config.types import NetworkConfig, Reserved, VariantConfig
+from neuralart.config.types import Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.startup.static_pools import refuse_relative_pools
-from neuralart.network.pools import PoolFile
 from neuralart.scons import plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import memory_files
-from neuralart.scons.firmware.layout import Member, layout_of, layout_value
+from neuralart.scons.firmware.layout import Member, PlannedNetwork, layout_of, layout_value
 from neuralart.scons.firmware.memory_files import memory_runtime_files, strategy_files
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.plans import FilePart
-from neuralart.scons.registry import identity
+from neuralart.scons.registry import board_value, code_value
 from neuralart.text.values import Location
 
 NAME = "NeuralArtInitializers"
 HEADER = "npu_memory_init.h"
-
-
-@dataclass(frozen=True)
-class _Compiled:
-    """A network that ``NeuralArtNetwork`` makes."""
-
-    name: str
-    board: Board
-    config: NetworkConfig
-    pools: PoolFile
-    initializers: dict[str, Any]
-    facts: Any
-    runtime: str
 
 
 @dataclass(frozen=True)
@@ -73,7 +58,7 @@ class LoadedImage:
 # ---- the plan, from construction variables
 
 
-def _member(node: Any, plan: CompilePlan, strategies: dict[str, str]) -> _Compiled:
+def _member(node: Any, plan: CompilePlan, strategies: dict[str, str]) -> PlannedNetwork:
     if plan.pools is None:
         raise NeuralArtError(
             f"network {plan.config.name} runs on the core of board {plan.board.name}: its constants are C, its "
@@ -84,7 +69,7 @@ def _member(node: Any, plan: CompilePlan, strategies: dict[str, str]) -> _Compil
     refuse_relative_pools(plan.config.name, plan.pools)
     raws = {pool: node.dir.File(name) for pool, name in plan.files.initializers.items()}
     mine = tuple(sorted((pool, way) for pool, way in strategies.items() if pool in raws))
-    return _Compiled(
+    return PlannedNetwork(
         plan.config.name,
         plan.board,
         replace(plan.config, strategies=mine or plan.config.strategies),
@@ -170,14 +155,14 @@ class _Files:
         self.env, self.first, self.plan = env, first, plan
         self.by_name = {network.name: network for network in plan.networks}
         self.facts = tuple(network.facts for network in plan.networks)
-        self.board = env.Value(identity(plan.board), name=f"board {plan.board.name}")
+        self.board = board_value(env, plan.board)
         self.layout = layout_value(env, plan.layout)
 
     def file(self, name: str) -> Any:
         return self.first.dir.File(name)
 
     def code(self, label: str, *rooms: str) -> Any:
-        return self.env.Value(fingerprint(*rooms), name=label)
+        return code_value(self.env, label, *rooms)
 
     def raw(self, item: Initializer) -> Any:
         return self.by_name[item.network].initializers[item.pool]

@@ -4,50 +4,40 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from neuralart import plugins
 from neuralart.config.types import STRATEGIES
+from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.memory.layout.loader_places import placed_in
 from neuralart.memory.layout.placements import Initializer
 from neuralart.memory.layout.strategies import Constants
-from neuralart.plugins import Plugin
+from neuralart.network import facts
 from neuralart.resources import firmware_dir
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.layout import Member
 from neuralart.scons.network.nodes import NEURALART
 from neuralart.scons.plans import FilePart
 
-if TYPE_CHECKING:
-    from neuralart.scons.plans import FilePart
-
-
-FOLDER = "memory"
-_HEADER = "npu_memory.h"
-
 
 def memory_runtime_files(runtimes: Iterable[str]) -> list[tuple[str, Path]]:
-    """Copies of that code, in a folder that holds no header of the same name as one of the vendor's.
-    Returns name of the copy and its original; nothing where our runtime is a part of the program.
+    """The code behind ``npu_memory_init.c`` for programs whose runtime is not ours, and so does not bring it along.
+    Returns names of copies, in a folder that holds no header of the same name as one of the vendor's, and originals.
     """
     if NEURALART in runtimes:
         return []
     origin = firmware_dir() / "runtime"
-    files = (origin / "include" / _HEADER, *sorted((origin / "memory").iterdir()))
-    return [(f"{FOLDER}/{path.name}", path) for path in files if path.suffix in (".c", ".h")]
+    files = (origin / "include" / "npu_memory.h", *sorted((origin / "memory").iterdir()))
+    return [(f"memory/{path.name}", path) for path in files if path.suffix in (".c", ".h")]
 
 
 def _facts(part: FilePart) -> list[Any]:
-    from neuralart.network import facts
-
     return [facts.load(Path(str(node))) for node in part.sources if str(node).endswith("network.json")]
 
 
 def write_sources(part: FilePart) -> None:
     """``npu_memory_init.c`` and ``.h``, once all that the networks use has its place."""
-    from neuralart.files import write_text
     from neuralart.memory.plan import plan
     from neuralart.memory.startup import startup
 
@@ -62,7 +52,6 @@ def write_sources(part: FilePart) -> None:
 
 def write_io(part: FilePart) -> None:
     """``network_io.h`` and its JSON twin."""
-    from neuralart.files import write_text
     from neuralart.memory.startup import network_io
 
     board, layout = part.data
@@ -74,21 +63,17 @@ def write_io(part: FilePart) -> None:
 
 def copy_image(part: FilePart) -> None:
     """The bytes of a file under another name."""
-    from neuralart.files import read_bytes, write_bytes
-
     write_bytes(Path(part.names[0]), read_bytes(Path(str(part.sources[0]))))
 
 
+@in_action
 def copy(target: list[Any], source: list[Any], env: Any) -> None:
     """The bytes of a file under another name."""
-    from neuralart.files import read_bytes, write_bytes
-
-    in_action(lambda: write_bytes(Path(str(target[0])), read_bytes(Path(str(source[0])))), target, env)
+    write_bytes(Path(str(target[0])), read_bytes(Path(str(source[0]))))
 
 
 def write_hex(part: FilePart) -> None:
     """A binary as Intel HEX at its address."""
-    from neuralart.files import read_bytes, write_text
     from neuralart.text.ihex import ihex
 
     write_text(Path(part.names[0]), ihex(part.data.address, read_bytes(Path(str(part.sources[0])))))
@@ -96,7 +81,6 @@ def write_hex(part: FilePart) -> None:
 
 def write_descriptor(part: FilePart) -> None:
     """The identity descriptor."""
-    from neuralart.files import read_bytes, write_bytes
     from neuralart.memory.layout import descriptor_of
 
     networks = _facts(part)
@@ -111,7 +95,6 @@ def write_descriptor(part: FilePart) -> None:
 
 def write_link_object(part: FilePart) -> None:
     """A C file with the bytes of a raw file in it."""
-    from neuralart.files import read_bytes, write_text
     from neuralart.memory.startup import link_object
 
     item: Initializer = part.data
@@ -119,14 +102,6 @@ def write_link_object(part: FilePart) -> None:
     text = link_object.source(item.network, item.pool, raw.name)
     # The assembler reads the raw file and no scanner sees that: with its checksum here it is compiled again.
     write_text(Path(part.names[0]), f"{text}/* CRC-32 of the constants: {zlib.crc32(read_bytes(raw)):08x} */\n")
-
-
-@dataclass(frozen=True)
-class _Job:
-    """What the plugin is given: itself, and whose constants they are."""
-
-    plugin: Plugin
-    item: Initializer
 
 
 def strategy_files(env: Any, first: Any, network: Member, item: Initializer, after: tuple[Any, ...]) -> list[FilePart]:
@@ -152,7 +127,7 @@ def strategy_files(env: Any, first: Any, network: Member, item: Initializer, aft
             tuple(first.dir.File(each) for each in names),
             (network.initializers[item.pool],),
             _write,
-            _Job(plugin, item),
+            (plugin, item),
             f"{item.network} {item.pool} {item.run_address} {item.load_address}",
             (code,),
             after,
@@ -161,9 +136,7 @@ def strategy_files(env: Any, first: Any, network: Member, item: Initializer, aft
 
 
 def _write(part: FilePart) -> None:
-    from neuralart.files import read_bytes, write_bytes
-
-    plugin, item = part.data.plugin, part.data.item
+    plugin, item = part.data
     data = read_bytes(Path(str(part.sources[0])))
     made = plugin.call("make", Constants(item.network, item.pool, item.run_address, item.load_address, data))
     missing = [node.name for node in part.targets if not isinstance(made.get(node.name), bytes)]

@@ -14,8 +14,8 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
-from neuralart.scons.paths import LiteralWord, build_dir, named, top
-from neuralart.scons.registry import Registry
+from neuralart.scons.paths import LiteralWord, build_dir, named, top, word
+from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
 
 
@@ -42,6 +42,7 @@ class Recipe:
     """How objects of one kind are compiled: environment, flags, and a folder name that stands for both."""
 
     env: Any  # With the toolchain
+    found: Toolchain
     cpu_flags: tuple[str, ...]  # Of the machine
     flags: tuple[str, ...]  # All but definitions
     defines: tuple[str, ...]  # ``NAME`` or ``NAME=value``
@@ -50,11 +51,11 @@ class Recipe:
     rename: str = "-ffile-prefix-map"  # The option that does so
 
 
-def toolchain_env(registry: Registry, found: Toolchain) -> Any:
+def toolchain_env(env: Any, found: Toolchain) -> Any:
     """An environment with this toolchain's tools, made once."""
 
     def make() -> Any:
-        env = registry.base.Clone(
+        made = registry_of(env).base.Clone(
             OBJCOPY=f"{found.prefix}objcopy",
             PROGSUFFIX=".elf",
             # Every object and image depends on the identity of the toolchain: no look at the programs themselves.
@@ -63,23 +64,24 @@ def toolchain_env(registry: Registry, found: Toolchain) -> Any:
             LINK=f"{found.prefix}gcc",
         )
         # Named by their tools alone in commands, found through PATH: equal trees give equal command texts.
-        env.PrependENVPath("PATH", found.folder)
+        made.PrependENVPath("PATH", found.folder)
         for tool in ("cc", "link"):
-            env.Tool(tool)
-        env.Replace(
+            made.Tool(tool)
+        quiet = not made["NEURALART_VERBOSE"]
+        made.Replace(
             CC=f"{found.prefix}gcc",
             LINK=f"{found.prefix}gcc",
             OBJSUFFIX=".o",
-            CCCOMSTR="" if env["NEURALART_VERBOSE"] else "CC       $TARGET",
-            LINKCOMSTR="" if env["NEURALART_VERBOSE"] else "LINK     $TARGET",
+            CCCOMSTR="CC       $TARGET" if quiet else "",
+            LINKCOMSTR="LINK     $TARGET" if quiet else "",
         )
         # The consumer's flags are for the consumer's programs.
-        env.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
-        env.Replace(_CPPINCFLAGS=_include_words)
-        env.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
-        return env
+        made.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
+        made.Replace(_CPPINCFLAGS=_include_words)
+        made.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
+        return made
 
-    return registry.once("toolchain", f"{found.folder}|{found.prefix}", make)
+    return registry_of(env).once("toolchain", f"{found.folder}|{found.prefix}", make)
 
 
 def _prefix_maps(recipe: Recipe) -> list[Any]:
@@ -93,8 +95,7 @@ def _prefix_maps(recipe: Recipe) -> list[Any]:
             maps.append(f"{firmware}=firmware")
         return ["$(", *(LiteralWord(f"{recipe.rename}={each}") for each in maps), "$)"]
 
-    registry: Registry = env["NEURALART_REGISTRY"]
-    return registry.once("prefix-maps", repr((recipe.rename, recipe.renamed)), make)
+    return registry_of(env).once("prefix-maps", repr((recipe.rename, recipe.renamed)), make)
 
 
 def _include_words(target: Any, source: Any, env: Any, for_signature: bool) -> Any:
@@ -108,7 +109,7 @@ def _include_words(target: Any, source: Any, env: Any, for_signature: bool) -> A
     return [LiteralWord(f"-I{folder}") for folder in folders]
 
 
-def cache_file(env: Any) -> Path:
+def _cache_file(env: Any) -> Path:
     """Where the answers of toolchains are remembered."""
     return Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
 
@@ -117,9 +118,11 @@ def find_toolchain(env: Any, wanted: ToolchainConfig, where: str) -> Toolchain:
     """A cross compiler; its answers are remembered in the build folder.
     NeuralArtError: It is not there, or not as wanted.
     """
-    cache = cache_file(env)
-    registry: Registry = env["NEURALART_REGISTRY"]
-    return registry.once("found", repr(wanted), lambda: toolchains.find(wanted, os.environ, cache=cache, where=where))
+
+    def find() -> Toolchain:
+        return toolchains.find(wanted, os.environ, cache=_cache_file(env), where=where)
+
+    return registry_of(env).once("found", repr(wanted), find)
 
 
 def make_recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain) -> Recipe:
@@ -127,10 +130,10 @@ def make_recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolc
     flags = (*machine.cpu_flags, *found.libc_flags, *_C_FLAGS, variant.optimization, *_WARNINGS)
     text = "\n".join([found.identity, *flags, "", *variant.defines])
     digest = hashlib.sha256(text.encode()).hexdigest()[:8]
-    return Recipe(toolchain_env(env["NEURALART_REGISTRY"], found), machine.cpu_flags, flags, variant.defines, digest)
+    return Recipe(toolchain_env(env, found), found, machine.cpu_flags, flags, variant.defines, digest)
 
 
-def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[Any], found: Toolchain) -> Any:
+def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[Any]) -> Any:
     """Declare one object. ``target``: its name, relative to the top folder."""
     env = recipe.env
     node = env.Object(
@@ -141,40 +144,37 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
         CPPPATH=list(include),
     )
     # The driver is hashed by SCons; the compiler proper and the C library are not.
-    env.Depends(node, env.Value(found.identity, name="toolchain"))
+    env.Depends(node, env.Value(recipe.found.identity, name="toolchain"))
     return node[0]
 
 
 _LINK_FLAGS = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--build-id=none")
 
 
-def link_image(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any, found: Toolchain) -> tuple[Any, Any]:
+def link_image(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any) -> tuple[Any, Any]:
     """Declare an image that is laid out as the board says, and its map."""
-    return link(recipe, folder, objects, firmware_dir() / "boards" / "sections.ld", found, [memory_ld])
+    return link(recipe, folder, objects, firmware_dir() / "boards" / "sections.ld", [memory_ld])
 
 
 def link(
-    recipe: Recipe, folder: str, objects: Sequence[Any], path: Path, found: Toolchain, included: Sequence[Any] = ()
+    recipe: Recipe,
+    folder: str,
+    objects: Sequence[Any],
+    script: Path,
+    included: Sequence[Any] = (),
+    flags: Sequence[str] = _LINK_FLAGS,
+    libraries: Sequence[str] = (),
 ) -> tuple[Any, Any]:
     """Declare an image and its map. ``folder``: the variant's, relative to the top folder."""
-    env = recipe.env
-    script = env.fs.File(str(path))
-    script_path = named(env, Path(script.get_abspath()))
-    script_words = ["$(", script_path, "$)"] if Path(script_path).is_absolute() else [script_path]
-    elf = env.Program(
+    env, found = recipe.env, recipe.found
+    paths = [f"-L{node.dir}" for node in included]
+    elf, link_map = env.Program(
         [f"#{folder}/firmware.elf", f"#{folder}/firmware.map"],
         objects,
-        LINKFLAGS=[
-            *recipe.flags,
-            *_LINK_FLAGS,
-            f"-Wl,-Map={folder}/firmware.map",
-            *(f"-L{node.dir}" for node in included),
-            "-T",
-            *script_words,
-        ],
+        LINKFLAGS=[*recipe.flags, *flags, f"-Wl,-Map={folder}/firmware.map", *paths, "-T", *word(env, script)],
+        LIBS=list(libraries),
     )
-    env.Depends(elf, [script, *included, env.Value(found.identity, name="toolchain")])
-    env.Depends(
-        elf, [env.fs.File(str(path)) for path in toolchains.libraries(found, recipe.cpu_flags, cache=cache_file(env))]
-    )
-    return elf[0], elf[1]
+    files = [script, *toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))]
+    needed = [env.fs.File(str(path)) for path in files]
+    env.Depends([elf, link_map], [*needed, *included, env.Value(found.identity, name="toolchain")])
+    return elf, link_map

@@ -17,17 +17,16 @@ import SCons.Errors
 
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.fingerprint import fingerprint
 from neuralart.resources import firmware_dir
 from neuralart.scons import plans
 from neuralart.scons.commands import NO_INCLUDES, Variable, carried, process, words
-from neuralart.scons.failures import at_read_time
+from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.recipes import find_toolchain, toolchain_env
 from neuralart.scons.network.network import make_network
 from neuralart.scons.network.nodes import LL_ATON, NEURALART, NetworkNodes, refuse_cpu
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.paths import LiteralWord, build_dir
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
 
 NAME = "NeuralArtRelocatable"
@@ -113,9 +112,8 @@ def _plan(target: list[Any], compiled: CompilePlan, env: Any) -> RelocatablePlan
 
 
 def _runtime_files(env: Any) -> list[Any]:
-    registry: Registry = env["NEURALART_REGISTRY"]
     root = firmware_dir() / "runtime"
-    return registry.once(
+    return registry_of(env).once(
         "relocatable-runtime",
         "",
         lambda: [
@@ -150,17 +148,9 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     sources = [made[0], by_name["network.json"], *(by_name[raw] for raw in compiled.files.initializers.values())]
     identity = env.Value(plan.toolchain.identity, name="toolchain")
     env.Depends(nodes, _runtime_files(env))
-    env.Depends(nodes, [env.Value(fingerprint("relocatable"), name="relocatable-builder"), identity])
+    env.Depends(nodes, [code_value(env, "relocatable-builder", "relocatable"), identity])
     env.Clean(nodes, env.fs.Dir(f"#{plan.store}"))
     return nodes, sources
-
-
-def _flags(target: Any, source: Any, env: Any, for_signature: bool) -> list[Any]:
-    """``$_NEURALART_RELOCATABLEFLAGS``: name, store, cross compiler and options as words."""
-    try:
-        return plans.of(target, RelocatablePlan, NAME).words
-    except NeuralArtError as error:
-        raise SCons.Errors.UserError(str(error)) from None
 
 
 def _tools(target: Any) -> str:
@@ -176,7 +166,12 @@ VARIABLES = (
         "$_NEURALART_RELOCATABLEFLAGS",
         emit,
     ),
-    Variable("_NEURALART_RELOCATABLEFLAGS", "callable", _flags, "Words that follow from the other variables."),
+    Variable(
+        "_NEURALART_RELOCATABLEFLAGS",
+        "callable",
+        plans.expanded(RelocatablePlan, NAME, lambda plan, env: plan.words),
+        "Words that follow from the other variables.",
+    ),
     Variable("NEURALART_RELOCATABLE_SPLIT", "bool", False, "The constants go into a file of their own."),
     Variable("NEURALART_RELOCATABLE_SECURE", "bool", True, "For firmware in the secure state."),
     Variable("NEURALART_RELOCATABLE_DEBUG_INFO", "bool", True, "Epoch items carry numbers; the firmware must agree."),
@@ -197,10 +192,6 @@ def add_to(env: Any) -> None:
             suffix=SUFFIX,
         ),
     )
-
-
-# What of a variant's key decides about the image; the rest is about loading it.
-_OF_IMAGE = ("split", "secure", "debug_info", "layout")
 
 
 @dataclass(frozen=True)
@@ -229,7 +220,7 @@ def make_relocatable(
     """
     from neuralart.memory.layout import derive
 
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     net = make_network(env, derive.derive(network), board_name)
     compiled = plans.behind([net.c], CompilePlan)
     assert compiled is not None  # the builder's emitter has left it there
@@ -239,16 +230,13 @@ def make_relocatable(
     folder = f"{build_dir(env)}/relocatable/{Path(net.folder).name}-{digest}"
 
     def make() -> RelocatableNodes:
-        base = toolchain_env(registry, plan.toolchain)
+        base = toolchain_env(env, plan.toolchain)
         target = base.File(f"#{folder}/{plan.names[0]}")
         nodes = base.NeuralArtRelocatable(target, net.c, **{plans.GIVEN: plan}, **own)
         return RelocatableNodes(net, folder, nodes[0], nodes[2] if config.split else None, nodes[1], config)
 
     # Shared by all that ask for this image; golden vectors and how it is loaded are each one's own matter.
     return replace(registry.once("relocatable", f"{folder} {sorted(own.items())}", make), network=net, config=config)
-
-
-_KEYWORDS = (*_OF_IMAGE, "toolchain")
 
 
 @at_read_time
@@ -273,9 +261,8 @@ def relocatable_method(env: Any, network: Any, **options: Any) -> RelocatableNod
     refuse_cpu([network], where)
     if not isinstance(network, NetworkNodes):
         raise NeuralArtError(f"takes what Network returned, not {network!r}", where=where)
+    refuse_unknown(options, ("split", "secure", "debug_info", "layout", "toolchain"), where)
     for keyword, value in options.items():
-        if keyword not in _KEYWORDS:
-            raise NeuralArtError(f"unknown option '{keyword}'", where=where, hint=nearest(keyword, _KEYWORDS))
         wanted = str if keyword in ("layout", "toolchain") else bool
         if not isinstance(value, wanted):
             kind = "text" if wanted is str else "True or False"

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from neuralart.config.types import VariantConfig
-from neuralart.errors import NeuralArtError, nearest
-from neuralart.scons.failures import at_read_time
+from neuralart.errors import NeuralArtError
+from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.image import make_check
 from neuralart.scons.firmware.relocatable import RelocatableNodes
@@ -19,7 +18,7 @@ from neuralart.scons.flash.flash import declare_effect
 from neuralart.scons.flash.images import FlashNodes, ModelNodes
 from neuralart.scons.flash.refusals import reason
 from neuralart.scons.paths import literal, named
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import registry_of
 
 _FLASH = {
     "runner": "NEURALART_RUNNER",
@@ -29,12 +28,6 @@ _FLASH = {
     "machine": "NEURALART_MACHINE",
 }
 _LOAD = ("vectors", "board", "machine", "allow_reference_on_hardware")
-
-
-def _refuse_unknown(options: dict[str, Any], known: Sequence[str], where: str) -> None:
-    for keyword in options:
-        if keyword not in known:
-            raise NeuralArtError(f"unknown option '{keyword}'", where=where, hint=nearest(keyword, list(known)))
 
 
 @at_read_time
@@ -54,7 +47,7 @@ def flash_method(env: Any, name: str, plan: Any, **options: Any) -> Any:
     Raises:
         SCons.Errors.UserError: An option is unknown or has a wrong value, or the runner refuses.
     """
-    _refuse_unknown(options, (*_FLASH, "verify"), "FlashAlias")
+    refuse_unknown(options, (*_FLASH, "verify"), "FlashAlias")
     chosen = {_FLASH[key]: value for key, value in options.items() if key != "verify"}
     if "verify" in options:
         chosen["NEURALART_FLASH_VERB"] = "verify" if options["verify"] else "write"
@@ -83,10 +76,10 @@ def load_method(env: Any, name: str, elf: Any, model: Any, plan: Any, **options:
     """
     from neuralart.memory.image.check_image import machine_of
 
-    _refuse_unknown(options, _LOAD, "LoadAlias")
+    refuse_unknown(options, _LOAD, "LoadAlias")
     if not isinstance(model, RelocatableNodes):
         raise NeuralArtError(f"takes what NetworkRel returned, not {model!r}", where="LoadAlias")
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     board = registry.board(str(options.get("board") or model.network.board.name), "LoadAlias")
     machine = machine_of(board, str(options.get("machine", "")))
     folder = options.get("vectors", "")

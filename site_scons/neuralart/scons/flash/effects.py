@@ -12,11 +12,10 @@ import SCons.Action
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.fingerprint import fingerprint
 from neuralart.flashing.runners import Runner
 from neuralart.flashing.runners.virtual import Virtual
+from neuralart.network import facts
 from neuralart.scons import commands, plans
-from neuralart.scons.commands import carried
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.initializers import InitializerNodes
@@ -27,7 +26,7 @@ from neuralart.scons.flash.images import FlashNodes, ModelNodes
 from neuralart.scons.flash.refusals import RUNS, reason
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
 from neuralart.scons.paths import anchored, build_dir, word
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import code_value, registry_of
 
 # Verb and what it does, for ``scons -h``.
 VERBS = {
@@ -62,11 +61,9 @@ class VariantProgram:
         return self.initializers.external if self.initializers is not None else []
 
 
+@in_action
 def _raise(target: list[Any], source: list[Any], env: Any) -> None:
-    def work() -> None:
-        raise plans.of(target, NeuralArtError, "NeuralArtVariant")
-
-    in_action(work, target, env)
+    raise plans.of(target, NeuralArtError, "NeuralArtVariant")
 
 
 # What is refused stays with the target: SCons hashes an action when it is made.
@@ -120,7 +117,7 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
     elif plan is not None and "base" in program.board.flash:
         words += _words(base, "--plan", plan)
         sources.append(plan)
-    registry: Registry = base["NEURALART_REGISTRY"]
+    registry = registry_of(base)
     for file in registry.board_files:
         words += _words(base, "--board-file", file)
     return ["run", *words], sources
@@ -161,7 +158,7 @@ def _flash(env: Any, verb: str, program: VariantProgram, runner: Runner, probe: 
     """The alias of what writes a device, or compares it."""
     assert program.flash is not None  # else there is a reason not to come here
     variant = program.variant.name
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     plan = FlashingPlan(
         "verify" if verb == "verify" else "write",
         runner,
@@ -170,14 +167,12 @@ def _flash(env: Any, verb: str, program: VariantProgram, runner: Runner, probe: 
         _shown(verb, variant, program, ""),
         tuple(registry.board_files),
     )
-    own = carried(env, registry.base, flash.VARIABLES)
-    (alias,) = registry.base.NeuralArtFlash(f"{verb}-{variant}", program.flash.plan, **own, **{plans.GIVEN: plan})
-    return alias
+    return plans.make(env, flash.NAME, flash.VARIABLES, plan, f"{verb}-{variant}", program.flash.plan)[0]
 
 
 def make_effects(env: Any, programs: Sequence[VariantProgram]) -> dict[str, Any]:
     """Declare ``run-<variant>`` and the like. Returns alias (a list with one node) by verb (:data:`VERBS`)."""
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     base = registry.base
     variant = programs[0].variant.name
     runner, probe = flash.runner_of(env)
@@ -218,34 +213,31 @@ class _Export(NamedTuple):
     folder: str
 
 
+@in_action
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.export.collect import BuiltNetwork, collect
     from neuralart.export.folder import write
-    from neuralart.network import facts
 
-    def work() -> None:
-        program, initializers, folder = plans.of(target, _Export, "NeuralArtVariant")
-        variant = program.variant
-        networks = [
-            BuiltNetwork(facts.load(Path(str(network.facts))), Path(network.folder), dict(network.pool_address))
-            for network in program.networks
-            if isinstance(network, NetworkNodes)
-        ]
-        inputs = collect(
-            variant.name,
-            variant.title,
-            program.board,
-            initializers.layout,
-            networks,
-            Path(folder).parent,
-            defines=variant.defines,
-            cpu_flags=program.machine.cpu_flags,
-            kernels=variant.kernels,
-        )
-        done = write(Path(folder), inputs, force=bool(env["NEURALART_EXPORT_FORCE"]))
-        print(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
-
-    in_action(work, target, env)
+    program, initializers, folder = plans.of(target, _Export, "NeuralArtVariant")
+    variant = program.variant
+    networks = [
+        BuiltNetwork(facts.load(Path(str(network.facts))), Path(network.folder), dict(network.pool_address))
+        for network in program.networks
+        if isinstance(network, NetworkNodes)
+    ]
+    inputs = collect(
+        variant.name,
+        variant.title,
+        program.board,
+        initializers.layout,
+        networks,
+        Path(folder).parent,
+        defines=variant.defines,
+        cpu_flags=program.machine.cpu_flags,
+        kernels=variant.kernels,
+    )
+    done = write(Path(folder), inputs, force=bool(env["NEURALART_EXPORT_FORCE"]))
+    print(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
 
 
 def _export_shown(target: list[Any], source: list[Any], env: Any) -> str:
@@ -258,8 +250,7 @@ _ACTION = SCons.Action.Action(_write, _export_shown)
 
 def make_export(env: Any, program: VariantProgram) -> Any:
     """Declare the alias ``export-<variant>``."""
-    registry: Registry = env["NEURALART_REGISTRY"]
-    base = registry.base
+    base = registry_of(env).base
     name = program.variant.name
     folder = f"{build_dir(env)}/{name}/{FOLDER}"
     initializers = program.initializers
@@ -269,6 +260,6 @@ def make_export(env: Any, program: VariantProgram) -> Any:
         sources += network.files
     (alias,) = base.Alias(f"export-{name}", sources, _ACTION)
     plans.remember(alias, _Export(program, initializers, folder))
-    base.Depends(alias, base.Value(fingerprint("export"), name="exporter"))
+    base.Depends(alias, code_value(base, "exporter", "export"))
     base.Clean(alias, base.fs.Dir(f"#{folder}"))
     return alias

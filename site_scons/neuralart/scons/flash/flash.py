@@ -29,7 +29,7 @@ from neuralart.scons.commands import Variable, process, words
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.paths import LiteralWord, place, word
 from neuralart.scons.plans import FilePart
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import registry_of
 
 
 def keep_order(env: Any, named: Sequence[str]) -> None:
@@ -37,7 +37,7 @@ def keep_order(env: Any, named: Sequence[str]) -> None:
 
     With -k only those of one variant do: an effect that failed must not hold up another variant's.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     effects = [name for name in dict.fromkeys(named) if name in registry.effects]
     groups = [effects]
     if len(effects) > 1 and env.GetOption("keep_going"):
@@ -52,8 +52,7 @@ def declare_effect(env: Any, name: str, owner: str) -> None:
     """Put an effect into the order of the command line."""
     from SCons.Script import COMMAND_LINE_TARGETS
 
-    registry: Registry = env["NEURALART_REGISTRY"]
-    registry.effects.setdefault(name, owner)
+    registry_of(env).effects.setdefault(name, owner)
     # Whatever is declared first: once more for each that is named.
     if name in COMMAND_LINE_TARGETS:
         keep_order(env, COMMAND_LINE_TARGETS)
@@ -128,10 +127,8 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> FlashingPlan:
     verb, part = _choice(env, "NEURALART_FLASH_VERB", list(VERBS)), _choice(env, "NEURALART_FLASH_PART", PARTS)
     runner, probe = runner_of(env)
     made = plans.known(source[0], FilePart)
-    name = made.data[0] if made is not None else str(env.subst(env["NEURALART_BOARD"]))
-    if not name:
-        raise NeuralArtError(f"{NAME}: no board", where=str(target[0]), hint="set NEURALART_BOARD")
-    registry = env["NEURALART_REGISTRY"]
+    name = made.data[0] if made is not None else plans.board_name(env, NAME, target[0])
+    registry = registry_of(env)
     board = registry.board(name, NAME)
     machine = machine_of(board, str(env.subst(env["NEURALART_MACHINE"])))
     what, hint = runner.refusal(verb, board, machine)
@@ -184,24 +181,16 @@ def _scan(node: Any, env: Any, path: Any) -> list[Any]:
 SCANNER = SCons.Scanner.ScannerBase(function=_scan, name="neuralart-flash-plan")
 
 
-def _words(target: Any, source: Any, env: Any, for_signature: bool) -> list[Any]:
+def _words(found: Flashing, env: Any) -> list[Any]:
     """``$_NEURALART_FLASHFLAGS``: plan, record, part and board files as words."""
-    try:
-        found = plans.of(target, Flashing, NAME)
-    except NeuralArtError as error:
-        raise SCons.Errors.UserError(str(error)) from None
-
-    def path(node: Any) -> list[Any]:
-        return word(env, place(node))
-
     plan = found.plan
-    said: list[Any] = [VERBS[plan.verb], "--plan", *path(found.writes)]
+    said: list[Any] = [VERBS[plan.verb], "--plan", *word(env, place(found.writes))]
     *before, option = plan.runner.words(plan.probe)
     # The record is no target, and all the same it never is in the source tree.
     said += [*(LiteralWord(text) for text in before), option, *word(env, Path(found.record.get_abspath()))]
     said += ["--only", plan.part] if plan.part else []
     for file in plan.board_files:
-        said += ["--board-file", *path(file)]
+        said += ["--board-file", *word(env, place(file))]
     return said
 
 
@@ -221,9 +210,8 @@ def _would_write(found: Flashing) -> Iterator[str]:
             yield f"         {name}: {file} at 0x{address:08x}"
 
 
-def _shown(target: Any, source: Any, env: Any, for_signature: bool) -> str:
+def _shown(found: Flashing, env: Any) -> str:
     """``$_NEURALART_FLASHSHOWN``: what is done, and with ``-n`` what would be written."""
-    found = plans.of(target, Flashing, NAME)
     lines = [found.plan.shown]
     if env.GetOption("no_exec") and found.plan.verb == "write":
         try:
@@ -237,8 +225,13 @@ VARIABLES = (
     *words(
         "NEURALART_FLASH", "$_NEURALART_FLASHSHOWN", "$( $NEURALART_PYTHON $) -m neuralart $_NEURALART_FLASHFLAGS", emit
     ),
-    Variable("_NEURALART_FLASHFLAGS", "callable", _words, "Words of the command that follow from all other variables."),
-    Variable("_NEURALART_FLASHSHOWN", "callable", _shown, "What is done."),
+    Variable(
+        "_NEURALART_FLASHFLAGS",
+        "callable",
+        plans.expanded(Flashing, NAME, _words),
+        "Words of the command that follow from all other variables.",
+    ),
+    Variable("_NEURALART_FLASHSHOWN", "callable", plans.expanded(Flashing, NAME, _shown), "What is done."),
     Variable("NEURALART_RUNNER", "text", runners.DEFAULT, "Who writes: the name of a flash runner."),
     Variable("NEURALART_PROBE", "text", "", "Serial number of the device; empty: the only one."),
     Variable("NEURALART_FLASH_PART", "text", "", "`application` or `model`; empty: all of the plan."),

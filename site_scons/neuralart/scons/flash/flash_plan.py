@@ -16,11 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.fingerprint import fingerprint
+from neuralart.files import write_bytes, write_text
 from neuralart.scons import plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.plans import FilePart
+from neuralart.scons.registry import code_value, registry_of
 
 NAME = "NeuralArtFlashPlan"
 
@@ -48,7 +49,6 @@ class WritesPlan:
 
 
 def _write_plan(part: FilePart) -> None:
-    from neuralart.files import write_text
     from neuralart.flashing import plan
 
     board, writes = part.data
@@ -57,7 +57,6 @@ def _write_plan(part: FilePart) -> None:
 
 
 def _write_table(part: FilePart) -> None:
-    from neuralart.files import write_bytes
     from neuralart.relocatable.format import load_table
 
     mode, models = part.data
@@ -96,9 +95,7 @@ def _kept(env: Any, node: Any, rows: Any) -> FlashWrite | None:
 
 def _plan(source: list[Any], env: Any) -> WritesPlan:
     """What the construction variables describe. NeuralArtError: They describe none."""
-    board = str(env.subst(env["NEURALART_BOARD"]))
-    if not board:
-        raise NeuralArtError(f"{NAME}: no board", where=NAME, hint="set NEURALART_BOARD")
+    board = plans.board_name(env, NAME, NAME)
     rows = env["NEURALART_WRITES"]
     good = isinstance(rows, dict) and all(
         isinstance(name, str) and isinstance(row, (tuple, list)) and len(row) == 2 and type(row[1]) is int
@@ -106,7 +103,7 @@ def _plan(source: list[Any], env: Any) -> WritesPlan:
     )
     if not good:
         raise NeuralArtError(f"NEURALART_WRITES: names and (kind, address), not {rows!r}", where=NAME)
-    env["NEURALART_REGISTRY"].board(board, NAME)
+    registry_of(env).board(board, NAME)
     writes = [kept for node in source if (kept := _kept(env, node, rows)) is not None]
     if not writes:
         raise NeuralArtError(f"{NAME}: none of its sources goes into flash", where=NAME)
@@ -122,7 +119,7 @@ def _part(env: Any, node: Any, plan: WritesPlan, writes: Sequence[FlashWrite]) -
         _write_plan,
         (plan.board, tuple(writes)),
         json.dumps([plan.board, [(each.name, each.kind, each.address) for each in writes]]),
-        (env.Value(fingerprint("flashing/plan.py"), name="flash-plan"),),
+        (code_value(env, "flash-plan", "flashing/plan.py"),),
     )
 
 
@@ -135,7 +132,7 @@ def _table(env: Any, node: Any, plan: WritesPlan, words_of_mode: str) -> FilePar
         _write_table,
         (words_of_mode, plan.models),
         json.dumps([words_of_mode, plan.models]),
-        (env.Value(fingerprint("relocatable/format/load_table.py", "files.py"), name="load-table"),),
+        (code_value(env, "load-table", "relocatable/format/load_table.py", "files.py"),),
         write=("load_table", "model", plan.table),
     )
 

@@ -10,11 +10,12 @@ from typing import Any
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_text
 from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.loader_places import placed_in
 from neuralart.memory.layout.placements import Layout
+from neuralart.network import facts
 from neuralart.scons import commands, plans
-from neuralart.scons.commands import carried
 from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.initializers import InitializerNodes
@@ -23,7 +24,7 @@ from neuralart.scons.flash import flash_plan
 from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
 from neuralart.scons.network.nodes import NetworkNodes
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import Registry, identity
+from neuralart.scons.registry import board_value, registry_of
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,6 @@ class FlashNodes:
 
 def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
     """The firmware keeps enough memory for the code and data of its model."""
-    from neuralart.files import read_bytes
     from neuralart.relocatable.format import container
 
     # A split model's constants are elsewhere; the sizes are in the header.
@@ -80,31 +80,26 @@ def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
         )
 
 
+@in_action
 def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.files import write_text
     from neuralart.memory.plan import plan, plan_report
     from neuralart.memory.plan.firmware_use import firmware_sizes
-    from neuralart.network import facts
     from neuralart.report import summary
 
-    def work() -> None:
-        registry: Registry = env["NEURALART_REGISTRY"]
-        board = registry.board(env["NEURALART_BOARD"])
-        networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
-        networks = placed_in(env["NEURALART_LAYOUT"], networks)
-        used = {name: bytes_ for name, (bytes_, _) in summary.region_use(Path(str(source[0])), board).items()}
-        sizes = firmware_sizes(board, used)
-        if str(source[1]).endswith("/application.bin"):
-            sizes[plan.APPLICATION] = Path(str(source[1])).stat().st_size
-        for slot, name in env["NEURALART_SLOT_FILES"].items():
-            sizes[slot] = Path(name).stat().st_size
-        if env["NEURALART_EXEC_RAM"]:
-            _check_exec_ram(Path(env["NEURALART_SLOT_FILES"]["relocatable"]), *env["NEURALART_EXEC_RAM"])
-        made = plan.make_plan(env["NEURALART_LAYOUT"], board, networks, sizes)
-        plan.check(made)
-        write_text(Path(str(target[0])), plan_report.to_json(made, env["NEURALART_VARIANT"]))
-
-    in_action(work, target, env)
+    board = registry_of(env).board(env["NEURALART_BOARD"])
+    networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
+    networks = placed_in(env["NEURALART_LAYOUT"], networks)
+    used = {name: bytes_ for name, (bytes_, _) in summary.region_use(Path(str(source[0])), board).items()}
+    sizes = firmware_sizes(board, used)
+    if str(source[1]).endswith("/application.bin"):
+        sizes[plan.APPLICATION] = Path(str(source[1])).stat().st_size
+    for slot, name in env["NEURALART_SLOT_FILES"].items():
+        sizes[slot] = Path(name).stat().st_size
+    if env["NEURALART_EXEC_RAM"]:
+        _check_exec_ram(Path(env["NEURALART_SLOT_FILES"]["relocatable"]), *env["NEURALART_EXEC_RAM"])
+    made = plan.make_plan(env["NEURALART_LAYOUT"], board, networks, sizes)
+    plan.check(made)
+    write_text(Path(str(target[0])), plan_report.to_json(made, env["NEURALART_VARIANT"]))
 
 
 def make_images(
@@ -117,8 +112,7 @@ def make_images(
     model: ModelNodes | None = None,
 ) -> FlashNodes:
     """Declare the application's flash image, the flash plan and the address plan of a variant."""
-    registry: Registry = env["NEURALART_REGISTRY"]
-    base = registry.base
+    base = registry_of(env).base
     layout = initializers.layout
     folder = f"{build_dir(env)}/{variant.name}"
     application = firmware.application
@@ -131,8 +125,7 @@ def make_images(
     slots = _model_slots(model)
     writes += [FlashWrite(slot, "model", _slot_address(layout, slot), node) for slot, node in slots.items()]
     plan = _writes_plan(board, layout, variant, model, writes)
-    own = carried(env, base, flash_plan.VARIABLES)
-    made = base.NeuralArtFlashPlan(f"#{folder}/flash_plan.json", [], **own, **{plans.GIVEN: plan})
+    made = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, f"#{folder}/flash_plan.json", [])
     # A plan for each mode, then a load table for each.
     of_modes = dict(zip(plan.modes, made, strict=False))
     tables = dict(zip(plan.modes, made[len(plan.modes) :], strict=False))
@@ -164,7 +157,7 @@ def make_images(
         name="address-plan",
     )
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
-    base.Depends(addresses, base.Value(identity(board), name=f"board {board.name}"))
+    base.Depends(addresses, board_value(base, board))
     # Nothing is flashed that does not fit where it goes.
     base.Requires(list(of_modes.values()) or made, addresses)
     return FlashNodes(application, made[0], addresses[0], of_modes, tables)

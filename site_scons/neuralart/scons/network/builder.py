@@ -34,6 +34,7 @@ from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.network.plan import CompilePlan, make_plan
 from neuralart.scons.network.pools import known_profile
 from neuralart.scons.paths import literal, named
+from neuralart.scons.registry import registry_of
 
 _FORMS = {key.name: key.form for key in networks.KEYS}
 
@@ -85,9 +86,7 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
         raise NeuralArtError(f"{NAME}: one model, not {len(source)}", where=str(target[0]))
     if dot + suffix != ".c":
         raise NeuralArtError(f"{NAME}: a network is C", where=str(target[0]), hint=f"call it {stem or suffix}.c")
-    board = str(env.subst(env["NEURALART_BOARD"]))
-    if not board:
-        raise NeuralArtError(f"{NAME}: no board", where=str(target[0]), hint="set NEURALART_BOARD")
+    board = plans.board_name(env, NAME, target[0])
     options = {
         "compiler": env["NEURALART_COMPILER"],
         "profile": env["NEURALART_PROFILE"],
@@ -102,9 +101,7 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
         from neuralart.memory.layout import derive
 
         config = derive.derive(config)
-    found = env["NEURALART_REGISTRY"].board(board, config.said())
-    pair = str(env["NEURALART_PAIR"])
-    return make_plan(env, config, found, source[0], pair)
+    return make_plan(env, config, registry_of(env).board(board, config.said()), source[0], str(env["NEURALART_PAIR"]))
 
 
 @at_read_time
@@ -157,14 +154,6 @@ def _scan(node: Any, env: Any, path: Any) -> list[Any]:
 SCANNER = SCons.Scanner.ScannerBase(function=_scan, name="neuralart-profile")
 
 
-def _flags(target: Any, source: Any, env: Any, for_signature: bool) -> list[Any]:
-    """``$_NEURALARTFLAGS``: model, board, pools and options as words."""
-    try:
-        return plans.of(target, CompilePlan, NAME).words
-    except NeuralArtError as error:
-        raise SCons.Errors.UserError(str(error)) from None
-
-
 def _emit_c_file(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
     """For ``CFile``, whose sources all have one suffix: what else is read becomes dependencies."""
     nodes, sources = SCons.Builder.EmitterProxy("NEURALART_NETWORKEMITTER")(target, source, env)
@@ -181,7 +170,12 @@ VARIABLES = (
         "$( $NEURALART_PYTHON $) -m neuralart compile --quiet $_NEURALARTFLAGS --output ${TARGET.dir}",
         emit,
     ),
-    Variable("_NEURALARTFLAGS", "callable", _flags, "Words of the compile that follow from all other variables."),
+    Variable(
+        "_NEURALARTFLAGS",
+        "callable",
+        plans.expanded(CompilePlan, NAME, lambda plan, env: plan.words),
+        "Words of the compile that follow from all other variables.",
+    ),
     Variable(
         "NEURALARTFLAGS",
         "list",

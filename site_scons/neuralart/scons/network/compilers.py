@@ -19,7 +19,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.scons.network.pools import Pools, source_file
 from neuralart.scons.paths import LiteralWord, build_dir, stable, word
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import Registry, registry_of
 
 # Headers that the C of our own compiler includes. Declared, so that SCons needs not read megabytes of generated C in
 # each build in which nothing changed. What a vendor's C includes depends on the application it is compiled in.
@@ -66,7 +66,7 @@ def _install(env: Any, config: NetworkConfig) -> Any:
     """The installation to use, asked for its version once."""
     from neuralart.compilers.stedgeai.install import find
 
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     pin = config.compiler_version
     return registry.once(
         "stedgeai",
@@ -83,7 +83,7 @@ def resolved(env: Any, config: NetworkConfig) -> str:
         return config.compiler
     from neuralart.compilers.stedgeai.install import choose
 
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     pin = config.compiler_version
     return registry.once("auto", pin, lambda: choose(pin, _environment(registry), cache=_tool_cache(env)))
 

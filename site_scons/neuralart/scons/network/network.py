@@ -17,6 +17,7 @@ from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.fingerprint import fingerprint
+from neuralart.network import facts
 from neuralart.network.facts import NEURALART
 from neuralart.scons import commands
 from neuralart.scons.commands import carried
@@ -28,7 +29,7 @@ from neuralart.scons.network.plan import CompilePlan, cpu_file_names, is_cpu, ma
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, named
 from neuralart.scons.plans import GIVEN
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import code_value, registry_of
 
 _ROOMS = ("lint/budgets.py",)
 
@@ -37,7 +38,6 @@ def _keep(limits: Budgets, facts_file: Any, c_info_file: Any) -> str:
     """Check a compiled network; its name."""
     from neuralart.lint import budgets
     from neuralart.lint.types import ERROR
-    from neuralart.network import facts
     from neuralart.vendor.c_info import read as c_info
 
     network = facts.load(Path(str(facts_file)))
@@ -51,20 +51,19 @@ def _keep(limits: Budgets, facts_file: Any, c_info_file: Any) -> str:
     return network.name
 
 
+@in_action
 def _check(target: list[Any], source: list[Any], env: Any) -> None:
-    def work() -> None:
-        name = _keep(env["NEURALART_BUDGETS"], *source[:2])
-        write_text(Path(str(target[0])), json.dumps({"network": name, "kept": True}) + "\n")
-
-    in_action(work, target, env)
+    name = _keep(env["NEURALART_BUDGETS"], *source[:2])
+    write_text(Path(str(target[0])), json.dumps({"network": name, "kept": True}) + "\n")
 
 
 class _AfterCompile(SCons.Action.FunctionAction):
     """The last step of a compile; with other limits, or another check of them, it is another compile."""
 
     def __init__(self, made: Any, limits: Budgets) -> None:
+        @in_action
         def check(target: list[Any], source: list[Any], env: Any) -> None:
-            in_action(_keep, target, env, limits, made.facts, made.c_info)
+            _keep(limits, made.facts, made.c_info)
 
         super().__init__(check, {"cmdstr": f"BUDGETS  {made.name}"})
         self._signature = f"{limits} {fingerprint(*_ROOMS)}".encode()
@@ -78,7 +77,7 @@ def guard(env: Any, made: Any) -> None:
     """Make the limits of a network part of its compile: whatever links it, nothing goes on that breaks them.
     ``made``: what ``env.Network`` returns.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     limits = made.config.budgets
     if not limits:
         return
@@ -94,8 +93,7 @@ def make_budgets(env: Any, networks: list[NetworkNodes], folder: str) -> list[An
     """Declare the check of each network that has limits.
     ``folder``: of its files, relative to the top folder. Returns A node for each of them; what is linked waits for it.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
-    base = registry.base
+    base = registry_of(env).base
     nodes = []
     for network in networks:
         limits = network.config.budgets
@@ -108,7 +106,7 @@ def make_budgets(env: Any, networks: list[NetworkNodes], folder: str) -> list[An
             NEURALART_BUDGETS=limits,
         )
         base.Depends(node, base.Value(repr(limits), name="budgets"))
-        base.Depends(node, base.Value(fingerprint(*_ROOMS), name="budget-check"))
+        base.Depends(node, code_value(base, "budget-check", *_ROOMS))
         nodes.append(node[0])
     return nodes
 
@@ -160,7 +158,7 @@ def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") 
     ``pair``: ``profiling``: the compile beside the main one, without the epoch controller. NeuralArtError: A file is
     missing or wrong, or an option is unknown.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     model = source_file(env, config.model, "model", config.said("model"))
     plan = make_plan(env, config, board, model, pair)
     own = carried(env, registry.base, builder.VARIABLES)
@@ -196,8 +194,7 @@ def make_network(env: Any, config: NetworkConfig, board_name: str) -> NetworkNod
     """Declare a compile for a board with an NPU, once for equal specifications.
     NeuralArtError: The board has no NPU, a file is missing or wrong, or an option is unknown.
     """
-    registry: Registry = env["NEURALART_REGISTRY"]
-    board = registry.board(board_name, config.said())
+    board = registry_of(env).board(board_name, config.said())
     if is_cpu(board):
         raise NeuralArtError(
             f"board {board.name} has no NPU: its networks are linked into an application of its own",
@@ -234,6 +231,6 @@ def network_method(env: Any, name: str, *, model: Any, board: str, **options: An
         SCons.Errors.UserError: An option is unknown, or a file is missing or wrong.
     """
     config = config_of(env, name, model, options)
-    made = make_compile(env, config, env["NEURALART_REGISTRY"].board(board, config.said()))
+    made = make_compile(env, config, registry_of(env).board(board, config.said()))
     guard(env, made)
     return made

@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.strategies import LayoutNetwork, check_names
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.scons.paths import named, stable, word
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import Registry, registry_of
 
 if TYPE_CHECKING:
     from neuralart.vendor.profile import Profile
@@ -77,8 +77,7 @@ def read_profile(env: Any, registry: Registry, path: Path, selector: str, *, nee
 
 def known_profile(env: Any, node: Any, selector: str) -> Profile | None:
     """A profile whose pools a network of this build uses; None: the file is none."""
-    registry: Registry = env["NEURALART_REGISTRY"]
-    found: Profile | None = registry.known(_WITH_POOLS, f"{selector}@{node.srcnode().get_abspath()}")
+    found: Profile | None = registry_of(env).known(_WITH_POOLS, f"{selector}@{node.srcnode().get_abspath()}")
     return found
 
 
