@@ -110,6 +110,14 @@ def test_network_for_a_core(env: Any) -> None:
     assert not graphs.scanned(net[0])
 
 
+def test_two_networks_of_one_folder(env: Any) -> None:
+    """Their network.json, manifest.json and provenance.txt would be the same files, whatever the model is."""
+    network(env, "out/one.c")
+    said = refused(network, env, "out/other.c")
+    assert said == "out/other.c: NeuralArtNetwork: out has the network.json of one.c (a folder for each network)"
+    network(env, "out/one.c"), network(env, "out/b/other.c")
+
+
 def test_pools_of_ones_own_are_sources(env: Any, tree: Path) -> None:
     shutil.copy2(board_data_dir() / "pools" / f"{BOARD}.mpool", tree / "a $mine.mpool")
     net = network(env, NEURALART_POOLS=Path("a $mine.mpool"), NEURALART_INITIALIZERS=["AXISRAM5", "xSPI2"])

@@ -53,14 +53,12 @@ def run(args: argparse.Namespace) -> int:
     pools = {network.name: {pool.fname: pool.address for pool in network.pools.enabled} for network in networks}
     machine = board.machines.get(variant.machine) or next(iter(board.machines.values()), None)
     inputs = collect(
-        variant.name,
-        variant.title,
+        variant,
         board,
         layout,
         [BuiltNetwork(facts, folders[facts.name], pools[facts.name]) for facts in built.networks],
         build / variant.name,
-        cpu_flags=machine.cpu_flags if machine is not None else (),
-        kernels=variant.kernels,
+        machine.cpu_flags if machine is not None else (),
     )
     done = write(args.to, inputs, force=args.force)
     if not args.quiet:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.boards.types import Board
+from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.export.plan import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
 from neuralart.memory.layout.placements import Initializer, Layout
@@ -79,29 +80,22 @@ def _image(program: Path, item: Initializer) -> ImagePart:
 
 
 def collect(
-    name: str,
-    title: str,
+    variant: VariantConfig,
     board: Board,
     layout: Layout,
     networks: Sequence[BuiltNetwork],
     program: Path,
-    *,
-    defines: Sequence[str] = (),
     cpu_flags: Sequence[str] = (),
-    kernels: str = "c",
 ) -> ExportInputs:
     """Everything that a variant's build made for a program of somebody else.
 
     Args:
-        name: Of the variant.
-        title: For people.
+        variant: The variant.
         board: Its board.
         layout: Its layout: says how each initializer reaches its pool, hence which files there are.
         networks: Its networks, in order.
         program: Folder of the files for all networks together: ``build/<variant>``.
-        defines: Preprocessor definitions of the generated C.
         cpu_flags: GCC flags of the core, for information.
-        kernels: As the variant says.
 
     Raises:
         NeuralArtError: Something is missing.
@@ -116,14 +110,14 @@ def collect(
         program / f"npu_link_{item.network}_{item.pool}.c" for item in layout.initializers if item.strategy == LINK
     ]
     return ExportInputs(
-        name=name,
-        title=title,
+        name=variant.name,
+        title=variant.title,
         board=board.name,
         networks=tuple(network_part(built, built.facts.name in linked) for built in networks),
         sources=tuple(sources),
         headers=(program / "npu_memory_init.h", program / "network_io.h"),
         images=tuple(images),
-        runtime=runtime_parts(any(built.facts.runtime == NEURALART for built in networks), kernels),
-        defines=tuple(defines),
+        runtime=runtime_parts(any(built.facts.runtime == NEURALART for built in networks), variant.kernels),
+        defines=variant.defines,
         cpu_flags=tuple(cpu_flags),
     )

@@ -62,18 +62,18 @@ class AppConfigPlan:
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def settings_of(env: Any, where: str, given: dict[str, Any]) -> AppConfig:
-    """Settings from the keys of ``app_config:``, checked as those of a YAML file; paths may be nodes.
-    ``given``: the keys; those that are None are left out. NeuralArtError: A key is unknown, or has a value that it
-    cannot have.
+def section_of(env: Any, schema: Any, where: str, given: Any, paths: Sequence[str], variable: str = "") -> Any:
+    """Settings from the keys of a section, checked as those of a YAML file; paths may be nodes, and None is left out.
+    ``schema``: the module that reads such a section. ``variable``: the construction variable that holds the keys.
+    NeuralArtError: A key is unknown, or has a value that it cannot have.
     """
-    given = {key: value for key, value in given.items() if value is not None}
-    given |= {key: literal(env, given[key]) for key in _PATHS if key in given}
+    if not isinstance(given, dict):
+        raise NeuralArtError(f"{variable} must be a dict, not {given!r}", where=where)
+    given = {key: literal(env, item) if key in paths else item for key, item in given.items() if item is not None}
     with said_by(where):
-        made = settings.resolve(settings.read_settings(value_of(given, where)))
-    assert made is not None  # the section is there, if empty
-    place = caller(env)
-    return replace(made, where=place, places=dict.fromkeys(made.places, place))
+        made = schema.resolve(schema.read_settings(value_of(given, where)))
+    line = caller(env)
+    return replace(made, where=line, places=dict.fromkeys(made.places, line))
 
 
 def _application(env: Any, config: AppConfig, without: str) -> Application | None:
@@ -124,9 +124,7 @@ def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name:
 def _plan(target: list[Any], source: list[Any], env: Any) -> AppConfigPlan:
     """The header that the construction variables describe."""
     where = f"{NAME}('{target[0]}')"
-    keys = env["NEURALART_APPCONFIG"]
-    if not isinstance(keys, dict):
-        raise NeuralArtError(f"NEURALART_APPCONFIG must be a dict, not {keys!r}", where=where)
+    config = section_of(env, settings, where, env["NEURALART_APPCONFIG"], _PATHS, "NEURALART_APPCONFIG")
     compiled = plans.behind(source, CompilePlan)
     if compiled is not None:
         network, board, model = compiled.config.name, compiled.board.name, Path(compiled.config.model).name
@@ -135,7 +133,7 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> AppConfigPlan:
         model = source[0].name
     board = board or str(env.subst(env["NEURALART_BOARD"]))
     model_name = str(env.subst(env["NEURALART_MODEL_NAME"])) or model
-    return make_plan(env, settings_of(env, where, dict(keys)), network, board, model_name)
+    return make_plan(env, config, network, board, model_name)
 
 
 @at_read_time
@@ -321,6 +319,6 @@ def app_config_method(env: Any, network: Any, config: AppConfig | None = None, *
         if keywords:
             raise NeuralArtError(f"config and '{next(iter(keywords))}' cannot both be there", where=where)
     else:
-        config = settings_of(env, where, keywords)
+        config = section_of(env, settings, where, keywords, _PATHS)
     place = folder.removeprefix("#").rstrip("/") or f"{build_dir(env)}/{FOLDER}/{Path(network.folder).name}"
     return make_app_config(env, network, config, place, model_name)

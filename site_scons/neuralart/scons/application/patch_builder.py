@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import SCons.Builder
 
 from neuralart.config import patch as settings
-from neuralart.config.keywords import said_by, value_of
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import plans
+from neuralart.scons.application.app_config import section_of
 from neuralart.scons.commands import NO_INCLUDES, Variable, function, lazily, words
-from neuralart.scons.failures import at_read_time, caller, in_action
+from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import literal, named, place, readable
@@ -190,34 +190,24 @@ def make_plan(
 
 
 def settings_of(
-    env: Any, application: Any, given: dict[str, Any], where: str, ratio: str = "", said: str = ""
+    env: Any, application: Any, given: Any, where: str, ratio: str = "", said: str = "", variable: str = ""
 ) -> PatchConfig:
-    """Settings from the keys of ``patch:``, checked as those of a YAML file; paths may be nodes.
-    ``given``: the keys; those that are None are left out. ``ratio``: aspect ratio of a generated header; empty: there
-    is none. NeuralArtError: A key is unknown, or has a value that it cannot have.
+    """Settings from the keys of ``patch:``: see :func:`~neuralart.scons.application.app_config.section_of`.
+    ``ratio``: aspect ratio of a generated header, and ``said``, where that was said; empty: there is none.
     """
-    given = {key: value for key, value in given.items() if value is not None}
-    given |= {key: literal(env, given[key]) for key in _PATHS if key in given}
-    with said_by(where):
-        config = settings.resolve(settings.read_settings(value_of(given, where)))
-    assert config is not None  # the section is there, if empty
-    line = caller(env)
-    config = replace(
-        config, application=literal(env, application), where=line, places=dict.fromkeys(config.places, line)
-    )
+    config: PatchConfig = section_of(env, settings, where, given, _PATHS, variable)
+    config = replace(config, application=literal(env, application))
     return replace(config, aspect_ratio=settings.aspect_ratio(config, ratio, said, where))
 
 
 def _plan(target: list[Any], source: list[Any], env: Any) -> PatchPlan:
     """The copies that the construction variables describe."""
     where = f"{NAME}('{target[0]}')"
-    keys = env["NEURALART_PATCH"]
-    if not isinstance(keys, dict):
-        raise NeuralArtError(f"NEURALART_PATCH must be a dict, not {keys!r}", where=where)
     if len(source) < 2:
         raise NeuralArtError("the sources are an application's folder and a network", where=where)
     headers = env.arg2nodes(env["NEURALART_PATCH_HEADERS"], env.fs.File)
-    return make_plan(env, settings_of(env, source[0], dict(keys), where), source[1:], headers, where)
+    config = settings_of(env, source[0], env["NEURALART_PATCH"], where, variable="NEURALART_PATCH")
+    return make_plan(env, config, source[1:], headers, where)
 
 
 @at_read_time
@@ -249,7 +239,6 @@ def _patch(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.patching import plan as patches
 
     folder = PurePosixPath(str(target[0])).parent.as_posix()
-
     plan = plans.of(target, PatchPlan, NAME)
     try:
         made = patches.make(plan.request)

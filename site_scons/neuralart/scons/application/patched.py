@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
+from neuralart.scons import plans
 from neuralart.scons.application import patch_builder
 from neuralart.scons.application.app_config import AppConfigNodes
-from neuralart.scons.commands import carried
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.network.nodes import CompiledNodes, CpuNetworkNodes
 from neuralart.scons.paths import build_dir, literal, named
-from neuralart.scons.plans import GIVEN
 from neuralart.scons.registry import registry_of
 
 if TYPE_CHECKING:
@@ -78,16 +77,12 @@ def make_patched(
     generated = [node for each in headers for node in each.files]
     plan = patch_builder.make_plan(env, config, _nodes_of(env, network, where), generated, where)
     patches = plan.request.patches
-    own = carried(env, registry.base, patch_builder.VARIABLES)
 
     def make() -> PatchedNodes:
         base = registry.base
-        index, *copies = base.NeuralArtPatchedSources(
-            base.fs.File(f"#{folder}/{mirror.INDEX}"),
-            [base.fs.Dir(str(plan.root.absolute())), *plan.sources],
-            **{GIVEN: plan},
-            **own,
-        )
+        target, source = base.fs.File(f"#{folder}/{mirror.INDEX}"), base.fs.Dir(str(plan.root.absolute()))
+        builder = patch_builder.NAME
+        index, *copies = plans.make(env, builder, patch_builder.VARIABLES, plan, target, [source, *plan.sources])
         by_path = dict(zip(plan.listing, copies, strict=False))
         changed = {each.path for each in patches.files}
         path = includes.include_path(plan.root, patches.folders, config.include or patches.folders)

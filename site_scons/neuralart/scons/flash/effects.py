@@ -75,21 +75,17 @@ def _words(base: Any, option: str, node: Any, suffix: str = "") -> list[Any]:
     return [option, *word(base, path.with_name(path.name + suffix))]
 
 
-def _external(image: LoadedImage) -> str:
-    return f"@0x{image.address:08x}"
-
-
-def _run_words(base: Any, program: VariantProgram) -> tuple[list[Any], list[Any]]:
-    """What ``run`` and ``boot`` have in common: options and sources."""
-    board, machine = program.board, program.machine
+def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: str) -> tuple[list[Any], list[Any]]:
+    """Words behind ``neuralart`` and sources of what runs a program."""
+    board, machine, flashed = program.board, program.machine, program.flash
     assert program.firmware is not None  # else there is a reason not to come here
-    words: list[Any] = ["--board", board.name, "--machine", machine.kind]
+    words: list[Any] = ["run", "--board", board.name, "--machine", machine.kind]
     words += _words(base, "--elf", program.firmware.elf)
     sources = [program.firmware.elf, program.firmware.check]
     if machine.kind == "unicorn":
         words += ["--dead-bank", program.variant.dead_bank]
         for image in program.external:
-            words += _words(base, "--external", image.binary, _external(image))
+            words += _words(base, "--external", image.binary, f"@0x{image.address:08x}")
             sources.append(image.binary)
     for name, address in program.variant.slots:
         if name in board.slots:
@@ -105,22 +101,15 @@ def _run_words(base: Any, program: VariantProgram) -> tuple[list[Any], list[Any]
         if any(each.config.check for each in program.networks):
             words += ["--check", ",".join(f"{name}={value!r}" for name, value in network.config.check) or "exact"]
         sources.append(network.facts)
-    return words, sources
-
-
-def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: str) -> tuple[list[Any], list[Any]]:
-    """Words behind ``neuralart`` and sources of what runs a program."""
-    plan = program.flash.plans.get(mode, program.flash.plan) if program.flash is not None else None
-    words, sources = _run_words(base, program)
     if verb == "boot":
         words += _words(base, "--nor", nor)
-    elif plan is not None and "base" in program.board.flash:
+    elif flashed is not None and "base" in board.flash:
+        plan = flashed.plans.get(mode, flashed.plan)
         words += _words(base, "--plan", plan)
         sources.append(plan)
-    registry = registry_of(base)
-    for file in registry.board_files:
+    for file in registry_of(base).board_files:
         words += _words(base, "--board-file", file)
-    return ["run", *words], sources
+    return words, sources
 
 
 def _steps(verb: str, programs: Sequence[VariantProgram]) -> list[tuple[VariantProgram, str]]:
@@ -158,15 +147,8 @@ def _flash(env: Any, verb: str, program: VariantProgram, runner: Runner, probe: 
     """The alias of what writes a device, or compares it."""
     assert program.flash is not None  # else there is a reason not to come here
     variant = program.variant.name
-    registry = registry_of(env)
-    plan = FlashingPlan(
-        "verify" if verb == "verify" else "write",
-        runner,
-        probe,
-        _PART.get(verb, ""),
-        _shown(verb, variant, program, ""),
-        tuple(registry.board_files),
-    )
+    done, shown = "verify" if verb == "verify" else "write", _shown(verb, variant, program, "")
+    plan = FlashingPlan(done, runner, probe, _PART.get(verb, ""), shown, tuple(registry_of(env).board_files))
     return plans.make(env, flash.NAME, flash.VARIABLES, plan, f"{verb}-{variant}", program.flash.plan)[0]
 
 
@@ -204,9 +186,6 @@ def make_effects(env: Any, programs: Sequence[VariantProgram]) -> dict[str, Any]
     return aliases
 
 
-FOLDER = "export"
-
-
 class _Export(NamedTuple):
     program: VariantProgram
     initializers: InitializerNodes
@@ -219,23 +198,13 @@ def _write(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.export.folder import write
 
     program, initializers, folder = plans.of(target, _Export, "NeuralArtVariant")
-    variant = program.variant
     networks = [
         BuiltNetwork(facts.load(Path(str(network.facts))), Path(network.folder), dict(network.pool_address))
         for network in program.networks
         if isinstance(network, NetworkNodes)
     ]
-    inputs = collect(
-        variant.name,
-        variant.title,
-        program.board,
-        initializers.layout,
-        networks,
-        Path(folder).parent,
-        defines=variant.defines,
-        cpu_flags=program.machine.cpu_flags,
-        kernels=variant.kernels,
-    )
+    flags = program.machine.cpu_flags
+    inputs = collect(program.variant, program.board, initializers.layout, networks, Path(folder).parent, flags)
     done = write(Path(folder), inputs, force=bool(env["NEURALART_EXPORT_FORCE"]))
     print(f"{folder}: {len(done.written)} written, {len(done.removed)} removed, {len(done.kept)} as they were")
 
@@ -252,7 +221,7 @@ def make_export(env: Any, program: VariantProgram) -> Any:
     """Declare the alias ``export-<variant>``."""
     base = registry_of(env).base
     name = program.variant.name
-    folder = f"{build_dir(env)}/{name}/{FOLDER}"
+    folder = f"{build_dir(env)}/{name}/export"
     initializers = program.initializers
     assert initializers is not None, "a network of the core has nothing to export"
     sources = [initializers.header, initializers.io_header, *initializers.sources, *initializers.files]

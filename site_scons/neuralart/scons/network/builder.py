@@ -117,6 +117,10 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     nodes = [first if name == first.name else first.dir.File(name) for name in plan.names]
     plans.remember(first, plan)
     folder = Path(first.dir.get_abspath())
+    owner = registry_of(env).once("folder of a network", str(folder), lambda: first.name)
+    if owner != first.name:
+        what = f"{NAME}: {named(env, folder)} has the network.json of {owner}"
+        raise NeuralArtError(what, where=str(first), hint="a folder for each network")
     for name in changed_since(folder, plan.names):
         # SCons does not look at targets.
         print(f"neuralart: {named(env, folder / name)} changed since it was compiled: it is made again")
