@@ -17,8 +17,8 @@ from neuralart.files import read_bytes
 from neuralart.lint import runtime_header
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.text.c_source import Lines, decode
-from neuralart.vendor.core_version import CoreVersion, parse_core
 from neuralart.vendor.network_c.banner import guard
+from neuralart.vendor.releases import CoreVersion, parse_core
 
 CHOICE = "POSTPROCESS_TYPE"
 _DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(POSTPROCESS_\w+)[ \t]+(.*?)[ \t]*(?://.*)?$", re.M)
