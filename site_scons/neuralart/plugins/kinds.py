@@ -86,7 +86,7 @@ KINDS: Mapping[str, Kind] = {
             "use_cases",
             "use case",
             1,
-            "neuralart.app_config.kinds:Kind",
+            "neuralart.app_config.kinds:UseCase",
             "a header of an application: `use_case/model_type`, the two keys of `app_config:`",
             modules=("neuralart.app_config.kinds",),
         ),

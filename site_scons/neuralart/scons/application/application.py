@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from neuralart.applications import arguments
+from neuralart.applications import cli
 from neuralart.applications.build import inputs
 from neuralart.applications.staging import Generated, is_copied
 from neuralart.boards.types import Board, Machine
@@ -87,10 +87,10 @@ def _external(
         tree = [base.fs.File(str(path)) for _, path in sorted(inputs(config, root, avoid).files.items())]
     generated = [] if config.kind == ELF else _generated(networks, initializers)
     command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "application", "build", "--quiet"]
-    command += [LiteralWord(text) for text in arguments.words(config)]
+    command += [LiteralWord(text) for text in cli.words(config)]
     files = [Generated(name, Path(str(node))) for name, node in generated]
-    command += [LiteralWord(text) for text in arguments.generated_words(files)]
-    command += ["$(", *(LiteralWord(text) for text in arguments.places(config)), "$)"]
+    command += [LiteralWord(text) for text in cli.generated_words(files)]
+    command += ["$(", *(LiteralWord(text) for text in cli.places(config)), "$)"]
     command += ["--core", core_name(board), "--work", f"{folder}/application", "--output", f"{folder}/firmware.elf"]
     if variant.toolchain.libc != "auto":
         command += ["--libc", variant.toolchain.libc]
@@ -108,7 +108,7 @@ def _external(
         source_scanner=NO_INCLUDES,
         IMPLICIT_COMMAND_DEPENDENCIES=0,
     )
-    tools.Depends(node, code_value(base, "application-builder", "applications/build.py", "applications/arguments.py"))
+    tools.Depends(node, code_value(base, "application-builder", "applications/build.py", "applications/cli.py"))
     tools.Depends(node, base.Value(found.identity, name="toolchain"))
     tools.Clean(node, base.fs.Dir(f"#{folder}/application"))
     return node[0]

@@ -11,8 +11,8 @@ from typing import Any
 from neuralart.applications.runtime import VendorRuntime
 from neuralart.applications.runtime import find as find_runtime
 from neuralart.applications.sources import SourceSet, collect
-from neuralart.applications.sources_lock import parts
 from neuralart.applications.staging import Generated
+from neuralart.applications.version_lock import parts
 from neuralart.boards.types import Board, Machine
 from neuralart.config.application_types import ApplicationConfig
 from neuralart.config.types import VariantConfig
@@ -135,7 +135,7 @@ def _renamed(tree: Path, chosen: SourceSet, vendor: VendorRuntime | None) -> tup
 def _check_versions(target: list[Any], source: list[Any], env: Any) -> None:
     import sys
 
-    from neuralart.applications.sources_lock import check_sources
+    from neuralart.applications.version_lock import check_sources
 
     chosen, vendor, names, libc, where, core = env["NEURALART_LOCK"]
     # The networks' C comes first among the sources.
@@ -170,7 +170,7 @@ def _lock(
     base.Depends(node, base.Value(f"{' '.join(names)}; {found.libc}; {core}", name="locked"))
     # The report beside a network's C names the release of the tool.
     base.Depends(node, [network.report for network in networks])
-    base.Depends(node, code_value(base, "version-lock", "applications/sources_lock.py"))
+    base.Depends(node, code_value(base, "version-lock", "applications/version_lock.py"))
     return node[0]
 
 

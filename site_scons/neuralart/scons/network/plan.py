@@ -156,7 +156,7 @@ def _refuse_npu_keys(config: NetworkConfig, board: Board) -> None:
 
 
 def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> CompilePlan:
-    from neuralart.patching.family import LEGACY_OPTIONS
+    from neuralart.patching.patchlist import LEGACY_OPTIONS
 
     if config.compiler != REFERENCE:
         raise NeuralArtError(
