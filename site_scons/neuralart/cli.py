@@ -76,11 +76,8 @@ def _said(error: OSError) -> NeuralArtError:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a sub-command.
-
-    Returns:
-        0 when it did what was asked, 1 for a refusal of the user's input, 2 for wrong usage (and for a difference
-        between expected and computed outputs).
+    """Run a sub-command. Returns 0 when it did what was asked, 1 for a refusal of the user's input, 2 for wrong usage
+    (and for a difference between expected and computed outputs).
     """
     words = list(sys.argv[1:] if argv is None else argv)
     asked = next((word for word in words if not word.startswith("-")), None)

@@ -13,11 +13,7 @@ _ADDRESS_SPACE = 1 << 32
 
 
 def boot(value: Value | None) -> Boot | None:
-    """How the boot chain brings an image to where it runs.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+    """How the boot chain brings an image to where it runs. NeuralArtError: a key or a value is wrong."""
     if value is None:
         return None
     value.fields(("slot", "copy_to", "copy_size", "header"))
@@ -40,15 +36,7 @@ def boot(value: Value | None) -> Boot | None:
 
 
 def windows(value: Value | None, memory: Value) -> tuple[FlashWindow, ...]:
-    """Memories behind a controller that must be in memory-mapped mode.
-
-    Args:
-        value: The list; None if there is none.
-        memory: The board's memories. A window onto one that is not fitted (size 0) is left out.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong, or there is no such memory.
-    """
+    """Memories behind a controller that must be in memory-mapped mode, but for those not fitted (size 0)."""
     found: dict[str, FlashWindow] = {}
     for item in value.items() if value is not None else ():
         fields = item.fields(("region", "control", "mask", "value", "clock_register", "clock_bit", "mapped_by_boot"))
@@ -77,18 +65,7 @@ def windows(value: Value | None, memory: Value) -> tuple[FlashWindow, ...]:
 
 
 def load_slots(top: Value, flash: Mapping[str, int | str]) -> LoadSlots | None:
-    """Where relocatable models are loaded from.
-
-    Args:
-        top: The board.
-        flash: Its flash; empty: it has none.
-
-    Returns:
-        None: nobody said, or only a base board did, in whose flash they fit.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong, or there is no such memory.
-    """
+    """Where relocatable models are loaded from; None: nobody said, or only a base board in whose flash they fit."""
     value = top.mapping().get("relocatable")
     if value is None:
         return None

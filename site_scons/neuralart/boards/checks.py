@@ -8,15 +8,7 @@ from neuralart.text.values import Value
 
 
 def check(board: Board, top: Value) -> None:
-    """Check that memories do not overlap, and that registers, sections, flash and slots lie in them.
-
-    Args:
-        board: The board.
-        top: What it was made from, for the places in messages.
-
-    Raises:
-        NeuralArtError: Something does not fit.
-    """
+    """Check memories, registers, sections, flash and slots together. NeuralArtError: something does not fit."""
     memory = top.mapping()["memory"]
     if not board.memory:
         raise memory.error("is empty", "a board needs at least one memory")

@@ -53,20 +53,12 @@ _FLAG = re.compile(r"-\S+")
 
 
 def word(top: Value, key: str) -> str:
-    """A required word such as ``stm32n6``.
-
-    Raises:
-        NeuralArtError: It is missing or no word.
-    """
+    """A required word such as ``stm32n6``. NeuralArtError: it is missing or no word."""
     return need(top, key).matching(_WORD, "one word")
 
 
 def need(value: Value, key: str) -> Value:
-    """A required key.
-
-    Raises:
-        NeuralArtError: It is missing.
-    """
+    """A required key. NeuralArtError: it is missing."""
     found = value.mapping().get(key)
     if found is None:
         raise value.error(f"'{key}' is missing")
@@ -74,11 +66,7 @@ def need(value: Value, key: str) -> Value:
 
 
 def text(value: Value, key: str, default: str = "") -> str:
-    """An optional text.
-
-    Raises:
-        NeuralArtError: It is something else.
-    """
+    """An optional text. NeuralArtError: it is something else."""
     found = value.mapping().get(key)
     return default if found is None else found.text(empty=True)
 
@@ -89,11 +77,7 @@ def _number(value: Value, key: str, low: int = 0, high: int = _ADDRESS_SPACE - 1
 
 
 def memory(value: Value) -> tuple[MemoryRegion, ...]:
-    """All memories that are fitted (size above 0).
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+    """All memories that are fitted (size above 0). NeuralArtError: a key or a value is wrong."""
     regions = [_region(name, entry) for name, entry in value.mapping().items()]
     return tuple(region for region in regions if region.size)
 
@@ -130,11 +114,7 @@ def _region(name: str, value: Value) -> MemoryRegion:
 
 
 def window(value: Value | None) -> tuple[int, int] | None:
-    """A range of addresses as ``base`` and ``size``: its first address and the one behind its last.
-
-    Raises:
-        NeuralArtError: A key is wrong, or it runs over the end of the address space.
-    """
+    """A range of addresses: the first and the one behind the last. NeuralArtError: it leaves the address space."""
     if value is None:
         return None
     value.fields(("base", "size"))
@@ -145,11 +125,7 @@ def window(value: Value | None) -> tuple[int, int] | None:
 
 
 def power_of_two(value: Value) -> int:
-    """A number such as the size of a sector or a page.
-
-    Raises:
-        NeuralArtError: No power of two, or more than 16M.
-    """
+    """A number such as the size of a sector or a page. NeuralArtError: no power of two, or more than 16M."""
     number = value.integer(1, 1 << 24)
     if number & (number - 1):
         raise value.error(f"{number} is not a power of two")
@@ -165,11 +141,7 @@ def _enable(value: Value) -> Enable:
 
 
 def registers(value: Value | None) -> Registers:
-    """Addresses and bits of the registers that turn banks on.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+    """Addresses and bits of the registers that turn banks on. NeuralArtError: a key or a value is wrong."""
     if value is None:
         return Registers()
     value.fields(_REGISTER_KEYS)
@@ -198,11 +170,7 @@ def registers(value: Value | None) -> Registers:
 
 
 def register(value: Value, key: str) -> int | None:
-    """The address of a 32-bit register.
-
-    Raises:
-        NeuralArtError: Not such an address.
-    """
+    """The address of a 32-bit register. NeuralArtError: not such an address."""
     address = _number(value, key)
     if address is not None and address % 4:
         raise need(value, key).error(f"{address:#010x} is not a multiple of 4")
@@ -210,11 +178,7 @@ def register(value: Value, key: str) -> int | None:
 
 
 def console(value: Value | None) -> Console | None:
-    """The serial port.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+    """The serial port. NeuralArtError: a key or a value is wrong."""
     if value is None:
         return None
     fields = value.fields(("driver", "base", "clock_register", "clock_bit"))
@@ -227,11 +191,7 @@ def console(value: Value | None) -> Console | None:
 
 
 def section(value: Value | None) -> Section | None:
-    """Where a part of the firmware goes.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+    """Where a part of the firmware goes. NeuralArtError: a key or a value is wrong."""
     if value is None:
         return None
     value.fields(("region", "offset", "size"))
@@ -243,11 +203,7 @@ def section(value: Value | None) -> Section | None:
 
 
 def machines(value: Value) -> dict[str, Machine]:
-    """Where images execute, by kind.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong, or there is none.
-    """
+    """Where images execute, by kind. NeuralArtError: a key or a value is wrong, or there is none."""
     found = value.fields(MACHINES)
     if not found:
         raise value.error("is empty", f"name at least one of {', '.join(MACHINES)}")
@@ -281,11 +237,7 @@ def _compiles_mve(flags: tuple[str, ...]) -> bool:
 
 
 def flash(value: Value | None) -> dict[str, str | int]:
-    """The flash that slots are in.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+    """The flash that slots are in. NeuralArtError: a key or a value is wrong."""
     if value is None:
         return {}
     value.fields(("part", "base", "size", "sector", "page", "loader"))
@@ -301,11 +253,7 @@ def flash(value: Value | None) -> dict[str, str | int]:
 
 
 def slots(value: Value | None) -> dict[str, int]:
-    """Flash addresses by name.
-
-    Raises:
-        NeuralArtError: A name or an address is wrong.
-    """
+    """Flash addresses by name. NeuralArtError: a name or an address is wrong."""
     made = {}
     for name, entry in value.mapping().items() if value is not None else ():
         if not _SLOT.fullmatch(name):
@@ -315,20 +263,12 @@ def slots(value: Value | None) -> dict[str, int]:
 
 
 def switches(value: Value | None) -> dict[str, str]:
-    """Boot switches in words, by mode.
-
-    Raises:
-        NeuralArtError: Not text.
-    """
+    """Boot switches in words, by mode. NeuralArtError: not text."""
     return {mode: entry.text() for mode, entry in value.mapping().items()} if value is not None else {}
 
 
 def file(value: Value | None) -> str:
-    """A file named relative to the board file that names it; empty if there is none.
-
-    Raises:
-        NeuralArtError: There is no such file.
-    """
+    """A file (empty: none), relative to the board file that names it. NeuralArtError: there is no such file."""
     name = value.text(empty=True) if value is not None else ""
     if value is None or not name:
         return ""

@@ -16,38 +16,18 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 @dataclass(frozen=True)
 class BoardFile:
-    """A board as a plugin brings it.
+    """A board as a plugin brings it."""
 
-    Attributes:
-        path: Its YAML file (docs/reference/boards.md); files that it names are relative to it.
-    """
-
-    path: Path
+    path: Path  # Its YAML file (docs/reference/boards.md); files that it names are relative to it
 
 
 def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:
-    """Names of all boards, sorted; no board file is opened.
-
-    Args:
-        extra: The user's own board files.
-
-    Raises:
-        NeuralArtError: A file has a name that no board can have, or that another one has.
-    """
+    """Names of all boards, sorted; no file is opened. NeuralArtError: a file's name cannot be used, or is taken."""
     return tuple(sorted({*_files(extra), *plugins.names("boards")}))
 
 
 def locate(name: str, extra: Sequence[Path], where: str) -> Path:
-    """The file of a board.
-
-    Args:
-        name: Its name: the stem of its file.
-        extra: The user's own board files.
-        where: Who asks, for the message.
-
-    Raises:
-        NeuralArtError: There is no such board.
-    """
+    """The file of a board; ``where``: who asks. NeuralArtError: there is no such board."""
     files = _files(extra)
     if name in files:
         return files[name]

@@ -49,18 +49,9 @@ _DEPTH = 2
 
 
 def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) -> tuple[YamlValue, tuple[Path, ...]]:
-    """Read a board file and everything it is based on.
-
-    Args:
-        path: The board file.
-        extra: The user's own board files, which ``base:`` may name.
-        seen: Files that are based on this one.
-
-    Returns:
-        The joined mapping, whose values keep the file and line they came from, and the files, this one last.
-
-    Raises:
-        NeuralArtError: A file cannot be read, has unknown keys, or is based on something unknown or on itself.
+    """Read a board file and everything it is based on; ``seen`` are files that are based on this one. Returns the
+    joined mapping, whose values keep the file and line they came from, and the files, this one last. NeuralArtError:
+    a file cannot be read, has unknown keys, or is based on something unknown or on itself.
     """
     top = _open(path, KEYS)
     entries = top.mapping()
@@ -84,19 +75,7 @@ def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) ->
 
 
 def overlaid(below: YamlValue, above: YamlValue, depth: int) -> YamlValue:
-    """Join two mappings; values of the upper one win.
-
-    Args:
-        below: What holds unless ``above`` says otherwise.
-        above: What wins.
-        depth: Mappings at this many further levels are laid over one another too; deeper ones are replaced.
-
-    Returns:
-        A mapping in the order of ``below``, then what only ``above`` has; each value keeps its place.
-
-    Raises:
-        NeuralArtError: One of the two is not a mapping.
-    """
+    """Join two mappings, so many levels deep; values of the upper one win, and each keeps its place."""
     entries = dict(below.mapping())
     for name, value in above.mapping().items():
         under = entries.get(name)
@@ -117,16 +96,7 @@ def _open(path: Path, known: Sequence[str]) -> YamlValue:
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
-    """Read a board, built in or of the user's own files.
-
-    Args:
-        name: Its name: the stem of its file.
-        extra: The user's own board files.
-        where: Who asks, for the message when there is no such board.
-
-    Raises:
-        NeuralArtError: There is no such board, or one of its files is wrong.
-    """
+    """Read a board by its name (the stem of its file), built in or of the user's own files; ``where``: who asks."""
     path = locate(name, extra, where)
     top, files = read(path, extra)
     entries = top.mapping()

@@ -44,11 +44,7 @@ _EXAMPLE = "for example application: {make: {folder: ../my-app, artefact: build/
 
 
 def application(value: Value) -> ApplicationConfig:
-    """``reference``, or a mapping with the one kind of application that it is.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+    """``reference``, or a mapping with the one kind of application that it is."""
     if not value.is_mapping:
         text = value.text()
         if text == REFERENCE:

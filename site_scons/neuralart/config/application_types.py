@@ -19,14 +19,7 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 
 
 def inside(text: str) -> str:
-    """A path within a tree, in its shortest form; ``.`` is the tree itself.
-
-    Args:
-        text: Relative, with ``/`` between its parts.
-
-    Raises:
-        ValueError: It leads out of the tree, or is none; says why.
-    """
+    """A path within a tree in its shortest form, the tree being ``.``; ValueError: it leads out of it, or is none."""
     if "\\" in text:
         raise ValueError("write / between the parts of a path")
     if text.startswith("/") or _DRIVE.match(text):
@@ -39,17 +32,11 @@ def inside(text: str) -> str:
 
 @dataclass(frozen=True)
 class StageRule:
-    """Where some generated files go in the copy of the user's tree.
+    """Where some generated files go in the copy of the user's tree."""
 
-    Attributes:
-        pattern: File name, or a pattern of names with ``*``, ``?`` and ``[...]``.
-        destination: File; with ``/`` at its end a folder; empty: nowhere.
-        where: ``file:line``.
-    """
-
-    pattern: str
-    destination: str
-    where: str = field(default="", compare=False)
+    pattern: str  # File name, or a pattern of names with ``*``, ``?`` and ``[...]``
+    destination: str  # File; with ``/`` at its end a folder; empty: nowhere
+    where: str = field(default="", compare=False)  # ``file:line``
 
     @property
     def literal(self) -> bool:
@@ -59,87 +46,53 @@ class StageRule:
 
 @dataclass(frozen=True)
 class StageConfig:
-    """Where generated files go.
+    """Where generated files go."""
 
-    Attributes:
-        folder: For what no rule is about: ``<folder>/<network>/`` and, for files of all networks, ``<folder>/``.
-        rules: The first that fits decides.
-    """
-
+    # For what no rule is about: ``<folder>/<network>/`` and, for files of all networks, ``<folder>/``
     folder: str = STAGE_FOLDER
-    rules: tuple[StageRule, ...] = ()
+    rules: tuple[StageRule, ...] = ()  # The first that fits decides
 
 
 @dataclass(frozen=True)
 class SourcesConfig:
-    """The user's sources, compiled by SCons.
+    """The user's sources, compiled by SCons."""
 
-    Attributes:
-        files: Paths and patterns relative to the project file, ``**`` for any folders; with ``!`` in front: left out.
-        include_dirs: Folders.
-        defines: ``NAME`` or ``NAME=value``.
-        linker_script: Path; empty: the board's own.
-        libraries: Archives (paths) and names as behind ``-l``.
-        runtime: Folder of the user's ST Edge AI Core or of its Middlewares; empty: the runtime of this project.
-    """
-
+    # Paths and patterns relative to the project file, ``**`` for any folders; with ``!`` in front: left out
     files: tuple[str, ...]
-    include_dirs: tuple[str, ...] = ()
-    defines: tuple[str, ...] = ()
-    linker_script: str = ""
-    libraries: tuple[str, ...] = ()
-    runtime: str = ""
+    include_dirs: tuple[str, ...] = ()  # Folders
+    defines: tuple[str, ...] = ()  # ``NAME`` or ``NAME=value``
+    linker_script: str = ""  # Path; empty: the board's own
+    libraries: tuple[str, ...] = ()  # Archives (paths) and names as behind ``-l``
+    runtime: str = ""  # Folder of the user's ST Edge AI Core or of its Middlewares; empty: the runtime of this project
 
 
 @dataclass(frozen=True)
 class ExternalConfig:
-    """A build of the user's own, run in a copy of the user's tree.
+    """A build of the user's own, run in a copy of the user's tree."""
 
-    Attributes:
-        folder: The tree, relative to the project file.
-        artefact: The linked program; below ``directory``, with CMake below the build folder.
-        directory: Where make runs, where CMakeLists.txt or the project of STM32CubeIDE is; below ``folder``.
-        target: Of make or CMake; empty: its own default.
-        variables: (name, value) on the command line of make.
-        generator: Of CMake; empty: its own default.
-        toolchain_file: Of CMake: below ``directory``, or absolute.
-        options: Words for the command line of CMake's configuration.
-        configuration: Of STM32CubeIDE.
-        executable: STM32CubeIDE, make or cmake: a name on PATH or a path; empty: found.
-        exclude: Patterns of what is not copied, besides the usual.
-        stage: Where generated files go.
-    """
-
-    folder: str
-    artefact: str
-    directory: str = "."
-    target: str = ""
-    variables: tuple[tuple[str, str], ...] = ()
-    generator: str = ""
-    toolchain_file: str = ""
-    options: tuple[str, ...] = ()
-    configuration: str = CONFIGURATION
-    executable: str = ""
-    exclude: tuple[str, ...] = ()
-    stage: StageConfig = StageConfig()
+    folder: str  # The tree, relative to the project file
+    artefact: str  # The linked program; below ``directory``, with CMake below the build folder
+    directory: str = "."  # Where make runs, where CMakeLists.txt or the project of STM32CubeIDE is; below ``folder``
+    target: str = ""  # Of make or CMake; empty: its own default
+    variables: tuple[tuple[str, str], ...] = ()  # (name, value) on the command line of make
+    generator: str = ""  # Of CMake; empty: its own default
+    toolchain_file: str = ""  # Of CMake: below ``directory``, or absolute
+    options: tuple[str, ...] = ()  # Words for the command line of CMake's configuration
+    configuration: str = CONFIGURATION  # Of STM32CubeIDE
+    executable: str = ""  # STM32CubeIDE, make or cmake: a name on PATH or a path; empty: found
+    exclude: tuple[str, ...] = ()  # Patterns of what is not copied, besides the usual
+    stage: StageConfig = StageConfig()  # Where generated files go
 
 
 @dataclass(frozen=True)
 class ApplicationConfig:
-    """``application:`` of a variant.
+    """``application:`` of a variant."""
 
-    Attributes:
-        kind: One of :data:`KINDS`.
-        sources: Of kind ``sources``, else None.
-        external: Of the kinds in :data:`EXTERNAL`, else None.
-        elf: Of kind ``elf``: a program that somebody has linked already; else empty.
-        places: ``file:line`` of each key, of the application itself under the empty key.
-    """
-
-    kind: str = REFERENCE
-    sources: SourcesConfig | None = None
-    external: ExternalConfig | None = None
-    elf: str = ""
+    kind: str = REFERENCE  # One of KINDS
+    sources: SourcesConfig | None = None  # Of kind ``sources``, else None
+    external: ExternalConfig | None = None  # Of the kinds in EXTERNAL, else None
+    elf: str = ""  # Of kind ``elf``: a program that somebody has linked already; else empty
+    # ``file:line`` of each key, of the application itself under the empty key
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def said(self, key: str = "") -> str:

@@ -14,24 +14,15 @@ _POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
 
 @dataclass(frozen=True)
 class Budgets:
-    """Limits of one network; None and empty: no limit.
+    """Limits of one network; None and empty: no limit."""
 
-    Attributes:
-        max_sw_epochs: Epochs that the CPU computes, alone or together with the NPU.
-        forbidden_pools: Pools, by fname or report name, of which nothing may be used.
-        max_weights: Bytes of constants, all pools together.
-        max_activations: Bytes of activations, all pools together.
-        max_cycles: NPU cycles of one inference as the compiler estimates them.
-        min_offload: Per cent of the epochs that the NPU computes alone.
-        places: Where each limit was written.
-    """
-
-    max_sw_epochs: int | None = None
-    forbidden_pools: tuple[str, ...] = ()
-    max_weights: int | None = None
-    max_activations: int | None = None
-    max_cycles: int | None = None
-    min_offload: int | None = None
+    max_sw_epochs: int | None = None  # Epochs that the CPU computes, alone or together with the NPU
+    forbidden_pools: tuple[str, ...] = ()  # Pools, by fname or report name, of which nothing may be used
+    max_weights: int | None = None  # Bytes of constants, all pools together
+    max_activations: int | None = None  # Bytes of activations, all pools together
+    max_cycles: int | None = None  # NPU cycles of one inference as the compiler estimates them
+    min_offload: int | None = None  # Per cent of the epochs that the NPU computes alone
+    # Where each limit was written
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def __bool__(self) -> bool:
@@ -83,29 +74,12 @@ KEYS: tuple[Key, ...] = (
 
 
 def read_settings(value: Value) -> Settings:
-    """Read ``budgets:``.
-
-    Args:
-        value: What is written there.
-
-    Returns:
-        Keyed like ``budgets.max_weights``, so that an override may change one limit and keep the rest.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
-    """
+    """Read ``budgets:``, keyed like ``budgets.max_weights``: an override may change one limit and keep the rest."""
     return section("budgets", value, KEYS)
 
 
 def resolve(merged: Settings) -> Budgets | None:
-    """The limits among merged settings of a network; later layers have won already.
-
-    Args:
-        merged: Keys of other sections are left alone.
-
-    Returns:
-        None where there is no limit.
-    """
+    """The limits among merged settings of a network; None where there is no limit."""
     mine = members(merged, "budgets")
     values = {key: setting[0] for key, setting in mine.items()}
     return Budgets(**values, places={key: setting[1] for key, setting in mine.items()}) or None

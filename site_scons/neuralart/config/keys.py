@@ -21,57 +21,37 @@ WORDS = "words"
 
 @dataclass(frozen=True)
 class Key:
-    """One key.
+    """One key."""
 
-    Attributes:
-        name: As it is written.
-        read: Reads the value, or refuses it. The reader of a section returns its members as settings.
-        doc: What the key says, in Markdown.
-        without: What holds without it, in Markdown; empty: the default of its field.
-        needed: There is no default that a table could show: ``without`` is all there is to say.
-        section: Its members are settings by themselves, so that a later layer may change one and keep the rest.
-        decides: Fields that it sets, where that is not the one of its name.
-        join: Makes the value of its field of the settings of a section.
-        form: What an SConstruct may write: ``path`` (text with variables, a node or a ``pathlib`` path) or ``words`` (a
-            text with blanks, or a list). Of a mapping by member; the member ``""`` is the value that is no mapping.
-        keyword: ``env.Network`` takes it.
-        option: Word of ``neuralart compile`` that passes it on: with its text, or alone where a truth value differs
-            from the default.
-        taken: Words of ``neuralart compile`` that the build writes itself because of this key.
-        shared: ``defaults:`` may have it.
-    """
-
-    name: str
+    name: str  # As it is written
+    # Reads the value, or refuses it. The reader of a section returns its members as settings
     read: Callable[[Value], Any]
-    doc: str
-    without: str = ""
-    needed: bool = False
+    doc: str  # What the key says, in Markdown
+    without: str = ""  # What holds without it, in Markdown; empty: the default of its field
+    needed: bool = False  # There is no default that a table could show: ``without`` is all there is to say
+    # Its members are settings by themselves, so that a later layer may change one and keep the rest
     section: bool = False
-    decides: tuple[str, ...] = ()
-    join: Callable[[Settings], Any] | None = None
+    decides: tuple[str, ...] = ()  # Fields that it sets, where that is not the one of its name
+    join: Callable[[Settings], Any] | None = None  # Makes the value of its field of the settings of a section
+    # What an SConstruct may write: ``path`` (text with variables, a node or a ``pathlib`` path) or ``words`` (a text
+    # with blanks, or a list). Of a mapping by member; the member ``""`` is the value that is no mapping
     form: str | Mapping[str, str] = field(default_factory=dict)
-    keyword: bool = True
+    keyword: bool = True  # ``env.Network`` takes it
+    # Word of ``neuralart compile`` that passes it on: with its text, or alone where a truth value differs from the
+    # default
     option: str = ""
-    taken: tuple[str, ...] = ()
-    shared: bool = True
+    taken: tuple[str, ...] = ()  # Words of ``neuralart compile`` that the build writes itself because of this key
+    shared: bool = True  # ``defaults:`` may have it
 
     def settings(self, value: Value) -> Settings:
-        """What is written under the key.
-
-        Raises:
-            NeuralArtError: The value is wrong.
-        """
+        """What is written under the key. NeuralArtError: the value is wrong."""
         if self.section or self.decides:
             read: Settings = self.read(value)
             return read
         return {self.name: (self.read(value), value.where)}
 
     def values(self, merged: Settings) -> dict[str, Any]:
-        """The fields that the key decides, from layers that were merged; what nobody said is not among them.
-
-        Raises:
-            NeuralArtError: Members of a section contradict each other.
-        """
+        """The fields that the key decides, from merged layers. NeuralArtError: members contradict each other."""
         if self.join is not None:
             return {self.name: self.join(merged)}
         return {name: merged[name][0] for name in self.decides or (self.name,) if name in merged}
@@ -83,16 +63,7 @@ def names(keys: Iterable[Key]) -> tuple[str, ...]:
 
 
 def read_settings(value: Value, keys: Sequence[Key], known: Sequence[str]) -> dict[str, tuple[Any, Location]]:
-    """Read a mapping of keys.
-
-    Args:
-        value: The mapping.
-        keys: Declarations.
-        known: Names that may be there; those without a declaration are left to the caller.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
-    """
+    """Read a mapping of keys; ``known`` names without a declaration are left to the caller."""
     by_name = {key.name: key for key in keys}
     read: dict[str, tuple[Any, Location]] = {}
     for name, entry in value.fields(known).items():
@@ -102,37 +73,18 @@ def read_settings(value: Value, keys: Sequence[Key], known: Sequence[str]) -> di
 
 
 def section(name: str, value: Value, keys: Sequence[Key]) -> Settings:
-    """Read a section whose keys are settings by themselves, named like ``budgets.max_weights``.
-
-    Args:
-        name: Of the section.
-        value: What is written there.
-        keys: Of the section.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
-    """
+    """Read a section whose keys are settings by themselves, named like ``budgets.max_weights``."""
     return {f"{name}.{key}": setting for key, setting in read_settings(value, keys, names(keys)).items()}
 
 
 def members(merged: Settings, section: str) -> dict[str, tuple[Any, Location]]:
-    """The settings of a section, by the names of its members.
-
-    Args:
-        merged: Settings of all keys.
-        section: Name of the key.
-    """
+    """The settings of a section, by the names of its members."""
     start = f"{section}."
     return {name.removeprefix(start): setting for name, setting in merged.items() if name.startswith(start)}
 
 
 def option_words(config: Any, keys: Iterable[Key]) -> list[str]:
-    """The words by which keys reach ``neuralart compile``.
-
-    Args:
-        config: The resolved object; what its fields have by default needs no words.
-        keys: Declarations.
-    """
+    """The words by which keys reach ``neuralart compile``; what fields have by default needs no words."""
     words: list[str] = []
     for key in keys:
         value = getattr(config, key.name) if key.option else None
@@ -144,12 +96,7 @@ def option_words(config: Any, keys: Iterable[Key]) -> list[str]:
 
 
 def default_of(owner: type, name: str) -> Any:
-    """The default of a field; ``MISSING`` where it must be given.
-
-    Args:
-        owner: A dataclass.
-        name: Of the field.
-    """
+    """The default of a field of a dataclass; ``MISSING`` where it must be given."""
     found = next(each for each in fields(owner) if each.name == name)
     return found.default if found.default_factory is MISSING else found.default_factory()
 
@@ -166,12 +113,7 @@ def listed(keys: Iterable[Key]) -> str:
 
 
 def table(keys: Sequence[Key], owner: type | None) -> str:
-    """The rows of a documentation page.
-
-    Args:
-        keys: Declarations, in order.
-        owner: The dataclass with their defaults; None: there is no column for them.
-    """
+    """The rows of a documentation page; without the dataclass that has the defaults there is no column for them."""
     lines = ["| key | what |", "|---|---|"] if owner is None else ["| key | what | without it |", "|---|---|---|"]
     for key in keys:
         row = f"| `{key.name}` | {key.doc} |"

@@ -14,14 +14,8 @@ from neuralart.text.yaml_values import parse
 
 
 def value_of(given: Mapping[str, Any], where: str | Location) -> Value:
-    """A mapping as it would come out of a YAML file.
-
-    Args:
-        given: Texts, numbers, True, False, and lists and mappings of these.
-        where: Who gives it, for messages; a line of a file becomes the place of all that is in it.
-
-    Raises:
-        NeuralArtError: Something else is in it.
+    """A mapping as it would come out of a YAML file. ``where`` says who gives it; a line of a file becomes the place of
+    all that is in it. NeuralArtError: something else is in it.
     """
     file, line = (where.file, where.line) if isinstance(where, Location) else (where, 1)
     for key, item in given.items():
@@ -59,14 +53,7 @@ def _shown(item: object) -> str:
 
 @contextmanager
 def said_by(where: str) -> Iterator[None]:
-    """Leave out the line that errors of such a value name: a method has none.
-
-    Args:
-        where: As given to :func:`value_of`.
-
-    Raises:
-        NeuralArtError: That came out of the block.
-    """
+    """Leave out the line that errors (NeuralArtError) of such a value name: a method has none."""
     try:
         yield
     except NeuralArtError as error:

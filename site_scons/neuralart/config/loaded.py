@@ -77,11 +77,7 @@ KEYS: tuple[Key, ...] = (
 
 
 def relocatable(value: Value) -> RelocatableConfig | None:
-    """``true``, ``false``, or a mapping of what differs from the defaults.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+    """``true``, ``false``, or a mapping of what differs from the defaults."""
     if not value.is_mapping:
         return RelocatableConfig() if value.boolean() else None
     read = read_settings(value, KEYS, names(KEYS))

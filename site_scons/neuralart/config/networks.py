@@ -298,24 +298,14 @@ KEYWORDS = tuple(key.name for key in KEYS if key.keyword)
 
 
 def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
-    """Read some of a network's keys.
-
-    Returns:
-        For each key that is there its value and its place; the keys of ``strategies`` as ``strategies.xSPI2``, those of
-        ``app_config`` and ``budgets`` likewise.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
+    """Read some of a network's keys. Returns for each key that is there its value and its place; the keys of
+    ``strategies`` as ``strategies.xSPI2``, those of ``app_config`` and ``budgets`` likewise.
     """
     return read_keys(value, KEYS, known)
 
 
 def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
-    """A network from its layers; later ones win.
-
-    Raises:
-        NeuralArtError: Keys of ``app_config`` do not go together.
-    """
+    """A network from its layers; later ones win. NeuralArtError: keys of ``app_config`` do not go together."""
     merged = {key: setting for layer in layers for key, setting in layer.items()}
     values = {field: value for key in KEYS for field, value in key.values(merged).items()}
     return NetworkConfig(name=name, where=where, places={key: s[1] for key, s in merged.items()}, **values)

@@ -16,28 +16,17 @@ _MEMORY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 @dataclass(frozen=True)
 class PatchConfig:
-    """The section, resolved. What is empty was not said.
+    """The section, resolved. What is empty was not said."""
 
-    Attributes:
-        application: Folder of the application; empty: the reference application.
-        aspect_ratio: One of :data:`ASPECT_RATIOS`; empty: as ``app_config`` says.
-        list: Patch list, by name or a file; empty: the one whose files the application has.
-        linker_script: Instead of the list's.
-        memory_pools: Memory-pool file that limits memories, instead of the list's.
-        reserve: (memory, bytes) kept free for the application, instead of the list's.
-        include: The application's include path, from the list's root.
-        where: Where the section was written.
-        places: Where each of its keys was written.
-    """
-
-    application: str = ""
-    aspect_ratio: str = ""
-    list: str = ""
-    linker_script: str = ""
-    memory_pools: str = ""
-    reserve: tuple[tuple[str, int], ...] = ()
-    include: tuple[str, ...] = ()
-    where: Location = NOWHERE
+    application: str = ""  # Folder of the application; empty: the reference application
+    aspect_ratio: str = ""  # One of ASPECT_RATIOS; empty: as ``app_config`` says
+    list: str = ""  # Patch list, by name or a file; empty: the one whose files the application has
+    linker_script: str = ""  # Instead of the list's
+    memory_pools: str = ""  # Memory-pool file that limits memories, instead of the list's
+    reserve: tuple[tuple[str, int], ...] = ()  # (memory, bytes) kept free for the application, instead of the list's
+    include: tuple[str, ...] = ()  # The application's include path, from the list's root
+    where: Location = NOWHERE  # Where the section was written
+    # Where each of its keys was written
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def said(self, key: str = "") -> str:
@@ -114,27 +103,14 @@ KEYS: tuple[Key, ...] = (
 
 
 def read_settings(value: Value) -> Settings:
-    """Read the section as one layer.
-
-    Returns:
-        For each key that is there its value and its place, keyed like ``patch.list`` and ``patch.reserve.AXIRAM``;
-        ``patch.`` itself has the place of the section.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
+    """Read the section as one layer. Returns for each key that is there its value and its place, keyed like
+    ``patch.list`` and ``patch.reserve.AXIRAM``; ``patch.`` itself has the place of the section.
     """
     return {"patch.": (None, value.where), **section("patch", value, KEYS)}
 
 
 def resolve(settings: Settings) -> PatchConfig | None:
-    """The section from layers that were merged.
-
-    Args:
-        settings: Of a variant; keys of other sections are left alone.
-
-    Returns:
-        None where no layer has the section.
-    """
+    """The section from merged layers of a variant (keys of other sections are left alone); None without it."""
     mine = members(settings, "patch")
     if not mine:
         return None
@@ -144,16 +120,10 @@ def resolve(settings: Settings) -> PatchConfig | None:
 
 
 def aspect_ratio(config: PatchConfig, of_header: str, header_said: str, where: str) -> str:
-    """How the camera's picture becomes the network's, said once or twice alike.
+    """How the camera's picture becomes the network's, said once (``patch`` or ``app_config``) or twice alike.
 
-    Args:
-        config: The section.
-        of_header: As ``app_config`` says it; empty: there is no such section.
-        header_said: Where it says so.
-        where: For messages where neither has a place.
-
-    Raises:
-        NeuralArtError: Nobody says it, both say different things, or no application for this can do it.
+    ``of_header`` is empty without ``app_config``; ``where`` is for messages where neither has a place. NeuralArtError:
+    nobody says it, both say different things, or no application for this can do it.
     """
     said = config.said("aspect_ratio") or config.said() or where
     if config.aspect_ratio and of_header and config.aspect_ratio != of_header:

@@ -20,23 +20,15 @@ KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A project file that was read.
+    """A project file that was read."""
 
-    Attributes:
-        config: What holds for the whole file.
-    """
-
-    config: ProjectConfig
+    config: ProjectConfig  # What holds for the whole file
     _networks: Mapping[str, tuple[Location, Settings]]
     _variants: Mapping[str, variants.Draft]
     _network_defaults: Settings
 
     def variant(self, name: str) -> VariantConfig:
-        """One variant, its networks with all overrides applied.
-
-        Raises:
-            NeuralArtError: The file has no such variant.
-        """
+        """One variant, its networks with all overrides applied. NeuralArtError: the file has no such variant."""
         draft = self._variants.get(name)
         if draft is None:
             raise NeuralArtError(
@@ -51,14 +43,8 @@ class ProjectFile:
 
 
 def read(path: Path, display: str = "") -> ProjectFile:
-    """Read a project file.
-
-    Args:
-        path: The file, usually ``variants.yaml``.
-        display: Its name in messages; the path unless given.
-
-    Raises:
-        NeuralArtError: It cannot be read, is not YAML, or says something that is not allowed.
+    """Read a project file, usually ``variants.yaml``; ``display`` is its name in messages. NeuralArtError: it cannot be
+    read, is not YAML, or says something that is not allowed.
     """
     top = yaml_values.read(path, display)
     yaml_values.check_schema(top, SCHEMA)

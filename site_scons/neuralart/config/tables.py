@@ -29,15 +29,7 @@ _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n)(?:\|.*\n)*")
 
 
 def filled(page: str, where: str = "page") -> str:
-    """A page with its tables as the declarations have them.
-
-    Args:
-        page: Its text.
-        where: Its name, for the message.
-
-    Raises:
-        NeuralArtError: It asks for a table that there is none of.
-    """
+    """A page (``where``: its name) with its tables as declared. NeuralArtError: it asks for an unknown table."""
 
     def made(found: re.Match[str]) -> str:
         if found[2] not in TABLES:

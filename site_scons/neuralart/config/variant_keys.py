@@ -215,14 +215,9 @@ _ELSEWHERE = ("title", "board", "network", "networks", "overrides")
 
 
 def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
-    """Read a variant's keys, all but the overrides.
-
-    Returns:
-        For each key that is there its value and its place; ``network:`` comes out as ``networks``, the keys of
-        ``toolchain`` as ``toolchain.prefix`` and so on, those of ``slots`` and ``patch`` likewise.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
+    """Read a variant's keys, all but the overrides. Returns for each key that is there its value and its place;
+    ``network:`` comes out as ``networks``, the keys of ``toolchain`` as ``toolchain.prefix`` and so on, those of
+    ``slots`` and ``patch`` likewise.
     """
     fields = value.fields(known)
     if "network" in fields and "networks" in fields:

@@ -21,19 +21,12 @@ RESERVED = ("app_config", "firmware", "initializers", "networks", "patched", "re
 
 @dataclass(frozen=True)
 class Draft:
-    """A variant, checked but not yet joined with its networks.
+    """A variant, checked but not yet joined with its networks."""
 
-    Attributes:
-        name: As written.
-        settings: Defaults and own keys.
-        overrides: What differs from its networks, by network.
-        where: Where it was written.
-    """
-
-    name: str
-    settings: Settings
-    overrides: Mapping[str, Settings]
-    where: Location
+    name: str  # As written
+    settings: Settings  # Defaults and own keys
+    overrides: Mapping[str, Settings]  # What differs from its networks, by network
+    where: Location  # Where it was written
 
     @property
     def networks(self) -> tuple[str, ...]:
@@ -49,16 +42,8 @@ class Draft:
 
 
 def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, object]) -> Draft:
-    """Check one variant.
-
-    Args:
-        name: Its name.
-        value: What is written under its name.
-        defaults: What holds for all variants.
-        known: The networks of the file.
-
-    Raises:
-        NeuralArtError: A wrong key or value, no board, no network, or a network that is not in the file.
+    """Check one variant; ``defaults`` hold for all variants, ``known`` are the networks of the file. NeuralArtError: a
+    wrong key or value, no board, no network, or a network that is not in the file.
     """
     settings = {**defaults, **read_settings(value)}
     if "board" not in settings:

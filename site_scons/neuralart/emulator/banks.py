@@ -21,11 +21,7 @@ UNDEFINED = 0xA5
 
 
 def import_unicorn() -> Any:
-    """The emulator of the CPU.
-
-    Raises:
-        NeuralArtError: It is not installed.
-    """
+    """The emulator of the CPU. NeuralArtError: it is not installed."""
     try:
         import unicorn
     except ImportError as error:
@@ -65,18 +61,7 @@ class Banks:
         zeros: bool = False,
         lost: Callable[[int, int], None] = lambda start, end: None,
     ) -> None:
-        """Maps nothing yet.
-
-        Args:
-            uc: The emulator of the CPU.
-            board: Its memories.
-            power: What answers.
-            zeros: A bank that is off reads as zeros instead of not answering.
-            lost: Told the range of a bank whose contents are gone.
-
-        Raises:
-            NeuralArtError: A memory does not begin or end at a page.
-        """
+        """Maps nothing. ``lost`` is told ranges whose contents are gone. NeuralArtError: a memory is no whole pages."""
         self._uc = uc
         self._board = board
         self._power = power
@@ -128,11 +113,7 @@ class Banks:
         return True
 
     def pretend(self, address: int) -> MemoryRegion | None:
-        """Let the bank at an address read as zeros, if it is off and the board is to do that.
-
-        Returns:
-            The bank that does so from now on.
-        """
+        """The bank at an address, if it is off and the board lets such banks read as zeros: so it does now."""
         found = self._locate(address)
         if not self._zeros or found is None or not self._power.bank_off(found[0]):
             return None
@@ -167,11 +148,7 @@ class Banks:
                     self._lost(region.base, region.end)
 
     def load(self, load: Load) -> None:
-        """Put bytes into memories that are on.
-
-        Raises:
-            NeuralArtError: No memory is there, or it is off.
-        """
+        """Put bytes into memories that are on. NeuralArtError: no memory is there, or it is off."""
         address = load.address
         while address < load.end:
             found = self._locate(address)

@@ -15,26 +15,17 @@ from neuralart.flashing.nor import Nor
 
 @dataclass(frozen=True)
 class Boot:
-    """The state in which the core is let go.
+    """The state in which the core is let go."""
 
-    Attributes:
-        vectors: Address of the vector table.
-        loads: What is in memory before; later ones overwrite earlier ones.
-        notes: What a user should know of it.
-        symbols_fit: The ELF is what runs: its symbols mean something.
-    """
-
-    vectors: int
-    loads: tuple[Load, ...]
-    notes: tuple[str, ...] = ()
-    symbols_fit: bool = True
+    vectors: int  # Address of the vector table
+    loads: tuple[Load, ...]  # What is in memory before; later ones overwrite earlier ones
+    notes: tuple[str, ...] = ()  # What a user should know of it
+    symbols_fit: bool = True  # The ELF is what runs: its symbols mean something
 
     @classmethod
     def direct(cls, board: Board, firmware: Firmware, loads: tuple[Load, ...] = ()) -> Boot:
         """The ELF's segments stand at their load addresses, raw files where they belong; no boot chain runs.
-
-        Raises:
-            NeuralArtError: The board does not say where code is.
+        NeuralArtError: the board does not say where code is.
         """
         if board.code is None:
             raise NeuralArtError("the board does not say where code is", where=f"board {board.name}")
@@ -46,10 +37,7 @@ class Boot:
 
         It copies exactly as many bytes as the board says, whatever the image's size, looks at nothing in them, and
         takes the vector table behind the room for the header. The ELF gives names to addresses, no bytes.
-
-        Raises:
-            NeuralArtError: The slot is not in the flash.
-            MachineStop: The slot is empty.
+        NeuralArtError: the slot is not in the flash. MachineStop: the slot is empty.
         """
         contents = tuple(Load("the flash", nor.chip.base + offset, data) for offset, data in nor.runs())
         if board.boot is None:

@@ -30,14 +30,7 @@ class Bus:
         near: Callable[[], str],
         changed: Callable[[], None],
     ) -> None:
-        """No device yet.
-
-        Args:
-            uc: The emulator of the CPU.
-            halt: Stops the run for a reason.
-            near: Where the core is, for messages.
-            changed: Called after every write to a register.
-        """
+        """No device yet. ``near`` tells where the core is; ``changed`` is called after every write to a register."""
         self._uc = uc
         self._halt = halt
         self._near = near
@@ -46,11 +39,7 @@ class Bus:
         self._mapped: set[int] = set()
 
     def add(self, device: Device, missing: Callable[[], str] = _always) -> None:
-        """Take a device, with what tells why it does not answer now (empty: it does).
-
-        Raises:
-            NeuralArtError: Two devices share a page of 4 KiB.
-        """
+        """Take a device, with what tells why it does not answer (empty: it does). NeuralArtError: its page is taken."""
         for base in range(device.base, device.base + device.size, PAGE):
             for other in self._places.values():
                 if other.device.base <= base < other.device.base + other.device.size:

@@ -31,17 +31,7 @@ class Checkpoints:
         symbols: Symbols,
         halt: Callable[[str], None],
     ) -> None:
-        """Watches nothing yet.
-
-        Args:
-            uc: The emulator of the CPU.
-            board: Where memories are.
-            banks: What the external loader writes to.
-            coherency: Asked at the first epoch.
-            npu_dirty: What the NPU cache may hold otherwise than the memory; asked at the first epoch.
-            symbols: Functions of what runs.
-            halt: Stops the run for a reason.
-        """
+        """Watches nothing yet. ``npu_dirty`` tells what the NPU cache may hold otherwise than the memory."""
         self._uc = uc
         self._board = board
         self._banks = banks
@@ -53,18 +43,9 @@ class Checkpoints:
         self._external: list[Load] = []
 
     def watch(self, given: Conditions, symbols_fit: bool) -> list[str]:
-        """Begin.
-
-        Args:
-            given: What is to be watched and loaded.
-            symbols_fit: The symbols belong to what runs.
-
-        Returns:
-            What cannot be watched, for the user.
-
-        Raises:
-            NeuralArtError: There is something for the external loader, but the firmware never waits for it, or no
-                memory is there.
+        """Begin; ``symbols_fit``: they belong to what runs. Returns what cannot be watched, for the user.
+        NeuralArtError: there is something for the external loader, but the firmware never waits for it, or no memory
+        is there.
         """
         waits = self._symbols.address_of(EXTERNAL_LOADER)
         for load in given.external:

@@ -148,11 +148,7 @@ def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
 
 
 def _runs(args: argparse.Namespace) -> list[NetworkRun]:
-    """What is to be run.
-
-    Raises:
-        NeuralArtError: Options that belong together differ in number.
-    """
+    """What is to be run. NeuralArtError: options that belong together differ in number."""
     from neuralart.emulator.closeness import Closeness, parse
     from neuralart.emulator.runner import NetworkRun
     from neuralart.files import read_bytes
@@ -206,14 +202,7 @@ class _Progress:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it.
-
-    Returns:
-        0 when every output is bit-exact; 2 when one differs or the run stopped.
-
-    Raises:
-        NeuralArtError: Something given is wrong.
-    """
+    """Run it. Returns 0 when every output is bit-exact; 2 when one differs or the run stopped."""
     from neuralart import boards
     from neuralart.emulator import media, runner
     from neuralart.emulator.starting import Surroundings

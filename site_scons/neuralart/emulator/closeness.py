@@ -22,17 +22,11 @@ EXACT = "exact"
 
 @dataclass(frozen=True)
 class Closeness:
-    """Bounds; none of them: equal to the byte.
+    """Bounds; none of them: equal to the byte."""
 
-    Attributes:
-        max_lsb: Most that two integers may differ.
-        cos: Least cosine.
-        rmse: Largest root of the mean squared difference.
-    """
-
-    max_lsb: int | None = None
-    cos: float | None = None
-    rmse: float | None = None
+    max_lsb: int | None = None  # Most that two integers may differ
+    cos: float | None = None  # Least cosine
+    rmse: float | None = None  # Largest root of the mean squared difference
 
     @property
     def exact(self) -> bool:
@@ -55,11 +49,7 @@ def number(value: float) -> str:
 
 
 def parse(text: str, where: str = "--check") -> Closeness:
-    """``exact``, or bounds such as ``max_lsb=1,cos=0.999``.
-
-    Raises:
-        NeuralArtError: It is neither.
-    """
+    """``exact``, or bounds such as ``max_lsb=1,cos=0.999``. NeuralArtError: it is neither."""
     if text == EXACT:
         return Closeness()
     values: dict[str, float] = {}
@@ -120,18 +110,7 @@ def root_mean_square(one: list[float], other: list[float]) -> float:
 
 
 def compare(vectors: Vectors, index: int, got: bytes, network: Network, wanted: Closeness) -> None:
-    """Demand that outputs are as close as wanted.
-
-    Args:
-        vectors: The golden vectors.
-        index: Which of them.
-        got: All outputs, concatenated.
-        network: Whose outputs; scale and zero point.
-        wanted: The bounds.
-
-    Raises:
-        Difference: They are not; which output of which vector, measured and allowed.
-    """
+    """Demand that outputs of a vector, concatenated, are as close as wanted. Difference: they are not."""
     expected = vectors.output_data[index]
     if len(got) != len(expected):
         raise Difference(f"vector {index}: {len(got)} bytes of outputs, expected {len(expected)}", where=network.name)

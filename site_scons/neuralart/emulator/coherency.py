@@ -25,47 +25,27 @@ INVALIDATES = ("DCIMVAC",)
 
 @dataclass(frozen=True)
 class Watched:
-    """A range that the NPU reads and the core fills.
+    """A range that the NPU reads and the core fills."""
 
-    Attributes:
-        owner: For messages, like ``pool npuRAM5 of network digits``.
-        start: First address, in the alias of the firmware's security state.
-        end: First address behind it.
-        npu_cached: The NPU reads it through its own cache.
-    """
-
-    owner: str
-    start: int
-    end: int
-    npu_cached: bool = False
+    owner: str  # For messages, like ``pool npuRAM5 of network digits``
+    start: int  # First address, in the alias of the firmware's security state
+    end: int  # First address behind it
+    npu_cached: bool = False  # The NPU reads it through its own cache
 
 
 @dataclass(frozen=True)
 class Dirty:
-    """Bytes of a watched range that memory does not have.
+    """Bytes of a watched range that memory does not have."""
 
-    Attributes:
-        watched: The range.
-        start: First address of its first line.
-        end: First address behind its last one.
-        bytes: How many, in lines that differ.
-        invalidated: One of these lines was invalidated without being cleaned.
-    """
-
-    watched: Watched
-    start: int
-    end: int
-    bytes: int
-    invalidated: bool
+    watched: Watched  # The range
+    start: int  # First address of its first line
+    end: int  # First address behind its last one
+    bytes: int  # How many, in lines that differ
+    invalidated: bool  # One of these lines was invalidated without being cleaned
 
 
 def watched_ranges(board: Board, networks: Sequence[Network]) -> tuple[Watched, ...]:
-    """Initializers in RAM: somebody must bring them there at each start, and not into the core's cache alone.
-
-    Args:
-        board: The board.
-        networks: All networks of the image.
-    """
+    """Initializers in RAM: somebody must bring them there at each start, and not into the core's cache alone."""
     ranges = []
     for network in networks:
         for pool in network.initializers:
@@ -82,14 +62,7 @@ class Coherency:
     """What memory behind the data cache holds of the watched ranges."""
 
     def __init__(self, board: Board, watched: Sequence[Watched], peek: Callable[[int, int], bytes], fill: int) -> None:
-        """Nothing was written yet.
-
-        Args:
-            board: Folds aliases.
-            watched: The ranges.
-            peek: What the core sees at an address.
-            fill: The byte that RAM is made of before anybody writes it.
-        """
+        """Nothing was written yet: RAM is made of ``fill``. ``peek`` tells what the core sees at an address."""
         self._board = board
         self._watched = tuple(watched)
         self._peek = peek

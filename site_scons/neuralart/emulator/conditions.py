@@ -13,21 +13,12 @@ DEAD_BANKS = ("fault", "zeros")
 
 @dataclass(frozen=True)
 class Conditions:
-    """The surroundings of one power-up.
+    """The surroundings of one power-up."""
 
-    Attributes:
-        nor: The flash; the boot chain starts what is in it. None: the image is loaded in place.
-        dead_bank: What an access to a bank that is off does: ``fault`` stops the run, ``zeros`` reads zeros and loses
-            writes.
-        xspi_unmapped: The boot chain leaves no memory mapped.
-        mapped: Memories that the boot chain leaves mapped beside those that the board's file says.
-        external: What the external loader writes when the firmware waits for it.
-        watched: Ranges that the core must clean its data cache behind before the first epoch.
-    """
-
-    nor: Nor | None = None
+    nor: Nor | None = None  # The flash; the boot chain starts what is in it. None: the image is loaded in place
+    # What an access to a bank that is off does: ``fault`` stops the run, ``zeros`` reads zeros and loses writes
     dead_bank: str = "fault"
-    xspi_unmapped: bool = False
-    mapped: tuple[str, ...] = ()
-    external: tuple[Load, ...] = ()
-    watched: tuple[Watched, ...] = ()
+    xspi_unmapped: bool = False  # The boot chain leaves no memory mapped
+    mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
+    external: tuple[Load, ...] = ()  # What the external loader writes when the firmware waits for it
+    watched: tuple[Watched, ...] = ()  # Ranges that the core must clean its data cache behind before the first epoch

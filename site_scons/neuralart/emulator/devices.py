@@ -9,19 +9,12 @@ PAGE = 0x1000
 
 
 class Device(Protocol):
-    """Registers at an address.
+    """Registers at an address."""
 
-    Attributes:
-        name: For messages.
-        base: Address; a multiple of 4 KiB.
-        size: Bytes that answer.
-        narrow: Writes of less than a word are taken.
-    """
-
-    name: str
-    base: int
-    size: int
-    narrow: bool
+    name: str  # For messages
+    base: int  # Address; a multiple of 4 KiB
+    size: int  # Bytes that answer
+    narrow: bool  # Writes of less than a word are taken
 
     def read(self, offset: int) -> int:
         """Value of the register at a byte offset."""

@@ -15,17 +15,11 @@ from neuralart.text.elf import FUNCTION, UNDEFINED, Elf
 
 @dataclass(frozen=True)
 class Load:
-    """Bytes at an address.
+    """Bytes at an address."""
 
-    Attributes:
-        name: What they are, for messages.
-        address: Where they are loaded.
-        data: The bytes.
-    """
-
-    name: str
-    address: int
-    data: bytes
+    name: str  # What they are, for messages
+    address: int  # Where they are loaded
+    data: bytes  # The bytes
 
     @property
     def end(self) -> int:
@@ -63,27 +57,17 @@ class Symbols:
 
 @dataclass(frozen=True)
 class Firmware:
-    """An ELF file.
+    """An ELF file."""
 
-    Attributes:
-        path: As named by the user.
-        loads: Its segments with contents, by load address. A segment may begin with the headers of the file.
-        symbols: Its functions.
-        sections: Its sections with contents, by load address: what a binary made of it holds.
-    """
-
-    path: str
+    path: str  # As named by the user
+    # Its segments with contents, by load address. A segment may begin with the headers of the file
     loads: tuple[Load, ...]
-    symbols: Symbols
-    sections: tuple[Load, ...] = ()
+    symbols: Symbols  # Its functions
+    sections: tuple[Load, ...] = ()  # Its sections with contents, by load address: what a binary made of it holds
 
 
 def read_elf(path: Path) -> Firmware:
-    """Read an executable for Arm.
-
-    Raises:
-        NeuralArtError: Missing, no ELF, not for Arm, or without anything to load.
-    """
+    """Read an executable for Arm. NeuralArtError: missing, no ELF, not for Arm, or without anything to load."""
     elf = Elf(read_bytes(path), str(path))
     if elf.machine != "EM_ARM" or elf.kind != "ET_EXEC":
         raise NeuralArtError(f"{elf.kind} for {elf.machine}, not an Arm executable", where=str(path))
@@ -111,11 +95,7 @@ def read_elf(path: Path) -> Firmware:
 
 
 def read_raw(path: Path, address: int) -> Load:
-    """A raw file that is loaded to an address.
-
-    Raises:
-        NeuralArtError: Missing, or it ends behind 4 GiB.
-    """
+    """A raw file that is loaded to an address. NeuralArtError: missing, or it ends behind 4 GiB."""
     load = Load(path.name, address, read_bytes(path))
     if load.end > 1 << 32:
         raise NeuralArtError(f"{len(load.data)} bytes at 0x{address:08x} end behind 4 GiB", where=str(path))
@@ -123,11 +103,7 @@ def read_raw(path: Path, address: int) -> Load:
 
 
 def check_disjoint(loads: Sequence[Load]) -> None:
-    """No two loads may write the same byte.
-
-    Raises:
-        NeuralArtError: Two overlap.
-    """
+    """No two loads may write the same byte. NeuralArtError: two overlap."""
     ordered = sorted((load for load in loads if load.data), key=lambda load: load.address)
     for first, second in itertools.pairwise(ordered):
         if second.address < first.end:

@@ -17,17 +17,11 @@ from neuralart.flashing.program import program
 
 @dataclass(frozen=True)
 class Media:
-    """What is in the memories of a board before it starts.
+    """What is in the memories of a board before it starts."""
 
-    Attributes:
-        nor: The flash; None: there is none, and the image is loaded in place.
-        loads: Raw files and their addresses.
-        notes: What a user should know.
-    """
-
-    nor: Nor | None = None
-    loads: tuple[tuple[Path, int], ...] = ()
-    notes: tuple[str, ...] = ()
+    nor: Nor | None = None  # The flash; None: there is none, and the image is loaded in place
+    loads: tuple[tuple[Path, int], ...] = ()  # Raw files and their addresses
+    notes: tuple[str, ...] = ()  # What a user should know
 
 
 def _plan(path: Path, board: Board) -> FlashPlan:
@@ -41,10 +35,7 @@ def of_plan(path: Path, board: Board, machine: Machine, top: Path) -> Media:
     """A fresh flash, written by a plan.
 
     QEMU has neither flash nor boot chain: initializers and descriptor are put into its memory, and the ELF stands in
-    for the application.
-
-    Raises:
-        NeuralArtError: The plan is wrong, is for another board, or a file of it has changed.
+    for the application. NeuralArtError: the plan is wrong, is for another board, or a file of it has changed.
     """
     plan = _plan(path, board)
     if machine.kind == "qemu":
@@ -58,11 +49,7 @@ def of_plan(path: Path, board: Board, machine: Machine, top: Path) -> Media:
 
 
 def of_nor(path: Path, board: Board) -> Media:
-    """A virtual flash as it is.
-
-    Raises:
-        NeuralArtError: It is missing, damaged, or of another board.
-    """
+    """A virtual flash as it is. NeuralArtError: it is missing, damaged, or of another board."""
     return Media(load_for(path, board))
 
 

@@ -24,13 +24,7 @@ class NpuLines:
         self._behind = Coherency(board, self._watched, peek, fill)
 
     def command(self, name: str, start: int, end: int) -> None:
-        """The NPU cache does something to its lines.
-
-        Args:
-            name: ``clean``, ``invalidate``, ``clean and invalidate``, ``invalidate all`` or ``enable``.
-            start: Any address in the first line.
-            end: Any address in the last one.
-        """
+        """The NPU cache does something to the lines from that of address ``start`` to that of address ``end``."""
         if name in ("invalidate all", "enable"):
             for each in self._watched:
                 self.settle(each.start, each.end - each.start)

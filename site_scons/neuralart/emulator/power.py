@@ -24,12 +24,9 @@ class Power:
     WINDOW_REGISTERS = 0x400
 
     def __init__(self, board: Board, *, unmapped: bool = False, mapped: Collection[str] = ()) -> None:
-        """Puts everything into the state after reset and the boot chain.
+        """Everything is as after reset and the boot chain, which maps ``mapped`` beside what the board's file says.
 
-        Args:
-            board: The board.
-            unmapped: The boot chain leaves no memory mapped, whatever the board's file says.
-            mapped: Memories that it leaves mapped beside those that the board's file says.
+        With ``unmapped`` it maps no memory at all.
         """
         self._board = board
         registers = board.registers

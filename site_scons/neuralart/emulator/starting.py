@@ -21,21 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a run may be given beside the image.
+    """What a run may be given beside the image."""
 
-    Attributes:
-        nor: The flash. The virtual board boots what is in it, and the ELF gives names to addresses only; QEMU has its
-            contents in memory and starts the ELF. None: the ELF and the raw files are loaded in place.
-        dead_bank: ``fault`` or ``zeros``: what an access to a bank that is off does.
-        xspi_unmapped: The boot chain leaves no flash or PSRAM memory mapped.
-        external: Raw files and addresses for the external loader.
-        mapped: Memories that the boot chain leaves memory mapped beside those that the board's file says.
-    """
-
+    # The flash. The virtual board boots what is in it, and the ELF gives names to addresses only; QEMU has its contents
+    # in memory and starts the ELF. None: the ELF and the raw files are loaded in place
     nor: Nor | None = None
-    dead_bank: str = "fault"
-    xspi_unmapped: bool = False
-    external: tuple[tuple[Path, int], ...] = ()
+    dead_bank: str = "fault"  # ``fault`` or ``zeros``: what an access to a bank that is off does
+    xspi_unmapped: bool = False  # The boot chain leaves no flash or PSRAM memory mapped
+    external: tuple[tuple[Path, int], ...] = ()  # Raw files and addresses for the external loader
+    # Memories that the boot chain leaves memory mapped beside those that the board's file says
     mapped: tuple[str, ...] = ()
 
 
@@ -107,20 +101,7 @@ def started_machine(
     given: Surroundings,
     networks: Sequence[Network],
 ) -> Iterator[Started]:
-    """Start an image on a machine, and end the machine afterwards.
-
-    Args:
-        board: The board.
-        machine: Its machine.
-        elf: The image.
-        loads: Raw files and their addresses; only without a flash.
-        given: What else.
-        networks: Those that will run.
-
-    Raises:
-        NeuralArtError: Something given is wrong.
-        MachineStop: The flash or the image starts nothing.
-    """
+    """Start an image, and end the machine afterwards. MachineStop: the flash or the image starts nothing."""
     from neuralart.emulator import image
 
     firmware = image.read_elf(elf)

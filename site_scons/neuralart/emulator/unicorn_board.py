@@ -71,17 +71,10 @@ class UnicornBoard:
     ) -> None:
         """Load everything and reset the core.
 
-        Args:
-            board: Memories, registers, console.
-            machine: CPU model and CPUID.
-            firmware: Without a flash its segments go to their load addresses, and the vector table stands at the start
-                of the board's code.
-            loads: Raw files; only without a flash.
-            conditions: What else.
-
-        Raises:
-            NeuralArtError: Unicorn is missing, the board cannot be modeled, or something is loaded where no memory is.
-            MachineStop: The flash or the vector table does not start anything.
+        Without a flash the segments of the firmware and raw files (``loads``) go to their load addresses, and the
+        vector table stands at the start of the board's code. NeuralArtError: Unicorn is missing, the board cannot be
+        modeled, or something is loaded where no memory is. MachineStop: the flash or the vector table does not start
+        anything.
         """
         self._unicorn = import_unicorn()
         given = conditions or Conditions()
@@ -315,11 +308,7 @@ class UnicornBoard:
         self._usart.feed(data)
 
     def read(self, seconds: float) -> bytes:
-        """Run the firmware and return what it sent.
-
-        Raises:
-            MachineStop: It stopped, and everything that it had sent before was returned already.
-        """
+        """Run the firmware and return what it sent. MachineStop: it stopped, and all that it sent was returned."""
         if not self._stop:
             self._run(seconds)
         sent = self._usart.take_sent()

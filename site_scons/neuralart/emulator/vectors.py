@@ -39,38 +39,23 @@ DTYPES = {
 
 @dataclass(frozen=True)
 class Tensor:
-    """One tensor of a vector.
+    """One tensor of a vector."""
 
-    Attributes:
-        name: As in the model.
-        dtype: For example ``int8``.
-        shape: As in the model.
-        bytes: Size.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    bytes: int
+    name: str  # As in the model
+    dtype: str  # For example ``int8``
+    shape: tuple[int, ...]  # As in the model
+    bytes: int  # Size
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """All vectors of a network.
+    """All vectors of a network."""
 
-    Attributes:
-        where: The folder, for messages.
-        inputs: Tensors of one vector.
-        outputs: Tensors of one vector.
-        input_data: One element per vector: its inputs, concatenated.
-        output_data: One element per vector: its outputs, concatenated.
-    """
-
-    where: str
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
-    input_data: tuple[bytes, ...]
-    output_data: tuple[bytes, ...]
+    where: str  # The folder, for messages
+    inputs: tuple[Tensor, ...]  # Tensors of one vector
+    outputs: tuple[Tensor, ...]  # Tensors of one vector
+    input_data: tuple[bytes, ...]  # One element per vector: its inputs, concatenated
+    output_data: tuple[bytes, ...]  # One element per vector: its outputs, concatenated
 
     @property
     def count(self) -> int:
@@ -106,11 +91,7 @@ def _slices(path: Path, tensors: Sequence[Tensor], count: int) -> tuple[bytes, .
 
 
 def load(folder: Path) -> Vectors:
-    """Read a folder of golden vectors.
-
-    Raises:
-        NeuralArtError: A file is missing, is not what it should be, or they do not fit together.
-    """
+    """Read a folder of golden vectors. NeuralArtError: files are missing, damaged, or do not fit together."""
     path = folder / "vectors.json"
     where = str(path)
     try:
@@ -155,11 +136,7 @@ def _check_side(side: str, tensors: Sequence[Tensor], ports: Sequence[Port], whe
 
 
 def check(vectors: Vectors, network: Network) -> None:
-    """Do these vectors belong to this network?
-
-    Raises:
-        NeuralArtError: Number, name, type or size of a tensor differ.
-    """
+    """Do these vectors belong to this network?. NeuralArtError: number, name, type or size of a tensor differ."""
     _check_side("input", vectors.inputs, network.inputs, vectors.where, network.name)
     _check_side("output", vectors.outputs, network.outputs, vectors.where, network.name)
 
@@ -174,16 +151,7 @@ def _value(tensor: Tensor, data: bytes, index: int) -> str:
 
 
 def first_difference(vectors: Vectors, number: int, got: bytes) -> str:
-    """Where computed outputs first differ from the golden ones.
-
-    Args:
-        vectors: The vectors.
-        number: Which one.
-        got: Outputs of the firmware, concatenated.
-
-    Returns:
-        ``vector 3, output 'softmax' index 7: expected -12, got -11``; empty when all bytes are equal.
-    """
+    """Where outputs first differ, as ``vector 3, output 'softmax' index 7: expected -12, got -11``, or empty."""
     expected = vectors.output_data[number]
     if got == expected:
         return ""
@@ -202,11 +170,7 @@ def first_difference(vectors: Vectors, number: int, got: bytes) -> str:
 
 
 def compare(vectors: Vectors, number: int, got: bytes, network: str) -> None:
-    """Demand that outputs are equal to the byte.
-
-    Raises:
-        Difference: They are not; the first difference.
-    """
+    """Demand that outputs are equal to the byte. Difference: they are not; the first difference."""
     text = first_difference(vectors, number, got)
     if text:
         raise Difference(text, where=network)

@@ -62,11 +62,7 @@ def describe(written: Written) -> list[str]:
 
 
 def chosen(args: argparse.Namespace) -> tuple[Runner, Job]:
-    """The runner of a command line and what it is to do.
-
-    Raises:
-        NeuralArtError: There is no such runner, or plan or board are wrong.
-    """
+    """The runner of a command line and its job. NeuralArtError: no such runner, or plan or board are wrong."""
     from neuralart import boards
     from neuralart.flashing.plan import read
     from neuralart.flashing.runners import Job, find
@@ -78,14 +74,7 @@ def chosen(args: argparse.Namespace) -> tuple[Runner, Job]:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write it.
-
-    Returns:
-        0.
-
-    Raises:
-        NeuralArtError: Something given is wrong; the file is as it was then.
-    """
+    """Write it. NeuralArtError: something given is wrong; the file is as it was then."""
     from neuralart.files import alone_with
 
     runner, job = chosen(args)

@@ -37,28 +37,18 @@ _HEADER = len(MAGIC) + _GEOMETRY.size + _CRC.size
 
 @dataclass(frozen=True)
 class Chip:
-    """The geometry of a NOR flash.
+    """The geometry of a NOR flash."""
 
-    Attributes:
-        base: Address of its first byte where it is memory mapped.
-        size: Bytes; a multiple of ``sector``.
-        sector: Bytes that are erased at once.
-    """
-
-    base: int
-    size: int
-    sector: int
+    base: int  # Address of its first byte where it is memory mapped
+    size: int  # Bytes; a multiple of ``sector``
+    sector: int  # Bytes that are erased at once
 
     def __str__(self) -> str:
         return f"{self.size} bytes at 0x{self.base:08x} in sectors of {self.sector}"
 
 
 def chip_of(board: Board) -> Chip:
-    """The NOR flash of a board.
-
-    Raises:
-        NeuralArtError: The board has none, or its file says too little of it.
-    """
+    """The NOR flash of a board. NeuralArtError: the board has none, or its file says too little of it."""
     where = board.where or f"board {board.name}"
     try:
         base, size, sector = (int(board.flash[key]) for key in ("base", "size", "sector"))
@@ -96,11 +86,7 @@ class Nor:
             offset, count = offset + part, count - part
 
     def read(self, offset: int, count: int) -> bytes:
-        """Bytes of the chip.
-
-        Raises:
-            NeuralArtError: Outside of the chip.
-        """
+        """Bytes of the chip. NeuralArtError: outside of the chip."""
         self._check("read", offset, count)
         return b"".join(
             bytes(self._sectors[number][inside : inside + part]) if number in self._sectors else self._blank[:part]
@@ -108,11 +94,7 @@ class Nor:
         )
 
     def erase(self, offset: int, count: int) -> None:
-        """Erase whole sectors.
-
-        Raises:
-            NeuralArtError: Outside of the chip, or not whole sectors.
-        """
+        """Erase whole sectors. NeuralArtError: outside of the chip, or not whole sectors."""
         self._check("erase", offset, count)
         if offset % self.chip.sector or count % self.chip.sector:
             raise NeuralArtError(
@@ -123,10 +105,8 @@ class Nor:
             self._sectors.pop(number, None)
 
     def program(self, offset: int, data: bytes) -> None:
-        """Clear bits. Page borders do not matter: a programmer splits writes at them.
-
-        Raises:
-            NeuralArtError: Outside of the chip, or a bit that is 0 would have to become 1; nothing was programmed then.
+        """Clear bits. Page borders do not matter: a programmer splits writes at them. NeuralArtError: outside of the
+        chip, or a bit that is 0 would have to become 1; nothing was programmed then.
         """
         self._check("program", offset, len(data))
         held = self.read(offset, len(data))
@@ -145,17 +125,13 @@ class Nor:
             at += part
 
     def contents(self) -> Iterator[tuple[int, bytes]]:
-        """Yields:
-        Offset and bytes of each sector that is not erased, ascending.
-        """
+        """Yield offset and bytes of each sector that is not erased, ascending."""
         for number in sorted(self._sectors):
             if self._sectors[number] != self._blank:
                 yield number * self.chip.sector, bytes(self._sectors[number])
 
     def runs(self) -> Iterator[tuple[int, bytes]]:
-        """Yields:
-        Offset and bytes of each stretch of adjoining sectors that are not erased, ascending.
-        """
+        """Yield offset and bytes of each stretch of adjoining sectors that are not erased, ascending."""
         sector = self.chip.sector
         numbered = enumerate(self.contents())
         for _, group in itertools.groupby(numbered, key=lambda pair: pair[1][0] // sector - pair[0]):
@@ -163,11 +139,7 @@ class Nor:
             yield rows[0][0], b"".join(data for _, data in rows)
 
     def save(self, path: Path) -> None:
-        """Write the file, whole or not at all.
-
-        Raises:
-            NeuralArtError: The place cannot be written.
-        """
+        """Write the file, whole or not at all. NeuralArtError: the place cannot be written."""
         rows = list(self.contents())
         geometry = _GEOMETRY.pack(self.chip.base, self.chip.size, self.chip.sector, len(rows))
         index = struct.pack(f"<{len(rows)}I", *(offset // self.chip.sector for offset, _ in rows))
@@ -177,11 +149,7 @@ class Nor:
 
 
 def load(path: Path) -> Nor:
-    """Read a file that :meth:`Nor.save` wrote.
-
-    Raises:
-        NeuralArtError: Missing, no such file, cut short or damaged.
-    """
+    """Read a file that :meth:`Nor.save` wrote. NeuralArtError: missing, no such file, cut short or damaged."""
     data = read_bytes(path)
     where, hint = str(path), "delete it, then flash everything again"
     if data[: len(MAGIC)] != MAGIC:
@@ -212,11 +180,7 @@ def load(path: Path) -> Nor:
 
 
 def load_for(path: Path, board: Board) -> Nor:
-    """Read the virtual flash of a board.
-
-    Raises:
-        NeuralArtError: As :func:`load` and :func:`chip_of`, nothing was ever written, or a chip of another board.
-    """
+    """Read the virtual flash of a board. NeuralArtError: there is none, it is damaged, or a chip of another board."""
     chip = chip_of(board)
     if not path.exists():
         raise NeuralArtError(

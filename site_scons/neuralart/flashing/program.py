@@ -13,36 +13,23 @@ from neuralart.flashing.plan import FlashPlan, Write, contents
 
 @dataclass(frozen=True)
 class Written:
-    """What became of one write.
-
-    Attributes:
-        write: The write.
-        erased: Sectors that were erased and programmed.
-        kept: Sectors that held these bytes already and were left alone.
-        lost: (first address, first address behind) of foreign data in those sectors that is erased now.
-    """
+    """What became of one write."""
 
     write: Write
-    erased: int
-    kept: int
+    erased: int  # Sectors that were erased and programmed
+    kept: int  # Sectors that held these bytes already and were left alone
+    # (first address, first address behind) of foreign data in those sectors that is erased now
     lost: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Where a flash first differs from its plan.
+    """Where a flash first differs from its plan."""
 
-    Attributes:
-        write: Whose bytes differ.
-        offset: Offset in its file.
-        expected: The file's byte.
-        found: The flash's byte.
-    """
-
-    write: Write
-    offset: int
-    expected: int
-    found: int
+    write: Write  # Whose bytes differ
+    offset: int  # Offset in its file
+    expected: int  # The file's byte
+    found: int  # The flash's byte
 
     def __str__(self) -> str:
         erased = " (erased)" if self.found == ERASED else ""
@@ -59,11 +46,7 @@ def _sectors(write: Write, nor: Nor) -> range:
 
 
 def check(plan: FlashPlan, nor: Nor) -> None:
-    """Can all writes of a plan stand in this chip together?
-
-    Raises:
-        NeuralArtError: One does not fit into the chip, or two need the same erase sector.
-    """
+    """Do all writes of a plan fit into this chip? NeuralArtError: one does not, or two need the same erase sector."""
     chip = nor.chip
     owner: dict[int, Write] = {}
     for write in plan.writes:
@@ -118,16 +101,11 @@ def _one(write: Write, data: bytes, nor: Nor) -> Written:
 
 
 def program(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path()) -> tuple[Written, ...]:
-    """Write what a plan says. A sector that holds its bytes already is left alone.
+    """Write what a plan says, all of which must fit, into a chip in memory; nothing unless all is in order.
 
-    Args:
-        plan: The plan; all of it must fit, also with ``only``.
-        nor: The chip, changed in memory only. Nothing is changed unless all is in order.
-        only: ``application`` or ``model`` (initializers and their descriptor); None: everything.
-        top: Folder that the plan's paths start from.
-
-    Raises:
-        NeuralArtError: A file has changed or is missing, or the plan does not fit into the chip.
+    A sector that holds its bytes already is left alone. ``only`` is ``application``, ``model`` (initializers and their
+    descriptor) or None; paths of the plan start from ``top``. NeuralArtError: a file has changed or is missing, or the
+    plan does not fit into the chip.
     """
     check(plan, nor)
     writes = plan.chosen(only)
@@ -141,13 +119,8 @@ def _first_difference(one: bytes, other: bytes) -> int:
 
 
 def verify(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path()) -> Mismatch | None:
-    """Compare a chip with a plan.
-
-    Returns:
-        The first difference in the order of the plan, or None.
-
-    Raises:
-        NeuralArtError: A file has changed or is missing, or the plan does not fit into the chip.
+    """Compare a chip with a plan. Returns the first difference in the order of the plan, or None. NeuralArtError: a
+    file has changed or is missing, or the plan does not fit into the chip.
     """
     check(plan, nor)
     writes: Sequence[Write] = plan.chosen(only)

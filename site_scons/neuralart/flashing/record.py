@@ -23,12 +23,7 @@ SCHEMA = 1
 
 
 def after(held: Sequence[Write], writes: Sequence[Write]) -> tuple[Write, ...]:
-    """What a device holds after some writes, by address: what they overlap is gone.
-
-    Args:
-        held: What it held before.
-        writes: What was written now.
-    """
+    """What a device holds after some writes, by address: what they overlap is gone."""
     names = {write.name for write in writes}
     kept = [
         old
@@ -39,22 +34,14 @@ def after(held: Sequence[Write], writes: Sequence[Write]) -> tuple[Write, ...]:
 
 
 def save(path: Path, runner: str, probe: str, board: str, held: Sequence[Write]) -> None:
-    """Write a record, whole or not at all.
-
-    Raises:
-        NeuralArtError: The place cannot be written.
-    """
+    """Write a record, whole or not at all. NeuralArtError: the place cannot be written."""
     rows = [dataclasses.asdict(write) for write in held]
     data = {"schema": SCHEMA, "runner": runner, "probe": probe, "board": board, "holds": rows}
     write_text(path, json.dumps(data, indent=1) + "\n")
 
 
 def read(path: Path) -> tuple[Write, ...]:
-    """Read a record.
-
-    Raises:
-        NeuralArtError: It is missing, or no record of this schema.
-    """
+    """Read a record. NeuralArtError: it is missing, or no record of this schema."""
     text = read_bytes(path).decode("utf-8", "replace")
     hint = "delete it; the next flash- compares with the device and writes it anew"
     try:
@@ -69,11 +56,7 @@ def read(path: Path) -> tuple[Write, ...]:
 
 
 def remove(path: Path) -> None:
-    """Remove a record, if there is one.
-
-    Raises:
-        NeuralArtError: It cannot be removed.
-    """
+    """Remove a record, if there is one. NeuralArtError: it cannot be removed."""
     try:
         path.unlink(missing_ok=True)
     except OSError as error:

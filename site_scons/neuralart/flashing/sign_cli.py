@@ -22,14 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the image and look at it again with other eyes.
-
-    Returns:
-        0.
-
-    Raises:
-        NeuralArtError: The file is no bare image, or cannot be read or written.
-    """
+    """Write the image and look at it again with other eyes. NeuralArtError: the file is no bare image."""
     from neuralart.errors import NeuralArtError
     from neuralart.files import read_bytes, write_bytes
     from neuralart.flashing import image_header

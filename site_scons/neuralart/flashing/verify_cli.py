@@ -16,14 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compare them.
-
-    Returns:
-        0 when the flash holds every byte of the plan; 2 at the first difference.
-
-    Raises:
-        NeuralArtError: Something given is wrong.
-    """
+    """Compare them. Returns 0 when the flash holds every byte of the plan; 2 at the first difference."""
     runner, job = chosen(args)
     device = runner.device(str(args.record), args.probe)
     mismatch = runner.verify(job)

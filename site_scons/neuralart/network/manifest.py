@@ -27,26 +27,15 @@ NAME = "manifest.json"
 
 @dataclass(frozen=True)
 class Listed:
-    """A file of a compile.
+    """A file of a compile."""
 
-    Attributes:
-        name: In the manifest's folder.
-        bytes: Its size.
-        sha256: 64 hex digits.
-    """
-
-    name: str
-    bytes: int
-    sha256: str
+    name: str  # In the manifest's folder
+    bytes: int  # Its size
+    sha256: str  # 64 hex digits
 
 
 def manifest(network: str, files: Mapping[str, bytes]) -> str:
-    """The JSON text.
-
-    Args:
-        network: C name.
-        files: Name -> content of everything that is listed.
-    """
+    """The JSON text; ``files`` are name -> content of everything that is listed."""
     rows = [
         {
             "name": name,
@@ -60,11 +49,7 @@ def manifest(network: str, files: Mapping[str, bytes]) -> str:
 
 
 def listed(folder: Path) -> tuple[Listed, ...]:
-    """The files of a compile, as its manifest has them.
-
-    Raises:
-        NeuralArtError: There is no manifest, or it is damaged.
-    """
+    """The files of a compile, as its manifest has them. NeuralArtError: there is no manifest, or it is damaged."""
     path = folder / NAME
     try:
         rows = [Listed(row["name"], row["bytes"], row["sha256"]) for row in jsontext.loads(read_bytes(path))["files"]]
@@ -95,13 +80,8 @@ def _touched(path: Path) -> int:
 def changed(folder: Path) -> tuple[str, ...]:
     """Names of files that are not what the compile wrote, the manifest itself among them if it says nothing.
 
-    Files that are not there are not named: whoever needs them sees that.
-
-    Args:
-        folder: With a manifest; without one, nothing is known and nothing said.
-
-    Raises:
-        NeuralArtError: A file cannot be read.
+    Files that are not there are not named: whoever needs them sees that. Without a manifest nothing is known.
+    NeuralArtError: a file cannot be read.
     """
     if not (folder / NAME).is_file():
         return ()
@@ -118,11 +98,7 @@ def changed(folder: Path) -> tuple[str, ...]:
 
 
 def check(folder: Path) -> tuple[Listed, ...]:
-    """All files of a compile, each with the contents that it was written with.
-
-    Raises:
-        NeuralArtError: The manifest is missing or damaged, a file is missing, or is another one.
-    """
+    """All files of a compile. NeuralArtError: the manifest or a file is missing, damaged or another one."""
     rows = listed(folder)
     for row in rows:
         if not (folder / row.name).is_file():
@@ -138,16 +114,10 @@ def check(folder: Path) -> tuple[Listed, ...]:
 
 
 def changed_since(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Names of files that are not what the compile wrote, found without opening any where nobody touched one.
+    """Names of files (of ``names``) that are not what the compile wrote; no file is opened where nobody touched one.
 
-    The manifest is written last: where it is the newest file of all, nothing was touched since.
-
-    Args:
-        folder: With a manifest; without one, nothing is known and nothing named.
-        names: Files of the compile.
-
-    Raises:
-        NeuralArtError: A file cannot be read.
+    The manifest is written last: where it is the newest file of all, nothing was touched since. Without one nothing is
+    known and nothing named. NeuralArtError: a file cannot be read.
     """
     try:
         last = _touched(folder / NAME)

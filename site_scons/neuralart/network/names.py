@@ -17,15 +17,7 @@ _KEYWORDS = frozenset(
 
 
 def check_name(name: str, where: str) -> None:
-    """Refuse what cannot be the C name of a network.
-
-    Args:
-        name: Prefix of its files and suffix of its symbols.
-        where: Who says so, for the message.
-
-    Raises:
-        NeuralArtError: It is not a C identifier of at most 63 characters, or a keyword.
-    """
+    """Refuse (NeuralArtError) what is no C identifier of at most 63 characters, or a keyword, as a network's name."""
     if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS:
         raise NeuralArtError(
             f"'{name}' is not a C identifier", where=where, hint="letters, digits and _, no digit first, 63 at most"

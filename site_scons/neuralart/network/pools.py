@@ -10,43 +10,24 @@ EPOCH_CONTROLLER_POOL = "params"
 
 @dataclass(frozen=True)
 class MemoryPool:
-    """One pool.
+    """One pool."""
 
-    Attributes:
-        fname: File postfix; names the initializer ``<network>_atonbuf.<fname>.raw``.
-        name: Report name.
-        address: Base address.
-        size: Bytes; 0 disables the pool.
-        rights: ``ACC_READ`` or ``ACC_WRITE`` (= read and write).
-        fformat: ``FORMAT_RAW``, ``FORMAT_C``, ``FORMAT_HEX``...
-        mode: ``USEMODE_ABSOLUTE`` or ``USEMODE_RELATIVE``.
-        throughput: ``LOW``, ``MID`` or ``HIGH``.
-        latency: ``LOW``, ``MID`` or ``HIGH``.
-        byte_width: Bytes per access.
-        freq_ratio: Clock ratio to the NPU.
-        read_power: mW.
-        write_power: mW.
-        cacheable: Through the NPU cache.
-        constants_preferred: Constants go here first.
-        where: ``file:line:column`` of the pool, for messages.
-    """
-
-    fname: str
-    name: str
-    address: int
-    size: int
-    rights: str = "ACC_WRITE"
-    fformat: str = "FORMAT_RAW"
-    mode: str = "USEMODE_ABSOLUTE"
-    throughput: str = "MID"
-    latency: str = "MID"
-    byte_width: int = 8
-    freq_ratio: float = 1.0
-    read_power: float = 0.0
-    write_power: float = 0.0
-    cacheable: bool = False
-    constants_preferred: bool = False
-    where: str = ""
+    fname: str  # File postfix; names the initializer ``<network>_atonbuf.<fname>.raw``
+    name: str  # Report name
+    address: int  # Base address
+    size: int  # Bytes; 0 disables the pool
+    rights: str = "ACC_WRITE"  # ``ACC_READ`` or ``ACC_WRITE`` (= read and write)
+    fformat: str = "FORMAT_RAW"  # ``FORMAT_RAW``, ``FORMAT_C``, ``FORMAT_HEX``...
+    mode: str = "USEMODE_ABSOLUTE"  # ``USEMODE_ABSOLUTE`` or ``USEMODE_RELATIVE``
+    throughput: str = "MID"  # ``LOW``, ``MID`` or ``HIGH``
+    latency: str = "MID"  # ``LOW``, ``MID`` or ``HIGH``
+    byte_width: int = 8  # Bytes per access
+    freq_ratio: float = 1.0  # Clock ratio to the NPU
+    read_power: float = 0.0  # mW
+    write_power: float = 0.0  # mW
+    cacheable: bool = False  # Through the NPU cache
+    constants_preferred: bool = False  # Constants go here first
+    where: str = ""  # ``file:line:column`` of the pool, for messages
 
     @property
     def end(self) -> int:
@@ -71,17 +52,11 @@ class MemoryPool:
 
 @dataclass(frozen=True)
 class PoolFile:
-    """All pools of a file, in its order.
+    """All pools of a file, in its order."""
 
-    Attributes:
-        path: As the user named it.
-        prefix: ``mem_file_prefix``, ``atonbuf`` everywhere in the field.
-        pools: Enabled and disabled ones.
-    """
-
-    path: str
-    prefix: str
-    pools: tuple[MemoryPool, ...]
+    path: str  # As the user named it
+    prefix: str  # ``mem_file_prefix``, ``atonbuf`` everywhere in the field
+    pools: tuple[MemoryPool, ...]  # Enabled and disabled ones
 
     @property
     def enabled(self) -> tuple[MemoryPool, ...]:

@@ -13,12 +13,7 @@ _ADDRESS_SPACE = 1 << 32
 
 
 def symbol(fname: str, c_name: str) -> str:
-    """What C code calls the base of a relative pool.
-
-    Args:
-        fname: File postfix of the pool.
-        c_name: C name of the network.
-    """
+    """What C code calls the base of a relative pool, by its fname and the C name of the network."""
     return f"_mem_pool_{fname}_{c_name}"
 
 
@@ -72,11 +67,8 @@ def _overlaps(pools: tuple[MemoryPool, ...]) -> None:
 
 
 def check(pools: PoolFile) -> None:
-    """What every loader asks of the pools of a relocatable model.
-
-    Raises:
-        NeuralArtError: A pool is not ``FORMAT_RAW``; a relative one is inside the chip, overlaps another, or is the
-            second of its kind (read-only, read/write).
+    """What every loader asks of the pools of a relocatable model. NeuralArtError: a pool is not ``FORMAT_RAW``; a
+    relative one is inside the chip, overlaps another, or is the second of its kind (read-only, read/write).
     """
     mine = tuple(pool for pool in pools.enabled if not pool.epoch_controller)
     for pool in mine:

@@ -10,17 +10,11 @@ NPU, CPU = "NPU", "CPU"
 
 
 class Target(NamedTuple):
-    """A target.
+    """A target."""
 
-    Attributes:
-        flow: ``NPU`` or ``CPU``.
-        board: The board whose stock profile is used when none is named (NPU flow).
-        why: Why it is refused; empty: it is not.
-    """
-
-    flow: str = NPU
-    board: str = ""
-    why: str = ""
+    flow: str = NPU  # ``NPU`` or ``CPU``
+    board: str = ""  # The board whose stock profile is used when none is named (NPU flow)
+    why: str = ""  # Why it is refused; empty: it is not
 
 
 _UNTRIED = Target(CPU, why="no board of it is known here, on which what comes out was ever tried")
@@ -44,15 +38,7 @@ def flow_of(name: str) -> str:
 
 
 def usable(name: str, flow: str = NPU) -> Target:
-    """A target that can be compiled for.
-
-    Args:
-        name: As ``--target``.
-        flow: By which flow.
-
-    Raises:
-        NeuralArtError: It is unknown, refused, or of the other flow.
-    """
+    """A target that can be compiled for. NeuralArtError: it is unknown, refused, or of the other flow."""
     possible = [key for key, target in TARGETS.items() if not target.why]
     target = TARGETS.get(name)
     if target is None:

@@ -36,14 +36,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the estimate.
-
-    Returns:
-        0.
-
-    Raises:
-        NeuralArtError: There is no such network, or one of its files is wrong.
-    """
+    """Print the estimate. NeuralArtError: there is no such network, or one of its files is wrong."""
     from neuralart.inspect.tables import table
     from neuralart.profiling import opening, totals
 

@@ -21,19 +21,12 @@ _ROUNDING = 1.0
 
 @dataclass(frozen=True)
 class PoolAccess:
-    """Traffic of an epoch, or of a network, over one memory pool.
+    """Traffic of an epoch, or of a network, over one memory pool."""
 
-    Attributes:
-        read: Bytes.
-        written: Bytes.
-        read_cycles: NPU cycles that the reads take; None where the file does not tell.
-        write_cycles: The same of the writes.
-    """
-
-    read: int
-    written: int
-    read_cycles: int | None = None
-    write_cycles: int | None = None
+    read: int  # Bytes
+    written: int  # Bytes
+    read_cycles: int | None = None  # NPU cycles that the reads take; None where the file does not tell
+    write_cycles: int | None = None  # The same of the writes
 
     @property
     def bytes(self) -> int:
@@ -43,47 +36,29 @@ class PoolAccess:
 
 @dataclass(frozen=True)
 class EpochEstimate:
-    """What the compiler expects of an epoch; None: the files do not tell.
+    """What the compiler expects of an epoch; None: the files do not tell."""
 
-    Attributes:
-        id: The epoch's number.
-        type: ``HW``, ``SW``, ``EC``, ``HYBRID``; ``NONE`` if it computes nothing.
-        operators: Kinds of its operators, in order.
-        units: Processor units, for example ``CONV_ACC_V2 0``; told from release 3.0 on.
-        operations: Arithmetic operations.
-        compute_cycles: NPU cycles with memories that never keep the NPU waiting.
-        max_cycles: NPU cycles of whatever takes longest.
-        bound: What :attr:`max_cycles` equals: ``compute``, ``POOL read``, ``POOL write``, ``POOL bytes``, ``nothing``
-            (no work), ``unknown``.
-        pools: Traffic by pool, without pools that are not touched.
-    """
-
-    id: int
-    type: str
-    operators: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()
-    operations: int | None = None
-    compute_cycles: int | None = None
-    max_cycles: int | None = None
+    id: int  # The epoch's number
+    type: str  # ``HW``, ``SW``, ``EC``, ``HYBRID``; ``NONE`` if it computes nothing
+    operators: tuple[str, ...] = ()  # Kinds of its operators, in order
+    units: tuple[str, ...] = ()  # Processor units, for example ``CONV_ACC_V2 0``; told from release 3.0 on
+    operations: int | None = None  # Arithmetic operations
+    compute_cycles: int | None = None  # NPU cycles with memories that never keep the NPU waiting
+    max_cycles: int | None = None  # NPU cycles of whatever takes longest
+    # What max_cycles equals: ``compute``, ``POOL read``, ``POOL write``, ``POOL bytes``, ``nothing`` (no work),
+    # ``unknown``
     bound: str = UNKNOWN
-    pools: Mapping[str, PoolAccess] = field(default_factory=dict)
+    pools: Mapping[str, PoolAccess] = field(default_factory=dict)  # Traffic by pool, without pools that are not touched
 
 
 @dataclass(frozen=True)
 class NetworkEstimate:
-    """What the compiler expects of a network.
+    """What the compiler expects of a network."""
 
-    Attributes:
-        name: C name; empty if the file does not tell.
-        source: The files that it was read from.
-        epochs: In order of execution, without the parameters before and the return behind them.
-        missing: Sentences: which file is missing, and what it would add.
-    """
-
-    name: str
-    source: tuple[str, ...]
-    epochs: tuple[EpochEstimate, ...]
-    missing: tuple[str, ...] = ()
+    name: str  # C name; empty if the file does not tell
+    source: tuple[str, ...]  # The files that it was read from
+    epochs: tuple[EpochEstimate, ...]  # In order of execution, without the parameters before and the return behind them
+    missing: tuple[str, ...] = ()  # Sentences: which file is missing, and what it would add
 
 
 @dataclass(frozen=True)
@@ -103,14 +78,8 @@ def bound_of(
     """What sets ``max_cycles`` of an epoch.
 
     The rule was found by comparing 734 epochs of three public networks; the first match counts: compute cycles, read
-    cycles of a pool, write cycles of a pool, bytes of a pool times its clock ratio over its width (weights from
-    flash). It is about the estimate, and no proof of what bounds a run.
-
-    Args:
-        compute_cycles: Of the epoch.
-        max_cycles: Of the epoch.
-        pools: Its traffic.
-        speeds: Of the pools.
+    cycles of a pool, write cycles of a pool, bytes of a pool times its clock ratio over its width (weights from flash).
+    It is about the estimate, and no proof of what bounds a run.
     """
     if compute_cycles is None or max_cycles is None:
         return UNKNOWN
@@ -136,12 +105,7 @@ def _operators(node: InfoNode) -> tuple[str, ...]:
 
 
 def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] | None = None) -> NetworkEstimate:
-    """The estimate in a ``c_info.json`` of the Neural-ART compiler.
-
-    Args:
-        info: The file.
-        speeds: Of the pools, where the file does not tell them.
-    """
+    """The estimate in a ``c_info.json`` of the Neural-ART compiler; ``speeds`` of pools that it does not tell."""
     names = {pool.id: pool.name for pool in info.pools}
     own = {pool.name: PoolSpeed(pool.byte_width, pool.freq_ratio) for pool in info.pools if pool.byte_width}
     speeds = {**(speeds or {}), **own}
@@ -180,12 +144,9 @@ def _whole(value: float) -> int:
 def from_csv(
     table: NetworkCsv, types: Mapping[int, str] | None = None, speeds: Mapping[str, PoolSpeed] | None = None
 ) -> NetworkEstimate:
-    """The estimate in a ``network.csv``.
+    """The estimate in a ``network.csv``; its first and last row (parameters, return) are rows like others.
 
-    Args:
-        table: The file. The parameters before the first epoch and the return behind the last are rows like others.
-        types: Type of each epoch by number, from a ``network.c`` beside it; the table has none.
-        speeds: Of the pools, from the pool file; the table has none.
+    The table has neither types of epochs (from a ``network.c`` beside it) nor speeds of pools (from the pool file).
     """
     epochs = []
     for row in table.epochs:
@@ -212,11 +173,7 @@ def from_csv(
 
 
 def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
-    """What a ``network.c`` tells by itself: types, operators, and cycles where the compiler wrote some.
-
-    Args:
-        network: The file.
-    """
+    """What a ``network.c`` tells by itself: types, operators, and cycles where the compiler wrote some."""
     epochs = tuple(
         EpochEstimate(
             id=block.number if block.number is not None else position,
@@ -231,11 +188,7 @@ def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
 
 
 def traffic_of(epochs: Iterable[EpochEstimate]) -> dict[str, PoolAccess]:
-    """Traffic of some epochs together, by pool.
-
-    Args:
-        epochs: Of one network.
-    """
+    """Traffic of some epochs together, by pool."""
     sums: dict[str, list[int]] = {}
     for epoch in epochs:
         for name, access in epoch.pools.items():

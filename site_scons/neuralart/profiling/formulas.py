@@ -16,17 +16,11 @@ ASSUMED_NPU_HZ = 1_000_000_000
 
 @dataclass(frozen=True)
 class Phases:
-    """Cycles of one clock in the three phases of an epoch, or of a network.
+    """Cycles of one clock in the three phases of an epoch, or of a network."""
 
-    Attributes:
-        pre: Up to the start of the hardware.
-        core: While the hardware works.
-        post: Behind it.
-    """
-
-    pre: int
-    core: int
-    post: int
+    pre: int  # Up to the start of the hardware
+    core: int  # While the hardware works
+    post: int  # Behind it
 
     @property
     def total(self) -> int:
@@ -61,35 +55,20 @@ def milliseconds(cycles: float, clock: float) -> float:
 
 
 def difference(core: int, max_cycles: int) -> tuple[int, float | None, float | None]:
-    """How far a measured core phase is from the estimate.
-
-    Args:
-        core: NPU cycles measured in the core phase.
-        max_cycles: NPU cycles estimated.
-
-    Returns:
-        The difference in NPU cycles, its share of the measured cycles (as the vendor prints it), and of the estimate.
-    """
+    """Measured minus estimated NPU cycles, their share of the measured ones (the vendor's), and of the estimate."""
     cycles = core - max_cycles
     return cycles, ratio(cycles, core), ratio(cycles, max_cycles)
 
 
 def burst_bytes(bursts: Sequence[int]) -> int:
-    """Bytes of the bursts of length 1, 2, 4 and 8 over a bus that is 8 bytes wide.
-
-    Args:
-        bursts: Number of bursts of each length.
-    """
+    """Bytes of the bursts of length 1, 2, 4 and 8 over a bus that is 8 bytes wide."""
     return 8 * sum(length * count for length, count in zip((1, 2, 4, 8), bursts, strict=True))
 
 
 def bandwidth(count: float, cycles: float, clock: float) -> float | None:
-    """Bytes a second.
+    """Bytes a second, of bytes moved in cycles of a clock in hertz.
 
-    Args:
-        count: Bytes.
-        cycles: In which they are moved, in the domain of ``clock``.
-        clock: Hertz. The vendor's peak takes NPU core cycles and the NPU clock, its average the CPU's total and clock.
+    The vendor's peak takes NPU core cycles and the NPU clock, its average the CPU's total and clock.
     """
     return ratio(count * clock, cycles)
 

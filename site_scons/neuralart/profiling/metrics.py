@@ -19,27 +19,16 @@ EPSILON = 2.220446049250313e-16
 
 @dataclass(frozen=True)
 class OutputMetrics:
-    """Figures of one output over all samples.
+    """Figures of one output over all samples."""
 
-    Attributes:
-        acc: Share of samples with the same class, 0 to 1; None: no classifier.
-        rmse: Root of the mean squared error.
-        mae: Mean absolute error.
-        l2r: Norm of the error over the norm of the prediction.
-        mean: Mean of the error (reference minus prediction).
-        std: Its standard deviation, n - 1.
-        nse: Nash-Sutcliffe efficiency: 1 is perfect.
-        cos: Cosine similarity: 1 is the same direction.
-    """
-
-    acc: float | None
-    rmse: float
-    mae: float
-    l2r: float
-    mean: float
-    std: float
-    nse: float
-    cos: float
+    acc: float | None  # Share of samples with the same class, 0 to 1; None: no classifier
+    rmse: float  # Root of the mean squared error
+    mae: float  # Mean absolute error
+    l2r: float  # Norm of the error over the norm of the prediction
+    mean: float  # Mean of the error (reference minus prediction)
+    std: float  # Its standard deviation, n - 1
+    nse: float  # Nash-Sutcliffe efficiency: 1 is perfect
+    cos: float  # Cosine similarity: 1 is the same direction
 
 
 def _variance(values: Sequence[float]) -> float:
@@ -58,15 +47,8 @@ def _largest(values: Sequence[float]) -> int:
 def compare(
     reference: Sequence[Sequence[float]], predicted: Sequence[Sequence[float]], classifier: bool = False
 ) -> OutputMetrics:
-    """Compare the values of one output.
-
-    Args:
-        reference: Of each sample, the values that are right.
-        predicted: Of each sample, the values that came out.
-        classifier: Each sample's values are scores of classes.
-
-    Raises:
-        NeuralArtError: There are no values, or the shapes differ.
+    """Compare the values of one output, a row for each sample; a classifier's values are scores of classes.
+    NeuralArtError: there are no values, or the shapes differ.
     """
     if not reference or not all(reference):
         raise NeuralArtError("there is nothing to compare: no samples, or no values", hint="give at least one sample")

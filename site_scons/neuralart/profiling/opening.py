@@ -14,11 +14,7 @@ _C_INFO, _CSV, _NETWORK_C = "c_info.json", "network.csv", "network.c"
 
 
 def _only(found: list[Path], folder: Path, what: str) -> Path | None:
-    """The one file of a folder for a role.
-
-    Raises:
-        NeuralArtError: Several would do.
-    """
+    """The one file of a folder for a role. NeuralArtError: several would do."""
     if len(found) > 1:
         names = ", ".join(path.name for path in found[:4])
         raise NeuralArtError(
@@ -41,26 +37,17 @@ def _network_c(folder: Path, name: str) -> Path | None:
 
 
 def speeds_of(pools: Path) -> dict[str, PoolSpeed]:
-    """Width and clock ratio of each pool of a pool file, by report name.
-
-    Raises:
-        NeuralArtError: It is no pool file.
-    """
+    """Width and clock ratio of each pool of a pool file, by report name. NeuralArtError: it is no pool file."""
     from neuralart.vendor import mpool
 
     return {pool.name: PoolSpeed(pool.byte_width, pool.freq_ratio) for pool in mpool.read(pools).pools}
 
 
 def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] | None = None) -> NetworkEstimate:
-    """The estimate of the compile whose files are in a folder.
+    """The estimate of the compile whose ``network.c``, ``c_info.json`` and ``network.csv`` are in a folder.
 
-    Args:
-        folder: Where ``network.c``, ``c_info.json`` and ``network.csv`` are, as far as there are any.
-        name: C name of the network, where the folder holds several.
-        speeds: Of the pools, where the files do not tell them.
-
-    Raises:
-        NeuralArtError: There is none of them, or one is wrong.
+    ``name`` is the C name of the network, where there are several; ``speeds`` of pools that the files do not tell.
+    NeuralArtError: there is none of them, or one is wrong.
     """
     from neuralart.vendor import network_csv
     from neuralart.vendor.c_info import read as c_info
@@ -99,15 +86,7 @@ def _missing(info: Path | None, table: Path | None, code: Path | None) -> tuple[
 
 
 def of_file(path: Path, speeds: Mapping[str, PoolSpeed] | None = None) -> NetworkEstimate:
-    """The estimate in one file.
-
-    Args:
-        path: A ``c_info.json``, ``network.csv`` or ``network.c``.
-        speeds: Of the pools, where the file does not tell them.
-
-    Raises:
-        NeuralArtError: It is none of them, or wrong.
-    """
+    """The estimate in one file; ``speeds`` of pools that it does not tell. NeuralArtError: it has none, or is wrong."""
     from neuralart.vendor import network_csv
     from neuralart.vendor.c_info import read as c_info
     from neuralart.vendor.network_c import read as network_c
@@ -127,15 +106,7 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] | None = None) -> Networ
 
 
 def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
-    """The estimates of the networks of the last build of a variant.
-
-    Args:
-        variant: Its name.
-        build: The build folder.
-
-    Raises:
-        NeuralArtError: It was not built, or its files are gone.
-    """
+    """The estimates of the last build of a variant. NeuralArtError: it was not built, or its files are gone."""
     from neuralart.memory.plan.built_folders import network_folders
 
     index = build / variant / "index.json"

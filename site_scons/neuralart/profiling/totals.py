@@ -12,29 +12,17 @@ from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAcc
 
 @dataclass(frozen=True)
 class EstimateTotals:
-    """Sums of an estimate; None where an addend is not known for any epoch.
+    """Sums of an estimate; None where an addend is not known for any epoch."""
 
-    Attributes:
-        epochs: Number of epochs.
-        types: Number of epochs of each type.
-        operations: Arithmetic operations.
-        compute_cycles: NPU cycles ("ideal").
-        max_cycles: NPU cycles.
-        inferences_per_second: By ``max_cycles``.
-        ideal_inferences_per_second: By ``compute_cycles``.
-        pools: Traffic of each pool.
-        software: Epochs whose time the estimate leaves out.
-    """
-
-    epochs: int
-    types: dict[str, int]
-    operations: int | None
-    compute_cycles: int | None
-    max_cycles: int | None
-    inferences_per_second: float | None
-    ideal_inferences_per_second: float | None
-    pools: dict[str, PoolAccess]
-    software: int
+    epochs: int  # Number of epochs
+    types: dict[str, int]  # Number of epochs of each type
+    operations: int | None  # Arithmetic operations
+    compute_cycles: int | None  # NPU cycles ("ideal")
+    max_cycles: int | None  # NPU cycles
+    inferences_per_second: float | None  # By ``max_cycles``
+    ideal_inferences_per_second: float | None  # By ``compute_cycles``
+    pools: dict[str, PoolAccess]  # Traffic of each pool
+    software: int  # Epochs whose time the estimate leaves out
 
 
 def _sum(epochs: tuple[EpochEstimate, ...], key: str) -> int | None:
@@ -43,12 +31,7 @@ def _sum(epochs: tuple[EpochEstimate, ...], key: str) -> int | None:
 
 
 def totals_of(estimate: NetworkEstimate, npu_hz: float) -> EstimateTotals:
-    """Add up an estimate.
-
-    Args:
-        estimate: The epochs.
-        npu_hz: Clock of the NPU.
-    """
+    """Add up an estimate."""
     epochs = estimate.epochs
     compute, most = _sum(epochs, "compute_cycles"), _sum(epochs, "max_cycles")
     types = Counter(epoch.type for epoch in epochs)
@@ -76,12 +59,7 @@ def _peak(epochs: tuple[EpochEstimate, ...], name: str | None, npu_hz: float) ->
 
 
 def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
-    """An estimate for programs (docs/reference/profile.md has the schema).
-
-    Args:
-        estimate: The epochs.
-        npu_hz: Clock of the NPU.
-    """
+    """An estimate for programs (docs/reference/profile.md has the schema)."""
     totals = totals_of(estimate, npu_hz)
     most = totals.max_cycles or 0
     pools: dict[str, dict[str, Any]] = {}
@@ -150,22 +128,12 @@ HEADS = ("epoch", "type", "ops", "compute cycles", "max_cycles", "GOPS", "ideal"
 
 
 def rows(estimate: NetworkEstimate, npu_hz: float) -> list[list[Any]]:
-    """A row per epoch for people, under :data:`HEADS`; GOPS are those at the clock that was asked for.
-
-    Args:
-        estimate: The epochs.
-        npu_hz: Clock of the NPU.
-    """
+    """A row per epoch for people, under :data:`HEADS`; GOPS are those at the clock that was asked for."""
     return [_row(epoch, npu_hz) for epoch in estimate.epochs]
 
 
 def summary(estimate: NetworkEstimate, npu_hz: float) -> list[str]:
-    """Lines about the network as a whole, in the words of the vendor's profiler.
-
-    Args:
-        estimate: The epochs.
-        npu_hz: Clock of the NPU.
-    """
+    """Lines about the network as a whole, in the words of the vendor's profiler."""
     found = totals_of(estimate, npu_hz)
     types = ", ".join(f"{count} {name}" for name, count in found.types.items())
     lines = [f"epochs       : {found.epochs} ({types})"] if found.epochs else ["epochs       : none"]

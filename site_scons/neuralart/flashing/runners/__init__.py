@@ -35,32 +35,20 @@ _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a runner can do.
+    """What a runner can do."""
 
-    Attributes:
-        machines: Kinds of machine whose flash it reaches: ``silicon``, ``unicorn``, ``qemu``.
-        verify: It can read the device and compare.
-        probes: Its devices are told apart by a serial number.
-    """
-
-    machines: frozenset[str]
-    verify: bool = True
-    probes: bool = False
+    machines: frozenset[str]  # Kinds of machine whose flash it reaches: ``silicon``, ``unicorn``, ``qemu``
+    verify: bool = True  # It can read the device and compare
+    probes: bool = False  # Its devices are told apart by a serial number
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A reason not to do something, as data.
+    """A reason not to do something, as data."""
 
-    Attributes:
-        when: It holds for these subjects (a mapping of names to what is asked about).
-        what: What is said; ``{board.name}`` and the like are filled in from the subjects.
-        hint: What to do instead, likewise.
-    """
-
-    when: Callable[[Mapping[str, Any]], bool]
-    what: str
-    hint: str = ""
+    when: Callable[[Mapping[str, Any]], bool]  # It holds for these subjects (a mapping of names to what is asked about)
+    what: str  # What is said; ``{board.name}`` and the like are filled in from the subjects
+    hint: str = ""  # What to do instead, likewise
 
 
 def first_refusal(refusals: tuple[Refusal, ...], **subjects: Any) -> tuple[str, str]:
@@ -73,79 +61,42 @@ def first_refusal(refusals: tuple[Refusal, ...], **subjects: Any) -> tuple[str, 
 
 @dataclass(frozen=True)
 class Job:
-    """What is written or compared.
+    """What is written or compared."""
 
-    Attributes:
-        plan: The flash plan.
-        board: The board that it is for.
-        record: The file that says what the device holds.
-        probe: Serial number of the device; empty: the only one.
-        only: A part of the plan, ``application`` or ``model``; None: all of it.
-        top: Folder that the plan's paths start from.
-    """
-
-    plan: FlashPlan
-    board: Board
-    record: Path
-    probe: str = ""
-    only: str | None = None
-    top: Path = Path()
+    plan: FlashPlan  # The flash plan
+    board: Board  # The board that it is for
+    record: Path  # The file that says what the device holds
+    probe: str = ""  # Serial number of the device; empty: the only one
+    only: str | None = None  # A part of the plan, ``application`` or ``model``; None: all of it
+    top: Path = Path()  # Folder that the plan's paths start from
 
 
 class Runner(ABC):
-    """Writes the flash of one kind of device. See the module for how to define one.
+    """Writes the flash of one kind of device. See the module for how to define one."""
 
-    Attributes:
-        name: What users call it.
-        capabilities: What it can do.
-        refusals: What it refuses, of a ``board`` and a ``machine``; :attr:`capabilities` are looked at after them.
-    """
-
-    name: ClassVar[str]
-    capabilities: ClassVar[Capabilities]
+    name: ClassVar[str]  # What users call it
+    capabilities: ClassVar[Capabilities]  # What it can do
+    # What it refuses, of a ``board`` and a ``machine``; capabilities are looked at after them
     refusals: ClassVar[tuple[Refusal, ...]] = ()
 
     def refusal(self, verb: str, board: Board, machine: Machine) -> tuple[str, str]:
-        """Why a device cannot be written or compared, and what to do; two empty texts if it can.
-
-        Args:
-            verb: ``write`` or ``verify``.
-            board: The board.
-            machine: On what it executes.
-        """
+        """Why ``verb`` (``write``, ``verify``) is not possible, and what to do; two empty texts if it is."""
         return first_refusal((*self.refusals, *_BY_CAPABILITIES), runner=self, verb=verb, board=board, machine=machine)
 
     def record_name(self, probe: str) -> str:
-        """Name of the file that says what a device holds, within the folder of its build.
-
-        Raises:
-            NeuralArtError: The serial number is not one, or this runner's devices have none.
-        """
+        """Name of the record within the build's folder. NeuralArtError: no serial number, or nobody asks for one."""
         return f"flash-{self.name}{self._serial(probe)}.json"
 
     def device(self, record: str, probe: str) -> str:
-        """What no two commands may use at the same time.
-
-        Args:
-            record: Path of the record.
-            probe: Serial number; empty: the only one.
-        """
+        """What no two commands may use at the same time; without a serial number (``probe``) the only device."""
         return f"{self.name} {probe or 'device'}"
 
     def words(self, probe: str) -> list[str]:
-        """What ``neuralart flash`` and ``verify`` need in front of the record: this runner and its device.
-
-        Args:
-            probe: Serial number; empty: the only one.
-        """
+        """What ``neuralart flash`` and ``verify`` need in front of the record: this runner and its device."""
         return ["--runner", self.name, *(["--probe", probe] if probe else []), "--record"]
 
     def flash(self, job: Job) -> tuple[Written, ...]:
-        """Write, and keep the record of it. A write that fails half way leaves no record.
-
-        Raises:
-            NeuralArtError: As ``write``, or the record cannot be written.
-        """
+        """Write, and keep the record of it; a write that fails (NeuralArtError) half way leaves no record."""
         from neuralart.flashing import record
         from neuralart.flashing.plan import contents
 
@@ -160,21 +111,10 @@ class Runner(ABC):
 
     @abstractmethod
     def write(self, job: Job) -> tuple[Written, ...]:
-        """Write what the device does not hold yet.
-
-        Raises:
-            NeuralArtError: A file has changed or is missing, or the device cannot be written.
-        """
+        """Write what the device does not hold yet. NeuralArtError: a file has changed, or it cannot be written."""
 
     def verify(self, job: Job) -> Mismatch | None:
-        """Compare the device with a plan.
-
-        Returns:
-            The first difference, or None.
-
-        Raises:
-            NeuralArtError: A file has changed or is missing, or the device cannot be read.
-        """
+        """The first difference from a plan, or None. NeuralArtError: a file has changed, or it cannot be read."""
         raise NeuralArtError(f"runner {self.name} cannot read its device", where=str(job.record))
 
     def _serial(self, probe: str) -> str:
@@ -209,14 +149,6 @@ _BY_CAPABILITIES = (
 
 
 def find(name: str, where: str = "") -> Runner:
-    """The runner of a name.
-
-    Args:
-        name: What users call it.
-        where: Where it is named, for messages.
-
-    Raises:
-        NeuralArtError: There is none.
-    """
+    """The runner of a name. NeuralArtError: there is none."""
     runner: Runner = plugins.find("runners", name, where).made()
     return runner
