@@ -9,12 +9,10 @@ from dataclasses import replace
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator import media, runner
+from neuralart.emulator import Difference, LinkFailure, MachineStop, runner, starting
 from neuralart.emulator.coherency import watched_ranges
-from neuralart.emulator.conditions import Conditions
-from neuralart.emulator.image import read_elf
+from neuralart.emulator.image import Conditions, read_elf
 from neuralart.emulator.starting import Surroundings
-from neuralart.emulator.stops import Difference, LinkFailure, MachineStop
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
@@ -680,8 +678,8 @@ def test_qemu_has_the_model_in_memory_and_no_boot_chain(an547, tmp_path, capsys)
 def test_media_of_a_plan_for_qemu_checks_the_files(an547, tmp_path):
     board, image = an547
     plan = write_plan(tmp_path, replace(board, slots={"application": 0x70100000}), image)
-    found = media.of_plan(plan, board, board.machines["qemu"], tmp_path)
+    found = starting.of_plan(plan, board, board.machines["qemu"], tmp_path)
     assert found.nor is None and found.loads == ((tmp_path / "weights.bin", FLASH),)
     (tmp_path / "application.bin").write_bytes(b"x")
     with pytest.raises(NeuralArtError, match="'application' has changed"):
-        media.of_plan(plan, board, board.machines["qemu"], tmp_path)
+        starting.of_plan(plan, board, board.machines["qemu"], tmp_path)

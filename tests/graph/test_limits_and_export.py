@@ -12,7 +12,7 @@ import SCons.Node
 
 from neuralart.config.budgets import Budgets
 from neuralart.config.types import NetworkConfig, RelocatableConfig, VariantConfig
-from neuralart.emulator.closeness import parse
+from neuralart.emulator.vectors import parse
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs

@@ -15,7 +15,7 @@ from neuralart.flashing import plan as plans
 from neuralart.flashing import record
 from neuralart.flashing.plan import Write
 from neuralart.flashing.program import Mismatch, Written
-from neuralart.flashing.runners import Capabilities, Job, Refusal, Runner, find
+from neuralart.flashing.runners import Capabilities, FlashJob, Refusal, Runner, find
 from neuralart.flashing.runners.virtual import Virtual
 
 BOARD = boards.load("stm32n6570-dk", [])
@@ -34,7 +34,7 @@ class Shelf(Runner):
     held: ClassVar[dict[int, bytes]] = {}
     broken: ClassVar[bool] = False
 
-    def write(self, job: Job) -> tuple[Written, ...]:
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
         done = []
         for write in job.plan.chosen(job.only):
             data = (job.top / write.file).read_bytes()
@@ -45,7 +45,7 @@ class Shelf(Runner):
             done.append(Written(write, 0 if same else 1, 1 if same else 0))
         return tuple(done)
 
-    def verify(self, job: Job) -> Mismatch | None:
+    def verify(self, job: FlashJob) -> Mismatch | None:
         for write in job.plan.chosen(job.only):
             data = (job.top / write.file).read_bytes()
             if self.held.get(write.address) != data:
@@ -59,7 +59,7 @@ class Blind(Runner):
     name = "blind"
     capabilities = Capabilities(frozenset({"silicon", "unicorn"}), verify=False)
 
-    def write(self, job: Job) -> tuple[Written, ...]:
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
         return tuple(Written(write, 1, 0) for write in job.plan.chosen(job.only))
 
 
@@ -80,8 +80,8 @@ def plan(tmp_path: Path) -> Path:
     return path
 
 
-def job(plan: Path, only: str | None = None, probe: str = "0042") -> Job:
-    return Job(plans.read(plan), BOARD, plan.with_name("record.json"), probe, only, plan.parent)
+def job(plan: Path, only: str | None = None, probe: str = "0042") -> FlashJob:
+    return FlashJob(plans.read(plan), BOARD, plan.with_name("record.json"), probe, only, plan.parent)
 
 
 # ---- names

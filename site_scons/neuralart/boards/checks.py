@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuralart.boards.types import Board, MemoryRegion, Section
+from neuralart.boards.types import Board, BoardSection, MemoryRegion
 from neuralart.errors import nearest
 from neuralart.text.values import Value
 
@@ -77,7 +77,7 @@ def _check_enables(board: Board, memory: Value) -> None:
             raise place.error("ramcfg_offset needs 'registers: ramcfg' and 'shutdown_bit'")
 
 
-def _check_section(board: Board, section: Section, place: Value) -> int:
+def _check_section(board: Board, section: BoardSection, place: Value) -> int:
     """A section may run on into the memory that follows without a gap (FLEXRAM and AXISRAM1 of the STM32N6)."""
     known = {region.name: region for region in board.memory}
     if section.region not in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from neuralart.boards.types import Console, Enable, Machine, MemoryRegion, Registers, Section
+from neuralart.boards.types import BoardSection, Console, Enable, Machine, MemoryRegion, Registers
 from neuralart.text.values import Value
 
 KINDS = ("ram", "flash", "psram", "rom")
@@ -190,12 +190,12 @@ def console(value: Value | None) -> Console | None:
     return Console(driver, base, register(value, "clock_register"), _number(value, "clock_bit", 0, 31))
 
 
-def section(value: Value | None) -> Section | None:
+def section(value: Value | None) -> BoardSection | None:
     """Where a part of the firmware goes. NeuralArtError: a key or a value is wrong."""
     if value is None:
         return None
     value.fields(("region", "offset", "size"))
-    return Section(
+    return BoardSection(
         region=need(value, "region").text(),
         offset=_number(value, "offset") or 0,
         size=need(value, "size").integer(1, _ADDRESS_SPACE),

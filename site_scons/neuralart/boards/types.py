@@ -127,7 +127,7 @@ class Machine:
 
 
 @dataclass(frozen=True)
-class Section:
+class BoardSection:
     """Where a part of the firmware goes."""
 
     region: str  # Name of the memory region it begins in; it may run on into a region that follows without a gap
@@ -149,8 +149,8 @@ class Board:
     registers: Registers  # What turns banks on
     machines: Mapping[str, Machine]  # By kind; the first is the default of ``run-``
     console: Console | None = None  # Serial port
-    code: Section | None = None  # Where the firmware's code and constants are when it runs (vectors first)
-    data: Section | None = None  # Where its variables and stack are
+    code: BoardSection | None = None  # Where the firmware's code and constants are when it runs (vectors first)
+    data: BoardSection | None = None  # Where its variables and stack are
     mpool: str = ""  # Stock pool file (path), empty if the board has none
     profile: str = ""  # Stock profile file (path), empty if the board has none
     # Stock memory-pool file (path) of the compile flow without an NPU; empty if the board has none

@@ -8,8 +8,7 @@ from typing import Any
 from neuralart.boards.types import Board
 from neuralart.emulator.banks import Banks, import_unicorn
 from neuralart.emulator.coherency import Coherency, Dirty
-from neuralart.emulator.conditions import Conditions
-from neuralart.emulator.image import Load, Symbols
+from neuralart.emulator.image import Conditions, Load, Symbols
 from neuralart.errors import NeuralArtError
 
 # Whichever comes first begins the first epoch (ll_aton_runtime.c).

@@ -115,3 +115,36 @@ class Coherency:
         # A line at the border holds bytes of others too: they are none of our business.
         first, last = max(line, watched.start) - line, min(line + LINE, watched.end) - line
         return self._peek(line, LINE)[first:last] != self._held.get(line, self._unwritten)[first:last]
+
+
+NPU_LINE = 64
+
+
+class NpuLines:
+    """What memory behind the NPU cache holds of the watched ranges that it caches."""
+
+    def __init__(self, board: Board, watched: Sequence[Watched], peek: Callable[[int, int], bytes], fill: int) -> None:
+        """As :class:`~neuralart.emulator.coherency.Coherency`."""
+        self._watched = [each for each in watched if each.npu_cached]
+        self._behind = Coherency(board, self._watched, peek, fill)
+
+    def command(self, name: str, start: int, end: int) -> None:
+        """The NPU cache does something to the lines from that of address ``start`` to that of address ``end``."""
+        if name in ("invalidate all", "enable"):
+            for each in self._watched:
+                self.settle(each.start, each.end - each.start)
+        elif name in ("clean", "invalidate", "clean and invalidate") and start <= end:
+            first = start // NPU_LINE * NPU_LINE
+            self.settle(first, end // NPU_LINE * NPU_LINE + NPU_LINE - first)
+
+    def settle(self, address: int, size: int) -> None:
+        """No line of the cache stands for these bytes any more."""
+        self._behind.settle(address, size)
+
+    def forget(self, start: int, end: int) -> None:
+        """Memories lost their contents."""
+        self._behind.forget(start, end)
+
+    def dirty(self) -> Dirty | None:
+        """The first watched range for which the cache may hold something else than the memory."""
+        return self._behind.dirty()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from neuralart.emulator.stops import LinkFailure, MachineStop
+from neuralart.emulator import LinkFailure, MachineStop
 
 # Frames of the host link: a pure codec (docs/reference/host-link.md) ------------------------------------------------
 

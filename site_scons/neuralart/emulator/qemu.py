@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator.stops import MachineStop
+from neuralart.emulator import MachineStop
 from neuralart.errors import NeuralArtError
 
 PROGRAM = "qemu-system-arm"

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator import closeness
+from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.emulator import vectors as golden
-from neuralart.emulator.closeness import BIT_EXACT, Closeness
 from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
 from neuralart.emulator.starting import Surroundings, started_machine
-from neuralart.emulator.stops import LinkFailure, MachineStop
+from neuralart.emulator.vectors import BIT_EXACT, Closeness
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.memory.regions import alias_warnings
@@ -213,10 +212,7 @@ def run(
                 _check_remote(remote, check)
                 for number, inputs in enumerate(vectors.input_data):
                     outputs = session.infer(index, inputs)
-                    if check.closeness.exact:
-                        golden.compare(vectors, number, outputs, name)
-                    else:
-                        closeness.compare(vectors, number, outputs, check.network, check.closeness)
+                    golden.compare(vectors, number, outputs, check.network, check.closeness)
                     if on_vector is not None:
                         on_vector(name, number + 1, vectors.count)
                 results.append(NetworkResult(name, vectors.count, str(check.closeness)))

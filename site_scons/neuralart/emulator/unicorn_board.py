@@ -15,18 +15,13 @@ from functools import partial
 from typing import Any
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator.banks import UNDEFINED, Banks, import_unicorn
-from neuralart.emulator.boot import Boot
-from neuralart.emulator.bus import Bus
+from neuralart.emulator import MachineStop
+from neuralart.emulator.banks import UNDEFINED, Banks, Bus, import_unicorn
 from neuralart.emulator.checkpoints import Checkpoints
-from neuralart.emulator.coherency import Coherency, Dirty
-from neuralart.emulator.conditions import Conditions
-from neuralart.emulator.core_registers import SCS, VTOR, NpuCache, SystemControl
-from neuralart.emulator.devices import PAGE, RegisterFile, Usart
-from neuralart.emulator.image import Firmware, Load, Symbols
-from neuralart.emulator.npu_lines import NpuLines
+from neuralart.emulator.coherency import Coherency, Dirty, NpuLines
+from neuralart.emulator.devices import PAGE, SCS, VTOR, NpuCache, RegisterFile, SystemControl, Usart
+from neuralart.emulator.image import BootState, Conditions, Firmware, Load, Symbols
 from neuralart.emulator.power import Power
-from neuralart.emulator.stops import MachineStop
 from neuralart.errors import NeuralArtError, nearest
 
 # The rest of the private peripheral bus (debug) is plain memory (Armv8-M ARM, B3.1).
@@ -83,9 +78,9 @@ class UnicornBoard:
         self._starved = False
         self._spent = 0.0
         if given.nor is None:
-            boot = Boot.direct(board, firmware, tuple(loads))
+            boot = BootState.direct(board, firmware, tuple(loads))
         else:
-            boot = Boot.flash(board, firmware, given.nor)
+            boot = BootState.flash(board, firmware, given.nor)
         self.symbols = firmware.symbols if boot.symbols_fit else Symbols([])
         self.notes = list(boot.notes)
         self.maintenance: list[str] = []

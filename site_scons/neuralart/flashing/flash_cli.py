@@ -10,7 +10,7 @@ from neuralart.flashing.runners import DEFAULT
 
 if TYPE_CHECKING:
     from neuralart.flashing.program import Written
-    from neuralart.flashing.runners import Job, Runner
+    from neuralart.flashing.runners import FlashJob, Runner
 
 PARTS = ("application", "model")
 
@@ -61,16 +61,16 @@ def describe(written: Written) -> list[str]:
     return lines
 
 
-def chosen(args: argparse.Namespace) -> tuple[Runner, Job]:
+def chosen(args: argparse.Namespace) -> tuple[Runner, FlashJob]:
     """The runner of a command line and its job. NeuralArtError: no such runner, or plan or board are wrong."""
     from neuralart import boards
     from neuralart.flashing.plan import read
-    from neuralart.flashing.runners import Job, find
+    from neuralart.flashing.runners import FlashJob, find
 
     runner = find(args.runner, "--runner")
     plan = read(args.plan)
     board = boards.load(plan.board, args.board_file, where=plan.where)
-    return runner, Job(plan, board, args.record, args.probe, args.only, args.top)
+    return runner, FlashJob(plan, board, args.record, args.probe, args.only, args.top)
 
 
 def run(args: argparse.Namespace) -> int:

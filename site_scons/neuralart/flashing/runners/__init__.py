@@ -60,7 +60,7 @@ def first_refusal(refusals: tuple[Refusal, ...], **subjects: Any) -> tuple[str, 
 
 
 @dataclass(frozen=True)
-class Job:
+class FlashJob:
     """What is written or compared."""
 
     plan: FlashPlan  # The flash plan
@@ -95,7 +95,7 @@ class Runner(ABC):
         """What ``neuralart flash`` and ``verify`` need in front of the record: this runner and its device."""
         return ["--runner", self.name, *(["--probe", probe] if probe else []), "--record"]
 
-    def flash(self, job: Job) -> tuple[Written, ...]:
+    def flash(self, job: FlashJob) -> tuple[Written, ...]:
         """Write, and keep the record of it; a write that fails (NeuralArtError) half way leaves no record."""
         from neuralart.flashing import record
         from neuralart.flashing.plan import contents
@@ -110,10 +110,10 @@ class Runner(ABC):
         return done
 
     @abstractmethod
-    def write(self, job: Job) -> tuple[Written, ...]:
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
         """Write what the device does not hold yet. NeuralArtError: a file has changed, or it cannot be written."""
 
-    def verify(self, job: Job) -> Mismatch | None:
+    def verify(self, job: FlashJob) -> Mismatch | None:
         """The first difference from a plan, or None. NeuralArtError: a file has changed, or it cannot be read."""
         raise NeuralArtError(f"runner {self.name} cannot read its device", where=str(job.record))
 

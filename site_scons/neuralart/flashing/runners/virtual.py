@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from neuralart.flashing.runners import Capabilities, Job, Refusal, Runner
+from neuralart.flashing.runners import Capabilities, FlashJob, Refusal, Runner
 from neuralart.plugins import register
 
 if TYPE_CHECKING:
@@ -36,11 +36,11 @@ class Virtual(Runner):
         """The file says all."""
         return ["--nor"]
 
-    def flash(self, job: Job) -> tuple[Written, ...]:
+    def flash(self, job: FlashJob) -> tuple[Written, ...]:
         """Write it; there is no other record to keep."""
         return self.write(job)
 
-    def write(self, job: Job) -> tuple[Written, ...]:
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
         """Write the file, whole or not at all; it is left alone if it holds everything already."""
         from neuralart.flashing.nor import Nor, chip_of, load_for
         from neuralart.flashing.program import program
@@ -53,7 +53,7 @@ class Virtual(Runner):
             nor.save(job.record)
         return done
 
-    def verify(self, job: Job) -> Mismatch | None:
+    def verify(self, job: FlashJob) -> Mismatch | None:
         """Compare the file with the plan."""
         from neuralart.flashing.nor import load_for
         from neuralart.flashing.program import verify
