@@ -23,7 +23,7 @@ from neuralart.applications import (
     staging,
 )
 from neuralart.cli import main
-from neuralart.config.application_types import ApplicationConfig, ExternalConfig, SourcesConfig
+from neuralart.config.application import ApplicationConfig, ExternalConfig, SourcesConfig
 from neuralart.errors import NeuralArtError
 from support.fake_stedgeai import middlewares
 from support.stedgeai_case import refusal

@@ -12,11 +12,9 @@ from neuralart import boards, cli
 from neuralart.boards.types import Machine
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
-from neuralart.flashing import record
 from neuralart.flashing.plan import Write
 from neuralart.flashing.program import Mismatch, Written
-from neuralart.flashing.runners import Capabilities, FlashJob, Refusal, Runner, find
-from neuralart.flashing.runners.virtual import Virtual
+from neuralart.flashing.runners import Capabilities, FlashJob, Refusal, Runner, Virtual, find
 
 BOARD = boards.load("stm32n6570-dk", [])
 SILICON, UNICORN = Machine("silicon", ()), Machine("unicorn", ())
@@ -154,8 +152,8 @@ def test_the_record_says_what_a_device_holds(shelf: Shelf, plan: Path) -> None:
     assert (data["runner"], data["probe"], data["board"]) == ("shelf", "0042", "stm32n6570-dk")
     assert [row["name"] for row in data["holds"]] == ["weights"]
     shelf.flash(job(plan, "application"))
-    assert [write.name for write in record.read(path)] == ["application", "weights"]
-    assert record.read(path) == plans.read(plan).writes
+    assert [write.name for write in plans.read_record(path)] == ["application", "weights"]
+    assert plans.read_record(path) == plans.read(plan).writes
     before = path.read_bytes()
     done = shelf.flash(job(plan))
     assert [(written.erased, written.kept) for written in done] == [(0, 1), (0, 1)]
@@ -182,7 +180,7 @@ def test_what_is_refused_before_writing_leaves_the_record(shelf: Shelf, plan: Pa
     (plan.parent / "weights.bin").write_bytes(b"other")
     with pytest.raises(NeuralArtError, match="'weights' has changed since the plan was made"):
         shelf.flash(job(plan))
-    assert len(record.read(plan.with_name("record.json"))) == 2
+    assert len(plans.read_record(plan.with_name("record.json"))) == 2
 
 
 def _write(name: str, address: int, size: int) -> Write:
@@ -191,7 +189,7 @@ def _write(name: str, address: int, size: int) -> Write:
 
 def test_what_is_overwritten_is_no_longer_held() -> None:
     held = (_write("a", 0, 100), _write("b", 100, 100), _write("c", 300, 10))
-    after = record.after(held, (_write("c", 400, 10), _write("new", 150, 100)))
+    after = plans.held_after(held, (_write("c", 400, 10), _write("new", 150, 100)))
     assert [(write.name, write.address) for write in after] == [("a", 0), ("new", 150), ("c", 400)]
 
 
@@ -210,7 +208,7 @@ def test_a_record_that_is_none(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "record.json"
     path.write_text(text, "utf-8")
     with pytest.raises(NeuralArtError, match=said) as caught:
-        record.read(path)
+        plans.read_record(path)
     assert str(path) in str(caught.value)
 
 

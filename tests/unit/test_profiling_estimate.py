@@ -241,7 +241,7 @@ def test_bounds_of_a_published_table() -> None:
     pools = sorted(Path(place).rglob("compile/stt_audio.mpool")) if place else []
     if not tables or not pools:
         pytest.skip("no network.csv with its pool file in NEURALART_REAL_DATA")
-    from neuralart.profiling.opening import speeds_of
+    from neuralart.profiling.estimate import speeds_of
 
     estimate = from_csv(network_csv.read(tables[0]), speeds=speeds_of(pools[0]))
     bounds = Counter(epoch.bound for epoch in estimate.epochs)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart.applications.staging import Generated
-from neuralart.config.application_types import (
+from neuralart.config.application import (
     CONFIGURATION,
     ELF,
     EXTERNAL,

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from neuralart.applications import artefact, commands, errorlines, external, lock_facts, overlay, programs, version_lock
 from neuralart.applications.staging import Generated, Staged, stage
 from neuralart.applications.tree import Tree, scan
-from neuralart.config.application_types import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
+from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.text.c_source import decode

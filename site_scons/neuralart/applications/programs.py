@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from neuralart.config.application_types import CMAKE, CUBEIDE, MAKE
+from neuralart.config.application import CMAKE, CUBEIDE, MAKE
 from neuralart.doctor import finding, tools
 from neuralart.errors import NeuralArtError
 

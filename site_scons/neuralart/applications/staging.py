@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from neuralart.config.application_types import StageConfig, StageRule
+from neuralart.config.application import StageConfig, StageRule
 from neuralart.errors import NeuralArtError, nearest
 
 # What a network's folder may hold besides what an application copies.

@@ -21,6 +21,6 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
 
 def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:
     """Names of all boards, sorted; no file is opened. NeuralArtError: a file's name cannot be used, or is taken."""
-    from neuralart.boards import find
+    from neuralart.boards import loading
 
-    return find.names(extra)
+    return loading.names(extra)

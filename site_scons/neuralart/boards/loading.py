@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.boards import bootfields, checks, fields
-from neuralart.boards.find import family_names, locate, locate_family
+from neuralart import plugins, resources
+from neuralart.boards import checks, fields
 from neuralart.boards.types import Board
-from neuralart.errors import nearest
+from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import stable_name
 from neuralart.text import yaml_values
 from neuralart.text.yaml_values import YamlValue
@@ -60,10 +62,10 @@ def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) ->
         raise base.error("a board has a family or a base, not both", "the base brings its family with it")
     if family is not None:
         name = family.text()
-        found = locate_family(name)
-        if found is None:
-            raise family.error(f"no family '{name}'", nearest(name, family_names()))
-        return overlaid(_open(found, FAMILY_KEYS), top, _DEPTH), (found, path)
+        families = yaml_files(resources.board_data_dir() / "families")
+        if name not in families:
+            raise family.error(f"no family '{name}'", nearest(name, tuple(families)))
+        return overlaid(_open(families[name], FAMILY_KEYS), top, _DEPTH), (families[name], path)
     if base is not None:
         name = base.text()
         below_path = locate(name, extra, str(base.where))
@@ -120,9 +122,9 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         flash=flash,
         slots=fields.slots(entries.get("slots")),
         switches=fields.switches(entries.get("switches")),
-        boot=bootfields.boot(entries.get("boot")),
-        windows=bootfields.windows(entries.get("windows"), memory),
-        relocatable=bootfields.load_slots(top, flash),
+        boot=fields.boot(entries.get("boot")),
+        windows=fields.windows(entries.get("windows"), memory),
+        relocatable=fields.load_slots(top, flash),
         firmware=fields.word(top, "firmware") if "firmware" in entries else "",
         external_ram=fields.window(entries.get("external_ram")),
         narrow_display=entries["narrow_display"].boolean() if "narrow_display" in entries else False,
@@ -142,3 +144,62 @@ def _places(entries: dict[str, YamlValue]) -> dict[str, str]:
         if group in entries:
             found.update({f"{group}.{name}": entry for name, entry in entries[group].mapping().items()})
     return {key: stable_name(str(entry.where)) for key, entry in found.items()}
+
+
+_SUFFIXES = (".yaml", ".yml")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
+
+
+@dataclass(frozen=True)
+class BoardFile:
+    """A board as a plugin brings it."""
+
+    path: Path  # Its YAML file (docs/reference/boards.md); files that it names are relative to it
+
+
+def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:
+    """Names of all boards, sorted; no file is opened. NeuralArtError: a file's name cannot be used, or is taken."""
+    return tuple(sorted({*_files(extra), *plugins.names("boards")}))
+
+
+def locate(name: str, extra: Sequence[Path], where: str) -> Path:
+    """The file of a board; ``where``: who asks. NeuralArtError: there is no such board."""
+    files = _files(extra)
+    if name in files:
+        return files[name]
+    known = {*files, *plugins.names("boards")}
+    if name not in known:
+        raise NeuralArtError(f"no board '{name}'", where=where, hint=nearest(name, tuple(known)))
+    found: Path = plugins.find("boards", name, where).made.path
+    return found
+
+
+def yaml_files(folder: Path) -> dict[str, Path]:
+    """Name -> file of the boards in a folder."""
+    return {path.stem: path for path in sorted(folder.glob("*.yaml"))}
+
+
+def _files(extra: Sequence[Path]) -> dict[str, Path]:
+    """Name -> file of the built-in boards and of the user's own files."""
+    files = {plugin.name: plugin.made.path for plugin in plugins.own("boards")}
+    own: dict[str, Path] = {}
+    for path in extra:
+        if path.suffix.lower() not in _SUFFIXES or not _NAME.fullmatch(path.stem):
+            raise NeuralArtError(
+                "not the name of a board file", where=str(path), hint="NAME.yaml, with letters, digits, '.', '_', '-'"
+            )
+        if path.stem in files:
+            raise NeuralArtError(
+                f"board '{path.stem}' is built in",
+                where=str(path),
+                hint=f"give the file another name and begin it with 'base: {path.stem}'",
+            )
+        if own.setdefault(path.stem, path) != path:
+            raise NeuralArtError(
+                f"board '{path.stem}' has two files, the other is {own[path.stem]}", where=str(path), hint="rename one"
+            )
+    return {**files, **own}
+
+
+for _name, _file in yaml_files(resources.board_data_dir()).items():
+    plugins.register("boards", _name, BoardFile(_file), protocol=1)

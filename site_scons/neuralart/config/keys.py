@@ -7,11 +7,16 @@ documentation come from the declaration. Type and default are those of the field
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
+from neuralart.errors import NeuralArtError
 from neuralart.text.values import Location, Value
+from neuralart.text.yaml_nodes import MAX_DEPTH
+from neuralart.text.yaml_values import parse
 
 Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
@@ -127,3 +132,52 @@ def _shown(owner: type, name: str) -> str:
     value = default_of(owner, name)
     assert isinstance(value, (bool, int, str)) and value != "", f"'{name}' needs a text for a page"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def value_of(given: Mapping[str, Any], where: str | Location) -> Value:
+    """A mapping as it would come out of a YAML file. ``where`` says who gives it; a line of a file becomes the place of
+    all that is in it. NeuralArtError: something else is in it.
+    """
+    file, line = (where.file, where.line) if isinstance(where, Location) else (where, 1)
+    for key, item in given.items():
+        _check(item, key, str(where), MAX_DEPTH)
+    try:
+        # JSON is YAML; what stands in quotes there is text here.
+        data = json.dumps(given, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise NeuralArtError("a text holds half a character", where=str(where)) from error
+    except ValueError as error:
+        raise NeuralArtError("a number has thousands of digits", where=str(where)) from error
+    return parse(b"\n" * (line - 1) + data, file)
+
+
+def _check(item: object, key: str, where: str, levels: int) -> None:
+    if not levels:
+        raise NeuralArtError(f"{key[:60]}: nested deeper than {MAX_DEPTH} levels", where=where)
+    if isinstance(item, Mapping):
+        for name, inner in item.items():
+            if not isinstance(name, str):
+                raise NeuralArtError(f"{key}: a key must be text, this is {name!r}", where=where)
+            _check(inner, f"{key}.{name}", where, levels - 1)
+    elif isinstance(item, (list, tuple)):
+        for inner in item:
+            _check(inner, key, where, levels - 1)
+    elif not isinstance(item, (str, bool, int, float)):
+        raise NeuralArtError(f"{key}: must be text, a number or a list, not {_shown_item(item)}", where=where)
+
+
+def _shown_item(item: object) -> str:
+    text = repr(item)
+    # Of most objects that is their type and an address.
+    return type(item).__name__ if text.startswith("<") else text
+
+
+@contextmanager
+def said_by(where: str) -> Iterator[None]:
+    """Leave out the line that errors (NeuralArtError) of such a value name: a method has none."""
+    try:
+        yield
+    except NeuralArtError as error:
+        if error.where != f"{where}:1":
+            raise
+        raise NeuralArtError(error.what, where=where, hint=error.hint) from error

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from neuralart.config.application_types import ApplicationConfig
+from neuralart.config.application import ApplicationConfig
 from neuralart.text.values import NOWHERE, Location
 
 if TYPE_CHECKING:

@@ -6,8 +6,11 @@ digits, the name says so. Clocks are in hertz. KB, MB and GB are powers of 1000,
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from neuralart.errors import NeuralArtError
 
 GIGA = 1e9
 #: Clock of the NPU that the compiler's estimates assume.
@@ -81,3 +84,70 @@ def in_words(bytes_per_second: float | None) -> str:
         if bytes_per_second >= size:
             return f"{bytes_per_second / size:.2f} {unit}"
     return f"{bytes_per_second:.2f} B/s"
+
+
+# Keeps a quotient finite where the divisor is zero.
+EPSILON = 2.220446049250313e-16
+
+
+@dataclass(frozen=True)
+class OutputMetrics:
+    """Figures of one output over all samples."""
+
+    acc: float | None  # Share of samples with the same class, 0 to 1; None: no classifier
+    rmse: float  # Root of the mean squared error
+    mae: float  # Mean absolute error
+    l2r: float  # Norm of the error over the norm of the prediction
+    mean: float  # Mean of the error (reference minus prediction)
+    std: float  # Its standard deviation, n - 1
+    nse: float  # Nash-Sutcliffe efficiency: 1 is perfect
+    cos: float  # Cosine similarity: 1 is the same direction
+
+
+def _variance(values: Sequence[float]) -> float:
+    """With n - 1; 0 for a single value."""
+    if len(values) < 2:
+        return 0.0
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _largest(values: Sequence[float]) -> int:
+    """The first of the largest, as argmax has it."""
+    return max(range(len(values)), key=lambda index: (values[index], -index))
+
+
+def compare_outputs(
+    reference: Sequence[Sequence[float]], predicted: Sequence[Sequence[float]], classifier: bool = False
+) -> OutputMetrics:
+    """Compare the values of one output, a row for each sample; a classifier's values are scores of classes.
+    NeuralArtError: there are no values, or the shapes differ.
+    """
+    if not reference or not all(reference):
+        raise NeuralArtError("there is nothing to compare: no samples, or no values", hint="give at least one sample")
+    if [len(row) for row in reference] != [len(row) for row in predicted]:
+        raise NeuralArtError(
+            f"{len(reference)} reference samples of {len(reference[0])} values, {len(predicted)} predicted ones "
+            f"of {len(predicted[0]) if predicted else 0}",
+            hint="both must be the same output of the same samples",
+        )
+    right = [value for row in reference for value in row]
+    found = [value for row in predicted for value in row]
+    errors = [one - other for one, other in zip(right, found, strict=True)]
+    squares = math.fsum(error * error for error in errors)
+    count = len(errors)
+    norm_right = math.sqrt(math.fsum(value * value for value in right))
+    norm_found = math.sqrt(math.fsum(value * value for value in found))
+    product = math.fsum(one * other for one, other in zip(right, found, strict=True))
+    mean_square = squares / count
+    same = sum(_largest(one) == _largest(other) for one, other in zip(reference, predicted, strict=True))
+    return OutputMetrics(
+        acc=same / len(reference) if classifier else None,
+        rmse=math.sqrt(mean_square),
+        mae=math.fsum(map(abs, errors)) / count,
+        l2r=math.sqrt(squares) / (norm_found + EPSILON),
+        mean=math.fsum(errors) / count,
+        std=math.sqrt(_variance(errors)),
+        nse=1.0 - mean_square / (_variance(right) + EPSILON),
+        cos=product / (norm_right * norm_found + EPSILON),
+    )

@@ -17,7 +17,7 @@ from neuralart.applications.sources import SourceSet, collect
 from neuralart.applications.sources_lock import parts
 from neuralart.applications.staging import Generated
 from neuralart.boards.types import Board, Machine
-from neuralart.config.application_types import ApplicationConfig
+from neuralart.config.application import ApplicationConfig
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint

@@ -15,9 +15,8 @@ from neuralart.compilers.protocol import FileSet
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART
-from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile
-from neuralart.network.targets import CPU, flow_of
+from neuralart.network.targets import CPU, check_name, flow_of
 from neuralart.scons.compilers import RUNTIME_INCLUDES, Compiler, compiler_of, files_of
 from neuralart.scons.options import option_words
 from neuralart.scons.paths import Word, place, stable, word

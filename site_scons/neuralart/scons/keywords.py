@@ -9,11 +9,10 @@ from typing import Any
 import SCons.Util
 
 from neuralart.config import networks
-from neuralart.config.keys import PATH, WORDS
-from neuralart.config.keywords import value_of
+from neuralart.config.keys import PATH, WORDS, value_of
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
-from neuralart.network.names import check_name
+from neuralart.network.targets import check_name
 from neuralart.scons.failures import caller
 from neuralart.scons.paths import literal
 

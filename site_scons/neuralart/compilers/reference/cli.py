@@ -126,8 +126,7 @@ def _common(args: argparse.Namespace) -> tuple[str, ...]:
     Raises:
         NeuralArtError: An option is missing, refused or contradicts another.
     """
-    from neuralart.network.names import check_name
-    from neuralart.network.targets import flow_of, usable
+    from neuralart.network.targets import check_name, flow_of, usable
 
     notes = _checked(args)
     for needed in ("model", "target"):

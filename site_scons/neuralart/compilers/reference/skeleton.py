@@ -16,8 +16,7 @@ from neuralart.files import read_bytes
 from neuralart.model.graph import Model
 from neuralart.network.manifest import NAME as MANIFEST
 from neuralart.network.manifest import manifest
-from neuralart.network.names import check_name
-from neuralart.network.targets import usable
+from neuralart.network.targets import check_name, usable
 
 Pools = TypeVar("Pools")
 Progress = Callable[[str], None]

@@ -27,8 +27,8 @@ from neuralart.files import read_bytes
 from neuralart.network.facts import Network, to_json
 from neuralart.network.manifest import NAME as MANIFEST
 from neuralart.network.manifest import manifest
-from neuralart.network.names import check_name
 from neuralart.network.pools import default_initializers
+from neuralart.network.targets import check_name
 from neuralart.resources import stable_name
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo

@@ -9,8 +9,7 @@ from dataclasses import replace
 
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
-from neuralart.network import relative
-from neuralart.network.pools import PoolFile
+from neuralart.network.pools import EXTERNAL, PoolFile, check_relative
 from neuralart.vendor.profile import RELOCATABLE_PROFILE
 
 ALL_BUFFERS = "--all-buffers-info"
@@ -39,14 +38,14 @@ def check_pools(pools: PoolFile) -> None:
         pools: Those of the derived network.
 
     Raises:
-        NeuralArtError: An external pool is absolute, or see :func:`neuralart.network.relative.check`.
+        NeuralArtError: An external pool is absolute, or see :func:`neuralart.network.pools.check_relative`.
     """
     for pool in pools.enabled:
-        if pool.address >= relative.EXTERNAL and not pool.relative:
+        if pool.address >= EXTERNAL and not pool.relative:
             raise NeuralArtError(
                 f"pool {pool.fname} at 0x{pool.address:08x} is USEMODE_ABSOLUTE: the external memories of a "
                 "relocatable model get their place when it is installed",
                 where=pool.where,
                 hint='give it "mode": "USEMODE_RELATIVE", or disable it with size 0',
             )
-    relative.check(pools)
+    check_relative(pools)

@@ -16,7 +16,7 @@ import SCons.Builder
 from neuralart import plugins
 from neuralart.config import app_config as settings
 from neuralart.config.app_config import AppConfig
-from neuralart.config.keywords import said_by, value_of
+from neuralart.config.keys import said_by, value_of
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
 from neuralart.scons.builders import plans

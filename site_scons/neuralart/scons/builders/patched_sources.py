@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import SCons.Builder
 
 from neuralart.config import patch as settings
-from neuralart.config.keywords import said_by, value_of
+from neuralart.config.keys import said_by, value_of
 from neuralart.config.patch import PatchConfig
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint

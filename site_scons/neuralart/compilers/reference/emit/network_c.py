@@ -11,8 +11,7 @@ from neuralart.compilers.reference.emit.ctext import array, data_type, in_commen
 from neuralart.compilers.reference.emit.emission import Emission, score, user_symbol
 from neuralart.compilers.reference.emit.epochs_c import functions, table
 from neuralart.compilers.reference.emit.rows import Row
-from neuralart.network.pools import MemoryPool
-from neuralart.network.relative import symbol
+from neuralart.network.pools import MemoryPool, relative_symbol
 
 # Buffers that the application provides, and the start-up functions --------------------------------------------------
 
@@ -233,7 +232,7 @@ def pool_comments(emission: Emission) -> str:
         virtual = bool(plan.parts)
         lines += _lines(index, plan.pool, plan.fname, plan.name, plan.size, plan.used, virtual=virtual)
         if plan.pool.relative:
-            name = symbol(plan.fname, emission.name)
+            name = relative_symbol(plan.fname, emission.name)
             lines.append(f"extern unsigned char {name}[]; /* {kilobytes(plan.used) if plan.used else '?'} */")
         index += 1
     for pool in emission.disabled():

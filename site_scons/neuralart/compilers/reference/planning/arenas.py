@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.network import relative
-from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.network.pools import MemoryPool, PoolFile, check_relative
 
 _SPEED = {"HIGH": 0, "MID": 1, "LOW": 2}
 _DELAY = {"LOW": 0, "MID": 1, "HIGH": 2}
@@ -61,7 +60,7 @@ def usable(pools: PoolFile) -> tuple[MemoryPool, ...]:
     """
     chosen = [pool for pool in pools.enabled if not pool.epoch_controller]
     if any(pool.relative for pool in chosen):
-        relative.check(pools)
+        check_relative(pools)
     if not any(pool.writable for pool in chosen):
         listed = ", ".join(f"{pool.fname} {pool.rights}" for pool in chosen) or "none"
         raise NeuralArtError(

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from neuralart.flashing.plan import FlashPlan
     from neuralart.flashing.program import Mismatch, Written
 
+
 DEFAULT = "virtual"
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
@@ -97,16 +98,15 @@ class Runner(ABC):
 
     def flash(self, job: FlashJob) -> tuple[Written, ...]:
         """Write, and keep the record of it; a write that fails (NeuralArtError) half way leaves no record."""
-        from neuralart.flashing import record
-        from neuralart.flashing.plan import contents
+        from neuralart.flashing import plan
 
         writes = job.plan.chosen(job.only)
         # While the device is untouched, its record is true: what can be refused before is refused before.
-        contents(job.plan, writes, job.top)
-        held = record.read(job.record) if job.record.exists() else ()
-        record.remove(job.record)
+        plan.contents(job.plan, writes, job.top)
+        held = plan.read_record(job.record) if job.record.exists() else ()
+        plan.remove_record(job.record)
         done = self.write(job)
-        record.save(job.record, self.name, job.probe, job.plan.board, record.after(held, writes))
+        plan.save_record(job.record, self.name, job.probe, job.plan.board, plan.held_after(held, writes))
         return done
 
     @abstractmethod
@@ -152,3 +152,56 @@ def find(name: str, where: str = "") -> Runner:
     """The runner of a name. NeuralArtError: there is none."""
     runner: Runner = plugins.find("runners", name, where).made()
     return runner
+
+
+class Virtual(Runner):
+    """Writes the virtual flash of a machine that is simulated or emulated; a serial number tells two of them apart."""
+
+    name = "virtual"
+    capabilities = Capabilities(frozenset({"unicorn", "qemu"}), verify=True, probes=True)
+    refusals = (
+        Refusal(
+            lambda of: of["machine"].kind == "silicon",
+            "nothing here can write on silicon yet",
+            "choose machine: unicorn or qemu where the board has one",
+        ),
+    )
+
+    def record_name(self, probe: str) -> str:
+        """The flash itself."""
+        return f"flash{self._serial(probe)}.nor"
+
+    def device(self, record: str, probe: str) -> str:
+        """Each file is a device."""
+        return record
+
+    def words(self, probe: str) -> list[str]:
+        """The file says all."""
+        return ["--nor"]
+
+    def flash(self, job: FlashJob) -> tuple[Written, ...]:
+        """Write it; there is no other record to keep."""
+        return self.write(job)
+
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
+        """Write the file, whole or not at all; it is left alone if it holds everything already."""
+        from neuralart.flashing.nor import Nor, chip_of, load_for
+        from neuralart.flashing.program import program
+
+        chip = chip_of(job.board)
+        new = not job.record.exists()
+        nor = Nor(chip) if new else load_for(job.record, job.board)
+        done = program(job.plan, nor, job.only, job.top)
+        if new or any(written.erased for written in done):
+            nor.save(job.record)
+        return done
+
+    def verify(self, job: FlashJob) -> Mismatch | None:
+        """Compare the file with the plan."""
+        from neuralart.flashing.nor import load_for
+        from neuralart.flashing.program import verify
+
+        return verify(job.plan, load_for(job.record, job.board), job.only, job.top)
+
+
+plugins.register("runners", Virtual.name, Virtual, protocol=1)
