@@ -1,50 +1,26 @@
-"""Reading one board."""
+"""Finds and reads boards: the built-in ones, the user's own files, and those of plugins."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 from neuralart import plugins, resources
 from neuralart.boards import checks, fields
-from neuralart.boards.types import Board
+from neuralart.boards.types import Board, Registers
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import stable_name
 from neuralart.text import yaml_values
+from neuralart.text.values import Value
 from neuralart.text.yaml_values import YamlValue
 
-# A board file laid over the family or the board it is based on ------------------------------------------------------
+T = TypeVar("T")
 
 SCHEMA = 1
-FAMILY_KEYS = (
-    "schema",
-    "title",
-    "target",
-    "device",
-    "cpu",
-    "security",
-    "memory",
-    "registers",
-    "console",
-    "machines",
-    "code",
-    "data",
-    "mpool",
-    "profile",
-    "memory_pools",
-    "flash",
-    "slots",
-    "boot",
-    "windows",
-    "relocatable",
-    "switches",
-    "firmware",
-    "external_ram",
-    "narrow_display",
-    "note",
-)
+FAMILY_KEYS = ("schema", *fields.keys_of(Board, "name", "where", "files", "places"))
 KEYS = (*FAMILY_KEYS, "family", "base")
 # Mappings join key by key down to one field of one memory: memory -> xSPI2 -> size.
 _DEPTH = 2
@@ -94,15 +70,13 @@ def _open(path: Path, known: Sequence[str]) -> YamlValue:
     return top
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-
-
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
     """Read a board by its name (the stem of its file), built in or of the user's own files; ``where``: who asks."""
     path = locate(name, extra, where)
     top, files = read(path, extra)
     entries = top.mapping()
-    memory, flash = fields.need(top, "memory"), fields.flash(entries.get("flash"))
+    memory = fields.need(top, "memory")
+    flash = fields.flash(entries["flash"]) if "flash" in entries else {}
     board = Board(
         name=name,
         title=fields.need(top, "title").text(),
@@ -111,23 +85,23 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         cpu=fields.word(top, "cpu"),
         security=fields.need(top, "security").choice(fields.SECURITIES),
         memory=fields.memory(memory),
-        registers=fields.registers(entries.get("registers")),
+        registers=_given(entries, "registers", fields.registers, Registers()),
         machines=fields.machines(fields.need(top, "machines")),
-        console=fields.console(entries.get("console")),
-        code=fields.section(entries.get("code")),
-        data=fields.section(entries.get("data")),
-        mpool=fields.file(entries.get("mpool")),
-        profile=fields.file(entries.get("profile")),
-        memory_pools=fields.file(entries.get("memory_pools")),
+        console=_given(entries, "console", fields.console, None),
+        code=_given(entries, "code", fields.section, None),
+        data=_given(entries, "data", fields.section, None),
+        mpool=_given(entries, "mpool", fields.file, ""),
+        profile=_given(entries, "profile", fields.file, ""),
+        memory_pools=_given(entries, "memory_pools", fields.file, ""),
         flash=flash,
-        slots=fields.slots(entries.get("slots")),
-        switches=fields.switches(entries.get("switches")),
-        boot=fields.boot(entries.get("boot")),
-        windows=fields.windows(entries.get("windows"), memory),
-        relocatable=fields.load_slots(top, flash),
+        slots=_given(entries, "slots", fields.slots, {}),
+        switches=_given(entries, "switches", fields.switches, {}),
+        boot=_given(entries, "boot", fields.boot, None),
+        windows=_given(entries, "windows", lambda value: fields.windows(value, memory), ()),
+        relocatable=_given(entries, "relocatable", lambda value: fields.load_slots(value, top, flash), None),
         firmware=fields.word(top, "firmware") if "firmware" in entries else "",
-        external_ram=fields.window(entries.get("external_ram")),
-        narrow_display=entries["narrow_display"].boolean() if "narrow_display" in entries else False,
+        external_ram=_given(entries, "external_ram", fields.window, None),
+        narrow_display=fields.flag(top, "narrow_display"),
         note=fields.text(top, "note"),
         where=str(path),
         files=tuple(str(file) for file in files),
@@ -135,6 +109,10 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
     )
     checks.check(board, top)
     return board
+
+
+def _given(entries: Mapping[str, YamlValue], key: str, read: Callable[[Value], T], default: T) -> T:
+    return read(entries[key]) if key in entries else default
 
 
 def _places(entries: dict[str, YamlValue]) -> dict[str, str]:
@@ -152,9 +130,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 @dataclass(frozen=True)
 class BoardFile:
-    """A board as a plugin brings it."""
+    """A board as a plugin brings it.
 
-    path: Path  # Its YAML file (docs/reference/boards.md); files that it names are relative to it
+    Attributes:
+        path: Its YAML file (docs/reference/boards.md); files that it names are relative to it.
+    """
+
+    path: Path
 
 
 def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:

@@ -73,23 +73,31 @@ class FlashJob:
 
 
 class Runner(ABC):
-    """Writes the flash of one kind of device. See the module for how to define one."""
+    """Writes the flash of one kind of device. See the module for how to define one.
 
-    name: ClassVar[str]  # What users call it
-    capabilities: ClassVar[Capabilities]  # What it can do
-    # What it refuses, of a ``board`` and a ``machine``; capabilities are looked at after them
+    Attributes:
+        name: What users call it.
+        capabilities: What it can do.
+        refusals: What it refuses, of a ``board`` and a ``machine``; :attr:`capabilities` are looked at after them.
+    """
+
+    name: ClassVar[str]
+    capabilities: ClassVar[Capabilities]
     refusals: ClassVar[tuple[Refusal, ...]] = ()
 
     def refusal(self, verb: str, board: Board, machine: Machine) -> tuple[str, str]:
-        """Why ``verb`` (``write``, ``verify``) is not possible, and what to do; two empty texts if it is."""
+        """Why a device cannot be written or compared, and what to do; two empty texts if it can."""
         return first_refusal((*self.refusals, *_BY_CAPABILITIES), runner=self, verb=verb, board=board, machine=machine)
 
     def record_name(self, probe: str) -> str:
-        """Name of the record within the build's folder. NeuralArtError: no serial number, or nobody asks for one."""
+        """Name of the file that says what a device holds, within the folder of its build.
+
+        NeuralArtError: the serial number is not one, or this runner's devices have none.
+        """
         return f"flash-{self.name}{self._serial(probe)}.json"
 
     def device(self, record: str, probe: str) -> str:
-        """What no two commands may use at the same time; without a serial number (``probe``) the only device."""
+        """What no two commands may use at the same time."""
         return f"{self.name} {probe or 'device'}"
 
     def words(self, probe: str) -> list[str]:
@@ -97,7 +105,7 @@ class Runner(ABC):
         return ["--runner", self.name, *(["--probe", probe] if probe else []), "--record"]
 
     def flash(self, job: FlashJob) -> tuple[Written, ...]:
-        """Write, and keep the record of it; a write that fails (NeuralArtError) half way leaves no record."""
+        """Write, and keep the record of it. A write that fails half way leaves no record."""
         from neuralart.flashing import plan
 
         writes = job.plan.chosen(job.only)
@@ -111,10 +119,16 @@ class Runner(ABC):
 
     @abstractmethod
     def write(self, job: FlashJob) -> tuple[Written, ...]:
-        """Write what the device does not hold yet. NeuralArtError: a file has changed, or it cannot be written."""
+        """Write what the device does not hold yet.
+
+        NeuralArtError: a file has changed or is missing, or the device cannot be written.
+        """
 
     def verify(self, job: FlashJob) -> Mismatch | None:
-        """The first difference from a plan, or None. NeuralArtError: a file has changed, or it cannot be read."""
+        """Compare the device with a plan.
+
+        Returns the first difference, or None. NeuralArtError: a file has changed, or the device cannot be read.
+        """
         raise NeuralArtError(f"runner {self.name} cannot read its device", where=str(job.record))
 
     def _serial(self, probe: str) -> str:
