@@ -10,8 +10,7 @@ import pytest
 import SCons.Errors
 import SCons.Node
 
-from neuralart.config.budgets import Budgets
-from neuralart.config.types import NetworkConfig, RelocatableConfig, VariantConfig
+from neuralart.config.types import Budgets, NetworkConfig, RelocatableConfig, VariantConfig
 from neuralart.emulator.vectors import parse
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain

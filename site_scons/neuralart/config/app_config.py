@@ -5,13 +5,13 @@ The section is read in layers like the other keys of a network: defaults, the ne
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
+from neuralart.config.keys import Placed, Settings, define, members
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
 from neuralart.text.values import NOWHERE, Location, Value
@@ -37,11 +37,8 @@ CAMERAS = ("dcmi", "usb", "spi")
 NORMS = ("none", "slaney")
 SAMPLE_RATES = (16000, 48000)  # what the digital microphone can do
 
-_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
 _PREFIX = "app_config."
 _AUDIO = "app_config.audio."
-
-Settings = Mapping[str, tuple[Any, Location]]
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class AudioConfig:
 
 
 @dataclass(frozen=True)
-class AppConfig:
+class AppConfig(Placed):
     """The section, resolved. What is empty, zero or None was not said."""
 
     use_case: str  # One of USE_CASES
@@ -94,11 +91,6 @@ class AppConfig:
     where: Location = NOWHERE  # Where the section was written
     # Where each of its keys was written
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
-
-    def said(self, key: str = "") -> str:
-        """The place of a key for a message (``audio.n_fft`` for one of sound's); empty where no file said it."""
-        place = self.places.get(key, self.where)
-        return str(place) if place.file else ""
 
 
 def _names(value: Value) -> tuple[str, ...]:
@@ -168,7 +160,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "template": Value.text,
     "display": lambda value: value.choice(DISPLAYS),
     "camera": lambda value: value.choice(CAMERAS),
-    "defines": lambda value: tuple(item.matching(_DEFINE, "NAME or NAME=value") for item in value.items()),
+    "defines": lambda value: tuple(define(item) for item in value.items()),
 }
 _AUDIO_READERS: dict[str, Callable[[Value], Any]] = {
     "target_rate": _rate,
@@ -212,14 +204,13 @@ def resolve(settings: Settings) -> AppConfig | None:
     """The section from merged layers of a network (keys of other sections are left alone); None without it.
     NeuralArtError: it names no use case, or keys contradict each other.
     """
-    mine = {key: setting for key, setting in settings.items() if key.startswith(_PREFIX)}
+    mine = members(settings, "app_config")
     if not mine:
         return None
-    where = mine[_PREFIX][1]
-    places = {key.removeprefix(_PREFIX): place for key, (_, place) in mine.items() if key not in (_PREFIX, _AUDIO)}
-    plain = {key: value for key, (value, _) in mine.items() if not key.startswith(_AUDIO) and key != _PREFIX}
-    values: dict[str, Any] = {key.removeprefix(_PREFIX): value for key, value in plain.items()}
-    audio = {key.removeprefix(_AUDIO): v for key, (v, _) in mine.items() if key.startswith(_AUDIO) and key != _AUDIO}
+    _, where = mine.pop("")
+    audio = {key: value for key, (value, _) in members(mine, "audio").items()}
+    places = {key: place for key, (_, place) in mine.items() if key != "audio."}
+    values: dict[str, Any] = {key: value for key, (value, _) in mine.items() if not key.startswith("audio.")}
     if "use_case" not in values:
         raise NeuralArtError(
             "app_config: 'use_case' is missing", where=str(where), hint="known: " + ", ".join(USE_CASES)
@@ -231,8 +222,10 @@ def resolve(settings: Settings) -> AppConfig | None:
             where=str(places["class_names_file"]),
             hint="keep one of them",
         )
-    sound = AudioConfig(**audio) if _AUDIO in mine else None
-    if sound is not None:
+    sound = None
+    if "" in audio:
+        del audio[""]
+        sound = AudioConfig(**audio)
         _check_audio(sound, places, where)
     return AppConfig(audio=sound, where=where, places=places, **values)
 

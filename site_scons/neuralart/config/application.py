@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuralart.config.keys import define, distinct
 from neuralart.errors import nearest
 from neuralart.text.values import Value
 
@@ -105,7 +106,6 @@ class ApplicationConfig:
         return place or (f"application.{self.kind}.{key}" if key else f"application {self.kind}")
 
 
-_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 _TARGET = re.compile(r"[^\s=#:-][^\s=#:]*")
 _FILE_PATTERN = re.compile(r"[^\s/\\]+")
@@ -153,20 +153,6 @@ def _needed(owner: Value, fields: dict[str, Value], key: str, hint: str) -> Valu
     return fields[key]
 
 
-def _texts(value: Value, read: Callable[[Value], str]) -> tuple[str, ...]:
-    found: list[str] = []
-    for item in value.items():
-        text = read(item)
-        if text in found:
-            raise item.error(f"'{text}' is named twice")
-        found.append(text)
-    return tuple(found)
-
-
-def _define(value: Value) -> str:
-    return value.matching(_DEFINE, "NAME or NAME=value")
-
-
 def _inside(value: Value) -> str:
     try:
         return inside(value.text())
@@ -176,11 +162,11 @@ def _inside(value: Value) -> str:
 
 def _sources(owner: Value, fields: dict[str, Value]) -> SourcesConfig:
     files = _needed(owner, fields, "files", "files: [src/**/*.c]")
-    patterns = _texts(files, Value.text)
+    patterns = distinct(files, Value.text)
     if not any(not pattern.startswith("!") for pattern in patterns):
         raise files.error("names no source file", "for example [src/**/*.c, startup.s]")
     made: dict[str, Any] = {
-        key: _texts(fields[key], _define if key == "defines" else Value.text)
+        key: distinct(fields[key], define if key == "defines" else Value.text)
         for key in ("include_dirs", "defines", "libraries")
         if key in fields
     }
@@ -261,22 +247,19 @@ def _artefact(kind: str, owner: Value, fields: dict[str, Value]) -> str:
 def _external(kind: str, owner: Value, fields: dict[str, Value]) -> ExternalConfig:
     folder = _needed(owner, fields, "folder", "the folder that holds all of the application").text()
     made: dict[str, Any] = {"artefact": _artefact(kind, owner, fields)}
-    if "directory" in fields:
-        made["directory"] = _inside(fields["directory"])
-    if "target" in fields:
-        made["target"] = fields["target"].matching(_TARGET, "a target: one word, no option and no VARIABLE=value")
-    if "variables" in fields:
-        made["variables"] = _variables(fields["variables"])
-    if "options" in fields:
-        made["options"] = tuple(_option(item) for item in fields["options"].items())
-    if "toolchain_file" in fields:
-        made["toolchain_file"] = _toolchain_file(fields["toolchain_file"])
-    for key in ("generator", "executable"):
-        if key in fields:
-            made[key] = fields[key].text()
-    made["configuration"] = fields["configuration"].text() if "configuration" in fields else CONFIGURATION
-    if "exclude" in fields:
-        made["exclude"] = _texts(fields["exclude"], _exclude)
-    if "stage" in fields:
-        made["stage"] = _stage(fields["stage"])
+    made |= {key: read(fields[key]) for key, read in _READERS.items() if key in fields}
     return ExternalConfig(folder, **made)
+
+
+_READERS: Mapping[str, Callable[[Value], Any]] = {
+    "directory": _inside,
+    "target": lambda value: value.matching(_TARGET, "a target: one word, no option and no VARIABLE=value"),
+    "variables": _variables,
+    "options": lambda value: tuple(_option(item) for item in value.items()),
+    "toolchain_file": _toolchain_file,
+    "generator": Value.text,
+    "executable": Value.text,
+    "configuration": Value.text,
+    "exclude": lambda value: distinct(value, _exclude),
+    "stage": _stage,
+}

@@ -8,6 +8,7 @@ documentation come from the declaration. Type and default are those of the field
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
@@ -22,6 +23,27 @@ Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
 WORDS = "words"
+_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
+
+
+class Placed:
+    """Something that a file says, which knows where its keys were written."""
+
+    where: Location
+    places: Mapping[str, Location]
+
+    def place(self, key: str) -> Location:
+        """Where a key was written; the place of the whole if nobody wrote it."""
+        return self.places.get(key, self.where)
+
+    def said(self, key: str = "") -> str:
+        """The place of a key for a message; where no file said it, what the whole is called."""
+        place = self.place(key)
+        return str(place) if place.file else self.unsaid()
+
+    def unsaid(self) -> str:
+        """For messages about something that no file says."""
+        return ""
 
 
 @dataclass(frozen=True)
@@ -86,6 +108,42 @@ def members(merged: Settings, section: str) -> dict[str, tuple[Any, Location]]:
     """The settings of a section, by the names of its members."""
     start = f"{section}."
     return {name.removeprefix(start): setting for name, setting in merged.items() if name.startswith(start)}
+
+
+def named(section: str, value: Value, pattern: re.Pattern[str], wrong: str, read: Callable[[Value], Any]) -> Settings:
+    """Read a section whose keys are free names, so that a later layer may change one and keep the rest."""
+    made: dict[str, tuple[Any, Location]] = {}
+    for name, entry in value.mapping().items():
+        if not pattern.fullmatch(name):
+            raise entry.error(wrong)
+        made[f"{section}.{name}"] = (read(entry), entry.where)
+    return made
+
+
+def pairs(section: str) -> Callable[[Settings], tuple[tuple[str, Any], ...]]:
+    """What joins the settings of such a section to pairs of name and value."""
+    return lambda merged: tuple((name, value) for name, (value, _) in members(merged, section).items())
+
+
+def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[str, ...]:
+    """The items of a list, of which none may be there twice."""
+    found: list[str] = []
+    for item in value.items():
+        text = read(item)
+        if text in found:
+            raise item.error(f"'{text}' is named twice")
+        found.append(text)
+    return tuple(found)
+
+
+def text_or_none(value: Value) -> str:
+    """A text that may be empty."""
+    return value.text(empty=True)
+
+
+def define(value: Value) -> str:
+    """A preprocessor definition."""
+    return value.matching(_DEFINE, "NAME or NAME=value")
 
 
 def option_words(config: Any, keys: Iterable[Key]) -> list[str]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from neuralart.config.keys import Key, Settings, either, members, section
+from neuralart.config.keys import Key, Placed, Settings, either, members, named, pairs, section, text_or_none
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import NOWHERE, Location, Value
 
@@ -15,7 +15,7 @@ _MEMORY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class PatchConfig:
+class PatchConfig(Placed):
     """The section, resolved. What is empty was not said."""
 
     application: str = ""  # Folder of the application; empty: the reference application
@@ -29,33 +29,14 @@ class PatchConfig:
     # Where each of its keys was written
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
-    def said(self, key: str = "") -> str:
-        """The place of a key for a message; empty where no file said it."""
-        place = self.places.get(key, self.where)
-        return str(place) if place.file else ""
-
 
 def is_file(name: str) -> bool:
     """Whether the name of a patch list is a file of the user's own."""
     return name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name
 
 
-def _path_or_none(value: Value) -> str:
-    return value.text(empty=True)
-
-
 def _reserve(value: Value) -> Settings:
-    """Keyed like ``reserve.AXIRAM``, so that a variant may change one memory and keep the rest."""
-    read: dict[str, tuple[int, Location]] = {}
-    for memory, size in value.mapping().items():
-        if not _MEMORY.fullmatch(memory):
-            raise size.error("the key must be a memory of the linker script, like AXIRAM")
-        read[f"reserve.{memory}"] = (size.integer(), size.where)
-    return read
-
-
-def _reserved(merged: Settings) -> tuple[tuple[str, int], ...]:
-    return tuple((memory, size) for memory, (size, _) in members(merged, "reserve").items())
+    return named("reserve", value, _MEMORY, "the key must be a memory of the linker script, like AXIRAM", Value.integer)
 
 
 KEYS: tuple[Key, ...] = (
@@ -74,14 +55,14 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "list",
-        _path_or_none,
+        text_or_none,
         "patch list, by name, or a file of your own",
         "the one whose files the application has",
     ),
-    Key("linker_script", _path_or_none, "the one that the application is linked with", "the list's"),
+    Key("linker_script", text_or_none, "the one that the application is linked with", "the list's"),
     Key(
         "memory_pools",
-        _path_or_none,
+        text_or_none,
         "memory-pool file that limits memories",
         "the list's, if it is there",
     ),
@@ -91,7 +72,7 @@ KEYS: tuple[Key, ...] = (
         "memory: size, kept free for the application: `{AXIRAM: 96K}`",
         "the list's",
         section=True,
-        join=_reserved,
+        join=pairs("reserve"),
     ),
     Key(
         "include",

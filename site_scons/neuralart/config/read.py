@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.config import networks, variant_keys
-from neuralart.config.keys import Key, Settings, names
+from neuralart.config.keys import Key, Settings, distinct, names
 from neuralart.config.types import NetworkConfig, ProjectConfig, VariantConfig
 from neuralart.config.variant_keys import read_settings, values_of
 from neuralart.errors import NeuralArtError, nearest
@@ -68,7 +68,7 @@ def read(path: Path, display: str = "") -> ProjectFile:
         path=top.file,
         default=_default(entries.get("default"), tuple(drafts)),
         titles={name: draft.title for name, draft in drafts.items()},
-        boards=_boards(entries.get("boards")),
+        boards=distinct(entries["boards"]) if "boards" in entries else (),
     )
     return ProjectFile(config, nets, drafts, network_defaults)
 
@@ -145,18 +145,6 @@ def _default(value: Value | None, known: tuple[str, ...]) -> tuple[str, ...]:
     if not names:
         raise value.error("is empty", "name at least one variant, or leave 'default' out: then it is all of them")
     return tuple(names)
-
-
-def _boards(value: Value | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    paths: list[str] = []
-    for item in value.items():
-        path = item.text()
-        if path in paths:
-            raise item.error(f"'{path}' is named twice")
-        paths.append(path)
-    return tuple(paths)
 
 
 VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")

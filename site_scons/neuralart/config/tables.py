@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from neuralart.config import budgets, networks, patch, variant_keys
+from neuralart.config import networks, patch, variant_keys
 from neuralart.config.keys import table
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
@@ -23,7 +23,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "toolchain": lambda: table(variant_keys.TOOLCHAIN_KEYS, ToolchainConfig),
     "patch": lambda: table(patch.KEYS, patch.PatchConfig),
     "relocatable": lambda: table(variant_keys.RELOCATABLE_KEYS, RelocatableConfig),
-    "budgets": lambda: table(budgets.KEYS, None),
+    "budgets": lambda: table(networks.BUDGET_KEYS, None),
 }
 _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n)(?:\|.*\n)*")
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from neuralart.config.application import ApplicationConfig
+from neuralart.config.keys import Placed
 from neuralart.text.values import NOWHERE, Location
 
 if TYPE_CHECKING:
     from neuralart.config.app_config import AppConfig
-    from neuralart.config.budgets import Budgets
     from neuralart.config.patch import PatchConfig
 
 # How the constants of a pool reach it.
@@ -43,7 +43,30 @@ def split_profile(text: str) -> tuple[str, str]:
 
 
 @dataclass(frozen=True)
-class NetworkConfig:
+class Budgets:
+    """Limits of one network; None and empty: no limit."""
+
+    max_sw_epochs: int | None = None  # Epochs that the CPU computes, alone or together with the NPU
+    forbidden_pools: tuple[str, ...] = ()  # Pools, by fname or report name, of which nothing may be used
+    max_weights: int | None = None  # Bytes of constants, all pools together
+    max_activations: int | None = None  # Bytes of activations, all pools together
+    max_cycles: int | None = None  # NPU cycles of one inference as the compiler estimates them
+    min_offload: int | None = None  # Per cent of the epochs that the NPU computes alone
+    # Where each limit was written
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
+
+    def __bool__(self) -> bool:
+        """There is a limit."""
+        return self != Budgets()
+
+    def said(self, key: str) -> str:
+        """The place of a limit for a message; its name where no file said it."""
+        place = self.places.get(key)
+        return str(place) if place is not None and place.file else f"budgets.{key}"
+
+
+@dataclass(frozen=True)
+class NetworkConfig(Placed):
     """One network of one variant, overrides applied."""
 
     name: str  # C identifier
@@ -79,14 +102,9 @@ class NetworkConfig:
     # Where each of its keys was written (in the network, in an override or in the defaults)
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
-    def place(self, key: str) -> Location:
-        """Where a key was written; the network's own place if nobody wrote it."""
-        return self.places.get(key, self.where)
-
-    def said(self, key: str = "") -> str:
-        """The place of a key for a message; the network's name where no file said it."""
-        place = self.place(key)
-        return str(place) if place.file else f"network {self.name}"
+    def unsaid(self) -> str:
+        """Its name."""
+        return f"network {self.name}"
 
 
 @dataclass(frozen=True)
@@ -115,7 +133,7 @@ class RelocatableConfig:
 
 
 @dataclass(frozen=True)
-class VariantConfig:
+class VariantConfig(Placed):
     """One variant."""
 
     name: str  # Name of its alias and its folder
@@ -142,14 +160,9 @@ class VariantConfig:
     # Where each of its keys was written
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
-    def place(self, key: str) -> Location:
-        """Where a key was written; the variant's own place if nobody wrote it."""
-        return self.places.get(key, self.where)
-
-    def said(self, key: str = "") -> str:
-        """The place of a key for a message; the variant's name where no file said it."""
-        place = self.place(key)
-        return str(place) if place.file else f"variant {self.name}"
+    def unsaid(self) -> str:
+        """Its name."""
+        return f"variant {self.name}"
 
 
 @dataclass(frozen=True)

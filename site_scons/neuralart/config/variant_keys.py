@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from neuralart.config import patch
 from neuralart.config.application import application
-from neuralart.config.keys import Key, Settings, either, members, names, section
+from neuralart.config.keys import Key, Settings, define, distinct, either, members, named, names, pairs, section
 from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.types import KERNELS, LOAD_MODES, RelocatableConfig, Reserved, ToolchainConfig
-from neuralart.text.values import Location, Value
+from neuralart.text.values import Value
 
 MACHINES = ("silicon", "unicorn", "qemu")
 LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
@@ -19,7 +19,6 @@ OPTIMIZATIONS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Oz")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
-_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
 _SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
 
 TOOLCHAIN_KEYS: tuple[Key, ...] = (
@@ -46,18 +45,9 @@ def _joined_toolchain(merged: Settings) -> ToolchainConfig:
     return ToolchainConfig(**{name: setting[0] for name, setting in members(merged, "toolchain").items()})
 
 
-def _joined_slots(merged: Settings) -> tuple[tuple[str, int], ...]:
-    return tuple((name, setting[0]) for name, setting in members(merged, "slots").items())
-
-
 def _slots(value: Value) -> Settings:
-    """Keyed like ``slots.descriptor``, so that a variant may move one and keep the rest of its defaults."""
-    read: dict[str, tuple[Any, Location]] = {}
-    for name, entry in value.mapping().items():
-        if not _SLOT.fullmatch(name):
-            raise entry.error("the name of a slot must be small letters, digits, '_' and '-'")
-        read[f"slots.{name}"] = (entry.integer(), entry.where)
-    return read
+    wrong = "the name of a slot must be small letters, digits, '_' and '-'"
+    return named("slots", value, _SLOT, wrong, Value.integer)
 
 
 def _reserved(value: Value) -> tuple[Reserved, ...]:
@@ -79,15 +69,11 @@ def _reserved(value: Value) -> tuple[Reserved, ...]:
 
 
 def _network_names(value: Value) -> tuple[str, ...]:
-    names: list[str] = []
-    for item in value.items():
-        name = item.text()
-        if name in names:
-            raise item.error(f"'{name}' is named twice")
-        names.append(name)
-    if not names:
-        raise value.error("is empty", "name at least one network")
-    return tuple(names)
+    return distinct(value) or _empty(value, "name at least one network")
+
+
+def _empty(value: Value, hint: str) -> NoReturn:
+    raise value.error("is empty", hint)
 
 
 def _optimization(value: Value) -> str:
@@ -110,25 +96,8 @@ _MOST_EXEC_RAM = 16 << 20
 
 
 def _modes(value: Value) -> tuple[str, ...]:
-    found: list[str] = []
-    for item in value.items():
-        mode = item.choice(LOAD_MODES)
-        if mode in found:
-            raise item.error(f"'{mode}' is named twice")
-        found.append(mode)
-    if not found:
-        raise value.error("is empty", f"one or more of {', '.join(LOAD_MODES)}")
-    return tuple(found)
-
-
-def _boards(value: Value) -> tuple[str, ...]:
-    found: list[str] = []
-    for item in value.items():
-        name = item.text()
-        if name in found:
-            raise item.error(f"'{name}' is named twice")
-        found.append(name)
-    return tuple(found)
+    modes = distinct(value, lambda item: item.choice(LOAD_MODES))
+    return modes or _empty(value, f"one or more of {', '.join(LOAD_MODES)}")
 
 
 _DOC = "relocatable-build.md"
@@ -160,7 +129,7 @@ RELOCATABLE_KEYS: tuple[Key, ...] = (
     Key("clear", Value.boolean, "`true`: the loader fills activation pools with zeros"),
     Key(
         "also_on",
-        _boards,
+        distinct,
         "further boards: `load-<variant>` runs the same file there, with a firmware of their own",
         "none",
     ),
@@ -234,7 +203,7 @@ KEYS: tuple[Key, ...] = (
         "here, the pool file decides",
         "the board's; for the identity descriptor and staged initializers a free place is found",
         section=True,
-        join=_joined_slots,
+        join=pairs("slots"),
     ),
     Key(
         "reserved",
@@ -271,7 +240,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "defines",
-        lambda value: tuple(item.matching(_DEFINE, "NAME or NAME=value") for item in value.items()),
+        lambda value: tuple(define(item) for item in value.items()),
         "preprocessor definitions of the firmware: `NAME` or `NAME=value`",
         "none",
     ),

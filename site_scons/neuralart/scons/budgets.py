@@ -9,7 +9,7 @@ from typing import Any
 
 import SCons.Action
 
-from neuralart.config.budgets import Budgets
+from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.fingerprint import fingerprint
