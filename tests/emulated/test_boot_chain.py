@@ -10,14 +10,13 @@ import pytest
 
 from neuralart import boards, cli
 from neuralart.emulator import Difference, LinkFailure, MachineStop, runner, starting
-from neuralart.emulator.coherency import watched_ranges
-from neuralart.emulator.image import Conditions, read_elf
+from neuralart.emulator.coherency import Conditions, watched_ranges
+from neuralart.emulator.image import read_elf
 from neuralart.emulator.starting import Surroundings
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
-from neuralart.flashing.nor import Nor, chip_of
-from neuralart.flashing.program import program
+from neuralart.flashing.nor import Nor, chip_of, program_plan
 from neuralart.network import facts as network_facts
 from support.firmware import (
     N6_STEPS,
@@ -77,9 +76,9 @@ def boot(board, tmp_path):
         nor = Nor(chip_of(where))
         plan = plans.read(write_plan(tmp_path / "plan", where, image, code=code))
         if flash_weights:
-            program(plan, nor, top=tmp_path / "plan")
+            program_plan(plan, nor, top=tmp_path / "plan")
         else:
-            program(plan, nor, "application", tmp_path / "plan")
+            program_plan(plan, nor, "application", tmp_path / "plan")
         return runner.run(
             where,
             "unicorn",

@@ -12,8 +12,8 @@ from neuralart import boards, cli
 from neuralart.boards.types import Machine
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
+from neuralart.flashing.nor import Mismatch, Written
 from neuralart.flashing.plan import Write
-from neuralart.flashing.program import Mismatch, Written
 from neuralart.flashing.runners import Capabilities, FlashJob, Refusal, Runner, Virtual, find
 
 BOARD = boards.load("stm32n6570-dk", [])

@@ -167,6 +167,8 @@ class Usart:
             self._values[offset] = value
 
 
+# Offsets and bits: Armv8-M ARM (system control space: D-cache operations by address and by set and way), CMSIS device
+# header STM32N6 v1.1.0 (CACHEAXI).
 SCS = 0xE000E000
 CPUID, VTOR, AIRCR = 0xD00, 0xD08, 0xD0C
 RESET_REQUEST = 1 << 2

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from neuralart.boards.types import Board, Boot
 from neuralart.emulator import MachineStop
-from neuralart.emulator.coherency import Watched, canonical
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.flashing.nor import Nor
+from neuralart.memory.regions import fold
 from neuralart.text.elf import FUNCTION, UNDEFINED, Elf
 
 
@@ -186,7 +186,7 @@ def _compare(board: Board, firmware: Firmware, copied: Load) -> tuple[tuple[str,
     """Is it this ELF that was copied, and all of it?"""
     beyond = []
     for section in firmware.sections:
-        start = canonical(board, section.address)
+        start = fold(board, section.address)
         end = start + len(section.data)
         region = board.region_at(start)
         if (start < copied.address or end > copied.end) and region is not None and region.kind != "flash":
@@ -207,19 +207,3 @@ def _compare(board: Board, firmware: Firmware, copied: Load) -> tuple[tuple[str,
         f"the boot chain copies {len(copied.data)} bytes, up to 0x{copied.end:08x}: "
         f"missing, in part or all, are {', '.join(beyond)} of {firmware.path}",
     ), True
-
-
-DEAD_BANKS = ("fault", "zeros")
-
-
-@dataclass(frozen=True)
-class Conditions:
-    """The surroundings of one power-up."""
-
-    nor: Nor | None = None  # The flash; the boot chain starts what is in it. None: the image is loaded in place
-    # What an access to a bank that is off does: ``fault`` stops the run, ``zeros`` reads zeros and loses writes
-    dead_bank: str = "fault"
-    xspi_unmapped: bool = False  # The boot chain leaves no memory mapped
-    mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
-    external: tuple[Load, ...] = ()  # What the external loader writes when the firmware waits for it
-    watched: tuple[Watched, ...] = ()  # Ranges that the core must clean its data cache behind before the first epoch

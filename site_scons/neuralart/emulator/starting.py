@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING
 from neuralart.boards.types import Board, Machine
 from neuralart.emulator.link import Transport
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.flashing.nor import Nor, chip_of, load_for
+from neuralart.flashing.nor import Nor, chip_of, load_for, program_plan
 from neuralart.flashing.plan import FlashPlan, contents, read
-from neuralart.flashing.program import program
 from neuralart.network.facts import Network
 
 if TYPE_CHECKING:
@@ -112,8 +111,7 @@ def started_machine(
         with _qemu(board, machine, firmware, elf, loads, given) as started:
             yield started
         return
-    from neuralart.emulator.coherency import watched_ranges
-    from neuralart.emulator.image import DEAD_BANKS, Conditions
+    from neuralart.emulator.coherency import DEAD_BANKS, Conditions, watched_ranges
     from neuralart.emulator.unicorn_board import UnicornBoard
 
     if given.dead_bank not in DEAD_BANKS:
@@ -170,7 +168,7 @@ def of_plan(path: Path, board: Board, machine: Machine, top: Path) -> Media:
         loads = tuple((top / write.file, write.address) for write in plan.writes if write.kind != "application")
         return Media(None, loads, tuple(f"machine qemu has no boot chain: '{name}' is not written" for name in skipped))
     nor = Nor(chip_of(board))
-    program(plan, nor, top=top)
+    program_plan(plan, nor, top=top)
     return Media(nor)
 
 

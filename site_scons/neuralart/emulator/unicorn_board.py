@@ -17,10 +17,9 @@ from typing import Any
 from neuralart.boards.types import Board, Machine
 from neuralart.emulator import MachineStop
 from neuralart.emulator.banks import UNDEFINED, Banks, Bus, import_unicorn
-from neuralart.emulator.checkpoints import Checkpoints
-from neuralart.emulator.coherency import Coherency, Dirty, NpuLines
+from neuralart.emulator.coherency import Checkpoints, Coherency, Conditions, Dirty, NpuLines
 from neuralart.emulator.devices import PAGE, SCS, VTOR, NpuCache, RegisterFile, SystemControl, Usart
-from neuralart.emulator.image import BootState, Conditions, Firmware, Load, Symbols
+from neuralart.emulator.image import BootState, Firmware, Load, Symbols
 from neuralart.emulator.power import Power
 from neuralart.errors import NeuralArtError, nearest
 

@@ -11,8 +11,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
 from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
-from neuralart.network import manifest
-from neuralart.network.facts import NEURALART, Network
+from neuralart.network.facts import NEURALART, Network, check_files
 from neuralart.resources import firmware_dir
 
 _AGAIN = "build the variant again"
@@ -46,7 +45,7 @@ def network_part(built: Built, linked: bool) -> NetworkPart:
         NeuralArtError: The folder is not whole, or a file in it was changed.
     """
     facts, folder = built.facts, built.folder
-    names = [row.name for row in manifest.check(folder)]
+    names = [row.name for row in check_files(folder)]
     if f"{facts.name}.c" not in names:
         raise NeuralArtError(f"{facts.name}.c is not listed", where=str(folder / "manifest.json"), hint=_AGAIN)
     raws = []

@@ -12,7 +12,7 @@ from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
 
 if TYPE_CHECKING:
-    from neuralart.flashing.program import Written
+    from neuralart.flashing.nor import Written
 
 PARTS = ("application", "model")
 DIFFERS = 2

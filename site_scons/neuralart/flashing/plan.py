@@ -154,6 +154,9 @@ def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]
     return found
 
 
+# The record of what a device holds, for runners whose device is no file. It tells a reader what was written last;
+# nothing is skipped because of it. {"schema": 1, "runner": "acme", "probe": "0042", "board": "stm32n6570-dk", "holds":
+# [rows as in a plan]}
 RECORD_SCHEMA = 1
 
 

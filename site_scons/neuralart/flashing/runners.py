@@ -26,8 +26,8 @@ from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board, Machine
+    from neuralart.flashing.nor import Mismatch, Written
     from neuralart.flashing.plan import FlashPlan
-    from neuralart.flashing.program import Mismatch, Written
 
 
 DEFAULT = "virtual"
@@ -199,23 +199,21 @@ class Virtual(Runner):
 
     def write(self, job: FlashJob) -> tuple[Written, ...]:
         """Write the file, whole or not at all; it is left alone if it holds everything already."""
-        from neuralart.flashing.nor import Nor, chip_of, load_for
-        from neuralart.flashing.program import program
+        from neuralart.flashing.nor import Nor, chip_of, load_for, program_plan
 
         chip = chip_of(job.board)
         new = not job.record.exists()
         nor = Nor(chip) if new else load_for(job.record, job.board)
-        done = program(job.plan, nor, job.only, job.top)
+        done = program_plan(job.plan, nor, job.only, job.top)
         if new or any(written.erased for written in done):
             nor.save(job.record)
         return done
 
     def verify(self, job: FlashJob) -> Mismatch | None:
         """Compare the file with the plan."""
-        from neuralart.flashing.nor import load_for
-        from neuralart.flashing.program import verify
+        from neuralart.flashing.nor import load_for, verify_plan
 
-        return verify(job.plan, load_for(job.record, job.board), job.only, job.top)
+        return verify_plan(job.plan, load_for(job.record, job.board), job.only, job.top)
 
 
 plugins.register("runners", Virtual.name, Virtual, protocol=1)

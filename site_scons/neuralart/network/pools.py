@@ -80,6 +80,7 @@ def default_initializers(pools: PoolFile) -> tuple[str, ...]:
     return tuple(chosen or [p.fname for p in pools.enabled])
 
 
+# Relative pools (USEMODE_RELATIVE): external memories that get their place when a model is installed.
 EXTERNAL = 0x60000000
 """Memories below are inside the chip: they stay where they are, and cacheable accesses of the NPU are wrong there."""
 _ADDRESS_SPACE = 1 << 32

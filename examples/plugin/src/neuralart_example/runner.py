@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from neuralart.files import read_bytes, write_bytes
+from neuralart.flashing.nor import Mismatch, Written
 from neuralart.flashing.plan import Write, contents
-from neuralart.flashing.program import Mismatch, Written
 from neuralart.flashing.runners import Capabilities, FlashJob, Runner
 from neuralart.plugins import register
 

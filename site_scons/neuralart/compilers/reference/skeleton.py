@@ -14,8 +14,7 @@ from neuralart.compilers.reference.fileset import PROVENANCE
 from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
-from neuralart.network.manifest import NAME as MANIFEST
-from neuralart.network.manifest import manifest
+from neuralart.network.facts import MANIFEST, manifest
 from neuralart.network.targets import check_name, usable
 
 Pools = TypeVar("Pools")

@@ -24,9 +24,7 @@ from neuralart.compilers.stedgeai.staging import Staged, conditions_of, stage
 from neuralart.compilers.stedgeai.version import release_of
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.network.facts import Network, to_json
-from neuralart.network.manifest import NAME as MANIFEST
-from neuralart.network.manifest import manifest
+from neuralart.network.facts import MANIFEST, Network, manifest, to_json
 from neuralart.network.pools import default_initializers
 from neuralart.network.targets import check_name
 from neuralart.resources import stable_name

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, initializer_name
 from neuralart.compilers.stedgeai.version import release_of
 from neuralart.errors import NeuralArtError
-from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.facts import MANIFEST
 from neuralart.network.pools import PoolFile
 from neuralart.vendor.core_version import CoreVersion
 from neuralart.vendor.releases import Release, is_known

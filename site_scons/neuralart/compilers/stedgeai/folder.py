@@ -13,7 +13,7 @@ from neuralart.compilers.stedgeai.fileset import c_info_name, csv_output, is_ini
 from neuralart.compilers.stedgeai.run import VENDOR
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
-from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.facts import MANIFEST
 
 
 def _cannot(folder: Path, error: OSError) -> NeuralArtError:

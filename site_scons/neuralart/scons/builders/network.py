@@ -20,7 +20,7 @@ from neuralart.compilers.command_line import REFERENCE, rooms_of
 from neuralart.config.types import split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.network.manifest import changed_since
+from neuralart.network.facts import changed_since
 from neuralart.resources import firmware_dir
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.actions import process

@@ -33,8 +33,17 @@ from neuralart.compilers.reference.skeleton import (
 )
 from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import Model
-from neuralart.network.facts import APPLICATION, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, to_json
-from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.facts import (
+    APPLICATION,
+    MANIFEST,
+    NEURALART,
+    NEURALART_VERSION,
+    Epoch,
+    Network,
+    PoolUse,
+    Port,
+    to_json,
+)
 from neuralart.network.targets import CPU
 
 # ``network.json`` of a CPU network: the same facts, but its pools get their places when the application is linked ---
