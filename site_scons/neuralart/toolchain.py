@@ -18,21 +18,16 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import write_text
 
 # Newest first by name. STM32CubeCLT and STM32CubeIDE bring GCC with newlib on all three systems.
+_CLT = "GNU-tools-for-STM32/bin"
+_IDE = "com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin"
 _VENDOR_ROOTS = (
-    ("/opt/st", "stm32cubeclt_*/GNU-tools-for-STM32/bin"),
-    ("/opt/ST", "STM32CubeCLT_*/GNU-tools-for-STM32/bin"),
-    ("C:/ST", "STM32CubeCLT_*/GNU-tools-for-STM32/bin"),
-    ("/opt/st", "stm32cubeide_*/plugins/com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin"),
-    (
-        "C:/ST",
-        "STM32CubeIDE_*/STM32CubeIDE/plugins/com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin",
-    ),
-    (
-        "/Applications/STM32CubeIDE.app/Contents/Eclipse/plugins",
-        "com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin",
-    ),
+    ("/opt/st", f"stm32cubeclt_*/{_CLT}"),
+    ("/opt/ST", f"STM32CubeCLT_*/{_CLT}"),
+    ("C:/ST", f"STM32CubeCLT_*/{_CLT}"),
+    ("/opt/st", f"stm32cubeide_*/plugins/{_IDE}"),
+    ("C:/ST", f"STM32CubeIDE_*/STM32CubeIDE/plugins/{_IDE}"),
+    ("/Applications/STM32CubeIDE.app/Contents/Eclipse/plugins", _IDE),
 )
-
 LIBC_FLAGS: Mapping[str, tuple[str, ...]] = {
     "picolibc": ("--specs=picolibc.specs",),
     "newlib": (),

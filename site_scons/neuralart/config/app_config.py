@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
-from neuralart.config.keys import Placed, Settings, define, members
+from neuralart.config.keys import Located, Settings, define, members
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
 from neuralart.text.values import NOWHERE, Location, Value
@@ -64,7 +64,7 @@ class AudioConfig:
 
 
 @dataclass(frozen=True)
-class AppConfig(Placed):
+class AppConfig(Located):
     """The section, resolved. What is empty, zero or None was not said."""
 
     use_case: str  # One of USE_CASES

@@ -26,7 +26,7 @@ WORDS = "words"
 _DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
 
 
-class Placed:
+class Located:
     """Something that a file says, which knows where its keys were written."""
 
     where: Location

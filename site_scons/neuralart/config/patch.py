@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from neuralart.config.keys import Key, Placed, Settings, either, members, named, pairs, section, text_or_none
+from neuralart.config.keys import Key, Located, Settings, either, members, named, pairs, section, text_or_none
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import NOWHERE, Location, Value
 
@@ -15,7 +15,7 @@ _MEMORY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class PatchConfig(Placed):
+class PatchConfig(Located):
     """The section, resolved. What is empty was not said."""
 
     application: str = ""  # Folder of the application; empty: the reference application
@@ -53,19 +53,9 @@ KEYS: tuple[Key, ...] = (
         either(ASPECT_RATIOS),
         "as `app_config` of the network says; refused if that does not say it either. Both must agree",
     ),
-    Key(
-        "list",
-        text_or_none,
-        "patch list, by name, or a file of your own",
-        "the one whose files the application has",
-    ),
+    Key("list", text_or_none, "patch list, by name, or a file of your own", "the one whose files the application has"),
     Key("linker_script", text_or_none, "the one that the application is linked with", "the list's"),
-    Key(
-        "memory_pools",
-        text_or_none,
-        "memory-pool file that limits memories",
-        "the list's, if it is there",
-    ),
+    Key("memory_pools", text_or_none, "memory-pool file that limits memories", "the list's, if it is there"),
     Key(
         "reserve",
         _reserve,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from neuralart.config.application import ApplicationConfig
-from neuralart.config.keys import Placed
+from neuralart.config.keys import Located
 from neuralart.text.values import NOWHERE, Location
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class Budgets:
 
 
 @dataclass(frozen=True)
-class NetworkConfig(Placed):
+class NetworkConfig(Located):
     """One network of one variant, overrides applied."""
 
     name: str  # C identifier
@@ -133,7 +133,7 @@ class RelocatableConfig:
 
 
 @dataclass(frozen=True)
-class VariantConfig(Placed):
+class VariantConfig(Located):
     """One variant."""
 
     name: str  # Name of its alias and its folder

@@ -108,11 +108,7 @@ RELOCATABLE_KEYS: tuple[Key, ...] = (
         "`true`: the constants in a file and a flash slot of their own, `network_rel_params.bin`",
     ),
     Key("secure", Value.boolean, "`false`: for firmware in the non-secure state"),
-    Key(
-        "debug_info",
-        Value.boolean,
-        "`false`: epochs carry no numbers; the firmware is compiled alike",
-    ),
+    Key("debug_info", Value.boolean, "`false`: epochs carry no numbers; the firmware is compiled alike"),
     Key(
         "layout",
         lambda value: value.choice(LAYOUTS, empty=True),
@@ -160,12 +156,7 @@ KEYS: tuple[Key, ...] = (
         "the first machine of the board",
     ),
     Key("network", _one_network, "one network", needed=True, decides=("networks",)),
-    Key(
-        "networks",
-        _network_names,
-        "several: `[digits, wake_word]`; one of the two keys must be there",
-        needed=True,
-    ),
+    Key("networks", _network_names, "several: `[digits, wake_word]`; one of the two keys must be there", needed=True),
     Key(
         "overrides",
         # They are the keys of networks, read when the variant's networks are known.
@@ -190,11 +181,7 @@ KEYS: tuple[Key, ...] = (
         section=True,
         join=_joined_toolchain,
     ),
-    Key(
-        "optimization",
-        _optimization,
-        f"{either(OPTIMIZATIONS)}. `-Ofast` is refused: it changes results",
-    ),
+    Key("optimization", _optimization, f"{either(OPTIMIZATIONS)}. `-Ofast` is refused: it changes results"),
     Key(
         "slots",
         _slots,
@@ -205,12 +192,7 @@ KEYS: tuple[Key, ...] = (
         section=True,
         join=pairs("slots"),
     ),
-    Key(
-        "reserved",
-        _reserved,
-        "ranges to keep free: a list of `{name: nvs, address: 0x70090000, size: 64K}`",
-        "none",
-    ),
+    Key("reserved", _reserved, "ranges to keep free: a list of `{name: nvs, address: 0x70090000, size: 64K}`", "none"),
     Key(
         "dead_bank",
         lambda value: value.choice(DEAD_BANKS),

@@ -209,11 +209,7 @@ class Bus:
     """Maps the devices that answer; an access to one that does not is an access to nothing."""
 
     def __init__(
-        self,
-        uc: Any,
-        halt: Callable[[str], None],
-        near: Callable[[], str],
-        changed: Callable[[], None],
+        self, uc: Any, halt: Callable[[str], None], near: Callable[[], str], changed: Callable[[], None]
     ) -> None:
         """No device yet. ``near`` tells where the core is; ``changed`` is called after every write to a register."""
         self._uc = uc

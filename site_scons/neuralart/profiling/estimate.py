@@ -9,11 +9,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.vendor.c_info.graph import InfoNode
+from neuralart.memory.plan.built_folders import network_folders
+from neuralart.vendor import mpool, network_csv
+from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CInfo
+from neuralart.vendor.network_c import read as network_c
 from neuralart.vendor.network_c.types import GeneratedNetwork
 from neuralart.vendor.network_csv import NetworkCsv
 
@@ -72,11 +76,11 @@ class PoolSpeed:
     freq_ratio: float = 0.0
 
 
+NO_SPEEDS: Mapping[str, PoolSpeed] = MappingProxyType({})
+
+
 def bound_of(
-    compute_cycles: int | None,
-    max_cycles: int | None,
-    pools: Mapping[str, PoolAccess],
-    speeds: Mapping[str, PoolSpeed],
+    compute_cycles: int | None, max_cycles: int | None, pools: Mapping[str, PoolAccess], speeds: Mapping[str, PoolSpeed]
 ) -> str:
     """What sets ``max_cycles`` of an epoch.
 
@@ -103,15 +107,11 @@ def bound_of(
     return UNKNOWN
 
 
-def _operators(node: InfoNode) -> tuple[str, ...]:
-    return tuple(operator.type or operator.name for operator in node.operators)
-
-
-def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] | None = None) -> NetworkEstimate:
+def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkEstimate:
     """The estimate in a ``c_info.json`` of the Neural-ART compiler; ``speeds`` of pools that it does not tell."""
     names = {pool.id: pool.name for pool in info.pools}
     own = {pool.name: PoolSpeed(pool.byte_width, pool.freq_ratio) for pool in info.pools if pool.byte_width}
-    speeds = {**(speeds or {}), **own}
+    speeds = {**speeds, **own}
     traffic: dict[int, dict[str, PoolAccess]] = {}
     for access in info.accesses:
         if access.reads or access.writes:
@@ -121,13 +121,12 @@ def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] | None = None) -> N
     epochs = []
     for node in info.epochs:
         estimate, pools = estimates.get(node.id), traffic.get(node.id, {})
-        compute = estimate.compute_cycles if estimate else None
-        most = estimate.max_cycles if estimate else None
+        compute, most = (estimate.compute_cycles, estimate.max_cycles) if estimate else (None, None)
         epochs.append(
             EpochEstimate(
                 id=node.number if node.number is not None else node.id,
                 type=node.kind,
-                operators=_operators(node),
+                operators=tuple(operator.type or operator.name for operator in node.operators),
                 units=tuple(operator.unit for operator in node.operators if operator.unit),
                 operations=estimate.operations if estimate else None,
                 compute_cycles=compute,
@@ -140,12 +139,8 @@ def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] | None = None) -> N
     return NetworkEstimate(info.name, (info.file,), tuple(epochs), missing)
 
 
-def _whole(value: float) -> int:
-    return round(value)
-
-
 def from_csv(
-    table: NetworkCsv, types: Mapping[int, str] | None = None, speeds: Mapping[str, PoolSpeed] | None = None
+    table: NetworkCsv, types: Mapping[int, str] = MappingProxyType({}), speeds: Mapping[str, PoolSpeed] = NO_SPEEDS
 ) -> NetworkEstimate:
     """The estimate in a ``network.csv``; its first and last row (parameters, return) are rows like others.
 
@@ -155,20 +150,20 @@ def from_csv(
     for row in table.epochs:
         pools = {
             pool.name: PoolAccess(
-                _whole(pool.read), _whole(pool.written), _whole(pool.read_cycles), _whole(pool.write_cycles)
+                round(pool.read), round(pool.written), round(pool.read_cycles), round(pool.write_cycles)
             )
             for pool in row.pools
             if pool.read or pool.written
         }
-        compute, most = _whole(row.compute_cycles), _whole(row.max_cycles)
+        compute, most = round(row.compute_cycles), round(row.max_cycles)
         epochs.append(
             EpochEstimate(
                 id=row.number,
-                type=(types or {}).get(row.number, UNKNOWN),
-                operations=_whole(row.operations),
+                type=types.get(row.number, UNKNOWN),
+                operations=round(row.operations),
                 compute_cycles=compute,
                 max_cycles=most,
-                bound=bound_of(compute, most, pools, speeds or {}),
+                bound=bound_of(compute, most, pools, speeds),
                 pools=pools,
             )
         )
@@ -192,13 +187,12 @@ def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
 
 def traffic_of(epochs: Iterable[EpochEstimate]) -> dict[str, PoolAccess]:
     """Traffic of some epochs together, by pool."""
-    sums: dict[str, list[int]] = {}
+    sums: dict[str, PoolAccess] = {}
     for epoch in epochs:
         for name, access in epoch.pools.items():
-            total = sums.setdefault(name, [0, 0])
-            total[0] += access.read
-            total[1] += access.written
-    return {name: PoolAccess(read, written) for name, (read, written) in sums.items()}
+            before = sums.get(name, PoolAccess(0, 0))
+            sums[name] = PoolAccess(before.read + access.read, before.written + access.written)
+    return sums
 
 
 _C_INFO, _CSV, _NETWORK_C = "c_info.json", "network.csv", "network.c"
@@ -229,21 +223,15 @@ def _network_c(folder: Path, name: str) -> Path | None:
 
 def speeds_of(pools: Path) -> dict[str, PoolSpeed]:
     """Width and clock ratio of each pool of a pool file, by report name. NeuralArtError: it is no pool file."""
-    from neuralart.vendor import mpool
-
     return {pool.name: PoolSpeed(pool.byte_width, pool.freq_ratio) for pool in mpool.read(pools).pools}
 
 
-def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] | None = None) -> NetworkEstimate:
+def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkEstimate:
     """The estimate of the compile whose ``network.c``, ``c_info.json`` and ``network.csv`` are in a folder.
 
     ``name`` is the C name of the network, where there are several; ``speeds`` of pools that the files do not tell.
     NeuralArtError: there is none of them, or one is wrong.
     """
-    from neuralart.vendor import network_csv
-    from neuralart.vendor.c_info import read as c_info
-    from neuralart.vendor.network_c import read as network_c
-
     info, code = _c_info(folder, name), _network_c(folder, name)
     table = next((path for path in (folder / f"{name}.csv", folder / _CSV) if path.is_file()), None)
     if info is None and table is None and code is None:
@@ -276,12 +264,8 @@ def _missing(info: Path | None, table: Path | None, code: Path | None) -> tuple[
     return tuple(found)
 
 
-def of_file(path: Path, speeds: Mapping[str, PoolSpeed] | None = None) -> NetworkEstimate:
+def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkEstimate:
     """The estimate in one file; ``speeds`` of pools that it does not tell. NeuralArtError: it has none, or is wrong."""
-    from neuralart.vendor import network_csv
-    from neuralart.vendor.c_info import read as c_info
-    from neuralart.vendor.network_c import read as network_c
-
     if path.suffix == ".json":
         return from_c_info(c_info.read(path), speeds)
     if path.suffix == ".csv":
@@ -298,8 +282,6 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] | None = None) -> Networ
 
 def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
     """The estimates of the last build of a variant. NeuralArtError: it was not built, or its files are gone."""
-    from neuralart.memory.plan.built_folders import network_folders
-
     index = build / variant / "index.json"
     if not index.is_file():
         raise NeuralArtError(

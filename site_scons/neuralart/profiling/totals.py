@@ -230,17 +230,10 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
         "clocks": {"npu_hz": npu_hz},
         "epochs": [
             {
-                "id": epoch.id,
-                "type": epoch.type,
+                **vars(epoch),
                 "operators": list(epoch.operators),
                 "units": list(epoch.units),
-                "operations": epoch.operations,
-                "compute_cycles": epoch.compute_cycles,
-                "max_cycles": epoch.max_cycles,
-                "bound": epoch.bound,
-                "pools": {
-                    name: {"read": access.read, "written": access.written} for name, access in epoch.pools.items()
-                },
+                "pools": {name: {"read": each.read, "written": each.written} for name, each in epoch.pools.items()},
             }
             for epoch in estimate.epochs
         ],

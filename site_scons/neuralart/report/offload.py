@@ -219,16 +219,7 @@ def as_data(offload: Offload) -> dict[str, Any]:
         "hybrid": offload.hybrid,
         "software": offload.software,
         "cpu_epochs": [
-            {
-                "number": row.number,
-                "kind": row.kind,
-                "operators": list(row.operators),
-                "nodes": list(row.nodes),
-                "layers": list(row.layers),
-                "inserted": row.inserted,
-                "reason": row.reason,
-                "types": row.types,
-            }
+            {key: list(value) if isinstance(value, tuple) else value for key, value in vars(row).items()}
             for row in offload.rows
         ],
     }
