@@ -180,9 +180,7 @@ def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None 
 def find(
     config: ToolchainConfig, environ: Mapping[str, str], *, cache: Path | None = None, where: str = ""
 ) -> Toolchain:
-    """Find the compiler that the ``toolchain:`` of a variant asks for; ``cache`` remembers its answers. NeuralArtError:
-    none is there, it has no C library, or it is not the wanted version; names what was tried.
-    """
+    """Find the compiler that a variant asks for. NeuralArtError: none, or not with this version or library."""
     program = Path(config.prefix).name + "gcc"
     folders = candidates(config.prefix, environ)
     gcc = next((Path(hit) for folder in folders if (hit := shutil.which(program, path=str(folder)))), None)

@@ -201,9 +201,7 @@ def read_settings(value: Value) -> Settings:
 
 
 def resolve(settings: Settings) -> AppConfig | None:
-    """The section from merged layers of a network (keys of other sections are left alone); None without it.
-    NeuralArtError: it names no use case, or keys contradict each other.
-    """
+    """The section from merged layers of a network; None without it. NeuralArtError: no use case, or a contradiction."""
     mine = members(settings, "app_config")
     if not mine:
         return None

@@ -324,9 +324,7 @@ KEYWORDS = tuple(key.name for key in KEYS if key.keyword)
 
 
 def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
-    """Read some of a network's keys. Returns for each key that is there its value and its place; the keys of
-    ``strategies`` as ``strategies.xSPI2``, those of ``app_config`` and ``budgets`` likewise.
-    """
+    """Read some of a network's keys; those of sections come out like ``strategies.xSPI2``, each with its place."""
     return read_keys(value, KEYS, known)
 
 

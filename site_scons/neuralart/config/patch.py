@@ -74,9 +74,7 @@ KEYS: tuple[Key, ...] = (
 
 
 def read_settings(value: Value) -> Settings:
-    """Read the section as one layer. Returns for each key that is there its value and its place, keyed like
-    ``patch.list`` and ``patch.reserve.AXIRAM``; ``patch.`` itself has the place of the section.
-    """
+    """Read the section as one layer, keyed like ``patch.reserve.AXIRAM``; ``patch.`` has the section's own place."""
     return {"patch.": (None, value.where), **section("patch", value, KEYS)}
 
 

@@ -44,9 +44,7 @@ class ProjectFile:
 
 
 def read(path: Path, display: str = "") -> ProjectFile:
-    """Read a project file, usually ``variants.yaml``; ``display`` is its name in messages. NeuralArtError: it cannot be
-    read, is not YAML, or says something that is not allowed.
-    """
+    """Read a project file, usually ``variants.yaml``. NeuralArtError: it says something that is not allowed."""
     top = yaml_values.read(path, display)
     yaml_values.check_schema(top, SCHEMA)
     entries = top.fields(KEYS)
@@ -177,9 +175,7 @@ class Draft:
 
 
 def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, object]) -> Draft:
-    """Check one variant; ``defaults`` hold for all variants, ``known`` are the networks of the file. NeuralArtError: a
-    wrong key or value, no board, no network, or a network that is not in the file.
-    """
+    """Check one variant of a file with ``known`` networks. NeuralArtError: no board, no network, or a wrong key."""
     settings = {**defaults, **read_settings(value)}
     if "board" not in settings:
         raise value.error("names no board", "for example board: stm32n6570-dk")

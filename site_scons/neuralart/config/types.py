@@ -35,9 +35,7 @@ class ToolchainConfig:
 
 
 def split_profile(text: str) -> tuple[str, str]:
-    """Profile and file of ``name@file.json``, ``file.json`` or ``name@``; the name ends at the first ``@``. Returns the
-    name (``default`` where none is given) and the file (empty: the board's own).
-    """
+    """Name (or ``default``) and file (or empty) of ``name@file``, ``file`` or ``name@``; the first ``@`` counts."""
     name, at, file = text.partition("@")
     return (name or "default", file) if at else ("default", text)
 

@@ -239,10 +239,7 @@ _ELSEWHERE = ("title", "board", "network", "networks", "overrides")
 
 
 def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
-    """Read a variant's keys, all but the overrides. Returns for each key that is there its value and its place;
-    ``network:`` comes out as ``networks``, the keys of ``toolchain`` as ``toolchain.prefix`` and so on, those of
-    ``slots`` and ``patch`` likewise.
-    """
+    """Read a variant's keys but for overrides: ``network`` as ``networks``, sections like ``toolchain.prefix``."""
     fields = value.fields(known)
     if "network" in fields and "networks" in fields:
         raise fields["network"].error("'network' and 'networks' cannot both be there", "keep one of them")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from neuralart.boards.types import Board, MemoryRegion
@@ -201,25 +201,18 @@ class _Place:
     missing: Callable[[], str]
 
 
-def _always() -> str:
-    return ""
-
-
+@dataclass
 class Bus:
     """Maps the devices that answer; an access to one that does not is an access to nothing."""
 
-    def __init__(
-        self, uc: Any, halt: Callable[[str], None], near: Callable[[], str], changed: Callable[[], None]
-    ) -> None:
-        """No device yet. ``near`` tells where the core is; ``changed`` is called after every write to a register."""
-        self._uc = uc
-        self._halt = halt
-        self._near = near
-        self._changed = changed
-        self._places: dict[int, _Place] = {}
-        self._mapped: set[int] = set()
+    _uc: Any
+    _halt: Callable[[str], None]
+    _near: Callable[[], str]  # Where the core is
+    _changed: Callable[[], None]  # Called after every write to a register
+    _places: dict[int, _Place] = field(default_factory=dict)
+    _mapped: set[int] = field(default_factory=set)
 
-    def add(self, device: Device, missing: Callable[[], str] = _always) -> None:
+    def add(self, device: Device, missing: Callable[[], str] = lambda: "") -> None:
         """Take a device, with what tells why it does not answer (empty: it does). NeuralArtError: its page is taken."""
         for base in range(device.base, device.base + device.size, PAGE):
             for other in self._places.values():

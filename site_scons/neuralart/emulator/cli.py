@@ -155,8 +155,8 @@ def run(args: argparse.Namespace) -> int:
     """Run it. Returns 0 when every output is bit-exact; 2 when one differs or the run stopped."""
     from neuralart import boards
     from neuralart.emulator import RunFailure, runner, starting
-    from neuralart.emulator.starting import Surroundings
     from neuralart.files import write_text
+    from neuralart.flashing.nor import load_for
 
     board = _board_with_slots(boards.load(args.board, args.board_file), args.slot)
     machine = runner.machine_of(board, args.machine)
@@ -164,7 +164,7 @@ def run(args: argparse.Namespace) -> int:
     if args.plan is not None:
         flash = starting.of_plan(args.plan, board, machine, args.top)
     elif args.nor is not None:
-        flash = starting.of_nor(args.nor, board)
+        flash = starting.Media(load_for(args.nor, board))
     progress = _Progress(sys.stderr)
     lines: list[str] = []
 
@@ -188,7 +188,7 @@ def run(args: argparse.Namespace) -> int:
             args.elf,
             flash.loads,
             runs,
-            surroundings=Surroundings(
+            surroundings=starting.Surroundings(
                 flash.nor, args.dead_bank, args.xspi_unmapped, tuple(args.external), tuple(args.mapped)
             ),
             timeout=args.timeout,

@@ -9,7 +9,7 @@ case is assumed: a cache that never evicts a line by itself, and is on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from neuralart.boards.types import Board
@@ -160,8 +160,6 @@ class NpuLines:
 FIRST_EPOCH = ("LL_ATON_RT_Main", "LL_ATON_RT_RunEpochBlock")
 # Where the core waits until somebody has loaded the pools of strategy external-loader.
 EXTERNAL_LOADER = "npu_memory_external_loader"
-
-
 DEAD_BANKS = ("fault", "zeros")
 
 
@@ -178,29 +176,19 @@ class Conditions:
     watched: tuple[Watched, ...] = ()  # Ranges that the core must clean its data cache behind before the first epoch
 
 
+@dataclass
 class Checkpoints:
     """Stops the core for a moment where a function begins; elsewhere it runs at full speed."""
 
-    def __init__(
-        self,
-        uc: Any,
-        board: Board,
-        banks: Banks,
-        coherency: Coherency,
-        npu_dirty: Callable[[], Dirty | None],
-        symbols: Symbols,
-        halt: Callable[[str], None],
-    ) -> None:
-        """Watches nothing yet. ``npu_dirty`` tells what the NPU cache may hold otherwise than the memory."""
-        self._uc = uc
-        self._board = board
-        self._banks = banks
-        self._coherency = coherency
-        self._npu_dirty = npu_dirty
-        self._symbols = symbols
-        self._halt = halt
-        self._epoch_seen = False
-        self._external: list[Load] = []
+    _uc: Any
+    _board: Board
+    _banks: Banks
+    _coherency: Coherency
+    _npu_dirty: Callable[[], Dirty | None]  # What the NPU cache may hold otherwise than the memory
+    _symbols: Symbols
+    _halt: Callable[[str], None]
+    _epoch_seen: bool = False
+    _external: list[Load] = field(default_factory=list)
 
     def watch(self, given: Conditions, symbols_fit: bool) -> list[str]:
         """Begin; ``symbols_fit``: they belong to what runs. Returns what cannot be watched, for the user.

@@ -129,9 +129,7 @@ class BootState:
 
     @classmethod
     def direct(cls, board: Board, firmware: Firmware, loads: tuple[Load, ...] = ()) -> BootState:
-        """The ELF's segments stand at their load addresses, raw files where they belong; no boot chain runs.
-        NeuralArtError: the board does not say where code is.
-        """
+        """Segments stand at load addresses, no boot chain runs. NeuralArtError: the board has no place for code."""
         if board.code is None:
             raise NeuralArtError("the board does not say where code is", where=f"board {board.name}")
         return cls(board.region(board.code.region).base + board.code.offset, (*firmware.loads, *loads))

@@ -235,10 +235,7 @@ class Session:
         return parse_hello(self._expect("H", "its hello"))
 
     def infer(self, index: int, inputs: bytes) -> bytes:
-        """Compute one inference of a network by its number; all inputs, then all outputs, are concatenated.
-        LinkFailure: the firmware refuses, or its answer arrived damaged. MachineStop: it stopped or does not answer
-        in time.
-        """
+        """One inference: all inputs in, all outputs back. LinkFailure: refused or damaged. MachineStop: no answer."""
         self._transport.write(encode(Frame("I", bytes([index]) + inputs)))
         payload = self._expect("O", "outputs")
         if not payload or payload[0] != index:

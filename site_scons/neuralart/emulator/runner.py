@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board, Machine
 from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.emulator import vectors as golden
+from neuralart.emulator.image import Symbols
 from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
 from neuralart.emulator.starting import Surroundings, started_machine
 from neuralart.emulator.vectors import BIT_EXACT, Closeness
@@ -20,9 +20,6 @@ from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART, Network
 from neuralart.relocatable.format import container, stamp
-
-if TYPE_CHECKING:
-    from neuralart.emulator.image import Symbols
 
 DEFAULT_TIMEOUT = 60.0
 

@@ -7,19 +7,17 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board, Machine
+from neuralart.emulator.coherency import DEAD_BANKS, Conditions, watched_ranges
+from neuralart.emulator.image import Firmware, Symbols, check_disjoint, read_elf, read_raw
 from neuralart.emulator.link import Transport
+from neuralart.emulator.qemu import QemuMachine
+from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.flashing.nor import Nor, chip_of, load_for, program_plan
-from neuralart.flashing.plan import FlashPlan, contents, read
+from neuralart.flashing.nor import Nor, chip_of, program_plan
+from neuralart.flashing.plan import contents, read
 from neuralart.network.facts import Network
-
-if TYPE_CHECKING:
-    from neuralart.emulator.image import Firmware, Symbols
-    from neuralart.emulator.unicorn_board import UnicornBoard
-    from neuralart.flashing.nor import Nor
 
 
 @dataclass(frozen=True)
@@ -61,9 +59,6 @@ def _qemu(
     loads: Sequence[tuple[Path, int]],
     given: Surroundings,
 ) -> Iterator[Started]:
-    from neuralart.emulator import image
-    from neuralart.emulator.qemu import QemuMachine
-
     if given.external or given.xspi_unmapped or given.mapped or given.dead_bank != "fault":
         raise NeuralArtError(
             "machine qemu has no banks that can be off, no xSPI and no external loader",
@@ -71,8 +66,8 @@ def _qemu(
             hint="these are for machine unicorn",
         )
     with as_files(given.nor) as files:
-        raws = [image.read_raw(path, address) for path, address in (*loads, *files)]
-        image.check_disjoint([*firmware.loads, *raws])
+        raws = [read_raw(path, address) for path, address in (*loads, *files)]
+        check_disjoint([*firmware.loads, *raws])
         for load in (*firmware.loads, *raws):
             if load.data and (board.region_at(load.address) is None or board.region_at(load.end - 1) is None):
                 raise NeuralArtError(
@@ -104,16 +99,11 @@ def started_machine(
     networks: Sequence[Network],
 ) -> Iterator[Started]:
     """Start an image, and end the machine afterwards. MachineStop: the flash or the image starts nothing."""
-    from neuralart.emulator import image
-
-    firmware = image.read_elf(elf)
+    firmware = read_elf(elf)
     if machine.kind == "qemu":
         with _qemu(board, machine, firmware, elf, loads, given) as started:
             yield started
         return
-    from neuralart.emulator.coherency import DEAD_BANKS, Conditions, watched_ranges
-    from neuralart.emulator.unicorn_board import UnicornBoard
-
     if given.dead_bank not in DEAD_BANKS:
         raise NeuralArtError(f"dead bank '{given.dead_bank}'", hint=nearest(given.dead_bank, DEAD_BANKS))
     _check_mapped(board, given)
@@ -122,11 +112,11 @@ def started_machine(
             f"{loads[0][0].name} is to be loaded into a board that boots from its flash",
             hint="put it into the flash plan, or load everything in place",
         )
-    raws = [image.read_raw(path, address) for path, address in loads]
+    raws = [read_raw(path, address) for path, address in loads]
     if given.nor is None:
-        image.check_disjoint([*firmware.loads, *raws])
-    external = tuple(image.read_raw(path, address) for path, address in given.external)
-    image.check_disjoint(external)
+        check_disjoint([*firmware.loads, *raws])
+    external = tuple(read_raw(path, address) for path, address in given.external)
+    check_disjoint(external)
     conditions = Conditions(
         given.nor,
         given.dead_bank,
@@ -148,20 +138,15 @@ class Media:
     notes: tuple[str, ...] = ()  # What a user should know
 
 
-def _plan(path: Path, board: Board) -> FlashPlan:
-    plan = read(path)
-    if plan.board != board.name:
-        raise NeuralArtError(f"a plan for board {plan.board}, not for {board.name}", where=plan.where)
-    return plan
-
-
 def of_plan(path: Path, board: Board, machine: Machine, top: Path) -> Media:
     """A fresh flash, written by a plan.
 
     QEMU has neither flash nor boot chain: initializers and descriptor are put into its memory, and the ELF stands in
     for the application. NeuralArtError: the plan is wrong, is for another board, or a file of it has changed.
     """
-    plan = _plan(path, board)
+    plan = read(path)
+    if plan.board != board.name:
+        raise NeuralArtError(f"a plan for board {plan.board}, not for {board.name}", where=plan.where)
     if machine.kind == "qemu":
         contents(plan, plan.writes, top)
         skipped = [write.name for write in plan.writes if write.kind == "application"]
@@ -170,11 +155,6 @@ def of_plan(path: Path, board: Board, machine: Machine, top: Path) -> Media:
     nor = Nor(chip_of(board))
     program_plan(plan, nor, top=top)
     return Media(nor)
-
-
-def of_nor(path: Path, board: Board) -> Media:
-    """A virtual flash as it is. NeuralArtError: it is missing, damaged, or of another board."""
-    return Media(load_for(path, board))
 
 
 @contextlib.contextmanager

@@ -114,9 +114,7 @@ def header_at(data: bytes, at: int) -> HeaderLayout | None:
 
 
 def read(data: bytes, at: int = 0, where: str = "") -> BootImage:
-    """Read an image with its header at an offset; what is wrong with it is the matter of :func:`problems`.
-    NeuralArtError: no header of a known version stands there.
-    """
+    """Read an image with its header; :func:`problems` judges it. NeuralArtError: no header of a known version."""
     layout = header_at(data, at)
     if layout is None:
         if data[at : at + 4] == MAGIC:

@@ -307,9 +307,7 @@ def _first_difference(one: bytes, other: bytes) -> int:
 
 
 def verify_plan(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path()) -> Mismatch | None:
-    """Compare a chip with a plan. Returns the first difference in the order of the plan, or None. NeuralArtError: a
-    file has changed or is missing, or the plan does not fit into the chip.
-    """
+    """The first difference of a chip from a plan, or None. NeuralArtError: a file has changed, or does not fit."""
     check_plan(plan, nor)
     writes: Sequence[Write] = plan.chosen(only)
     for write, data in zip(writes, contents(plan, writes, top), strict=True):

@@ -136,9 +136,7 @@ def read(path: Path) -> FlashPlan:
 
 
 def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]:
-    """Bytes of some writes' files (paths start from ``top``), which must be what they were when the plan was made.
-    NeuralArtError: a file is missing or has changed.
-    """
+    """Bytes of some files of a plan (below ``top``). NeuralArtError: one is missing or has changed since."""
     found = []
     for write in writes:
         path = top / write.file

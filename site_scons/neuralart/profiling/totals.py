@@ -127,9 +127,7 @@ def _largest(values: Sequence[float]) -> int:
 def compare_outputs(
     reference: Sequence[Sequence[float]], predicted: Sequence[Sequence[float]], classifier: bool = False
 ) -> OutputMetrics:
-    """Compare the values of one output, a row for each sample; a classifier's values are scores of classes.
-    NeuralArtError: there are no values, or the shapes differ.
-    """
+    """Compare one output, a row for each sample (scores of a classifier). NeuralArtError: the shapes differ."""
     if not reference or not all(reference):
         raise NeuralArtError("there is nothing to compare: no samples, or no values", hint="give at least one sample")
     if [len(row) for row in reference] != [len(row) for row in predicted]:

@@ -119,9 +119,7 @@ def text(info: Info) -> str:
 
 
 def index(info: Info) -> str:
-    """Text of ``index.json``: every artefact of the variant by kind of file. Returns JSON with ``schema``, ``variant``,
-    ``board``, ``networks`` and ``artefacts`` (paths relative to the top folder).
-    """
+    """Text of ``index.json``: every artefact of the variant, with paths relative to the top folder."""
     firmware = _firmware(info)
     data = {
         "schema": 1,
