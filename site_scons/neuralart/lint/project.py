@@ -7,9 +7,8 @@ from pathlib import Path, PurePath
 
 from neuralart import boards
 from neuralart.boards.types import Board
-from neuralart.config.budgets import Budgets
 from neuralart.config.read import ProjectFile
-from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
+from neuralart.config.types import Budgets, NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.lint import budgets, networks
