@@ -22,15 +22,10 @@ _GET = (
 
 @dataclass(frozen=True)
 class Wanted:
-    """A compiler that variants ask for.
+    """A compiler that variants ask for."""
 
-    Attributes:
-        config: Their ``toolchain:``.
-        cores: GCC flags of the cores that it has to link for.
-    """
-
-    config: ToolchainConfig
-    cores: tuple[tuple[str, ...], ...] = ()
+    config: ToolchainConfig  # Their ``toolchain:``
+    cores: tuple[tuple[str, ...], ...] = ()  # GCC flags of the cores that it has to link for
 
     @property
     def program(self) -> str:

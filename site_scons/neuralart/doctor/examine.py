@@ -28,19 +28,12 @@ def system_of(platform: str) -> str:
 
 @dataclass(frozen=True)
 class Machine:
-    """The machine to look at.
+    """The machine to look at."""
 
-    Attributes:
-        environ: Of the process.
-        system: ``windows``, ``linux`` or ``mac``.
-        seconds: Time limit of each answer.
-        usual_places: Look where installers put programs, besides PATH.
-    """
-
-    environ: Mapping[str, str]
-    system: str
-    seconds: float = SECONDS
-    usual_places: bool = True
+    environ: Mapping[str, str]  # Of the process
+    system: str  # ``windows``, ``linux`` or ``mac``
+    seconds: float = SECONDS  # Time limit of each answer
+    usual_places: bool = True  # Look where installers put programs, besides PATH
 
 
 def _rows(machine: Machine, variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board]) -> list[Row]:

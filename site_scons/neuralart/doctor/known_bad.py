@@ -26,36 +26,23 @@ _TOOLS = (
 
 @dataclass(frozen=True)
 class Combination:
-    """One of them.
+    """One of them."""
 
-    Attributes:
-        id: Short name.
-        when: Conditions, all of which hold: what, and a range of versions, ``missing``, ``present`` or a word.
-        level: ``error``, ``warning`` or ``note``.
-        says: What is known; ``{tool}`` stands for its version.
-        remedy: What to do about it.
-    """
-
-    id: str
+    id: str  # Short name
+    # Conditions, all of which hold: what, and a range of versions, ``missing``, ``present`` or a word
     when: tuple[tuple[str, str], ...]
-    level: str
-    says: str
-    remedy: str
+    level: str  # ``error``, ``warning`` or ``note``
+    says: str  # What is known; ``{tool}`` stands for its version
+    remedy: str  # What to do about it
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What conditions are compared with.
+    """What conditions are compared with."""
 
-    Attributes:
-        versions: Of the tools that are there; empty text where a tool does not say one.
-        missing: Tools that were looked for and are not there.
-        words: ``system``, ``path`` and ``compiler``: what is so.
-    """
-
-    versions: Mapping[str, str]
-    missing: frozenset[str]
-    words: Mapping[str, Sequence[str]]
+    versions: Mapping[str, str]  # Of the tools that are there; empty text where a tool does not say one
+    missing: frozenset[str]  # Tools that were looked for and are not there
+    words: Mapping[str, Sequence[str]]  # ``system``, ``path`` and ``compiler``: what is so
 
 
 def data_file() -> Path:

@@ -23,17 +23,11 @@ _PARTS = ("application-", "model-")
 
 @dataclass(frozen=True)
 class Asked:
-    """A target of the command line.
+    """A target of the command line."""
 
-    Attributes:
-        target: ``<variant>`` or ``<verb>-<variant>``.
-        variant: The variant.
-        work: Its work is meant, not only its build.
-    """
-
-    target: str
-    variant: str
-    work: bool
+    target: str  # ``<variant>`` or ``<verb>-<variant>``
+    variant: str  # The variant
+    work: bool  # Its work is meant, not only its build
 
 
 def understand(targets: Sequence[str], variants: Sequence[str]) -> list[Asked]:

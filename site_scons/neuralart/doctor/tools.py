@@ -9,27 +9,17 @@ _CLT = ("/opt/st/stm32cubeclt_*", "/opt/ST/STM32CubeCLT_*")
 
 @dataclass(frozen=True)
 class Tool:
-    """A program.
+    """A program."""
 
-    Attributes:
-        name: How rows, conditions and documentation call it.
-        programs: Its file names, by preference.
-        question: Arguments that make it say its version; empty: it is never started.
-        answer: Regular expression whose first group is the version in what it prints, or in its path.
-        places: Globs of the program where installers put it, by system.
-        means: What does not work without it.
-        get: How to get it.
-        fits: Range of versions that work; empty: any.
-    """
-
-    name: str
-    programs: tuple[str, ...]
-    question: tuple[str, ...]
-    answer: str
-    means: str
-    get: str
+    name: str  # How rows, conditions and documentation call it
+    programs: tuple[str, ...]  # Its file names, by preference
+    question: tuple[str, ...]  # Arguments that make it say its version; empty: it is never started
+    answer: str  # Regular expression whose first group is the version in what it prints, or in its path
+    means: str  # What does not work without it
+    get: str  # How to get it
+    # Globs of the program where installers put it, by system
     places: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    fits: str = ""
+    fits: str = ""  # Range of versions that work; empty: any
 
 
 def _programmer(program: str) -> dict[str, tuple[str, ...]]:

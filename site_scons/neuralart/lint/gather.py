@@ -38,11 +38,7 @@ _MOST = 20_000
 
 @dataclass
 class Bag:
-    """Facts so far.
-
-    Attributes:
-        findings: About files that cannot be read.
-    """
+    """Facts so far."""
 
     networks: list[Network] = field(default_factory=list)
     pool_files: list[PoolFile] = field(default_factory=list)
@@ -53,7 +49,7 @@ class Bag:
     exports: list[QFile] = field(default_factory=list)
     models: list[tuple[str, str]] = field(default_factory=list)
     hexes: list[HexFile] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)  # About files that cannot be read
 
     def facts(self, board: Board | None) -> Facts:
         """All of it."""

@@ -19,15 +19,10 @@ _MOST = 20_000
 
 @dataclass(frozen=True)
 class RuntimeHeader:
-    """A runtime.
+    """A runtime."""
 
-    Attributes:
-        version: Four numbers.
-        where: ``file:line`` of the first of them.
-    """
-
-    version: tuple[int, int, int, int]
-    where: str
+    version: tuple[int, int, int, int]  # Four numbers
+    where: str  # ``file:line`` of the first of them
 
     @property
     def text(self) -> str:

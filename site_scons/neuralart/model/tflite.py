@@ -21,17 +21,11 @@ from neuralart.model.tflite_tensors import Buffers, quoted, read_tensor
 
 @dataclass(frozen=True)
 class OperatorCode:
-    """An entry of the file's list of operators in use.
+    """An entry of the file's list of operators in use."""
 
-    Attributes:
-        kind: The operator's name; None when its number is unknown.
-        number: Its number.
-        version: Its version.
-    """
-
-    kind: str | None
-    number: int
-    version: int
+    kind: str | None  # The operator's name; None when its number is unknown
+    number: int  # Its number
+    version: int  # Its version
 
 
 def read_code(table: Table) -> OperatorCode:

@@ -56,38 +56,23 @@ WEIGHTS_FORMATS = ("DEFAULT", "SHUFFLED4x16INT8")
 
 @dataclass(frozen=True)
 class Field:
-    """A field of a table.
+    """A field of a table."""
 
-    Attributes:
-        name: Its schema name.
-        slot: Its vtable slot.
-        kind: ``int32``, ``bool``, ``float32``, ``int32[]`` or ``int8`` (an enumeration).
-        default: Its value when it is absent: a number, a truth value, a name of the enumeration, ``()``.
-        names: The enumeration, by number.
-    """
-
-    name: str
-    slot: int
-    kind: str
-    default: Any
-    names: tuple[str, ...] = ()
+    name: str  # Its schema name
+    slot: int  # Its vtable slot
+    kind: str  # ``int32``, ``bool``, ``float32``, ``int32[]`` or ``int8`` (an enumeration)
+    default: Any  # Its value when it is absent: a number, a truth value, a name of the enumeration, ``()``
+    names: tuple[str, ...] = ()  # The enumeration, by number
 
 
 @dataclass(frozen=True)
 class OptionsTable:
-    """A member of the union BuiltinOptions.
+    """A member of the union BuiltinOptions."""
 
-    Attributes:
-        number: Its number in the union.
-        name: Its schema name.
-        operators: Operators that have it.
-        fields: Its fields.
-    """
-
-    number: int
-    name: str
-    operators: tuple[str, ...]
-    fields: tuple[Field, ...] = ()
+    number: int  # Its number in the union
+    name: str  # Its schema name
+    operators: tuple[str, ...]  # Operators that have it
+    fields: tuple[Field, ...] = ()  # Its fields
 
     @property
     def defaults(self) -> dict[str, Any]:

@@ -84,17 +84,12 @@ class Lines:
 
 @dataclass(frozen=True)
 class LogicalLine:
-    """A line with its continuations.
+    """A line with its continuations."""
 
-    Attributes:
-        number: Of its first physical line, from 1.
-        directive: ``define``, ``if``, ``include``...; empty for code.
-        text: What follows the directive's name, or the code: without comments, and without what stands in quotes except
-            behind ``include``. One blank between words.
-    """
-
-    number: int
-    directive: str
+    number: int  # Of its first physical line, from 1
+    directive: str  # ``define``, ``if``, ``include``...; empty for code
+    # What follows the directive's name, or the code: without comments, and without what stands in quotes except behind
+    # ``include``. One blank between words.
     text: str
 
 
@@ -132,19 +127,12 @@ def _joined(text: str, *, texts: bool = False, comments: list[tuple[int, int]] |
 
 @dataclass(frozen=True)
 class Line:
-    """A physical line.
+    """A physical line."""
 
-    Attributes:
-        number: From 1.
-        start: Offset of its first character.
-        stop: Offset behind its last character, before the line end.
-        end: Offset behind its line end.
-    """
-
-    number: int
-    start: int
-    stop: int
-    end: int
+    number: int  # From 1
+    start: int  # Offset of its first character
+    stop: int  # Offset behind its last character, before the line end
+    end: int  # Offset behind its line end
 
 
 @dataclass(frozen=True)

@@ -23,29 +23,17 @@ FUNCTION, OBJECT, NO_TYPE = "STT_FUNC", "STT_OBJECT", "STT_NOTYPE"
 
 @dataclass(frozen=True)
 class Section:
-    """A section.
+    """A section."""
 
-    Attributes:
-        index: Its number in the file.
-        name: Its name.
-        kind: ``SHT_PROGBITS``, ``SHT_NOBITS``, ``SHT_REL``...
-        address: Where it is while the program runs.
-        size: Bytes.
-        offset: In the file.
-        allocated: It is in memory while the program runs.
-        executable: It holds code.
-        about: Number of the section that relocations are for.
-    """
-
-    index: int
-    name: str
-    kind: str
-    address: int
-    size: int
-    offset: int
-    allocated: bool
-    executable: bool
-    about: int = 0
+    index: int  # Its number in the file
+    name: str  # Its name
+    kind: str  # ``SHT_PROGBITS``, ``SHT_NOBITS``, ``SHT_REL``...
+    address: int  # Where it is while the program runs
+    size: int  # Bytes
+    offset: int  # In the file
+    allocated: bool  # It is in memory while the program runs
+    executable: bool  # It holds code
+    about: int = 0  # Number of the section that relocations are for
 
     @property
     def filled(self) -> bool:

@@ -14,15 +14,10 @@ _PAGE = 1 << 16
 
 @dataclass(frozen=True)
 class HexFile:
-    """What a file says.
+    """What a file says."""
 
-    Attributes:
-        parts: (address, bytes) of each contiguous range, in the order of the file.
-        start: The start address; None if the file has none.
-    """
-
-    parts: tuple[tuple[int, bytes], ...]
-    start: int | None = None
+    parts: tuple[tuple[int, bytes], ...]  # (address, bytes) of each contiguous range, in the order of the file
+    start: int | None = None  # The start address; None if the file has none
 
 
 def parse(data: bytes, file: str) -> HexFile:

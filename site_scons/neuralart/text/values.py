@@ -19,17 +19,11 @@ _Made = TypeVar("_Made")
 
 @dataclass(frozen=True)
 class Location:
-    """A place in a user's file.
+    """A place in a user's file."""
 
-    Attributes:
-        file: Its name in messages.
-        line: From 1.
-        column: From 1, in characters; 0 where only the line is told.
-    """
-
-    file: str
-    line: int
-    column: int = 0
+    file: str  # Its name in messages
+    line: int  # From 1
+    column: int = 0  # From 1, in characters; 0 where only the line is told
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"

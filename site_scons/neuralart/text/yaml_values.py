@@ -33,15 +33,13 @@ class YamlValue(Value):
     """One value of a YAML file.
 
     Attributes:
-        file: Name of the file in messages.
-        key: Dotted path from the top, for messages; empty at the top.
         line: From 1; of the key where there is one.
     """
 
     __slots__ = ("_entries", "_node", "file", "key", "line")
 
-    file: str
-    key: str
+    file: str  # Name of the file in messages
+    key: str  # Dotted path from the top, for messages; empty at the top
 
     def __init__(self, node: Any, file: str, line: int, key: str = "") -> None:
         self._node = node

@@ -35,16 +35,12 @@ Tree = tuple[Any, ...]
 
 @dataclass
 class Scope:
-    """What an expression may ask for.
+    """What an expression may ask for."""
 
-    Attributes:
-        symbols: Values so far; None is one that only the link can tell.
-        defined: Names that were assigned so far.
-        memory: ``(function, memory)`` -> value of ``ORIGIN`` or ``LENGTH``, None if there is no such memory.
-    """
-
+    # Values so far; None is one that only the link can tell
     symbols: dict[str, int | None] = field(default_factory=dict)
-    defined: set[str] = field(default_factory=set)
+    defined: set[str] = field(default_factory=set)  # Names that were assigned so far
+    # ``(function, memory)`` -> value of ``ORIGIN`` or ``LENGTH``, None if there is no such memory
     memory: Callable[[str, str], int | None] = lambda _function, _name: None
 
 

@@ -23,19 +23,12 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 
 @dataclass(frozen=True)
 class Word:
-    """A word or a sign.
+    """A word or a sign."""
 
-    Attributes:
-        text: As written; of a quoted name what is between the quotes.
-        start: Offset.
-        stop: Offset behind it.
-        quoted: It is a name, never a sign.
-    """
-
-    text: str
-    start: int
-    stop: int
-    quoted: bool = False
+    text: str  # As written; of a quoted name what is between the quotes
+    start: int  # Offset
+    stop: int  # Offset behind it
+    quoted: bool = False  # It is a name, never a sign
 
 
 class Script:

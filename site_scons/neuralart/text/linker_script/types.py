@@ -13,21 +13,13 @@ _STACKS = ("_estack", "__StackTop", "__stack")
 
 @dataclass(frozen=True)
 class Memory:
-    """A line of MEMORY.
+    """A line of MEMORY."""
 
-    Attributes:
-        name: Such as ``AXIRAM``.
-        attributes: Such as ``xrw``; empty if none are given.
-        origin: Address.
-        length: Bytes.
-        where: ``file:line``.
-    """
-
-    name: str
-    attributes: str
-    origin: int
-    length: int
-    where: str = ""
+    name: str  # Such as ``AXIRAM``
+    attributes: str  # Such as ``xrw``; empty if none are given
+    origin: int  # Address
+    length: int  # Bytes
+    where: str = ""  # ``file:line``
 
     @property
     def end(self) -> int:
@@ -43,19 +35,13 @@ class Memory:
 
 @dataclass(frozen=True)
 class OutputSection:
-    """A line of SECTIONS.
+    """A line of SECTIONS."""
 
-    Attributes:
-        name: Such as ``.bss``.
-        patterns: Names of input sections it takes from objects of the application, possibly with wildcards.
-        memory: Name behind ``>``; empty if none.
-        where: ``file:line``.
-    """
-
-    name: str
+    name: str  # Such as ``.bss``
+    # Names of input sections it takes from objects of the application, possibly with wildcards
     patterns: tuple[str, ...]
-    memory: str
-    where: str
+    memory: str  # Name behind ``>``; empty if none
+    where: str  # ``file:line``
 
 
 @dataclass(frozen=True)
@@ -69,25 +55,19 @@ class Symbol:
 
 @dataclass(frozen=True)
 class LinkerScript:
-    """The script.
+    """The script."""
 
-    Attributes:
-        name: For messages.
-        memories: In the order of the script; one that is declared twice has the last numbers, as in GNU ld.
-        sections: In the order of the script: the first that takes an input section gets it.
-        symbols: Assignments with values that are known before the link, in the order of the script.
-        unknown: Memories without known numbers: why, as the error to raise where they are needed.
-        includes: Files it includes that could not be read.
-        places_sections: It has a SECTIONS part.
-    """
-
-    name: str
+    name: str  # For messages
+    # In the order of the script; one that is declared twice has the last numbers, as in GNU ld
     memories: tuple[Memory, ...] = ()
+    # In the order of the script: the first that takes an input section gets it
     sections: tuple[OutputSection, ...] = ()
+    # Assignments with values that are known before the link, in the order of the script
     symbols: tuple[Symbol, ...] = ()
+    # Memories without known numbers: why, as the error to raise where they are needed
     unknown: tuple[NeuralArtError, ...] = ()
-    includes: tuple[str, ...] = ()
-    places_sections: bool = False
+    includes: tuple[str, ...] = ()  # Files it includes that could not be read
+    places_sections: bool = False  # It has a SECTIONS part
 
     def complete(self) -> Self:
         """The same, if all of its memories are known.
