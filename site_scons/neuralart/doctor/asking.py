@@ -14,16 +14,9 @@ _NOT_FOR_THEM = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "MAKEFLAGS", "SCON
 
 
 def ask(program: Path, words: Sequence[str], environ: Mapping[str, str], seconds: float = SECONDS) -> str:
-    """Start a program and return what it prints, both streams, 64 KiB at most.
-
-    Args:
-        program: The program.
-        words: Its arguments; only such that make it say something of itself.
-        environ: Its environment, without what is not meant for it.
-        seconds: How long it may take.
-
-    Raises:
-        NeuralArtError: It cannot be started, or it does not end in time.
+    """Start a program with words that make it say something of itself, and return what it prints: both streams, 64 KiB
+    at most. Its environment loses what is not meant for it. Raises NeuralArtError: it cannot be started, or does not
+    end in ``seconds``.
     """
     import subprocess
     import tempfile

@@ -37,13 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report.
-
-    Returns:
-        0, or 1 if something is missing that the targets need.
-
-    Raises:
-        NeuralArtError: The project file is wrong, or a target is none.
+    """Print the report: 0, or 1 if something is missing that the targets need. Raises NeuralArtError: the project file
+    is wrong, or a target is none.
     """
     import os
     import sys

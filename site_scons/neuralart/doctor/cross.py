@@ -40,12 +40,7 @@ class Wanted:
 
 
 def row(wanted: Wanted, environ: Mapping[str, str]) -> Row:
-    """Look for a compiler as a build does.
-
-    Args:
-        wanted: Which.
-        environ: Of the process.
-    """
+    """Look for a compiler as a build does."""
     try:
         found = toolchain.find(wanted.config, environ)
     except NeuralArtError as error:
@@ -104,10 +99,8 @@ def shadowed(environ: Mapping[str, str], system: str, compilers: Sequence[Wanted
 
 
 def wanted(configs: Sequence[tuple[ToolchainConfig, tuple[str, ...]]]) -> list[Wanted]:
-    """The different compilers among those that variants ask for; the default one if none does.
-
-    Args:
-        configs: Of each variant: its ``toolchain:``, and GCC flags of its core.
+    """The different compilers among those that variants ask for, each by its ``toolchain:`` and the GCC flags of its
+    core; the default one if none does.
     """
     cores: dict[ToolchainConfig, dict[tuple[str, ...], None]] = {}
     for config, flags in configs:

@@ -33,12 +33,8 @@ def _in(folder: Path, program: str, environ: Mapping[str, str], system: str) -> 
 
 
 def on_path(programs: tuple[str, ...], environ: Mapping[str, str], system: str) -> list[Path]:
-    """All hits on PATH in its order, without those that are the same file again under another name.
-
-    Args:
-        programs: Names of the program; the first that a folder has counts for that folder.
-        environ: Of the process.
-        system: ``windows``, ``linux`` or ``mac``.
+    """All hits on PATH in its order, without those that are the same file again under another name. Of several names of
+    a program, the first that a folder has counts for that folder. ``system``: ``windows``, ``linux`` or ``mac``.
     """
     found: dict[Path, Path] = {}
     for folder in folders(environ):
@@ -49,13 +45,7 @@ def on_path(programs: tuple[str, ...], environ: Mapping[str, str], system: str) 
 
 
 def in_places(patterns: tuple[str, ...], environ: Mapping[str, str], system: str) -> Iterator[Path]:
-    """Programs in the folders where installers put them, newest name first.
-
-    Args:
-        patterns: Globs of programs; ``~`` is the user's folder.
-        environ: Of the process.
-        system: As for :func:`on_path`.
-    """
+    """Programs in the folders where installers put them, newest name first; in the globs ``~`` is the user's folder."""
     home = environ.get("USERPROFILE" if system == "windows" else "HOME", "")
     for pattern in patterns:
         if pattern.startswith("~"):

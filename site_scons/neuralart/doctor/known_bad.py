@@ -51,10 +51,8 @@ def data_file() -> Path:
 
 
 def read(path: Path | None = None) -> tuple[Combination, ...]:
-    """Read a list; without a path the package's own, to which the releases and their runtimes are added.
-
-    Raises:
-        NeuralArtError: It is wrong; ``where`` is ``file:line``.
+    """Read a list; without a path the package's own, to which the releases and their runtimes are added. Raises
+    NeuralArtError: it is wrong; ``where`` is ``file:line``.
     """
     own = of_releases() if path is None else ()
     path = path or data_file()

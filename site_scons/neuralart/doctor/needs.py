@@ -31,14 +31,8 @@ class Asked:
 
 
 def understand(targets: Sequence[str], variants: Sequence[str]) -> list[Asked]:
-    """What targets mean.
-
-    Args:
-        targets: ``<variant>`` or ``<verb>-<variant>``; none: all variants.
-        variants: Names of the project's variants.
-
-    Raises:
-        NeuralArtError: One is neither.
+    """What targets mean: ``<variant>`` or ``<verb>-<variant>``; none: all variants. Raises NeuralArtError: one is
+    neither.
     """
     found = []
     for target in targets or variants:
@@ -94,15 +88,7 @@ def _built_with(variant: VariantConfig, compilers: list[Wanted]) -> list[str]:
 def needs(
     variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
 ) -> dict[str, Need]:
-    """Who needs which tool.
-
-    Args:
-        variants: With their boards.
-        others: Further boards that they name.
-
-    Returns:
-        By the names of the rows.
-    """
+    """Who needs which tool, by the names of the rows. ``others``: further boards that variants name."""
     build: dict[str, list[str]] = {}
     use: dict[str, list[str]] = {}
     compilers = compilers_of(variants, others)

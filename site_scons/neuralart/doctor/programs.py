@@ -16,10 +16,8 @@ from neuralart.errors import NeuralArtError
 
 
 def _version(tool: Tool, path: Path, environ: Mapping[str, str], seconds: float) -> str:
-    """What a program says it is; empty if that is not understood.
-
-    Raises:
-        NeuralArtError: It cannot be started or does not end.
+    """What a program says it is; empty if that is not understood. Raises NeuralArtError: it cannot be started or does
+    not end.
     """
     text = ask(path, tool.question, environ, seconds) if tool.question else path.resolve().as_posix()
     found = re.search(tool.answer, text)
@@ -27,15 +25,7 @@ def _version(tool: Tool, path: Path, environ: Mapping[str, str], seconds: float)
 
 
 def row(tool: Tool, environ: Mapping[str, str], system: str, seconds: float, *, usual_places: bool = True) -> Row:
-    """Look for a program: on PATH, then where installers put it.
-
-    Args:
-        tool: Which.
-        environ: Of the process.
-        system: ``windows``, ``linux`` or ``mac``.
-        seconds: Time limit of its answer.
-        usual_places: Look there, too.
-    """
+    """Look for a program: on PATH, then where installers put it."""
     hits = on_path(tool.programs, environ, system)
     outside = not hits
     if outside and usual_places:
@@ -79,14 +69,7 @@ def shadowed(tool: Tool, environ: Mapping[str, str], system: str, seconds: float
 
 
 def qemu_details(found: Row, machines: tuple[str, ...], environ: Mapping[str, str], seconds: float) -> Row:
-    """QEMU and the machines that the boards' images run on.
-
-    Args:
-        found: Its row.
-        machines: QEMU's names of the machines that are needed.
-        environ: Of the process.
-        seconds: Time limit of its answer.
-    """
+    """QEMU's row with the machines that the boards' images run on (``machines``: QEMU's names of them)."""
     if found.status != OK:
         return found
     try:

@@ -17,10 +17,8 @@ _TAKEN = "a file of this name stands in front of the real module"
 
 
 def project_files(folder: Path) -> list[Remark]:
-    """Files and folders of a project that shadow a module that a build imports.
-
-    Args:
-        folder: Where the project's SConstruct is, and builds are started.
+    """Files and folders of a project that shadow a module that a build imports. ``folder``: where the project's
+    SConstruct is, and builds are started.
     """
     remarks = []
     for below in _FOLDERS:

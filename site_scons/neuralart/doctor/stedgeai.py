@@ -27,14 +27,8 @@ def _environment(environ: Mapping[str, str], seconds: float, usual_places: bool)
 
 
 def row(pin: str, environ: Mapping[str, str], system: str, seconds: float, *, usual_places: bool = True) -> Row:
-    """Look for an installation as a build does.
-
-    Args:
-        pin: Version that networks ask for; empty: any.
-        environ: Of the process.
-        system: ``windows``, ``linux`` or ``mac``.
-        seconds: Time limit of its answer; ``NEURALART_STEDGEAI_PATIENCE`` counts instead where it is set.
-        usual_places: Look where installers put it, too.
+    """Look for an installation as a build does. ``pin``: version that networks ask for; empty: any.
+    ``NEURALART_STEDGEAI_PATIENCE`` counts instead of ``seconds`` where it is set.
     """
     name = f"{NAME} {pin}".strip()
     child = _environment(environ, seconds, usual_places)

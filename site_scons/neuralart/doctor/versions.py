@@ -34,24 +34,14 @@ def _specifiers(wanted: str, where: str) -> SpecifierSet:
 
 
 def check_range(text: str, where: str) -> None:
-    """Refuse what is no range.
-
-    Raises:
-        NeuralArtError: One of its parts is none.
-    """
+    """Refuse what is no range. Raises NeuralArtError: one of its parts is none."""
     _specifiers(text, where)
 
 
 def fits(version: str, wanted: str) -> bool:
-    """Whether a version is in a range.
-
-    Args:
-        version: As a tool gives it; the numbers that it begins with count (``7.2.22`` of ``7.2.22 (Debian)``).
-        wanted: Ranges as pip has them (PEP 440), separated by commas: all of them must hold. A number without a sign
-            means itself and everything that begins with it, ``*`` any version.
-
-    Raises:
-        NeuralArtError: The range is none.
+    """Whether a version is in a range. The numbers that the version begins with count (``7.2.22`` of ``7.2.22
+    (Debian)``). Ranges are those of pip (PEP 440), separated by commas, and all must hold; a number without a sign
+    means itself and everything that begins with it, ``*`` any version. Raises NeuralArtError: the range is none.
     """
     found = _NUMBERS.match(version.strip())
     return found is not None and _specifiers(wanted, "").contains(found[0])

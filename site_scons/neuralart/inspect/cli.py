@@ -62,18 +62,9 @@ def _kind(path: Path, asked: str | None) -> Kind:
 
 
 def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[Kind, dict[str, Any]]:
-    """What a file is and says.
-
-    Args:
-        path: The file.
-        asked: Name of the kind to take it for; None: what its contents say.
-        options: Of a relocatable model: ``offset`` and ``params``.
-
-    Returns:
-        Its kind and its record: ``kind`` and ``file`` first.
-
-    Raises:
-        NeuralArtError: It is of no known kind, cannot be read, or is damaged.
+    """What a file is and says: its kind and its record, ``kind`` and ``file`` first. ``asked``: name of the kind to
+    take it for; None: what its contents say. ``options``: ``offset`` and ``params`` of a relocatable model. Raises
+    NeuralArtError: it is of no known kind, cannot be read, or is damaged.
     """
     from neuralart.inspect import kinds
     from neuralart.inspect.views import relocatable
@@ -92,10 +83,7 @@ def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[Kind,
 
 def to_json(record: dict[str, Any], indent: int | None = 1) -> str:
     """JSON that every reader takes: a number that is none or infinite becomes null; what is for people stays out.
-
-    Args:
-        record: As :func:`inspect` returns it.
-        indent: None: on one line.
+    ``indent`` None: on one line.
     """
     import json
 
@@ -138,11 +126,7 @@ def _one(args: argparse.Namespace, path: Path) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the records; of several files also how many there were.
-
-    Raises:
-        NeuralArtError: The only file is refused.
-    """
+    """Print the records; of several files also how many there were. Raises NeuralArtError: the only file is refused."""
     import sys
 
     from neuralart.errors import NeuralArtError

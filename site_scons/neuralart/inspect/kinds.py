@@ -65,12 +65,7 @@ def kinds() -> tuple[Kind, ...]:
 
 
 def detect(data: bytes, name: str) -> Kind | None:
-    """The first kind that takes the file as one of its own.
-
-    Args:
-        data: The file's bytes.
-        name: The file's name without its folder.
-    """
+    """The first kind that takes the file as one of its own; ``name``: the file's, without its folder."""
     from neuralart import plugins
 
     for ask in (plugins.own, plugins.added):

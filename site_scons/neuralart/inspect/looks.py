@@ -23,12 +23,7 @@ _XML = re.compile(r"\s*<(?:\?xml|!DOCTYPE|html|svg|\w+[ >])", re.I)
 
 
 def looks_like(data: bytes, name: str) -> str:
-    """Say what bytes of no known kind look like.
-
-    Args:
-        data: The file's bytes.
-        name: The file's name without its folder.
-    """
+    """What bytes of no known kind look like; ``name``: the file's, without its folder."""
     if not data:
         return "an empty file"
     if not data.strip(b"\xff") or not data.strip(b"\0"):

@@ -7,13 +7,7 @@ from typing import Any
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], indent: str = "  ") -> list[str]:
-    """Lines of a table; numbers stand on the right of their column.
-
-    Args:
-        heads: Titles of the columns.
-        rows: Cells; None is shown as ``-``.
-        indent: In front of each line.
-    """
+    """Lines of a table; numbers stand on the right of their column, None is shown as ``-``."""
     listed = [["-" if cell is None else cell for cell in row] for row in rows]
     texts = [[f"{cell:,}" if _number(cell) else str(cell) for cell in row] for row in listed]
     widths = [max(len(cell) for cell in column) for column in zip(heads, *texts, strict=True)]

@@ -75,15 +75,8 @@ def _cycles(network: Network, info: CInfo | None, budgets: Budgets) -> Iterator[
 
 
 def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[Finding]:
-    """Compare a compiled network with its limits.
-
-    Args:
-        network: Its facts.
-        info: Its ``c_info.json``; None if there is none.
-        budgets: The limits.
-
-    Returns:
-        One error for each limit that is not kept, in the order of the keys' documentation.
+    """Compare a compiled network with its limits: one error for each limit that is not kept, in the order of the keys'
+    documentation. ``info``: its ``c_info.json``; None if there is none.
     """
     name = network.name
     software = [epoch for epoch in network.epochs if epoch.kind in ("SW", "HYBRID")]

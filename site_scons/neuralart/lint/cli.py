@@ -41,13 +41,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Apply the rules.
-
-    Returns:
-        0 without errors, 1 with any.
-
-    Raises:
-        NeuralArtError: A word is neither a variant nor a file, or a rule is none.
+    """Apply the rules: 0 without errors, 1 with any. Raises NeuralArtError: a word is neither a variant nor a file, or
+    a rule is none.
     """
     from neuralart.lint import catalog, engine
 

@@ -15,10 +15,8 @@ _ALLOWED = re.compile(r"neuralart-lint:\s*([\w-]+(?:\s*,\s*[\w-]+)*)")
 
 
 def rules() -> tuple[Rule, ...]:
-    """All rules: the package's own in the order of the documentation, then those of plugins.
-
-    Raises:
-        NeuralArtError: A plugin cannot be loaded.
+    """All rules: the package's own in the order of the documentation, then those of plugins. Raises NeuralArtError: a
+    plugin cannot be loaded.
     """
     return tuple(plugin.made for plugin in plugins.every("lint"))
 
@@ -29,11 +27,7 @@ def rule_ids() -> list[str]:
 
 
 def check_ids(names: Iterable[str]) -> None:
-    """Refuse what is no rule.
-
-    Raises:
-        NeuralArtError: One is none.
-    """
+    """Refuse what is no rule. Raises NeuralArtError: one is none."""
     for name in names:
         if name not in rule_ids():
             raise NeuralArtError(f"there is no rule '{name}'", hint=nearest(name, rule_ids()))
@@ -50,15 +44,7 @@ def _allowed(finding: Finding, texts: dict[str, list[str]]) -> bool:
 
 
 def lint(facts: Facts, ignore: Collection[str] = ()) -> list[Finding]:
-    """Apply all rules.
-
-    Args:
-        facts: What is known.
-        ignore: Ids of rules that are left out.
-
-    Returns:
-        Errors first, then by place.
-    """
+    """What all rules but the ignored ones find: errors first, then by place."""
     texts = {source.file: source.text.split("\n") for source in facts.sources}
     found: dict[Finding, None] = {}
     for plugin in plugins.every("lint"):

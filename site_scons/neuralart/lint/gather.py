@@ -147,10 +147,8 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """Files below a folder in a fixed order, without hidden ones and copies.
-
-    Raises:
-        NeuralArtError: There are more than anybody means.
+    """Files below a folder in a fixed order, without hidden ones and copies. Raises NeuralArtError: there are more than
+    anybody means.
     """
     count = 0
     for here, folders, names in os.walk(folder):
@@ -170,10 +168,8 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def add(bag: Bag, paths: Sequence[Path]) -> None:
-    """Take files and folders in.
-
-    Raises:
-        NeuralArtError: A file that was named is of no kind that a rule looks at, or a folder is too large.
+    """Take files and folders in. Raises NeuralArtError: a file that was named is of no kind that a rule looks at, or a
+    folder is too large.
     """
     seen: set[Path] = set()
     for path in paths:

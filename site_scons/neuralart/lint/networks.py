@@ -88,12 +88,7 @@ def _beside(path: Path) -> list[Path]:
 
 
 def raw_files(paths: Iterable[Path], pools: Iterable[str]) -> tuple[RawFile, ...]:
-    """Initializers among some files.
-
-    Args:
-        paths: Files.
-        pools: fnames of the network's pools.
-    """
+    """Initializers of some pools (by fname) among some files."""
     known = set(pools)
     found = []
     for path in paths:
@@ -113,16 +108,7 @@ def _info_beside(path: Path) -> CInfo | None:
 
 
 def from_c(path: Path, file: str, data: bytes) -> Network:
-    """A network from its C, and what stands beside it.
-
-    Args:
-        path: The C file.
-        file: Its name for messages.
-        data: Its bytes.
-
-    Raises:
-        NeuralArtError: It is no generated network.
-    """
+    """A network from its C, and what stands beside it. Raises NeuralArtError: it is no generated network."""
     generated = parse(decode(data), file)
     beside = _beside(path)
     at = generated.text.find("LL_ATON_VERSION_MAJOR")

@@ -63,20 +63,8 @@ def _limits(config: NetworkConfig, network: facts.Network, folder: Path) -> list
 
 
 def add(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Path, build: Path) -> tuple[Board, str]:
-    """Take a variant in.
-
-    Args:
-        bag: Facts so far.
-        project: The project file.
-        variant: The variant.
-        file: The project file's path.
-        build: Build folder.
-
-    Returns:
-        Its board, and why nothing is known of its last build (empty if something is).
-
-    Raises:
-        NeuralArtError: Its board or a pool file is wrong.
+    """Take a variant in. Returns its board, and why nothing is known of its last build (empty if something is). Raises
+    NeuralArtError: its board or a pool file is wrong.
     """
     extra = [file.parent / path for path in project.config.boards]
     board = boards.load(variant.board, extra, variant.said("board"))

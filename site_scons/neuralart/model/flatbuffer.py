@@ -59,10 +59,8 @@ class FlatBuffer:
         raise NeuralArtError(what, where=f"{self.display}@{offset:#x}", hint=hint)
 
     def need(self, offset: int, count: int, what: str) -> None:
-        """Check that ``count`` bytes at ``offset`` are inside of the file.
-
-        Raises:
-            NeuralArtError: They are not, or far more was read than the file holds.
+        """Check that ``count`` bytes at ``offset`` are inside of the file. Raises NeuralArtError: they are not, or far
+        more was read than the file holds.
         """
         if offset < 0 or offset + count > self.size:
             self.fail(
@@ -75,10 +73,8 @@ class FlatBuffer:
             self.fail(offset, f"{what}: the same bytes are used over and over", "is the file damaged?")
 
     def follow(self, offset: int, what: str) -> int:
-        """The place that the forward offset stored at ``offset`` leads to.
-
-        Raises:
-            NeuralArtError: The offset is 0 or leads out of the file.
+        """The place that the forward offset stored at ``offset`` leads to. Raises NeuralArtError: the offset is 0 or
+        leads out of the file.
         """
         self.need(offset, 4, what)
         (distance,) = _U32.unpack_from(self.data, offset)
@@ -91,15 +87,8 @@ class FlatBuffer:
         return offset + int(distance)
 
     def vector(self, offset: int, width: int, what: str) -> tuple[int, int]:
-        """Where the elements of the vector at ``offset`` begin, and how many there are.
-
-        Args:
-            offset: Place of its length.
-            width: Bytes of an element.
-            what: What is being read.
-
-        Raises:
-            NeuralArtError: It does not fit into the file.
+        """Where the elements of the vector at ``offset`` (of its length) begin, and how many of ``width`` bytes there
+        are. Raises NeuralArtError: it does not fit into the file.
         """
         self.need(offset, 4, what)
         (count,) = _U32.unpack_from(self.data, offset)
@@ -113,11 +102,7 @@ class FlatBuffer:
         return offset + 4, int(count)
 
     def root(self, what: str) -> Table:
-        """The outermost table.
-
-        Raises:
-            NeuralArtError: There is none.
-        """
+        """The outermost table. Raises NeuralArtError: there is none."""
         return Table(self, self.follow(0, what), what, 0)
 
 
@@ -161,15 +146,8 @@ class Table:
         self.buffer.fail(self.offset, what, hint)
 
     def place(self, slot: int, width: int, name: str) -> int | None:
-        """Where a field is, or None when it is absent and has its default.
-
-        Args:
-            slot: Its number in the schema.
-            width: Its bytes inside of the table.
-            name: Its name in messages.
-
-        Raises:
-            NeuralArtError: It is not inside of the table.
+        """Where a field of ``width`` bytes is, or None when it is absent and has its default. Raises NeuralArtError: it
+        is not inside of the table.
         """
         if slot >= self._slots:
             return None
@@ -190,81 +168,53 @@ class Table:
         return self.place(slot, 4, f"field {slot}") is not None
 
     def integer(self, slot: int, name: str, kind: str = "int32", default: int = 0) -> int:
-        """An integer field (``kind``: ``int8`` ... ``uint64``, ``bool``).
-
-        Raises:
-            NeuralArtError: It is not inside of the table.
+        """An integer field (``kind``: ``int8`` ... ``uint64``, ``bool``). Raises NeuralArtError: it is not inside of
+        the table.
         """
         layout = _SCALARS[kind]
         place = self.place(slot, layout.size, name)
         return default if place is None else int(layout.unpack_from(self.buffer.data, place)[0])
 
     def flag(self, slot: int, name: str, default: bool = False) -> bool:
-        """A boolean field.
-
-        Raises:
-            NeuralArtError: It is not inside of the table.
-        """
+        """A boolean field. Raises NeuralArtError: it is not inside of the table."""
         return bool(self.integer(slot, name, "bool", int(default)))
 
     def real(self, slot: int, name: str, default: float = 0.0) -> float:
-        """A float32 field.
-
-        Raises:
-            NeuralArtError: It is not inside of the table.
-        """
+        """A float32 field. Raises NeuralArtError: it is not inside of the table."""
         place = self.place(slot, 4, name)
         return default if place is None else float(_SCALARS["float32"].unpack_from(self.buffer.data, place)[0])
 
     def text(self, slot: int, name: str) -> str:
-        """A string; empty when it is absent. Bytes that are not UTF-8 become U+FFFD.
-
-        Raises:
-            NeuralArtError: It is not inside of the file.
+        """A string; empty when it is absent. Bytes that are not UTF-8 become U+FFFD. Raises NeuralArtError: it is not
+        inside of the file.
         """
         view = self.blob(slot, name)
         return "" if view is None else bytes(view).decode("utf-8", "replace")
 
     def blob(self, slot: int, name: str) -> memoryview | None:
-        """A vector of bytes, not copied; None when it is absent.
-
-        Raises:
-            NeuralArtError: It is not inside of the file.
-        """
+        """Bytes, not copied; None when they are absent. Raises NeuralArtError: they are not inside of the file."""
         found = self.vector(slot, 1, name)
         return None if found is None else self.buffer.data[found[0] : found[0] + found[1]]
 
     def integers(self, slot: int, name: str, kind: str = "int32") -> tuple[int, ...]:
-        """A vector of integers; empty when it is absent.
-
-        Raises:
-            NeuralArtError: It is not inside of the file.
-        """
+        """A vector of integers; empty when it is absent. Raises NeuralArtError: it is not inside of the file."""
         return self._numbers(slot, name, _SCALARS[kind])
 
     def reals(self, slot: int, name: str) -> tuple[float, ...]:
-        """A vector of float32; empty when it is absent.
-
-        Raises:
-            NeuralArtError: It is not inside of the file.
-        """
+        """A vector of float32; empty when it is absent. Raises NeuralArtError: it is not inside of the file."""
         return self._numbers(slot, name, _SCALARS["float32"])
 
     def table(self, slot: int, name: str) -> Table | None:
-        """A sub-table (or the value of a union); None when it is absent.
-
-        Raises:
-            NeuralArtError: It is not inside of the file.
+        """A sub-table (or the value of a union); None when it is absent. Raises NeuralArtError: it is not inside of the
+        file.
         """
         what = f"{name} of {self.what}"
         place = self.place(slot, 4, name)
         return None if place is None else Table(self.buffer, self.buffer.follow(place, what), what, self._depth + 1)
 
     def tables(self, slot: int, name: str, item: str) -> list[Table]:
-        """A vector of tables, each named ``<item> <number>``; empty when it is absent.
-
-        Raises:
-            NeuralArtError: Something of it is not inside of the file.
+        """A vector of tables, each named ``<item> <number>``; empty when it is absent. Raises NeuralArtError: something
+        of it is not inside of the file.
         """
         found = self.vector(slot, 4, name)
         if found is None:
@@ -277,15 +227,8 @@ class Table:
         return result
 
     def vector(self, slot: int, width: int, name: str) -> tuple[int, int] | None:
-        """Where the elements of a vector begin and how many there are; None when it is absent.
-
-        Args:
-            slot: Its number in the schema.
-            width: Bytes of an element.
-            name: Its name in messages.
-
-        Raises:
-            NeuralArtError: It is not inside of the file.
+        """Where the elements of a vector begin and how many of ``width`` bytes there are; None when it is absent.
+        Raises NeuralArtError: it is not inside of the file.
         """
         place = self.place(slot, 4, name)
         if place is None:

@@ -29,11 +29,7 @@ class OperatorCode:
 
 
 def read_code(table: Table) -> OperatorCode:
-    """One entry of the list of operators in use.
-
-    Raises:
-        NeuralArtError: It is damaged.
-    """
+    """One entry of the list of operators in use. Raises NeuralArtError: it is damaged."""
     # Old files have the first field alone; new ones put numbers over 126 only into the last. The larger counts.
     number = max(table.integer(0, "deprecated_builtin_code", "int8"), table.integer(3, "builtin_code"))
     version = table.integer(2, "version", default=1)
@@ -44,15 +40,8 @@ def read_code(table: Table) -> OperatorCode:
 
 
 def read_operator(table: Table, index: int, codes: Sequence[OperatorCode]) -> Operator:
-    """One operator.
-
-    Args:
-        table: Its table; gets the name that messages use.
-        index: Its position in execution order.
-        codes: The file's list of operators in use.
-
-    Raises:
-        NeuralArtError: It is damaged, or of an unknown number.
+    """One operator; its table gets the name that messages use. Raises NeuralArtError: it is damaged, or of an unknown
+    number.
     """
     position = table.integer(0, "opcode_index", "uint32")
     if position >= len(codes):
@@ -114,14 +103,7 @@ def _field(options: Table, described: OptionsTable, field: Field) -> Any:
 
 
 class Connections:
-    """Checks that every tensor is written before it is read, once, and by nobody else.
-
-    Args:
-        graph: The graph's table.
-        tensors: All tensors.
-        inputs: The graph's inputs.
-        outputs: The graph's outputs.
-    """
+    """Checks that every tensor is written before it is read, once, and by nobody else."""
 
     def __init__(self, graph: Table, tensors: Sequence[Tensor], inputs: Sequence[int], outputs: Sequence[int]) -> None:
         self._graph = graph
@@ -131,14 +113,8 @@ class Connections:
         self._known = frozenset(inputs)
 
     def check(self, operators: Sequence[Operator], tables: Sequence[Table]) -> None:
-        """Check everything.
-
-        Args:
-            operators: In execution order.
-            tables: Their tables, named.
-
-        Raises:
-            NeuralArtError: Something is connected wrongly.
+        """Check everything; the tables are those of the operators, named. Raises NeuralArtError: something is connected
+        wrongly.
         """
         writers: dict[int, int] = {}
         for operator, table in zip(operators, tables, strict=True):
@@ -220,20 +196,10 @@ class Connections:
 
 
 def read(path: Path, display: str = "") -> Model:
-    """Read a .tflite file.
-
-    Whether the operators and types can be compiled is not asked here; a float model is read as well.
-
-    Args:
-        path: The file.
-        display: The file as the user named it, for messages; by default the path.
-
-    Returns:
-        The model.
-
-    Raises:
-        NeuralArtError: The file cannot be read, is no TensorFlow Lite model, is damaged, or has something that no
-            compiler of this package handles: several graphs, dynamic shapes, sparse, variable or string tensors.
+    """Read a .tflite file; ``display``: the file as the user named it, by default the path. Whether the operators and
+    types can be compiled is not asked here; a float model is read as well. Raises NeuralArtError: the file cannot be
+    read, is no TensorFlow Lite model, is damaged, or has something that no compiler of this package handles: several
+    graphs, dynamic shapes, sparse, variable or string tensors.
     """
     shown = display or str(path)
     if path.is_dir():
@@ -250,19 +216,7 @@ def read(path: Path, display: str = "") -> Model:
 
 
 def parse(data: bytes, display: str, stem: str) -> Model:
-    """Read the bytes of a .tflite file.
-
-    Args:
-        data: The file.
-        display: Its name in messages.
-        stem: Its name without folder and extension.
-
-    Returns:
-        The model.
-
-    Raises:
-        NeuralArtError: As :func:`read`.
-    """
+    """Read the bytes of a .tflite file; ``stem``: its name without folder and extension. Raises as :func:`read`."""
     _check_identifier(data, display)
     model = FlatBuffer(data, display).root("the model")
     version = model.integer(0, "version", "uint32")

@@ -30,11 +30,7 @@ def dimensions(shape: tuple[int, ...]) -> str:
 
 
 class Buffers:
-    """The constants of a file, each copied once however many tensors use it.
-
-    Args:
-        model: The outermost table.
-    """
+    """The constants of a file (by its outermost table), each copied once however many tensors use it."""
 
     def __init__(self, model: Table) -> None:
         self._tables = model.tables(4, "buffers", "buffer")
@@ -44,10 +40,8 @@ class Buffers:
         return len(self._tables)
 
     def constant(self, number: int) -> tuple[bytes, int] | None:
-        """The bytes of a buffer and their place in the file, or None when it is empty.
-
-        Raises:
-            NeuralArtError: They do not lie inside of the file.
+        """The bytes of a buffer and their place in the file, or None when it is empty. Raises NeuralArtError: they do
+        not lie inside of the file.
         """
         if number not in self._read:
             self._read[number] = self._copy(self._tables[number])
@@ -69,17 +63,7 @@ class Buffers:
 
 
 def read_tensor(table: Table, index: int, buffers: Buffers, *, is_input: bool) -> Tensor:
-    """One tensor.
-
-    Args:
-        table: Its table.
-        index: Its number.
-        buffers: The file's constants.
-        is_input: It is an input of the graph.
-
-    Raises:
-        NeuralArtError: It is damaged, dynamic, sparse, variable, or of a type without a size.
-    """
+    """One tensor. Raises NeuralArtError: it is damaged, dynamic, sparse, variable, or of a type without a size."""
     name = table.text(3, "name")
     table.what = f"tensor {index} {quoted(name)}"
     dtype = _dtype(table)

@@ -42,12 +42,8 @@ def decode(data: bytes) -> str:
 
 
 def blanked(text: str, *, texts: bool = False, directives: bool = False) -> str:
-    """The same text with blanks for comments; offsets and line ends stay.
-
-    Args:
-        text: C.
-        texts: Blanks for what stands in quotes, too.
-        directives: Blanks for lines of the preprocessor, too.
+    """The same text with blanks for comments; also for what stands in quotes (``texts``), and for lines of the
+    preprocessor (``directives``). Offsets and line ends stay.
     """
     if texts or "\\\n" in text or _QUOTES_MATTER.search(text) is not None:
         text = _TOKENS.sub(lambda match: _blank(match) if _goes(match.lastgroup, texts) else match.group(), text)
@@ -94,11 +90,7 @@ class LogicalLine:
 
 
 def logical_lines(text: str) -> Iterator[LogicalLine]:
-    """Logical lines that hold anything, in order. Conditions are not evaluated.
-
-    Args:
-        text: Of a C file, with any line ends.
-    """
+    """Logical lines of a C file with any line ends that hold anything, in order. Conditions are not evaluated."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     code, with_texts = _joined(text, texts=True), _joined(text)
     lines, start = Lines(text), 0
@@ -153,11 +145,7 @@ class Source:
     """
 
     def __init__(self, name: str, data: bytes) -> None:
-        """Take the bytes.
-
-        Raises:
-            NeuralArtError: It is no text that a C compiler reads.
-        """
+        """Take the bytes. Raises NeuralArtError: it is no text that a C compiler reads."""
         self.name = name
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise NeuralArtError("UTF-16 text", where=name, hint="C compilers read UTF-8: save it so")
@@ -244,11 +232,7 @@ class Source:
         return self.text[line.stop : line.end] or (self.eol(self.lines[0]) if line.number > 1 else "\n")
 
     def edited(self, edits: Iterable[Edit]) -> bytes:
-        """The bytes after some edits.
-
-        Raises:
-            NeuralArtError: Two of them touch the same characters.
-        """
+        """The bytes after some edits. Raises NeuralArtError: two of them touch the same characters."""
         parts, at = [], 0
         for edit in sorted(edits, key=lambda each: (each.start, each.stop)):
             if edit.start < at:

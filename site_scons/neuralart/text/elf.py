@@ -146,14 +146,8 @@ class Elf:
         return next((section for section in self.sections if section.name == name), None)
 
     def bytes_of(self, part: Section | Segment, name: str) -> bytes:
-        """Its bytes in the file.
-
-        Args:
-            part: The section or segment.
-            name: What to call it in messages.
-
-        Raises:
-            NeuralArtError: They end behind the file.
+        """Bytes of a section or segment in the file; ``name``: what to call it in messages. Raises NeuralArtError: they
+        end behind the file.
         """
         size = part.file_size if isinstance(part, Segment) else part.size if part.filled else 0
         if size and part.offset + size > len(self._data):

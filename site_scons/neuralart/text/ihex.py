@@ -21,14 +21,8 @@ class HexFile:
 
 
 def parse(data: bytes, file: str) -> HexFile:
-    """Read the content of an Intel HEX file.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-
-    Raises:
-        NeuralArtError: A line is no record, the end record is missing or is not the last; ``where`` is ``file:line``.
+    """Read the content of an Intel HEX file. Raises NeuralArtError: a line is no record, the end record is missing or
+    is not the last; ``where`` is ``file:line``.
     """
     parts: list[tuple[int, bytearray]] = []
     upper, start, ended, segmented = 0, None, False, False
@@ -83,11 +77,8 @@ def _record(kind: int, offset: int, data: bytes) -> str:
 
 
 def ihex(address: int, data: bytes) -> str:
-    """Intel HEX text (I32HEX: extended linear addresses).
-
-    Args:
-        address: Of the first byte, 32 bits.
-        data: May be empty: then the text holds the end record only.
+    """Intel HEX text (I32HEX: extended linear addresses) of bytes from a 32-bit address on; without bytes the end
+    record only.
     """
     lines = []
     upper = None

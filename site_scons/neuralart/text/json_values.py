@@ -153,20 +153,14 @@ class JsonValue(Value):
         return type(self)(value, self._document, self, step)
 
     def mapping(self) -> dict[str, Self]:
-        """Members of an object, in the order of the file.
-
-        Raises:
-            NeuralArtError: Not an object.
-        """
+        """Members of an object, in the order of the file. Raises NeuralArtError: not an object."""
         if type(self.value) is not dict:
             raise self.wrong("an object { }")
         return {key: self._inner(key, value) for key, value in self.value.items()}
 
     def get(self, key: str) -> Self | None:
-        """A member of an object; None if it is absent, or ``null`` in a file that a tool wrote.
-
-        Raises:
-            NeuralArtError: Not an object.
+        """A member of an object; None if it is absent, or ``null`` in a file that a tool wrote. Raises NeuralArtError:
+        not an object.
         """
         if type(self.value) is not dict:
             raise self.wrong("an object { }")
@@ -183,21 +177,13 @@ class JsonValue(Value):
         return tuple(sorted(set(self.value) - {*known, *others}))
 
     def items(self) -> list[Self]:
-        """Entries of a list.
-
-        Raises:
-            NeuralArtError: Not a list.
-        """
+        """Entries of a list. Raises NeuralArtError: not a list."""
         if type(self.value) is not list:
             raise self.wrong("a list [ ]")
         return [self._inner(number, value) for number, value in enumerate(self.value)]
 
     def string(self) -> str:
-        """The text; half a surrogate pair, which could not be printed, is replaced.
-
-        Raises:
-            NeuralArtError: Not a text.
-        """
+        """The text; half a surrogate pair, which cannot be printed, is replaced. Raises NeuralArtError: not a text."""
         if type(self.value) is not str:
             raise self.wrong("a text")
         text = str(self.value)
@@ -271,16 +257,9 @@ def _decode(data: bytes, file: str, *, ascii_only: bool) -> str:
 
 
 def parse(data: bytes, file: str, *, relaxed: bool = False, ascii_only: bool = False) -> JsonValue:
-    """Read JSON.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-        relaxed: ``//`` comments outside texts and texts continued by a backslash before the line end are allowed.
-        ascii_only: Other characters are errors.
-
-    Raises:
-        NeuralArtError: It is not such a document; ``where`` is ``file:line:column``.
+    """Read JSON. ``relaxed``: ``//`` comments outside texts and texts continued by a backslash before the line end are
+    allowed. ``ascii_only``: other characters are errors. Raises NeuralArtError: it is not such a document; ``where`` is
+    ``file:line:column``.
     """
     text = _decode(data, file, ascii_only=ascii_only)
     document = _Document(text, file, relaxed=relaxed)
@@ -288,18 +267,9 @@ def parse(data: bytes, file: str, *, relaxed: bool = False, ascii_only: bool = F
 
 
 def parse_tolerant(data: bytes, file: str, *, relaxed: bool = False) -> tuple[JsonValue, tuple[str, ...]]:
-    """Read JSON as people write it: comments of both kinds, trailing commas, a byte-order mark.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-        relaxed: As of :func:`parse`: what the format allows is not noted.
-
-    Returns:
-        The document, and one note ``line:column: what`` for each sort of thing that the format does not allow.
-
-    Raises:
-        NeuralArtError: As :func:`parse`.
+    """Read JSON as people write it: comments of both kinds, trailing commas, a byte-order mark. Returns the document,
+    and one note ``line:column: what`` for each sort of thing that the format (as ``relaxed`` of :func:`parse` has it)
+    does not allow. Raises as :func:`parse`.
     """
     text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
     document = _Document(text, file, relaxed=relaxed, tolerant=True)
@@ -309,14 +279,8 @@ def parse_tolerant(data: bytes, file: str, *, relaxed: bool = False) -> tuple[Js
 
 def parse_tool(data: bytes, file: str, synonyms: Mapping[str, Sequence[str]] | None = None) -> JsonValue:
     """Read JSON that a program wrote: ``NaN``, ``Infinity`` and a byte-order mark are taken, ``null`` is absent.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-        synonyms: Other names of keys: who asks for the key gets what stands under one of them.
-
-    Raises:
-        NeuralArtError: It is not JSON, or an object has the same key twice; ``where`` is ``file:line:column``.
+    ``synonyms``: other names of keys; who asks for the key gets what stands under one of them. Raises NeuralArtError:
+    it is not JSON, or an object has the same key twice; ``where`` is ``file:line:column``.
     """
     text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
     document = _Document(text, file, tool=True, synonyms=synonyms)

@@ -16,17 +16,8 @@ _COMPACT = re.compile(rf"^[ \-?:]{{{2 * MAX_DEPTH},}}", re.MULTILINE)
 
 
 def compose(data: bytes, display: str) -> Any:
-    """Make a tree of PyYAML nodes.
-
-    Args:
-        data: Content of the file.
-        display: Name of the file in messages.
-
-    Returns:
-        The root node.
-
-    Raises:
-        NeuralArtError: Not UTF-8, not YAML, empty, several documents, or nested beyond reason.
+    """Make a tree of PyYAML nodes. Raises NeuralArtError: not UTF-8, not YAML, empty, several documents, or nested
+    beyond reason.
     """
     import yaml
 

@@ -86,10 +86,8 @@ class YamlValue(Value):
             raise self.error(f"the tag {tag.replace(_TAG, '!!')} means nothing here", "leave it out")
 
     def mapping(self) -> dict[str, Self]:
-        """Keys and values, in the order of the file.
-
-        Raises:
-            NeuralArtError: Not a mapping, a key twice, a key that is no plain word, or a merge key.
+        """Keys and values, in the order of the file. Raises NeuralArtError: not a mapping, a key twice, a key that is
+        no plain word, or a merge key.
         """
         if self._entries is None:
             self._entries = self._read_mapping()
@@ -118,11 +116,7 @@ class YamlValue(Value):
         return entries
 
     def items(self) -> list[Self]:
-        """Members of a list.
-
-        Raises:
-            NeuralArtError: Not a list.
-        """
+        """Members of a list. Raises NeuralArtError: not a list."""
         if not self.is_list:
             raise self.wrong("a list, like [a, b]")
         self._check_tag("seq")
@@ -137,11 +131,7 @@ class YamlValue(Value):
         return str(self._node.value)
 
     def string(self) -> str:
-        """The text.
-
-        Raises:
-            NeuralArtError: Not text, or YAML takes it for something else.
-        """
+        """The text. Raises NeuralArtError: not text, or YAML takes it for something else."""
         text = self._scalar("text")
         tag = self._scalar_tag()
         if tag == "null":
@@ -176,27 +166,13 @@ class YamlValue(Value):
 
 
 def parse(data: bytes, display: str) -> YamlValue:
-    """Read the content of a YAML file.
-
-    Args:
-        data: The content.
-        display: Name of the file in messages.
-
-    Raises:
-        NeuralArtError: It is no YAML, empty, or several documents.
-    """
+    """Read the content of a YAML file. Raises NeuralArtError: it is no YAML, empty, or several documents."""
     return YamlValue(compose(data, display), display, 1)
 
 
 def read(path: Path, display: str = "") -> YamlValue:
-    """Read a YAML file whose top is a mapping.
-
-    Args:
-        path: The file.
-        display: Its name in messages; the path unless given.
-
-    Raises:
-        NeuralArtError: It cannot be read, or is not such a file.
+    """Read a YAML file whose top is a mapping; ``display``: its name in messages, the path unless given. Raises
+    NeuralArtError: it cannot be read, or is not such a file.
     """
     shown = display or str(path)
     try:
@@ -210,11 +186,7 @@ def read(path: Path, display: str = "") -> YamlValue:
 
 
 def check_schema(top: Value, schema: int) -> None:
-    """The file says which version of its format it is.
-
-    Raises:
-        NeuralArtError: It does not, or it is another version.
-    """
+    """The file says which version of its format it is. Raises NeuralArtError: it does not, or it is another version."""
     value = top.mapping().get("schema")
     if value is None:
         raise top.error("'schema' is missing", f"begin the file with 'schema: {schema}'")

@@ -13,10 +13,8 @@ from neuralart.text.ihex import parse
 
 
 def records(path: Path) -> list[dict[str, Any]]:
-    """A record of each image of a binary, or of an Intel HEX file, in the order of the file.
-
-    Raises:
-        NeuralArtError: It cannot be read or is damaged, or holds no image with a header that is known.
+    """A record of each image of a binary, or of an Intel HEX file, in the order of the file. Raises NeuralArtError: it
+    cannot be read or is damaged, or holds no image with a header that is known.
     """
     data = read_bytes(path)
     parts = parse(data, str(path)).parts if data.lstrip().startswith(b":") else ((0, data),)
@@ -33,11 +31,7 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 
 def record(path: Path) -> dict[str, Any]:
-    """The first image of the file; the others are under ``_more``.
-
-    Raises:
-        NeuralArtError: As :func:`records`.
-    """
+    """The first image of the file; the others are under ``_more``. Raises NeuralArtError: as :func:`records`."""
     first, *more = records(path)
     return {**first, "_more": more}
 

@@ -123,12 +123,7 @@ def _head(info: CInfo) -> dict[str, Any]:
 
 
 def as_record(info: CInfo, path: Path | None = None) -> dict[str, Any]:
-    """The record of a file that has been read.
-
-    Args:
-        info: It.
-        path: The file, if those beside it are to be compared with it.
-    """
+    """The record of a file that has been read; with its path, the files beside it are compared with it."""
     graph = info.graph
     numbers = {node.id: node.number for node in graph.nodes} if graph else {}
     kinds = [epoch.kind for epoch in info.epochs]
@@ -215,11 +210,7 @@ def _beside(info: CInfo, path: Path) -> list[dict[str, str]]:
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What the file says.
-
-    Raises:
-        NeuralArtError: It cannot be read or is damaged.
-    """
+    """What the file says. Raises NeuralArtError: it cannot be read or is damaged."""
     return as_record(c_info.read(path), path)
 
 

@@ -22,11 +22,7 @@ def _blob(blob: Blob) -> dict[str, Any]:
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What such a header says.
-
-    Raises:
-        NeuralArtError: It cannot be read, or is none.
-    """
+    """What such a header says. Raises NeuralArtError: it cannot be read, or is none."""
     header = ecblobs.read(path)
     return {
         "kind": "ecblobs",

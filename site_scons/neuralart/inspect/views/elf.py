@@ -13,10 +13,8 @@ _ITEMS = "LL_ATON_EpochBlockItems_"
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What an executable puts where, and which networks are linked into it.
-
-    Raises:
-        NeuralArtError: It cannot be read, is damaged, or is no linked executable for a 32-bit Arm core.
+    """What an executable puts where, and which networks are linked into it. Raises NeuralArtError: it cannot be read,
+    is damaged, or is no linked executable for a 32-bit Arm core.
     """
     from neuralart.memory.image import elf_facts
 

@@ -114,11 +114,7 @@ def as_record(report: Report) -> dict[str, Any]:
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What the file says.
-
-    Raises:
-        NeuralArtError: It cannot be read or is no report.
-    """
+    """What the file says. Raises NeuralArtError: it cannot be read or is no report."""
     return as_record(generate_report.read(path))
 
 

@@ -11,11 +11,7 @@ from neuralart.text.ihex import parse
 
 
 def record(path: Path) -> dict[str, Any]:
-    """Which bytes a HEX file puts where.
-
-    Raises:
-        NeuralArtError: It cannot be read or is damaged.
-    """
+    """Which bytes a HEX file puts where. Raises NeuralArtError: it cannot be read or is damaged."""
     import zlib
 
     found = parse(read_bytes(path), str(path))

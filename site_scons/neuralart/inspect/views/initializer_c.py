@@ -10,11 +10,7 @@ from neuralart.vendor.network_c import initializer_c
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What such a file says; not its contents.
-
-    Raises:
-        NeuralArtError: It cannot be read, or is none.
-    """
+    """What such a file says; not its contents. Raises NeuralArtError: it cannot be read, or is none."""
     import zlib
 
     found = initializer_c.read(path)

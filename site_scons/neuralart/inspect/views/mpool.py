@@ -35,11 +35,7 @@ def as_record(pools: PoolFile, notes: tuple[str, ...] = ()) -> dict[str, Any]:
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What the file says.
-
-    Raises:
-        NeuralArtError: It cannot be read or is damaged.
-    """
+    """What the file says. Raises NeuralArtError: it cannot be read or is damaged."""
     return as_record(*read_noted(path))
 
 

@@ -63,12 +63,7 @@ def _weights(placed: dict[str, list[Row]], pools: dict[str, Pool]) -> list[dict[
 
 
 def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, Any]:
-    """The record of a network that has been read.
-
-    Args:
-        network: It.
-        path: Its file, if the files beside it are to be compared with it.
-    """
+    """The record of a network that has been read; with its path, the files beside it are compared with it."""
     placed = rows_by_pool(network)
     release = releases.of_runtime(network.runtime)
     rows = {table: sum(row.table == table for row in network.rows) for table in ("input", "output", "internal")}
@@ -104,11 +99,7 @@ def as_record(network: GeneratedNetwork, path: Path | None = None) -> dict[str, 
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What a network.c says.
-
-    Raises:
-        NeuralArtError: It cannot be read, or is none.
-    """
+    """What a network.c says. Raises NeuralArtError: it cannot be read, or is none."""
     return as_record(read(path), path)
 
 

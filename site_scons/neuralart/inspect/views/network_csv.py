@@ -44,11 +44,7 @@ def as_record(found: NetworkCsv) -> dict[str, Any]:
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What the file says.
-
-    Raises:
-        NeuralArtError: It cannot be read or is damaged.
-    """
+    """What the file says. Raises NeuralArtError: it cannot be read or is damaged."""
     return as_record(network_csv.read(path))
 
 

@@ -12,11 +12,7 @@ _NAME = re.compile(r"(?:(?P<name>.+)_)?(?P<prefix>[^_.]+)\.(?P<pool>\w+)\.(?:raw
 
 
 def record(path: Path) -> dict[str, Any]:
-    """Size, checksum and, from the name, network and pool.
-
-    Raises:
-        NeuralArtError: It cannot be read.
-    """
+    """Size, checksum and, from the name, network and pool. Raises NeuralArtError: it cannot be read."""
     import zlib
 
     data = read_bytes(path)

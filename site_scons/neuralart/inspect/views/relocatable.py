@@ -13,15 +13,8 @@ if TYPE_CHECKING:
 
 
 def open_image(path: Path, offset: int = 0, params: Path | None = None) -> Image:
-    """Read an image.
-
-    Args:
-        path: The file.
-        offset: Where the image begins in it.
-        params: File with the params of a split model.
-
-    Raises:
-        NeuralArtError: A file cannot be read, or is no image.
+    """Read an image that begins at ``offset``; ``params``: file with the params of a split model. Raises
+    NeuralArtError: a file cannot be read, or is no image.
     """
     from neuralart.relocatable.format import container
 
@@ -34,16 +27,7 @@ def open_image(path: Path, offset: int = 0, params: Path | None = None) -> Image
 
 
 def record(path: Path, offset: int = 0, params: Path | None = None) -> dict[str, Any]:
-    """What an image says.
-
-    Args:
-        path: The file.
-        offset: Where the image begins in it.
-        params: File with the params of a split model.
-
-    Raises:
-        NeuralArtError: As :func:`open_image`.
-    """
+    """What an image says. Raises NeuralArtError: as :func:`open_image`."""
     from neuralart.relocatable.verify import report
 
     image = open_image(path, offset, params)

@@ -16,11 +16,8 @@ def finite(value: float | None) -> float | None:
 
 
 def fields(thing: object, names: str) -> dict[str, Any]:
-    """Attributes of a thing under their own names, ready for JSON: tuples as lists, no infinity.
-
-    Args:
-        thing: What a reader returned.
-        names: Of the attributes, with blanks between them.
+    """Attributes of a thing under their own names (with blanks between them), ready for JSON: tuples as lists, no
+    infinity.
     """
     return {name: _ready(getattr(thing, name)) for name in names.split()}
 

@@ -20,11 +20,7 @@ def _tensor(tensor: Tensor) -> dict[str, Any]:
 
 
 def record(path: Path) -> dict[str, Any]:
-    """What a model is made of.
-
-    Raises:
-        NeuralArtError: It cannot be read, is damaged, or has several graphs.
-    """
+    """What a model is made of. Raises NeuralArtError: it cannot be read, is damaged, or has several graphs."""
     from collections import Counter
 
     from neuralart.model import tflite

@@ -15,10 +15,8 @@ FUNCTIONS = (
 
 
 def taken(script: Script, at: int, end: int) -> tuple[list[str], int]:
-    """What begins at a word of a body: ``*(.a .b*)``, ``KEEP(*(.c))``, ``file.o(SORT(.d.*))``.
-
-    Returns:
-        Names of input sections, possibly with wildcards; the index behind it.
+    """What begins at a word of a body: ``*(.a .b*)``, ``KEEP(*(.c))``, ``file.o(SORT(.d.*))``. Returns names of input
+    sections, possibly with wildcards, and the index behind it.
     """
     if at + 1 >= end or not script.is_sign(at + 1, "("):
         return [], at + 1

@@ -45,23 +45,13 @@ class Scope:
 
 
 class Expression:
-    """Reads one expression out of a text.
-
-    Args:
-        text: The script, comments blank.
-        at: Where the expression begins.
-        stop: Where it must have ended.
-    """
+    """Reads one expression out of a text (the script, comments blank) between two offsets."""
 
     def __init__(self, text: str, at: int, stop: int) -> None:
         self.text, self.at, self.stop = text, at, stop
 
     def parse(self) -> tuple[Tree, int]:
-        """The expression, and the offset behind it.
-
-        Raises:
-            ValueError: It is none.
-        """
+        """The expression, and the offset behind it. Raises ValueError: it is none."""
         tree = self.choice(0)
         return tree, self.at
 
@@ -241,11 +231,7 @@ _MEMORY = {"ORIGIN": "ORIGIN", "org": "ORIGIN", "o": "ORIGIN", "LENGTH": "LENGTH
 
 
 def evaluate(text: str, symbols: Mapping[str, int | None]) -> int | None:
-    """The value of a whole text.
-
-    Raises:
-        ValueError: It is no expression.
-    """
+    """The value of a whole text. Raises ValueError: it is no expression."""
     tree, end = Expression(text, 0, len(text)).parse()
     if text[end:].strip():
         raise ValueError(f"'{text[end:].strip()[:20]}'")

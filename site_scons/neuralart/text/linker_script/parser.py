@@ -17,12 +17,7 @@ _DEEPEST_INCLUDE = 10
 
 
 class Parser:
-    """Reads one script, and what it includes.
-
-    Args:
-        script: Its words.
-        include: Gives the content of an included file; None: it is not there.
-    """
+    """Reads a script, and what it includes: ``include`` gives the content of such a file; None: it is not there."""
 
     def __init__(self, script: Script, include: Callable[[str], bytes | None]) -> None:
         self.s = script

@@ -12,10 +12,8 @@ from neuralart.text.linker_script.types import LinkerScript
 
 
 def read(path: Path, display: str = "") -> LinkerScript:
-    """Read a linker script, and what it includes from its own folder.
-
-    Raises:
-        NeuralArtError: It cannot be read, or is none.
+    """Read a linker script, and what it includes from its own folder. Raises NeuralArtError: it cannot be read, or is
+    none.
     """
 
     def beside(name: str) -> bytes | None:
@@ -26,11 +24,5 @@ def read(path: Path, display: str = "") -> LinkerScript:
 
 
 def parse(data: bytes, name: str, include: Callable[[str], bytes | None] = lambda _name: None) -> LinkerScript:
-    """As :func:`read`, of bytes.
-
-    Args:
-        data: The script.
-        name: Its name for messages.
-        include: Gives the content of an included file; None: it is not there.
-    """
+    """As :func:`read`, of bytes; ``include`` gives the content of an included file, None: it is not there."""
     return Parser(Script(name, data), include).script()

@@ -41,11 +41,7 @@ class Script:
     """
 
     def __init__(self, name: str, data: bytes) -> None:
-        """Split it.
-
-        Raises:
-            NeuralArtError: It holds what no linker script holds.
-        """
+        """Split it. Raises NeuralArtError: it holds what no linker script holds."""
         self.name = name
         self.text = data.decode("latin-1")
         self.words: list[Word] = []
@@ -77,11 +73,7 @@ class Script:
         return index < len(self.words) and not self.words[index].quoted and self.words[index].text == sign
 
     def closing(self, index: int) -> int:
-        """Index of the bracket that closes the one at ``index``.
-
-        Raises:
-            NeuralArtError: None does.
-        """
+        """Index of the bracket that closes the one at ``index``. Raises NeuralArtError: none does."""
         close = {"{": "}", "(": ")"}
         stack: list[str] = []
         for at in range(index, len(self.words)):

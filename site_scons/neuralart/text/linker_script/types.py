@@ -70,10 +70,8 @@ class LinkerScript:
     places_sections: bool = False  # It has a SECTIONS part
 
     def complete(self) -> Self:
-        """The same, if all of its memories are known.
-
-        Raises:
-            NeuralArtError: The numbers of one are not, or there is none.
+        """The same, if all of its memories are known. Raises NeuralArtError: the numbers of one are not, or there is
+        none.
         """
         for error in self.unknown:
             raise error
@@ -93,11 +91,7 @@ class LinkerScript:
         )
 
     def memory(self, name: str) -> Memory:
-        """A memory by name.
-
-        Raises:
-            NeuralArtError: There is none.
-        """
+        """A memory by name. Raises NeuralArtError: there is none."""
         for memory in self.memories:
             if memory.name == name:
                 return memory
@@ -106,10 +100,8 @@ class LinkerScript:
         )
 
     def place(self, section: str) -> Memory:
-        """The memory in which an input section ends up.
-
-        Raises:
-            NeuralArtError: The script does not say, throws it away, or it is a memory that cannot be written.
+        """The memory in which an input section ends up. Raises NeuralArtError: the script does not say, throws it away,
+        or it is a memory that cannot be written.
         """
         taking = next((s for s in self.sections if any(fnmatch.fnmatchcase(section, p) for p in s.patterns)), None)
         if taking is None:
