@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from neuralart.config.application_types import CMAKE, CUBEIDE, MAKE
-from neuralart.doctor import finding, tools
+from neuralart.doctor import asking, programs
 from neuralart.errors import NeuralArtError
 
-_TOOLS = {MAKE: tools.MAKE, CMAKE: tools.CMAKE, CUBEIDE: tools.CUBEIDE}
+_TOOLS = {MAKE: programs.MAKE, CMAKE: programs.CMAKE, CUBEIDE: programs.CUBEIDE}
 
 
 def system_name(platform: str) -> str:
@@ -42,11 +42,11 @@ def find(
             raise NeuralArtError(f"executable: no file {path}", where=where, hint=tool.get)
         return path.absolute()
     names = (executable,) if executable else tool.programs
-    found = finding.on_path(names, environ, system)
+    found = asking.on_path(names, environ, system)
     if found:
         return found[0]
     if not executable:
-        placed = next(finding.in_places(tool.places.get(system, ()), environ, system), None)
+        placed = next(asking.in_places(tool.places.get(system, ()), environ, system), None)
         if placed is not None:
             return placed
     places = ", ".join(("PATH", *(() if executable else tool.places.get(system, ()))))

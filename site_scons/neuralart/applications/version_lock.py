@@ -14,7 +14,7 @@ from neuralart.applications import archives
 from neuralart.applications.lock_facts import Archive, LockFacts, NetworkStamp
 from neuralart.applications.postprocessing import CHOICE, Kinds, is_wrapper
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lint.runtime_header import RuntimeHeader
+from neuralart.lint.types import RuntimeHeader
 from neuralart.vendor.releases import Release, of_runtime
 
 ERROR, NOTE = "error", "note"

@@ -9,8 +9,7 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Location, Value
-from neuralart.text.yaml_nodes import MAX_DEPTH
-from neuralart.text.yaml_values import parse
+from neuralart.text.yaml_values import MAX_DEPTH, parse
 
 
 def value_of(given: Mapping[str, Any], where: str | Location) -> Value:

@@ -2,10 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 OK, MISSING, BROKEN, UNFIT = "ok", "missing", "broken", "unfit"
 ERROR, WARNING, NOTE = "error", "warning", "note"
+
+
+@dataclass(frozen=True)
+class Host:
+    """The machine to look at."""
+
+    environ: Mapping[str, str]  # Of the process
+    system: str  # ``windows``, ``linux`` or ``mac``
+    seconds: float = 10.0  # Time limit of each answer
+    usual_places: bool = True  # Look where installers put programs, besides PATH
 
 
 @dataclass(frozen=True)
@@ -15,14 +26,9 @@ class Need:
     build: tuple[str, ...] = ()  # Targets that cannot be built without it: names of variants
     use: tuple[str, ...] = ()  # Targets that build but cannot do their work: ``run-<variant>`` and the like
 
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """All of them."""
-        return (*self.build, *self.use)
-
 
 @dataclass(frozen=True)
-class Row:
+class ToolRow:
     """A tool."""
 
     tool: str  # Its name
@@ -54,14 +60,14 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Report:
+class Examination:
     """All of it."""
 
     neuralart: str  # Version of this package
     system: str  # ``linux``, ``windows`` or ``mac``
     project: str  # The project file as named; empty without one
     targets: tuple[str, ...]  # What was asked for
-    rows: tuple[Row, ...]  # Tools, in the order of the table in docs/reference/doctor.md
+    rows: tuple[ToolRow, ...]  # Tools, in the order of the table in docs/reference/doctor.md
     remarks: tuple[Remark, ...]  # Errors first
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neuralart.inspect.kinds import Kind
+    from neuralart.inspect.kinds import FileKind
 
 _RELOCATABLE = "relocatable"
 
@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _kind(path: Path, asked: str | None) -> Kind:
+def _kind(path: Path, asked: str | None) -> FileKind:
     from neuralart.errors import NeuralArtError, nearest
     from neuralart.files import read_bytes
     from neuralart.inspect import kinds
@@ -61,7 +61,7 @@ def _kind(path: Path, asked: str | None) -> Kind:
     return found
 
 
-def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[Kind, dict[str, Any]]:
+def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[FileKind, dict[str, Any]]:
     """What a file is and says: its kind and its record, ``kind`` and ``file`` first. ``asked``: name of the kind to
     take it for; None: what its contents say. ``options``: ``offset`` and ``params`` of a relocatable model. Raises
     NeuralArtError: it is of no known kind, cannot be read, or is damaged.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from neuralart.inspect.kinds import Kind
+from neuralart.inspect.kinds import FileKind
 from neuralart.inspect.sniffing import is_text
 from neuralart.plugins import register
 
@@ -30,10 +30,10 @@ def _initializer(data: bytes, name: str) -> bool:
     return is_text(data) and b"_mem_pool_" in data and _CONTENTS.search(data) is not None
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind("network_c", "a generated network.c", "neuralart.inspect.views.network_c", _network_c),
-    Kind("ecblobs", "a header with epoch-controller blobs", "neuralart.inspect.views.ecblobs", _ecblobs),
-    Kind("initializer_c", "an initializer as a C array", "neuralart.inspect.views.initializer_c", _initializer),
+KINDS: tuple[FileKind, ...] = (
+    FileKind("network_c", "a generated network.c", "neuralart.inspect.views.network_c", _network_c),
+    FileKind("ecblobs", "a header with epoch-controller blobs", "neuralart.inspect.views.ecblobs", _ecblobs),
+    FileKind("initializer_c", "an initializer as a C array", "neuralart.inspect.views.initializer_c", _initializer),
 )
 
 for _kind in KINDS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from neuralart.inspect.kinds import Kind
+from neuralart.inspect.kinds import FileKind
 from neuralart.inspect.sniffing import is_text
 from neuralart.plugins import register
 
@@ -34,25 +34,25 @@ def _boot_image(data: bytes, name: str) -> bool:
     return next(find(data), None) is not None
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind("relocatable", "a relocatable model", "neuralart.inspect.views.relocatable", _relocatable),
-    Kind(
+KINDS: tuple[FileKind, ...] = (
+    FileKind("relocatable", "a relocatable model", "neuralart.inspect.views.relocatable", _relocatable),
+    FileKind(
         "tflite", "a TensorFlow Lite model", "neuralart.inspect.views.tflite", lambda data, name: data[4:8] == b"TFL3"
     ),
-    Kind("elf", "an ELF file", "neuralart.inspect.views.elf", lambda data, name: data[:4] == b"\x7fELF"),
-    Kind(
+    FileKind("elf", "an ELF file", "neuralart.inspect.views.elf", lambda data, name: data[:4] == b"\x7fELF"),
+    FileKind(
         "stm32n6-image",
         "an image with the header of an STM32N6",
         "neuralart.inspect.views.boot_image",
         _boot_image,
     ),
-    Kind(
+    FileKind(
         "ihex",
         "an Intel HEX file",
         "neuralart.inspect.views.ihex",
         lambda data, name: _HEX_LINE.match(data) is not None,
     ),
-    Kind(
+    FileKind(
         "raw",
         "the contents of a memory pool",
         "neuralart.inspect.views.raw",

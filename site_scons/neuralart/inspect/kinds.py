@@ -23,7 +23,7 @@ from typing import Any, Protocol, cast
 
 
 @dataclass(frozen=True)
-class Kind:
+class FileKind:
     """A kind of file.
 
     Attributes:
@@ -41,7 +41,7 @@ class Kind:
     sniff: Callable[[bytes, str], bool]
 
 
-class Reader(Protocol):
+class View(Protocol):
     """What the module of a kind offers."""
 
     def record(self, path: Path) -> dict[str, Any]:
@@ -51,7 +51,7 @@ class Reader(Protocol):
         """The same for people."""
 
 
-def kinds() -> tuple[Kind, ...]:
+def kinds() -> tuple[FileKind, ...]:
     """All kinds, in the order they are asked: those that contents decide before those that a name decides.
 
     Those of plugins come last: they take what nobody else does.
@@ -64,19 +64,19 @@ def kinds() -> tuple[Kind, ...]:
     return tuple(plugin.made for plugin in plugins.every("inspect"))
 
 
-def detect(data: bytes, name: str) -> Kind | None:
+def detect(data: bytes, name: str) -> FileKind | None:
     """The first kind that takes the file as one of its own; ``name``: the file's, without its folder."""
     from neuralart import plugins
 
     for ask in (plugins.own, plugins.added):
         for plugin in ask("inspect"):
             if plugin.made.sniff(data, name):
-                return cast(Kind, plugin.made)
+                return cast(FileKind, plugin.made)
     return None
 
 
-def reader(kind: Kind) -> Reader:
+def reader(kind: FileKind) -> View:
     """The module of a kind."""
     import importlib
 
-    return cast(Reader, importlib.import_module(kind.module))
+    return cast(View, importlib.import_module(kind.module))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from neuralart.inspect.kinds import Kind
+from neuralart.inspect.kinds import FileKind
 from neuralart.inspect.sniffing import head, is_text, json_keys, outer_names
 from neuralart.plugins import register
 
@@ -90,26 +90,26 @@ def _report(data: bytes, name: str) -> bool:
     return _VERSION.search(text) is not None or _BLOCKS.search(text) is not None or name.lower().endswith("_report.txt")
 
 
-KINDS: tuple[Kind, ...] = (
-    Kind("c_info", "information about a compiled network (c_info.json)", "neuralart.inspect.views.c_info", _c_info),
-    Kind("q_json", "quantization for the Neural-ART compiler (_Q.json)", "neuralart.inspect.views.q_json", _q_json),
-    Kind("profile", "profiles of the Neural-ART compiler", "neuralart.inspect.views.profile", _profile),
-    Kind("mpool", "memory pools of the Neural-ART compiler (.mpool)", "neuralart.inspect.views.mpool", _mpool),
-    Kind("h7_pools", "memory pools of a CPU target", "neuralart.inspect.views.h7_pools", _h7_pools),
-    Kind("h7_conf", "description of an STM32H7 application (.conf)", "neuralart.inspect.views.h7_conf", _h7_conf),
-    Kind(
+KINDS: tuple[FileKind, ...] = (
+    FileKind("c_info", "information about a compiled network (c_info.json)", "neuralart.inspect.views.c_info", _c_info),
+    FileKind("q_json", "quantization for the Neural-ART compiler (_Q.json)", "neuralart.inspect.views.q_json", _q_json),
+    FileKind("profile", "profiles of the Neural-ART compiler", "neuralart.inspect.views.profile", _profile),
+    FileKind("mpool", "memory pools of the Neural-ART compiler (.mpool)", "neuralart.inspect.views.mpool", _mpool),
+    FileKind("h7_pools", "memory pools of a CPU target", "neuralart.inspect.views.h7_pools", _h7_pools),
+    FileKind("h7_conf", "description of an STM32H7 application (.conf)", "neuralart.inspect.views.h7_conf", _h7_conf),
+    FileKind(
         "network_csv",
         "the compiler's estimate per epoch (network.csv)",
         "neuralart.inspect.views.network_csv",
         _network_csv,
     ),
-    Kind(
+    FileKind(
         "atonn_options",
         "options of a compiler run (atonn_options.ini)",
         "neuralart.inspect.views.atonn_options",
         _atonn_options,
     ),
-    Kind("report", "a report of generate, analyze or validate", "neuralart.inspect.views.generate_report", _report),
+    FileKind("report", "a report of generate, analyze or validate", "neuralart.inspect.views.generate_report", _report),
 )
 
 for _kind in KINDS:

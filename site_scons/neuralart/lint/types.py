@@ -2,23 +2,80 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from neuralart.boards.types import Board
-from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile_file import ProfileFile
 from neuralart.vendor.q_json import QFile
 
+RUNTIME_HEADER = "ll_aton_version.h"
+_PART = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)(?:_NUM)?[ \t]+\(?[ \t]*(\d{1,9})", re.M
+)
+_PARTS = ("MAJOR", "MINOR", "MICRO", "DEV")
+_SKIPPED = ("build", "node_modules", "__pycache__")
+_MOST = 20_000
+
+
+@dataclass(frozen=True)
+class RuntimeHeader:
+    """A runtime."""
+
+    version: tuple[int, int, int, int]  # Four numbers
+    where: str  # ``file:line`` of the first of them
+
+    @property
+    def text(self) -> str:
+        """``1.1.3.262``."""
+        return ".".join(map(str, self.version))
+
+    @property
+    def ours(self) -> bool:
+        """The runtime of this project: no vendor's has major 0."""
+        return self.version[0] == 0
+
+
+def parse_runtime(text: str, where: str) -> RuntimeHeader | None:
+    """Read the text of a header; None if it does not define all four numbers."""
+    found: dict[str, int] = {}
+    line = 0
+    for match in _PART.finditer(text):
+        line = line or text.count("\n", 0, match.start()) + 1
+        found.setdefault(match[1], int(match[2]))
+    if len(found) < len(_PARTS):
+        return None
+    major, minor, micro, dev = (found[part] for part in _PARTS)
+    return RuntimeHeader((major, minor, micro, dev), f"{where}:{line}")
+
+
+def runtime_headers(folder: Path) -> Iterator[Path]:
+    """Headers in a folder and below, in a fixed order.
+
+    Hidden folders and build folders are left out; in a very large tree the search ends early.
+    """
+    seen = 0
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
+        seen += len(names) + 1
+        if RUNTIME_HEADER in names:
+            yield Path(here) / RUNTIME_HEADER
+        if seen > _MOST:
+            return
+
+
 ERROR, WARNING, NOTE = "error", "warning", "note"
 LEVELS = (ERROR, WARNING, NOTE)
 
 
 @dataclass(frozen=True)
-class Finding:
+class LintFinding:
     """A trap that was found."""
 
     rule: str  # Id of the rule
@@ -43,7 +100,7 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Pool:
+class LintedPool:
     """A pool as a network uses it."""
 
     fname: str  # File postfix
@@ -84,7 +141,7 @@ class RawFile:
 
 
 @dataclass(frozen=True)
-class Network:
+class LintedNetwork:
     """A compiled network."""
 
     name: str  # C name
@@ -93,7 +150,7 @@ class Network:
     guard: tuple[int, int, int, int] | None = None  # Version of the runtime that its C asks for; None if it does not
     guard_kind: str = ""  # ``error`` or ``warning``: what the guard does about another one
     guard_where: str = ""  # ``file:line`` of it
-    pools: tuple[Pool, ...] = ()  # In the compiler's order
+    pools: tuple[LintedPool, ...] = ()  # In the compiler's order
     steps: tuple[Step, ...] = ()  # In execution order
     floats: tuple[tuple[str, str], ...] = ()  # Buffers inside of it that hold floats: name and place
     blob_header: str = ""  # Name of the header with blobs that it includes; empty: none
@@ -108,7 +165,7 @@ class Network:
     loaded: bool = False  # It becomes a relocatable model: a loader gives relative pools their address
 
     @property
-    def used(self) -> tuple[Pool, ...]:
+    def used(self) -> tuple[LintedPool, ...]:
         """Pools of which something is used; a virtual pool only where none of its own parts says so."""
         plain = [pool for pool in self.pools if pool.used and not pool.virtual]
         virtual = [
@@ -130,7 +187,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class HexFile:
+class HexPiece:
     """An Intel HEX file of one piece: its address, length and SHA-256."""
 
     file: str
@@ -144,7 +201,7 @@ class Facts:
     """All that is looked at together."""
 
     board: Board | None = None  # None: not known
-    networks: tuple[Network, ...] = ()  # Of one program
+    networks: tuple[LintedNetwork, ...] = ()  # Of one program
     pool_files: tuple[PoolFile, ...] = ()  # Pool files that were given
     sources: tuple[Source, ...] = ()  # C and build files of the application
     scripts: tuple[LinkerScript, ...] = ()  # Its linker scripts
@@ -152,7 +209,7 @@ class Facts:
     profiles: tuple[ProfileFile, ...] = ()  # Profile files
     exports: tuple[QFile, ...] = ()  # Quantization files of the vendor's front end
     models: tuple[tuple[str, str], ...] = ()  # Model files and the places that name them
-    hexes: tuple[HexFile, ...] = ()  # Intel HEX files
+    hexes: tuple[HexPiece, ...] = ()  # Intel HEX files
 
     @property
     def secure(self) -> bool:

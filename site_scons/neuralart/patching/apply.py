@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.patching import blocks, defines
 from neuralart.patching.blocks import Markers
 from neuralart.patching.patchlist import BLOCK, MACRO, FilePatch, Operation
-from neuralart.text.c_source import Edit, Source
+from neuralart.text.c_source import CSource, Edit
 
 # Names of sections in ``__attribute__((section("...")))`` -----------------------------------------------------------
 
@@ -28,7 +28,7 @@ class Attribute:
     stop: int
 
 
-def attributes(source: Source, outside: Sequence[tuple[int, int]] = ()) -> list[Attribute]:
+def attributes(source: CSource, outside: Sequence[tuple[int, int]] = ()) -> list[Attribute]:
     """All that the compiler may see, in the order of the file."""
     return [
         Attribute(match.group(1), *match.span(1))
@@ -37,7 +37,7 @@ def attributes(source: Source, outside: Sequence[tuple[int, int]] = ()) -> list[
     ]
 
 
-def require(source: Source, family: str, outside: Sequence[tuple[int, int]] = ()) -> Attribute:
+def require(source: CSource, family: str, outside: Sequence[tuple[int, int]] = ()) -> Attribute:
     """The one attribute whose section is called ``family`` or ``family_...``.
 
     Raises:
@@ -127,11 +127,11 @@ class _Place:
     start: int
     stop: int
 
-    def text(self, source: Source) -> str:
+    def text(self, source: CSource) -> str:
         return source.text[self.start : self.stop]
 
 
-def _spans(source: Source, what: FilePatch, markers: Markers) -> list[tuple[int, int]]:
+def _spans(source: CSource, what: FilePatch, markers: Markers) -> list[tuple[int, int]]:
     """The block's place if the file has one by the list: macros and attributes within it do not count."""
     if not any(operation.kind == BLOCK for operation in what.operations):
         return []
@@ -139,7 +139,7 @@ def _spans(source: Source, what: FilePatch, markers: Markers) -> list[tuple[int,
     return [(block.start, block.stop)]
 
 
-def _locate(source: Source, operation: Operation, markers: Markers, outside: list[tuple[int, int]]) -> _Place | None:
+def _locate(source: CSource, operation: Operation, markers: Markers, outside: list[tuple[int, int]]) -> _Place | None:
     if operation.kind == BLOCK:
         block = blocks.find(source, markers)
         return _Place(block.start, block.stop)
@@ -156,7 +156,7 @@ def _locate(source: Source, operation: Operation, markers: Markers, outside: lis
 
 
 def apply(
-    source: Source,
+    source: CSource,
     what: FilePatch,
     markers: Markers,
     render: Callable[[Operation, Callable[[str], bool]], str],
@@ -192,7 +192,7 @@ def apply(
         if operation.kind == BLOCK:
             _check_block(source, old, earlier, force)
             _check_body(new, markers, operation)
-            sections += [(each.name, operation.where) for each in attributes(Source.of_text("", new))]
+            sections += [(each.name, operation.where) for each in attributes(CSource.of_text("", new))]
             block = blocks.find(source, markers)
             new = block_text(new).replace("\n", block.eol)
         elif operation.kind != MACRO:
@@ -209,7 +209,7 @@ def _original(old: str, earlier: Piece | None) -> str:
     return earlier.original if earlier is not None and ours else old
 
 
-def _check_block(source: Source, old: str, earlier: Piece | None, force: bool) -> None:
+def _check_block(source: CSource, old: str, earlier: Piece | None, force: bool) -> None:
     why = edited_by_hand(old.replace("\r\n", "\n"))
     if not why and earlier is not None and not is_ours(old.replace("\r\n", "\n")) and old != earlier.original:
         why = "the line that a patch wrote first is gone"
@@ -227,7 +227,7 @@ def _check_body(body: str, markers: Markers, operation: Operation) -> None:
             raise NeuralArtError("the text for a block holds a marker line", where=operation.where)
 
 
-def undo(source: Source, what: FilePatch, markers: Markers, pieces: Mapping[str, Piece], *, force: bool) -> bytes:
+def undo(source: CSource, what: FilePatch, markers: Markers, pieces: Mapping[str, Piece], *, force: bool) -> bytes:
     """Put back what was there before the first patch; whatever else was changed since stays.
 
     Raises:

@@ -6,7 +6,7 @@ import difflib
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
-from neuralart.text.c_source import Line, Source
+from neuralart.text.c_source import CSource, Line
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Block:
     first: int
 
 
-def _places(source: Source, marker: str) -> list[Line]:
+def _places(source: CSource, marker: str) -> list[Line]:
     """Lines that are this marker, as a comment of its own (not within a comment or a string)."""
     comments = {start for start, _ in source.comments}
     found = []
@@ -56,7 +56,7 @@ def _difference(text: str, marker: str) -> str:
     return " and ".join(said) or "within a comment or a string"
 
 
-def _missing(source: Source, marker: str, other: str) -> NeuralArtError:
+def _missing(source: CSource, marker: str, other: str) -> NeuralArtError:
     """The error that shows the line that was meant most probably."""
     best, at = 0.6, None
     for line in source.lines:
@@ -87,7 +87,7 @@ def _quoted(text: str) -> str:
     return "␣" * (len(text) - len(text.lstrip(" "))) + body + "␣" * (len(text) - len(text.rstrip(" ")))
 
 
-def find(source: Source, markers: Markers) -> Block:
+def find(source: CSource, markers: Markers) -> Block:
     """The block.
 
     Raises:
@@ -119,6 +119,6 @@ def find(source: Source, markers: Markers) -> Block:
     return Block(start.end, stops[0].start, source.eol(start), start.number + 1)
 
 
-def content(source: Source, block: Block) -> str:
+def content(source: CSource, block: Block) -> str:
     """What is in it, with LF line ends."""
     return source.text[block.start : block.stop].replace("\r\n", "\n")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 
 _DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+([A-Za-z_]\w*)(\(?)([^\n]*)", re.MULTILINE)
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*")
@@ -32,7 +32,7 @@ class Definition:
     function_like: bool
 
 
-def definitions(source: Source, outside: Sequence[Span] = ()) -> list[Definition]:
+def definitions(source: CSource, outside: Sequence[Span] = ()) -> list[Definition]:
     """All that the compiler may see, in the order of the file.
 
     Args:
@@ -50,7 +50,7 @@ def definitions(source: Source, outside: Sequence[Span] = ()) -> list[Definition
     return found
 
 
-def find(source: Source, name: str, outside: Sequence[Span] = ()) -> Definition | None:
+def find(source: CSource, name: str, outside: Sequence[Span] = ()) -> Definition | None:
     """The one definition of a macro; None if there is none.
 
     Raises:
@@ -71,7 +71,7 @@ def find(source: Source, name: str, outside: Sequence[Span] = ()) -> Definition 
     return found[0] if found else None
 
 
-def require(source: Source, name: str, outside: Sequence[Span] = ()) -> Definition:
+def require(source: CSource, name: str, outside: Sequence[Span] = ()) -> Definition:
     """The one definition of a macro.
 
     Raises:
@@ -87,12 +87,12 @@ def require(source: Source, name: str, outside: Sequence[Span] = ()) -> Definiti
     return found
 
 
-def value_text(source: Source, definition: Definition) -> str:
+def value_text(source: CSource, definition: Definition) -> str:
     """The replacement list in one line, comments as blanks."""
     return " ".join(source.code[slice(*definition.value)].split())
 
 
-def integer(source: Source, definition: Definition) -> int:
+def integer(source: CSource, definition: Definition) -> int:
     """The value of a macro that is a plain number, possibly in parentheses.
 
     Raises:

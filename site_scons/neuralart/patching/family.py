@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 from neuralart.vendor.c_info.types import CInfo
 
 # What the generator must be told for an application of this kind.
@@ -75,7 +75,7 @@ def check_network(info: CInfo) -> None:
         raise refuse_n6(info.file, f"pool {npu[0]} is a memory of the STM32N6")
 
 
-def legacy_missing(info: CInfo, headers: list[Source], folder: str, name: str) -> NeuralArtError:
+def legacy_missing(info: CInfo, headers: list[CSource], folder: str, name: str) -> NeuralArtError:
     """The error where no header of the legacy C API is: the other API, or nothing at all."""
     generated = [file.name for file in info.files]
     arguments = " ".join(word for tool in info.tools for word in tool.arguments.split())

@@ -21,7 +21,7 @@ from neuralart.patching.blocks import content, find
 from neuralart.patching.journal import Change
 from neuralart.patching.patchlist import BLOCK, PatchList
 from neuralart.patching.plan import Plan
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 
 SCHEMA = 1
 INDEX = "patched.json"
@@ -163,7 +163,7 @@ def changes(
 def _check_block(patches: PatchList, path: str, name: str, data: bytes) -> None:
     for each in patches.files:
         if each.path == path and any(operation.kind == BLOCK for operation in each.operations):
-            source = Source(name, data)
+            source = CSource(name, data)
             try:
                 why = edited_by_hand(content(source, find(source, patches.markers)))
             except NeuralArtError:

@@ -13,7 +13,7 @@ from neuralart.files import read_bytes
 from neuralart.patching import family
 from neuralart.patching.defines import definitions, integer
 from neuralart.patching.inputs import NetworkForPatching, activation_pools, network_for_patching, read_c_info
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 from neuralart.vendor.c_info.types import CInfo
 
 # Which activation buffer has which number: the generator's own headers say, nobody guesses --------------------------
@@ -36,7 +36,7 @@ class Headers:
     input: tuple[int, ...] = ()
 
 
-def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
+def read_headers(headers: Sequence[CSource], name: str) -> Headers | None:
     """Read ``network_data_params.h``, ``network_data.h``, ``network_config.h``, ``network.h``: whichever there are.
 
     Args:
@@ -83,7 +83,7 @@ def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
     return Headers(where, sizes, (dims["HEIGHT"], dims["WIDTH"], dims["CHANNEL"]) if whole else ())
 
 
-def assigned(info: CInfo, network_c: Source | None) -> dict[int, int]:
+def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
     """Id of a pool -> number, as ``network.c`` assigns the arrays that lie in it; pools it says nothing of are missing.
 
     Raises:
@@ -104,7 +104,7 @@ def assigned(info: CInfo, network_c: Source | None) -> dict[int, int]:
     return told
 
 
-def numbers(info: CInfo, headers: Headers, network_c: Source | None = None) -> dict[int, int]:
+def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> dict[int, int]:
     """Id of each pool with activations -> its number.
 
     Args:
@@ -204,7 +204,7 @@ def read(files: NetworkFiles, name: str) -> NetworkForPatching:
     info = read_c_info(read_bytes(files.c_info), str(files.c_info))
     family.check_network(info)
     headers = [
-        Source(str(path), read_bytes(path))
+        CSource(str(path), read_bytes(path))
         for path in (files.headers / each.format(name) for each in HEADERS)
         if path.is_file()
     ]
@@ -212,7 +212,7 @@ def read(files: NetworkFiles, name: str) -> NetworkForPatching:
     if said is None:
         raise family.legacy_missing(info, headers, str(files.headers), name)
     generated = files.sources / f"{name}.c"
-    network_c = Source(str(generated), read_bytes(generated)) if generated.is_file() else None
+    network_c = CSource(str(generated), read_bytes(generated)) if generated.is_file() else None
     network = network_for_patching(info, name, numbers(info, said, network_c))
     shape = (network.height, network.width, network.channels)
     if said.input and said.input != shape:

@@ -136,7 +136,7 @@ class Edit:
     new: str
 
 
-class Source:
+class CSource:
     """A C source.
 
     Attributes:
@@ -154,7 +154,7 @@ class Source:
         self.text = data.decode("latin-1")
 
     @classmethod
-    def of_text(cls, name: str, text: str) -> Source:
+    def of_text(cls, name: str, text: str) -> CSource:
         """A source of characters U+0000 to U+00FF."""
         return cls(name, text.encode("latin-1"))
 
