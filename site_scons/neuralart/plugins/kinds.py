@@ -38,7 +38,6 @@ class Kind:
 
 _COMPILERS = "neuralart.compilers."
 _LINT = "neuralart.lint.rules_"
-_INSPECT = "neuralart.inspect."
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
@@ -89,7 +88,7 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.inspect.kinds:FileKind",
             "a kind of file that `neuralart inspect` reads",
-            modules=tuple(_INSPECT + room for room in ("code_kinds", "report_kinds", "file_kinds")),
+            modules=("neuralart.inspect.own_kinds",),
         ),
         Kind(
             "use_cases",
