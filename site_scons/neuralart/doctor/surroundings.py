@@ -85,9 +85,7 @@ def scons_remarks(host: Host) -> list[Remark]:
 
 
 def project_files(folder: Path) -> list[Remark]:
-    """Files and folders that shadow a module that a build imports; in the folder of the project's SConstruct, where
-    builds are started.
-    """
+    """What shadows a module that a build imports, in the folder of the project's SConstruct."""
     remarks = []
     paths = [folder / below / name for below in _FOLDERS for name in MODULES]
     for path in (each for base in paths for each in (base.with_name(f"{base.name}.py"), base / "__init__.py")):

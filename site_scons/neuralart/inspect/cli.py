@@ -71,9 +71,7 @@ def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[FileK
 
 
 def to_json(record: dict[str, Any], indent: int | None = 1) -> str:
-    """JSON that every reader takes: a number that is none or infinite becomes null; what is for people stays out.
-    ``indent`` None: on one line.
-    """
+    """JSON that every reader takes: what is no finite number becomes null; what is for people stays out."""
     import json
 
     shown = {key: value for key, value in record.items() if not key.startswith("_")}

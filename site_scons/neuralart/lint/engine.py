@@ -35,9 +35,7 @@ _ALLOWED = re.compile(r"neuralart-lint:\s*([\w-]+(?:\s*,\s*[\w-]+)*)")
 
 
 def rules() -> tuple[Rule, ...]:
-    """All rules: the package's own in the order of the documentation, then those of plugins. Raises NeuralArtError: a
-    plugin cannot be loaded.
-    """
+    """Our rules in the order of the documentation, then those of plugins; NeuralArtError: one cannot be loaded."""
     return tuple(plugin.made for plugin in plugins.every("lint"))
 
 

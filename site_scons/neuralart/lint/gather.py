@@ -171,9 +171,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def add(bag: Bag, paths: Sequence[Path]) -> None:
-    """Take files and folders in. Raises NeuralArtError: a file that was named is of no kind that a rule looks at, or a
-    folder is too large.
-    """
+    """Take files and folders in; NeuralArtError: no rule looks at a file that was named, or a folder is too large."""
     seen: set[Path] = set()
     for path in paths:
         folder = path.is_dir()

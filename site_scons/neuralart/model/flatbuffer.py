@@ -58,9 +58,7 @@ class FlatBuffer:
         self.fail(offset, what, f"is the file {how}?")
 
     def need(self, offset: int, count: int, what: str) -> None:
-        """Check that ``count`` bytes at ``offset`` are inside of the file. Raises NeuralArtError: they are not, or far
-        more was read than the file holds.
-        """
+        """Check that bytes are inside of the file; NeuralArtError: they are not, or far more was read than it holds."""
         if offset < 0 or offset + count > self.size:
             self.damaged(
                 offset, f"{what}: {count} bytes lie outside of the file, which has {self.size} bytes", _TRUNCATED
@@ -70,9 +68,7 @@ class FlatBuffer:
             self.damaged(offset, f"{what}: the same bytes are used over and over")
 
     def follow(self, offset: int, what: str) -> int:
-        """The place that the forward offset stored at ``offset`` leads to. Raises NeuralArtError: the offset is 0 or
-        leads out of the file.
-        """
+        """Where the forward offset stored at ``offset`` leads; NeuralArtError: it is 0 or leads out of the file."""
         self.need(offset, 4, what)
         (distance,) = _U32.unpack_from(self.data, offset)
         if distance == 0 or offset + distance + 4 > self.size:

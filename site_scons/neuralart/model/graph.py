@@ -7,20 +7,8 @@ from dataclasses import dataclass, field
 from math import prod
 from typing import Any
 
-DTYPE_BYTES: Mapping[str, int] = {
-    "int8": 1,
-    "uint8": 1,
-    "bool": 1,
-    "int16": 2,
-    "uint16": 2,
-    "float16": 2,
-    "int32": 4,
-    "uint32": 4,
-    "float32": 4,
-    "int64": 8,
-    "uint64": 8,
-    "float64": 8,
-}
+_TYPES = {1: "int8 uint8 bool", 2: "int16 uint16 float16", 4: "int32 uint32 float32", 8: "int64 uint64 float64"}
+DTYPE_BYTES: Mapping[str, int] = {name: size for size, names in _TYPES.items() for name in names.split()}
 
 
 @dataclass(frozen=True)

@@ -81,22 +81,13 @@ def read_tensor(table: Table, index: int, buffers: Buffers, *, is_input: bool) -
     found = buffers.constant(number) if len(buffers) else None
     shape, signature = _shape(table, is_input=is_input)
     expected = math.prod(shape) * DTYPE_BYTES[dtype]
+    needs = f"{table.what} ({dtype} {dimensions(shape)}) needs {expected} bytes"
     if expected > _MOST_BYTES:
-        table.fail(f"{table.what} ({dtype} {dimensions(shape)}) needs {expected} bytes, the most is {_MOST_BYTES}")
+        table.fail(f"{needs}, the most is {_MOST_BYTES}")
     if found is not None and len(found[0]) != expected:
-        table.buffer.damaged(
-            found[1],
-            f"{table.what} ({dtype} {dimensions(shape)}) needs {expected} bytes, its constant has {len(found[0])}",
-        )
-    return Tensor(
-        index=index,
-        name=name,
-        shape=shape,
-        dtype=dtype,
-        quantization=_quantization(table, dtype, shape),
-        data=None if found is None else found[0],
-        signature=signature,
-    )
+        table.buffer.damaged(found[1], f"{needs}, its constant has {len(found[0])}")
+    quantization, data = _quantization(table, dtype, shape), None if found is None else found[0]
+    return Tensor(index, name, shape, dtype, quantization, data, signature)
 
 
 def _dtype(table: Table) -> str:
@@ -106,8 +97,7 @@ def _dtype(table: Table) -> str:
     dtype = TENSOR_TYPES[number]
     if dtype not in DTYPE_BYTES:
         table.fail(
-            f"{table.what} is of type {dtype}, which is not supported",
-            "known: " + ", ".join(sorted(DTYPE_BYTES)),
+            f"{table.what} is of type {dtype}, which is not supported", f"known: {', '.join(sorted(DTYPE_BYTES))}"
         )
     return dtype
 
@@ -133,9 +123,8 @@ def _shape(table: Table, *, is_input: bool) -> tuple[tuple[int, ...], tuple[int,
         if signed == size or (signed == -1 and axis == 0 and size == 1):
             continue
         if signed == -1:
-            table.fail(
-                f"{table.what} has a dynamic shape {dimensions(signature)}: dimension {axis} is open", _FIX_SHAPE
-            )
+            dynamic = f"has a dynamic shape {dimensions(signature)}: dimension {axis} is open"
+            table.fail(f"{table.what} {dynamic}", _FIX_SHAPE)
         table.damaged(f"{table.what} has shape {dimensions(shape)} and signature {dimensions(signature)}")
     return shape, signature
 
@@ -177,91 +166,72 @@ def _quantization(table: Table, dtype: str, shape: tuple[int, ...]) -> Quantizat
     return Quantization(scales, zero_points, axis)
 
 
-class Connections:
+class _Connections:
     """Checks that every tensor is written before it is read, once, and by nobody else."""
 
-    def __init__(self, graph: Table, tensors: Sequence[Tensor], inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        self._graph = graph
-        self._tensors = tensors
-        self._inputs = inputs
-        self._outputs = outputs
-        self._known = frozenset(inputs)
+    def __init__(self, graph: Table, model: Model, tables: Sequence[Table]) -> None:
+        self._graph, self._model, self._tables = graph, model, tables
+        self._writers: dict[int, int] = {}
 
-    def check(self, operators: Sequence[Operator], tables: Sequence[Table]) -> None:
-        """Check everything; the tables are those of the operators, named. Raises NeuralArtError: something is connected
-        wrongly.
-        """
-        writers: dict[int, int] = {}
-        for operator, table in zip(operators, tables, strict=True):
+    def check(self) -> None:
+        """Check everything. Raises NeuralArtError: something is connected wrongly."""
+        for operator, table in zip(self._model.operators, self._tables, strict=True):
             for number in operator.outputs:
-                if not 0 <= number < len(self._tensors):
-                    self._out_of_range(table, "writes", number)
-                if number in writers:
-                    table.fail(f"{table.what} writes {self._name(number)}, {self._by(operators, writers[number])} too")
-                writers[number] = operator.index
-        self._check_inputs(operators, writers)
-        for operator, table in zip(operators, tables, strict=True):
-            self._check_operator(operator, table, operators, writers)
-        self._check_outputs(writers)
+                self._in_range(table, f"{table.what} writes", number)
+                if number in self._writers:
+                    table.fail(f"{table.what} writes {self._name(number)}, {self._writer(number)} too")
+                self._writers[number] = operator.index
+        self._check_list("input", self._model.inputs)
+        for number in self._model.inputs:
+            if self._constant(number):
+                self._graph.fail(f"{self._name(number)} is an input of the model and a constant")
+            if number in self._writers:
+                self._graph.fail(f"{self._name(number)} is an input of the model, {self._writer(number)} writes it")
+        for operator, table in zip(self._model.operators, self._tables, strict=True):
+            self._check_operator(operator, table)
+        self._check_list("output", self._model.outputs)
+        for number in self._model.outputs:
+            if number not in self._writers:
+                why = "a constant" if self._constant(number) else "one that nothing writes"
+                why = "an input, too" if number in self._model.inputs else why
+                self._graph.fail(f"{self._name(number)} is an output of the model, but {why}")
 
     def _name(self, number: int) -> str:
-        return f"tensor {number} {quoted(self._tensors[number].name)}"
+        return f"tensor {number} {quoted(self._model.tensors[number].name)}"
 
-    def _by(self, operators: Sequence[Operator], index: int) -> str:
-        return f"operator {index} {operators[index].kind}"
+    def _writer(self, number: int) -> str:
+        index = self._writers[number]
+        return f"operator {index} {self._model.operators[index].kind}"
 
-    def _out_of_range(self, table: Table, verb: str, number: int) -> NoReturn:
-        table.damaged(f"{table.what} {verb} tensor {number}, the graph has {len(self._tensors)} tensors")
+    def _constant(self, number: int) -> bool:
+        return self._model.tensors[number].data is not None
+
+    def _in_range(self, table: Table, what: str, number: int) -> None:
+        if not 0 <= number < len(self._model.tensors):
+            table.damaged(f"{what} tensor {number}, the graph has {len(self._model.tensors)} tensors")
 
     def _check_list(self, what: str, numbers: Sequence[int]) -> None:
         if not numbers:
             self._graph.fail(f"the model has no {what}s")
         for position, number in enumerate(numbers):
-            if not 0 <= number < len(self._tensors):
-                self._graph.damaged(
-                    f"{what} {position} of the model is tensor {number}, the graph has {len(self._tensors)} tensors"
-                )
+            self._in_range(self._graph, f"{what} {position} of the model is", number)
         if len(set(numbers)) != len(numbers):
             twice = next(number for position, number in enumerate(numbers) if number in numbers[:position])
             self._graph.fail(f"{self._name(twice)} is listed twice among the {what}s of the model")
 
-    def _check_inputs(self, operators: Sequence[Operator], writers: dict[int, int]) -> None:
-        self._check_list("input", self._inputs)
-        for number in self._inputs:
-            if self._tensors[number].data is not None:
-                self._graph.fail(f"{self._name(number)} is an input of the model and a constant")
-            if number in writers:
-                self._graph.fail(
-                    f"{self._name(number)} is an input of the model, {self._by(operators, writers[number])} writes it"
-                )
-
-    def _check_operator(
-        self, operator: Operator, table: Table, operators: Sequence[Operator], writers: dict[int, int]
-    ) -> None:
+    def _check_operator(self, operator: Operator, table: Table) -> None:
         for number in operator.outputs:
-            if self._tensors[number].data is not None:
+            if self._constant(number):
                 table.fail(f"{table.what} writes the constant {self._name(number)}")
-        for number in operator.inputs:
-            if number == -1:
+        for number in (number for number in operator.inputs if number != -1):
+            self._in_range(table, f"{table.what} reads", number)
+            if self._constant(number) or self._writers.get(number, operator.index) < operator.index:
                 continue
-            if not 0 <= number < len(self._tensors):
-                self._out_of_range(table, "reads", number)
-            if self._tensors[number].data is not None or writers.get(number, operator.index) < operator.index:
-                continue
-            if number in writers:
-                later = "itself" if writers[number] == operator.index else self._by(operators, writers[number])
+            if number in self._writers:
+                later = "itself" if self._writers[number] == operator.index else self._writer(number)
                 table.fail(f"{table.what} reads {self._name(number)} before {later} writes it")
-            if number not in self._known:
+            if number not in self._model.inputs:
                 table.fail(f"{table.what} reads {self._name(number)}, which nothing writes")
-
-    def _check_outputs(self, writers: dict[int, int]) -> None:
-        self._check_list("output", self._outputs)
-        for number in self._outputs:
-            if number in writers:
-                continue
-            why = "a constant" if self._tensors[number].data is not None else "one that nothing writes"
-            why = "an input, too" if number in self._known else why
-            self._graph.fail(f"{self._name(number)} is an output of the model, but {why}")
 
 
 def read(path: Path, display: str = "") -> Model:
@@ -311,8 +281,9 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables))
     if not operators:
         graph.fail("the model has no operators")
-    Connections(graph, tensors, inputs, outputs).check(operators, tables)
-    return Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
+    found = Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
+    _Connections(graph, found, tables).check()
+    return found
 
 
 def _check_identifier(data: bytes, display: str) -> None:

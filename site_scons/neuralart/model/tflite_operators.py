@@ -185,9 +185,7 @@ def read_code(table: Table) -> OperatorCode:
 
 
 def read_operator(table: Table, index: int, codes: Sequence[OperatorCode]) -> Operator:
-    """One operator; its table gets the name that messages use. Raises NeuralArtError: it is damaged, or of an unknown
-    number.
-    """
+    """One operator; its table gets the name for messages. NeuralArtError: it is damaged, or of an unknown number."""
     position = table.integer(0, "opcode_index", "uint32")
     if position >= len(codes):
         table.damaged(f"operator {index} is number {position} of {len(codes)} operator codes")

@@ -137,12 +137,7 @@ class Edit:
 
 
 class CSource:
-    """A C source.
-
-    Attributes:
-        name: For messages.
-        text: As written, one character per byte.
-    """
+    """A C source; ``text``: as written, one character per byte."""
 
     def __init__(self, name: str, data: bytes) -> None:
         """Take the bytes. Raises NeuralArtError: it is no text that a C compiler reads."""

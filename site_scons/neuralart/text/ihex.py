@@ -21,9 +21,7 @@ class HexFile:
 
 
 def parse(data: bytes, file: str) -> HexFile:
-    """Read the content of an Intel HEX file. Raises NeuralArtError: a line is no record, the end record is missing or
-    is not the last; ``where`` is ``file:line``.
-    """
+    """Read an Intel HEX file; NeuralArtError at ``file:line``: no record, no end record, or something behind it."""
     parts: list[tuple[int, bytearray]] = []
     upper, start, ended, segmented = 0, None, False, False
     for number, line in enumerate(data.decode("ascii", "replace").splitlines(), 1):
@@ -77,9 +75,7 @@ def _record(kind: int, offset: int, data: bytes) -> str:
 
 
 def ihex(address: int, data: bytes) -> str:
-    """Intel HEX text (I32HEX: extended linear addresses) of bytes from a 32-bit address on; without bytes the end
-    record only.
-    """
+    """Intel HEX text (I32HEX: extended linear addresses) of bytes at a 32-bit address; of none the end record only."""
     lines = []
     upper = None
     at = 0

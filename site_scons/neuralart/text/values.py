@@ -168,9 +168,7 @@ class Value:
     # Scalars -----------------------------------------------------------------------------------------------------
 
     def text(self, *, empty: bool = False) -> str:
-        """One line of text; ``empty``: ``""`` is allowed. Raises NeuralArtError: not text, several lines, or nothing
-        but blanks.
-        """
+        """One line of text (``""`` where ``empty``); NeuralArtError: no text, several lines, or nothing but blanks."""
         text = self.string()
         if "\n" in text or "\r" in text:
             raise self.error("must be one line of text")

@@ -23,9 +23,7 @@ _COMPACT = re.compile(rf"^[ \-?:]{{{2 * MAX_DEPTH},}}", re.MULTILINE)
 
 
 def compose(data: bytes, display: str) -> Any:
-    """Make a tree of PyYAML nodes. Raises NeuralArtError: not UTF-8, not YAML, empty, several documents, or nested
-    beyond reason.
-    """
+    """A tree of PyYAML nodes; NeuralArtError: no UTF-8, no YAML, empty, several documents, or nested beyond reason."""
     import yaml
 
     text = _text_of(data, display)
@@ -116,11 +114,7 @@ _FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class YamlValue(Value):
-    """One value of a YAML file.
-
-    Attributes:
-        line: From 1; of the key where there is one.
-    """
+    """One value of a YAML file; ``line``: from 1, of the key where there is one."""
 
     __slots__ = ("_entries", "_node", "file", "key", "line")
 
@@ -129,9 +123,7 @@ class YamlValue(Value):
 
     def __init__(self, node: Any, file: str, line: int, key: str = "") -> None:
         self._node = node
-        self.file = file
-        self.key = key
-        self.line = line
+        self.file, self.key, self.line = file, key, line
         self._entries: dict[str, Self] | None = None
 
     def with_members(self, members: dict[str, Self]) -> Self:
@@ -172,9 +164,7 @@ class YamlValue(Value):
             raise self.error(f"the tag {tag.replace(_TAG, '!!')} means nothing here", "leave it out")
 
     def mapping(self) -> dict[str, Self]:
-        """Keys and values, in the order of the file. Raises NeuralArtError: not a mapping, a key twice, a key that is
-        no plain word, or a merge key.
-        """
+        """Keys and values in order; NeuralArtError: no mapping, a key twice, no plain word or a merge key."""
         if self._entries is None:
             self._entries = self._read_mapping()
         return self._entries

@@ -287,9 +287,7 @@ class Parser:
 
 
 def read(path: Path, display: str = "") -> LinkerScript:
-    """Read a linker script, and what it includes from its own folder. Raises NeuralArtError: it cannot be read, or is
-    none.
-    """
+    """Read a linker script, and what it includes from its folder; NeuralArtError: it cannot be read, or is none."""
 
     def beside(name: str) -> bytes | None:
         found = path.parent / name

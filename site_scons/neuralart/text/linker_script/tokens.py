@@ -32,13 +32,7 @@ class Word:
 
 
 class Script:
-    """A linker script as words.
-
-    Attributes:
-        name: For messages.
-        text: Comments are blank.
-        words: Without comments.
-    """
+    """A linker script as words without comments; in its ``text`` comments are blank."""
 
     def __init__(self, name: str, data: bytes) -> None:
         """Split it. Raises NeuralArtError: it holds what no linker script holds."""

@@ -151,9 +151,7 @@ class LinkerScript:
     places_sections: bool = False  # It has a SECTIONS part
 
     def complete(self) -> Self:
-        """The same, if all of its memories are known. Raises NeuralArtError: the numbers of one are not, or there is
-        none.
-        """
+        """The same, if all of its memories are known; NeuralArtError where one is not, or there is none."""
         for error in self.unknown:
             raise error
         if not self.memories:
