@@ -17,7 +17,7 @@ from neuralart import cli
 from neuralart.compilers.reference.cpu import compile as cpu
 from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, build, compile_network, file_names, write
 from neuralart.compilers.reference.cpu.cpu_network import identifier
-from neuralart.compilers.reference.cpu.pool_file import ActivationMemory
+from neuralart.compilers.reference.cpu.placing import ActivationMemory
 from neuralart.errors import NeuralArtError
 from neuralart.memory import regions
 from neuralart.network import facts

@@ -14,7 +14,7 @@ from neuralart.applications import archives
 from neuralart.emulator.image import read_elf
 from neuralart.errors import NeuralArtError
 from neuralart.memory.image import elf_facts
-from neuralart.relocatable.build import elf_post
+from neuralart.relocatable.build import assemble
 from neuralart.report.summary import region_use
 from neuralart.text.elf import Elf
 from support import images
@@ -33,7 +33,7 @@ READERS: dict[str, Callable[[Path, bytes], object]] = {
     "virtual board": lambda path, data: path.write_bytes(data) and read_elf(path),
     "summary": lambda path, data: path.write_bytes(data) and region_use(path, BOARD),
     "archive": lambda path, data: path.write_bytes(archive(data)) and archives.needed_library(path),
-    "relocatable": lambda path, data: elf_post.read(data, str(path), ()),
+    "relocatable": lambda path, data: assemble.read_linked(data, str(path), ()),
 }
 
 

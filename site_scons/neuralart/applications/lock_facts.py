@@ -15,8 +15,8 @@ from neuralart.files import read_bytes
 from neuralart.lint import runtime_header
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.text.c_source import Lines, decode
-from neuralart.vendor.core_version import CoreVersion, parse_core
 from neuralart.vendor.network_c.banner import guard
+from neuralart.vendor.releases import CoreVersion, parse_core
 
 _GUARD = re.compile(r"LL_ATON_VERSION_MAJOR")
 _REPORTS = ("{0}_generate_report.txt", "{0}_analyze_report.txt")

@@ -20,7 +20,7 @@ from neuralart.patching.network_files import NetworkFiles
 from neuralart.patching.patchlist import BLOCK, SECTION, Operation, PatchList
 from neuralart.text.c_source import Source
 from neuralart.text.linker_script import read as linker_script
-from neuralart.vendor import h7_pools
+from neuralart.vendor import h7_files
 
 # Who uses a macro that a patch leaves out ---------------------------------------------------------------------------
 
@@ -109,7 +109,7 @@ def read_pool_sizes(path: Path, display: str = "") -> dict[str, int]:
         NeuralArtError: It is no such file, or a pool stands there twice.
     """
     sizes: dict[str, int] = {}
-    for pool in h7_pools.read(path, display).pools:
+    for pool in h7_files.read_cpu_pools(path, display).pools:
         if pool.name in sizes:
             raise NeuralArtError(f"pool {pool.name} stands there twice", where=pool.where)
         sizes[pool.name] = pool.usable

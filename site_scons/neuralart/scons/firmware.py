@@ -77,12 +77,12 @@ def _write_board_files(target: list[Any], source: list[Any], env: Any) -> None:
 
 def _write_app_networks(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
-    from neuralart.memory.startup import app_networks
+    from neuralart.memory.startup import network_io
     from neuralart.network import facts
 
     def work() -> None:
         networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
-        write_text(Path(str(target[0])), app_networks.source(networks))
+        write_text(Path(str(target[0])), network_io.app_networks_c(networks))
 
     in_action(work, target, env)
 
@@ -225,7 +225,7 @@ def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list
         [network.facts for network in networks],
         messages.function(_write_app_networks, "SOURCES  $TARGET"),
     )
-    base.Depends(table, base.Value(fingerprint("memory/startup/app_networks.py"), name="app-networks"))
+    base.Depends(table, base.Value(fingerprint("memory/startup/network_io.py"), name="app-networks"))
     app = firmware_dir() / "app"
     objects = [program.object(f"app/{source.stem}", base.fs.File(str(source))) for source in sorted(app.glob("*.c"))]
     objects.append(program.object("app_networks", table[0]))

@@ -11,8 +11,8 @@ from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.layout.loader_places import placed_in
 from neuralart.memory.layout.placements import Layout
+from neuralart.memory.layout.relative_pools import placed_in
 from neuralart.scons import messages
 from neuralart.scons.builders import flash_plan, plans
 from neuralart.scons.builders.flash_plan import WritesPlan, Written
@@ -96,7 +96,7 @@ def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
 def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.files import write_text
     from neuralart.memory.plan import plan, plan_report
-    from neuralart.memory.plan.firmware_use import firmware_sizes
+    from neuralart.memory.plan.plan import firmware_sizes
     from neuralart.network import facts
     from neuralart.report import summary
 
@@ -183,7 +183,7 @@ def make_images(
         NEURALART_LAYOUT=layout,
     )
     rooms = base.Value(
-        fingerprint("memory/plan/plan_report.py", "memory/plan/firmware_use.py", "report/summary.py"),
+        fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "report/summary.py"),
         name="address-plan",
     )
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])

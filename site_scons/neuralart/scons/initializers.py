@@ -13,7 +13,7 @@ from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.placements import Layout
-from neuralart.memory.startup.static_pools import refuse_relative_pools
+from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.scons.builders import initializers as builder
 from neuralart.scons.builders import plans
 from neuralart.scons.builders.initializers import Image, InitializersPlan, kept_ranges, moved_slots

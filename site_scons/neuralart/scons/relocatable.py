@@ -10,7 +10,7 @@ from typing import Any
 
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.memory.layout import derive
+from neuralart.memory.layout import relative_pools
 from neuralart.relocatable.build.request import LAYOUTS
 from neuralart.scons.builders import plans
 from neuralart.scons.builders import relocatable as builder
@@ -76,7 +76,7 @@ def make_relocatable(
             cross compiler.
     """
     registry: Registry = env["NEURALART_REGISTRY"]
-    net = make_network(env, derive.derive(network), board_name)
+    net = make_network(env, relative_pools.derive(network), board_name)
     compiled = plans.behind([net.c], CompilePlan)
     assert compiled is not None  # the builder's emitter has left it there
     plan = builder.make_plan(env, compiled, config, toolchain, where)

@@ -10,7 +10,7 @@ from neuralart.boards.types import Board
 from neuralart.config.application_types import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.startup.static_pools import refuse_relative_pools
+from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.scons import effects
 from neuralart.scons.budgets import make_budgets
 from neuralart.scons.compile_plan import is_cpu

@@ -53,7 +53,7 @@ class ImagePlan:
 
 def _check(part: Part) -> None:
     from neuralart.files import read_bytes, write_text
-    from neuralart.memory.image import check_cli, check_image
+    from neuralart.memory.image import check_image
     from neuralart.network import facts
 
     plan: ImagePlan = part.data
@@ -67,8 +67,8 @@ def _check(part: Part) -> None:
             print(f"{path}: {finding.level}: {finding}", file=sys.stderr)
     if errors:
         raise NeuralArtError(str(errors[0]), where=str(path))
-    data = check_cli.as_data(image, plan.board, plan.machine, networks, findings)
-    write_text(Path(part.names[0]), check_cli.as_text(data))
+    data = check_image.as_data(image, plan.board, plan.machine, networks, findings)
+    write_text(Path(part.names[0]), check_image.as_text(data))
 
 
 def _write_application(part: Part) -> None:
@@ -164,7 +164,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         plan,
         json.dumps([board.name, plan.machine.kind, plan.allow_reference]),
         (
-            env.Value(fingerprint("memory/image/check_cli.py"), name="image-check"),
+            env.Value(fingerprint("memory/image/check_image.py"), name="image-check"),
             env.Value(identity(board), name=f"board {board.name}"),
         ),
     )

@@ -19,7 +19,7 @@ from neuralart.config.types import NetworkConfig, Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.placements import Initializer, Layout
-from neuralart.memory.startup.static_pools import refuse_relative_pools
+from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.network.pools import PoolFile
 from neuralart.scons import initializer_actions as actions
 from neuralart.scons.builders import parts, plans
@@ -259,7 +259,7 @@ class _Files:
             actions.write_link_object,
             item,
             f"{item.network} {item.pool}",
-            (self.code("link-object", "memory/startup/link_object.py"),),
+            (self.code("link-object", "memory/startup/tables.py"),),
         )
 
     def image(self, item: Initializer, after: tuple[Any, ...]) -> list[Part]:
@@ -305,7 +305,7 @@ class _Files:
             actions.write_descriptor,
             described,
             values=(
-                self.code("identity-descriptor", "memory/layout/identity.py", "memory/layout/descriptor_of.py"),
+                self.code("identity-descriptor", "memory/layout/identity.py"),
                 self.layout,
             ),
             after=after,

@@ -61,9 +61,9 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
     }
     config = config_of(env, stem, source[0], options)
     if env["NEURALART_RELOCATABLE"]:
-        from neuralart.memory.layout import derive
+        from neuralart.memory.layout import relative_pools
 
-        config = derive.derive(config)
+        config = relative_pools.derive(config)
     found = env["NEURALART_REGISTRY"].board(board, config.said())
     pair = str(env["NEURALART_PAIR"])
     return make_plan(env, config, found, source[0], pair)

@@ -92,7 +92,7 @@ def make_plan(
         NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable model, or there
             is no cross compiler.
     """
-    from neuralart.memory.layout import derive
+    from neuralart.memory.layout import relative_pools
 
     if compiled.compiler.runtime != NEURALART or compiled.pools is None:
         runtime = "ll_aton" if compiled.pools is not None else "of networks on the core"
@@ -102,7 +102,7 @@ def make_plan(
             where=compiled.config.said("compiler"),
             hint="for the vendor's runtime: `neuralart relocatable build --pack-dir`; or compiler: reference",
         )
-    derive.check_pools(compiled.pools)
+    relative_pools.check_pools(compiled.pools)
     found = find_toolchain(env, toolchain, where)
     return RelocatablePlan(compiled.config.name, config, found, f"{build_dir(env)}/relocatable/objects")
 

@@ -1,7 +1,8 @@
-"""Computes the addresses that a loader gives to the pools of a relocatable model.
+"""Pools without an address of their own: a relocatable model has them, a program must not.
 
-A relative pool has no address of its own: its constants are read from the slot of the model, its activations are in the
-memory that the firmware gives to the loader. The address in its pool file only says which memory it was made for.
+A network is static or relocatable, never both: ``relocatable:`` derives a second specification, with its own compile.
+Its constants are read from the slot of the model, its activations are in the memory that the firmware gives to the
+loader. The address in the pool file only says which memory it was made for.
 """
 
 from __future__ import annotations
@@ -10,12 +11,46 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from neuralart.boards.types import Board, MemoryRegion
-from neuralart.config.types import VariantConfig
+from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
+from neuralart.memory.layout.flash_areas import place_of
 from neuralart.memory.layout.placements import Layout, LoadPlaces
-from neuralart.memory.layout.slots import place_of
+from neuralart.network import relative
 from neuralart.network.facts import Network, PoolUse, Port
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.vendor.profile import RELOCATABLE_PROFILE
+
+ALL_BUFFERS = "--all-buffers-info"
+
+
+def derive(config: NetworkConfig) -> NetworkConfig:
+    """What to compile for a relocatable model.
+
+    ``config``: the network as its owner describes it. Returns the same with ``--all-buffers-info``, without strategies
+    (a loader brings the constants), and with the profile ``relocatable`` of the board if it names neither a profile nor
+    pools. Pools that it names stay: they are checked by :func:`check_pools`, never changed.
+    """
+    own = config.profile or config.mpool
+    options = config.options if ALL_BUFFERS in config.options else (*config.options, ALL_BUFFERS)
+    return replace(config, profile=config.profile if own else f"{RELOCATABLE_PROFILE}@", options=options, strategies=())
+
+
+def check_pools(pools: PoolFile) -> None:
+    """Refuse pools that a relocatable model cannot have.
+
+    ``pools``: those of the derived network. NeuralArtError: an external pool is absolute, or see
+    :func:`neuralart.network.relative.check`.
+    """
+    for pool in pools.enabled:
+        if pool.address >= relative.EXTERNAL and not pool.relative:
+            raise NeuralArtError(
+                f"pool {pool.fname} at 0x{pool.address:08x} is USEMODE_ABSOLUTE: the external memories of a "
+                "relocatable model get their place when it is installed",
+                where=pool.where,
+                hint='give it "mode": "USEMODE_RELATIVE", or disable it with size 0',
+            )
+    relative.check(pools)
+
 
 RELATIVE, ABSOLUTE = "USEMODE_RELATIVE", "USEMODE_ABSOLUTE"
 
@@ -23,25 +58,16 @@ RELATIVE, ABSOLUTE = "USEMODE_RELATIVE", "USEMODE_ABSOLUTE"
 def load_places(board: Board, variant: VariantConfig) -> LoadPlaces | None:
     """The addresses where the loader of a variant looks for its model.
 
-    Args:
-        board: The board that it runs on.
-        variant: Its ``slots:`` win.
-
-    Returns:
-        None: the networks of the variant are linked into its firmware.
-
-    Raises:
-        NeuralArtError: The board says nothing about relocatable models.
+    ``board``: the board that it runs on; ``variant``: its ``slots:`` win. Returns None: the networks of the variant are
+    linked into its firmware. NeuralArtError: the board says nothing about relocatable models.
     """
     if variant.relocatable is None:
         return None
     slots = board.relocatable
     if slots is None:
-        raise NeuralArtError(
-            f"relocatable: board {board.name} does not say where relocatable models are loaded from",
-            where=place_of(variant, "relocatable"),
-            hint="its file needs 'relocatable: {table: 0x..., model: 0x..., params: 0x...}'",
-        )
+        what = f"relocatable: board {board.name} does not say where relocatable models are loaded from"
+        hint = "its file needs 'relocatable: {table: 0x..., model: 0x..., params: 0x...}'"
+        raise NeuralArtError(what, where=place_of(variant, "relocatable"), hint=hint)
     moved = dict(variant.slots)
     region = next((r for r in board.memory if r.name == slots.ext_ram and _comes_up(board, r)), None)
     return LoadPlaces(
@@ -83,8 +109,7 @@ def placed_pools(pools: PoolFile, places: LoadPlaces) -> PoolFile:
 def placed(network: Network, places: LoadPlaces) -> Network:
     """Facts with the addresses that a loader gives to the relative pools.
 
-    Raises:
-        NeuralArtError: It needs memory that the board does not have.
+    NeuralArtError: it needs memory that the board does not have.
     """
 
     def moved(pool: PoolUse) -> PoolUse:
@@ -115,3 +140,17 @@ def placed_in(layout: Layout, networks: Sequence[Network]) -> list[Network]:
     if layout.loaded is None:
         return list(networks)
     return [placed(network, layout.loaded) for network in networks]
+
+
+_HINT = "make it USEMODE_ABSOLUTE, or the network a relocatable model (relocatable: of the variant, or NetworkRel)"
+
+
+def refuse_relative_pools(network: str, pools: PoolFile) -> None:
+    """Refuse a network for a program before anything is compiled.
+
+    ``network``: C name of the network; ``pools``: what it is compiled for. NeuralArtError: a pool is relative.
+    """
+    for pool in pools.enabled:
+        if pool.relative and not pool.epoch_controller:
+            what = f"pool {pool.fname} of network {network} is USEMODE_RELATIVE: in a program nothing says where it is"
+            raise NeuralArtError(what, where=pool.where, hint=_HINT)

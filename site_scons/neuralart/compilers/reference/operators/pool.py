@@ -1,9 +1,11 @@
-"""What MAX_POOL_2D and AVERAGE_POOL_2D share."""
+"""MAX_POOL_2D and AVERAGE_POOL_2D."""
 
 from __future__ import annotations
 
 from neuralart.compilers.reference.context import Lowering, struct
+from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._window import window
+from neuralart.compilers.reference.unsigned import is_unsigned
 from neuralart.model.graph import Operator
 
 POOL_LIMITS = (
@@ -16,13 +18,10 @@ _LARGEST_WINDOW = 1 << 23  # the sum of so many 8-bit values fits 32 bits
 def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
     """Emit a pooling operator.
 
-    Operations counted as multiply-accumulate: output elements x kernel height x kernel width.
-
-    Raises:
-        NeuralArtError: Something is not supported.
+    Operations counted as multiply-accumulate: output elements x kernel height x kernel width. Raises NeuralArtError
+    when something is not supported.
     """
-    source = ctx.operand(op, ctx.input(op))
-    target = ctx.operand(op, ctx.output(op))
+    source, target = ctx.ends(op)
     taps = (int(op.options.get("filter_height", 0)), int(op.options.get("filter_width", 0)))
     geometry = window(ctx, op, source.tensor, taps)
     if taps[0] * taps[1] > _LARGEST_WINDOW:
@@ -49,3 +48,15 @@ def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
     )
     args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
     ctx.emit(op, kernel, args, macc=target.tensor.elements * taps[0] * taps[1])
+
+
+@operator("MAX_POOL_2D", limits=POOL_LIMITS)
+def max_pool_2d(ctx: Lowering, op: Operator) -> None:
+    """Lower a window's maximum."""
+    pool(ctx, op, "na_max_pool_s8")
+
+
+@operator("AVERAGE_POOL_2D", limits=POOL_LIMITS)
+def average_pool_2d(ctx: Lowering, op: Operator) -> None:
+    """Lower a window's average. The profile rounds halves of uint8 up, of int8 away from zero."""
+    pool(ctx, op, "na_average_pool_half_up_s8" if is_unsigned(op) else "na_average_pool_s8")
