@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -135,10 +134,12 @@ def overruled(variables: Sequence[tuple[str, str]], makefiles: dict[str, str]) -
     said = []
     for name, _ in variables:
         addition = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*\+=", re.M)
-        found = ((place, text, match.start()) for place, text in makefiles.items() if (match := addition.search(text)))
-        for place, text, start in itertools.islice(found, 1):
-            line = text.count("\n", 0, start) + 1
-            said.append(f"{place}:{line}: make ignores this addition to {name}, which is given on its command line")
+        for place, text in makefiles.items():
+            match = addition.search(text)
+            if match is not None:
+                line = text.count("\n", 0, match.start()) + 1
+                said.append(f"{place}:{line}: make ignores this addition to {name}, which is given on its command line")
+                break
     return said
 
 

@@ -22,6 +22,8 @@ _NOT_FOR_IT = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "GNUMAKEFLAG
 _PERCENT = re.compile(r"^\[\s*(\d{1,3})%\]")
 _NINJA = re.compile(r"^\[(\d{1,6})/(\d{1,6})\]")
 _LONGEST = 70
+_ELF = b"\x7fELF"
+_SHOWN = 3
 
 
 @dataclass(frozen=True)
@@ -128,10 +130,6 @@ def run(
         raise NeuralArtError(f"cannot be written: {error.strerror}", where=str(error.filename or log)) from error
     text = read_bytes(log).decode("utf-8", "replace")
     return Outcome(status, program, tuple(line for line in text.splitlines() if not line.startswith("$ ")))
-
-
-_ELF = b"\x7fELF"
-_SHOWN = 3
 
 
 @dataclass(frozen=True)
