@@ -146,11 +146,7 @@ def read(path: Path, display: str = "") -> PoolFile:
 
 
 def parse_pools(data: bytes, file: str) -> PoolFile:
-    """Read the content of a memory-pool file: all pools in its order, those of size 0 too.
-
-    Raises:
-        NeuralArtError: It is not valid; ``where`` is ``file:line:column``.
-    """
+    """All pools in the file's order, those of size 0 too; NeuralArtError with ``file:line:column`` if one is wrong."""
     document = parse(data, file, ascii_only=True)
     pools = pools_of(document, file)
     check_pools(pools, document)
@@ -206,14 +202,10 @@ def _keys(document: JsonValue, pools: PoolFile) -> list[str]:
 
 
 def parse_noted(data: bytes, file: str) -> tuple[PoolFile, tuple[str, ...]]:
-    """Read the content of a memory-pool file with indulgence, saved by a compiler or written by hand.
+    """Read the content of a memory-pool file with indulgence; NeuralArtError as of :func:`parse_pools`.
 
-    Returns:
-        The pools, and notes ``line:column: what`` about comments, trailing commas, characters that are not ASCII, keys
-        without a meaning, and pools that do not go together.
-
-    Raises:
-        NeuralArtError: It is no such file, or a known key has a wrong value; ``where`` is ``file:line:column``.
+    Besides the pools there are notes ``line:column: what`` about comments, trailing commas, characters that are not
+    ASCII, keys without a meaning, and pools that do not go together.
     """
     document, notes = parse_tolerant(data, file)
     pools = pools_of(document, file)

@@ -140,11 +140,9 @@ def npu_facts(
 
     Args:
         name: The C name that was asked for.
-        network: The generated C, normalized.
+        network: The generated C, normalized; ``more`` is further C that belongs to it (blobs).
         info: The compiler's description; None if it wrote none.
         raws: Bytes of each initializer file, by the fname of its pool.
-        more: Further C that belongs to it (blobs).
-        macc: Multiply-accumulate operations.
 
     Raises:
         NeuralArtError: The C is cut off, has another name or no guard, or constants have no initializer.
