@@ -30,7 +30,7 @@ COMMANDS = {
         "neuralart.memory.plan.plan_cli",
         "show who has which addresses: slots, pools, firmware, staging, free banks",
     ),
-    "check-image": ("neuralart.memory.image.check_cli", "check a firmware image before it reaches a board"),
+    "check-image": ("neuralart.memory.image.check_image", "check a firmware image before it reaches a board"),
     "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
     "profile": ("neuralart.profiling.cli", "show what the compiler expects of a network, epoch by epoch"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),

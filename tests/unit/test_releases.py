@@ -12,9 +12,9 @@ import pytest
 from neuralart.compilers.stedgeai.fileset import FileConditions, expected
 from neuralart.doctor import known_bad
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.build import vendor_pack
+from neuralart.relocatable.build import runtimes
 from neuralart.relocatable.build.request import BuildRequest
-from neuralart.relocatable.predict import predict_firmware
+from neuralart.relocatable.predict import prediction
 from neuralart.vendor import releases
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.network_c import checks
@@ -119,9 +119,9 @@ def test_relocatable_models_of_a_new_release(with_new: Release, tmp_path: Any) -
     numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), RUNTIME, strict=True)
     header.write_text("".join(f"#define LL_ATON_VERSION_{part} {number}\n" for part, number in numbers))
     request = BuildRequest(tmp_path / "network.c", tmp_path / "out", "net")
-    made = vendor_pack.runtime(pack, RUNTIME, request, "network.c")
-    assert (made.version, made.header_words, made.context_words) == (RUNTIME, 26, 17)
-    assert predict_firmware.text_of(RUNTIME) == "1.1.4.7 (ST Edge AI Core 4.1.0)"
+    made = runtimes.installed(pack, RUNTIME, request, "network.c")
+    assert (made.version, made.header_words) == (RUNTIME, 26)
+    assert prediction.text_of(RUNTIME) == "1.1.4.7 (ST Edge AI Core 4.1.0)"
 
 
 @pytest.mark.usefixtures("with_new")
