@@ -117,29 +117,6 @@ def _range(pool: MemoryPool) -> str:
     return f"{pool.fname} 0x{pool.address:08x}-0x{pool.end:08x} ({pool.size} bytes)"
 
 
-def _check(pools: list[MemoryPool]) -> None:
-    seen: dict[str, MemoryPool] = {}
-    for pool in pools:
-        # Two names that differ only in case would be one file on many file systems.
-        earlier = seen.setdefault(pool.fname.lower(), pool)
-        if earlier is not pool:
-            raise NeuralArtError(
-                f"fname '{pool.fname}' is used twice, first at {earlier.where}",
-                where=pool.where,
-                hint="each pool has its own initializer file: give each its own fname",
-            )
-    fixed = [pool for pool in pools if pool.size and pool.mode == "USEMODE_ABSOLUTE"]
-    # In address order, a pool that overlaps any other one overlaps the next one.
-    for before, after in pairwise(sorted(fixed, key=lambda pool: (pool.address, pool.end))):
-        if after.address < before.end:
-            overlap = min(before.end, after.end) - after.address
-            raise NeuralArtError(
-                f"pools overlap by {overlap} bytes: {_range(before)} of {before.where} and {_range(after)}",
-                where=after.where,
-                hint="move one, or disable it with size 0",
-            )
-
-
 def read(path: Path, display: str = "") -> PoolFile:
     """As :func:`parse_pools`, of a file, which may be called otherwise in messages and in :attr:`PoolFile.path`."""
     return parse_pools(read_bytes(path), display or str(path))
@@ -169,7 +146,26 @@ def pools_of(document: JsonValue, file: str) -> PoolFile:
 
 def check_pools(pools: PoolFile, document: JsonValue) -> None:
     """Whether the pools of a document fit; NeuralArtError if two overlap or share a name, or none is enabled."""
-    _check(list(pools.pools))
+    seen: dict[str, MemoryPool] = {}
+    for pool in pools.pools:
+        # Two names that differ only in case would be one file on many file systems.
+        earlier = seen.setdefault(pool.fname.lower(), pool)
+        if earlier is not pool:
+            raise NeuralArtError(
+                f"fname '{pool.fname}' is used twice, first at {earlier.where}",
+                where=pool.where,
+                hint="each pool has its own initializer file: give each its own fname",
+            )
+    fixed = [pool for pool in pools.pools if pool.size and pool.mode == "USEMODE_ABSOLUTE"]
+    # In address order, a pool that overlaps any other one overlaps the next one.
+    for before, after in pairwise(sorted(fixed, key=lambda pool: (pool.address, pool.end))):
+        if after.address < before.end:
+            overlap = min(before.end, after.end) - after.address
+            raise NeuralArtError(
+                f"pools overlap by {overlap} bytes: {_range(before)} of {before.where} and {_range(after)}",
+                where=after.where,
+                hint="move one, or disable it with size 0",
+            )
     if not pools.enabled:
         count = len(pools.pools)
         document.need("memory").need("mempools").fail(
