@@ -53,8 +53,7 @@ class StageRule:
 class StageConfig:
     """Where generated files go."""
 
-    # For what no rule is about: ``<folder>/<network>/`` and, for files of all networks, ``<folder>/``
-    folder: str = STAGE_FOLDER
+    folder: str = STAGE_FOLDER  # What no rule is about goes to ``<folder>/<network>/``, or ``<folder>/``
     rules: tuple[StageRule, ...] = ()  # The first that fits decides
 
 
@@ -62,8 +61,7 @@ class StageConfig:
 class SourcesConfig:
     """The user's sources, compiled by SCons."""
 
-    # Paths and patterns relative to the project file, ``**`` for any folders; with ``!`` in front: left out
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # Paths and patterns relative to the project file; with ``!`` in front: left out
     include_dirs: tuple[str, ...] = ()  # Folders
     defines: tuple[str, ...] = ()  # ``NAME`` or ``NAME=value``
     linker_script: str = ""  # Path; empty: the board's own

@@ -168,8 +168,7 @@ class Conditions:
     """The surroundings of one power-up."""
 
     nor: Nor | None = None  # The flash; the boot chain starts what is in it. None: the image is loaded in place
-    # What an access to a bank that is off does: ``fault`` stops the run, ``zeros`` reads zeros and loses writes
-    dead_bank: str = "fault"
+    dead_bank: str = "fault"  # An access to a bank that is off stops the run, or with ``zeros`` reads zeros
     xspi_unmapped: bool = False  # The boot chain leaves no memory mapped
     mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
     external: tuple[Load, ...] = ()  # What the external loader writes when the firmware waits for it

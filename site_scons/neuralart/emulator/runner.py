@@ -30,8 +30,7 @@ class NetworkRun:
 
     network: Path  # Path of its ``network.json``
     vectors: Path  # Folder of its golden vectors
-    # The relocatable model that the firmware loads; None: the network is linked into the firmware
-    model: Path | None = None
+    model: Path | None = None  # The relocatable model that the firmware loads; None: it is linked in
     params: Path | None = None  # The params of a split one
     closeness: Closeness = BIT_EXACT  # How close outputs must come
 

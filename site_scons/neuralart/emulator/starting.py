@@ -30,8 +30,7 @@ class Surroundings:
     dead_bank: str = "fault"  # ``fault`` or ``zeros``: what an access to a bank that is off does
     xspi_unmapped: bool = False  # The boot chain leaves no flash or PSRAM memory mapped
     external: tuple[tuple[Path, int], ...] = ()  # Raw files and addresses for the external loader
-    # Memories that the boot chain leaves memory mapped beside those that the board's file says
-    mapped: tuple[str, ...] = ()
+    mapped: tuple[str, ...] = ()  # Mapped by the boot chain beside what the board's file says
 
 
 @dataclass(frozen=True)
