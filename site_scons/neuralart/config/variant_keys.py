@@ -233,7 +233,6 @@ KEYS: tuple[Key, ...] = (
         "`false`: it is linked in",
     ),
 )
-SHARED_KEYS = tuple(key.name for key in KEYS if key.shared)
 # What a resolved variant has in another form than it was read.
 _ELSEWHERE = ("title", "board", "network", "networks", "overrides")
 

@@ -165,13 +165,15 @@ DEAD_BANKS = ("fault", "zeros")
 
 @dataclass(frozen=True)
 class Conditions:
-    """The surroundings of one power-up."""
+    """What a run may be given beside the image: the surroundings of one power-up."""
 
-    nor: Nor | None = None  # The flash; the boot chain starts what is in it. None: the image is loaded in place
+    # The flash. The virtual board boots what is in it, and the ELF gives names to addresses only; QEMU has its contents
+    # in memory and starts the ELF. None: the ELF and raw files are loaded in place
+    nor: Nor | None = None
     dead_bank: str = "fault"  # An access to a bank that is off stops the run, or with ``zeros`` reads zeros
     xspi_unmapped: bool = False  # The boot chain leaves no memory mapped
-    mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
     external: tuple[Load, ...] = ()  # What the external loader writes when the firmware waits for it
+    mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
     watched: tuple[Watched, ...] = ()  # Ranges that the core must clean its data cache behind before the first epoch
 
 
