@@ -13,7 +13,7 @@ from types import MappingProxyType
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.memory.plan.built_folders import network_folders
+from neuralart.memory.plan.last_build import network_folders
 from neuralart.vendor import mpool, network_csv
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CInfo
