@@ -24,6 +24,8 @@ FAMILY_KEYS = ("schema", *fields.keys_of(Board, "name", "where", "files", "place
 KEYS = (*FAMILY_KEYS, "family", "base")
 # Mappings join key by key down to one field of one memory: memory -> xSPI2 -> size.
 _DEPTH = 2
+_SUFFIXES = (".yaml", ".yml")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 
 def read(path: Path, extra: Sequence[Path] = (), seen: tuple[Path, ...] = ()) -> tuple[YamlValue, tuple[Path, ...]]:
@@ -122,10 +124,6 @@ def _places(entries: dict[str, YamlValue]) -> dict[str, str]:
         if group in entries:
             found.update({f"{group}.{name}": entry for name, entry in entries[group].mapping().items()})
     return {key: stable_name(str(entry.where)) for key, entry in found.items()}
-
-
-_SUFFIXES = (".yaml", ".yml")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 
 
 @dataclass(frozen=True)

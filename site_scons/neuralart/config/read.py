@@ -17,6 +17,11 @@ from neuralart.text.values import Location, Value
 
 SCHEMA = 1
 KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
+VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
+# flash-application-NAME and flash-model-NAME write a part of NAME.
+FLASH_PARTS = ("application-", "model-")
+# Folders of the build directory that do not belong to one variant.
+RESERVED = ("app_config", "firmware", "initializers", "networks", "patched", "relocatable")
 
 
 @dataclass(frozen=True)
@@ -139,13 +144,6 @@ def _default(value: Value | None, known: tuple[str, ...]) -> tuple[str, ...]:
     if not chosen:
         raise value.error("is empty", "name at least one variant, or leave 'default' out: then it is all of them")
     return chosen
-
-
-VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
-# flash-application-NAME and flash-model-NAME write a part of NAME.
-FLASH_PARTS = ("application-", "model-")
-# Folders of the build directory that do not belong to one variant.
-RESERVED = ("app_config", "firmware", "initializers", "networks", "patched", "relocatable")
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,12 @@ from neuralart.network.facts import Network
 LINE = 32
 CLEANS = ("DCCMVAC", "DCCIMVAC")
 INVALIDATES = ("DCIMVAC",)
+NPU_LINE = 64
+# Whichever comes first begins the first epoch (ll_aton_runtime.c).
+FIRST_EPOCH = ("LL_ATON_RT_Main", "LL_ATON_RT_RunEpochBlock")
+# Where the core waits until somebody has loaded the pools of strategy external-loader.
+EXTERNAL_LOADER = "npu_memory_external_loader"
+DEAD_BANKS = ("fault", "zeros")
 
 
 @dataclass(frozen=True)
@@ -119,9 +125,6 @@ class Coherency:
         return self._peek(line, LINE)[first:last] != self._held.get(line, self._unwritten)[first:last]
 
 
-NPU_LINE = 64
-
-
 class NpuLines:
     """What memory behind the NPU cache holds of the watched ranges that it caches.
 
@@ -154,13 +157,6 @@ class NpuLines:
     def dirty(self) -> Dirty | None:
         """The first watched range for which the cache may hold something else than the memory."""
         return self._behind.dirty()
-
-
-# Whichever comes first begins the first epoch (ll_aton_runtime.c).
-FIRST_EPOCH = ("LL_ATON_RT_Main", "LL_ATON_RT_RunEpochBlock")
-# Where the core waits until somebody has loaded the pools of strategy external-loader.
-EXTERNAL_LOADER = "npu_memory_external_loader"
-DEAD_BANKS = ("fault", "zeros")
 
 
 @dataclass(frozen=True)
