@@ -10,8 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from neuralart import toolchain
-from neuralart.compilers.stedgeai import asking, install
-from neuralart.compilers.stedgeai.places import ROOTS, places
+from neuralart.compilers.stedgeai import install
+from neuralart.compilers.stedgeai.install import ROOTS, places
 from neuralart.config.types import ToolchainConfig
 from neuralart.doctor.asking import on_path
 from neuralart.doctor.types import BROKEN, MISSING, NOTE, OK, UNFIT, WARNING, Host, Remark, ToolRow
@@ -116,7 +116,7 @@ def gcc_shadowed(host: Host, compilers: Sequence[Wanted]) -> list[Remark]:
 
 def _environment(host: Host, seconds: float) -> dict[str, str]:
     # NEURALART_STEDGEAI_PATIENCE counts instead of our time limit where it is set.
-    return {asking.PATIENCE: f"{seconds:g}", **({} if host.usual_places else {ROOTS: ""}), **host.environ}
+    return {install.PATIENCE: f"{seconds:g}", **({} if host.usual_places else {ROOTS: ""}), **host.environ}
 
 
 def stedgeai_row(pin: str, host: Host) -> ToolRow:
@@ -125,7 +125,7 @@ def stedgeai_row(pin: str, host: Host) -> ToolRow:
     child, system = _environment(host, host.seconds), _SYSTEMS[host.system]
     with tempfile.TemporaryDirectory() as folder:
         # What is remembered of earlier answers is used, and not added to: looking at a machine changes nothing on it.
-        known = asking.default_cache(child, system)
+        known = install.default_cache(child, system)
         cache = Path(folder) / "stedgeai.json"
         if known is not None and known.is_file():
             shutil.copy(known, cache)

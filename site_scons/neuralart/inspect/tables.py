@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neuralart.vendor.c_info.graph import Port
-    from neuralart.vendor.core_version import CoreVersion
+    from neuralart.vendor.c_info.types import InfoPort
+    from neuralart.vendor.releases import CoreVersion
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[Any]], indent: str = "  ") -> list[str]:
@@ -107,7 +107,7 @@ def problems(found: Iterable[Any]) -> list[dict[str, str]]:
     return [fields(each, "code where text=what") for each in found]
 
 
-def port(given: Port) -> dict[str, Any]:
+def port(given: InfoPort) -> dict[str, Any]:
     """An input or output as the model declares it."""
     return fields(given, "name shape axes type bits scales zero_points")
 

@@ -29,8 +29,7 @@ from neuralart.lint.types import (
 )
 from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
 from neuralart.memory.plan import last_build
-from neuralart.memory.plan.built_folders import network_folders
-from neuralart.memory.plan.project_networks import read_networks
+from neuralart.memory.plan.last_build import network_folders, read_networks
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
 from neuralart.text import ihex
@@ -40,7 +39,7 @@ from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor import mpool
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import RESULTS
-from neuralart.vendor.profile_file import ProfileFile, parse_profiles, read_profiles
+from neuralart.vendor.profile import ProfileFile, parse_profiles, read_profiles
 from neuralart.vendor.q_json import QFile, parse_q_json
 
 _C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".inc", ".s", ".S")

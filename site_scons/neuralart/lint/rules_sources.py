@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
-from neuralart.memory.image.reachable import is_on, turned_on_by
+from neuralart.memory.regions import is_on, turned_on_by
 from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.plugins import register
 from neuralart.text.c_source import Lines

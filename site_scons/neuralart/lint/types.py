@@ -12,7 +12,7 @@ from neuralart.boards.types import Board
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
 from neuralart.text.linker_script.types import LinkerScript
-from neuralart.vendor.profile_file import ProfileFile
+from neuralart.vendor.profile import ProfileFile
 from neuralart.vendor.q_json import QFile
 
 RUNTIME_HEADER = "ll_aton_version.h"

@@ -11,10 +11,11 @@ from neuralart.inspect.kinds import View
 from neuralart.inspect.tables import address, fields, page, plural, problems, quantization, table, used_pools
 from neuralart.report import offload
 from neuralart.vendor import releases
-from neuralart.vendor.network_c import checks, ecblobs, initializer_c
+from neuralart.vendor.network_c import checks, ecblobs
+from neuralart.vendor.network_c import pools as c_pools
+from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool, used
 from neuralart.vendor.network_c.read import read
-from neuralart.vendor.network_c.types import BLOCK_KINDS, GeneratedNetwork, Pool, Port, Row
-from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool, used
+from neuralart.vendor.network_c.types import BLOCK_KINDS, BufferRow, GeneratedNetwork, NetworkPort, Pool
 
 _TABLES = ("input", "output", "internal")
 _PORT_HEADS = ("name", "address", "pool", "bytes", "type", "in memory", "channels", "scale, zero point")
@@ -25,7 +26,7 @@ def _one(values: tuple[Any, ...]) -> Any:
     return values[0] if len(values) == 1 else list(values) if values else None
 
 
-def _port(port: Port) -> dict[str, Any]:
+def _port(port: NetworkPort) -> dict[str, Any]:
     return {
         **fields(port, "name=row.name address bytes=row.bytes shape mem_shape channel_position dtype bits"),
         "scale": _one(port.quant.scales) if port.quant else None,
@@ -34,7 +35,7 @@ def _port(port: Port) -> dict[str, Any]:
     }
 
 
-def _weights(placed: dict[str, list[Row]], pools: dict[str, Pool]) -> Iterator[dict[str, Any]]:
+def _weights(placed: dict[str, list[BufferRow]], pools: dict[str, Pool]) -> Iterator[dict[str, Any]]:
     for fname, rows in placed.items():
         params = [row for row in rows if row.is_param]
         if params:
@@ -177,7 +178,7 @@ ECBLOBS = View(_blobs, _blobs_text)
 
 def _initializer(path: Path) -> dict[str, Any]:
     """What such a file says; not its contents."""
-    found = initializer_c.read(path)
+    found = c_pools.read_initializer(path)
     pool = found.pool
     return {
         **fields(found, "symbol name=network"),

@@ -9,9 +9,9 @@ from typing import Any
 from neuralart.inspect.kinds import View
 from neuralart.inspect.tables import address, address_or_none, core, fields, findings, page, plural, port, table
 from neuralart.network.pools import default_initializers
-from neuralart.vendor import atonn_options, h7_conf, h7_pools, q_json
-from neuralart.vendor.mpool_notes import read_noted
-from neuralart.vendor.profile_file import read_profiles
+from neuralart.vendor import atonn_options, h7_files, q_json
+from neuralart.vendor.mpool import read_noted
+from neuralart.vendor.profile import read_profiles
 
 
 def _mpool(path: Path) -> dict[str, Any]:
@@ -56,11 +56,11 @@ MPOOL = View(_mpool, _mpool_text)
 
 
 def _h7_pools(path: Path) -> dict[str, Any]:
-    found = h7_pools.read(path)
+    found = h7_files.read_cpu_pools(path)
     return {
         "version": found.version,
         "pools": [fields(pool, "name address size usable throughput latency") for pool in found.pools],
-        "findings": findings("pools", h7_pools.check(found)),
+        "findings": findings("pools", h7_files.check_cpu_pools(found)),
         "notes": list(found.notes),
     }
 
@@ -81,7 +81,7 @@ H7_POOLS = View(_h7_pools, _h7_pools_text)
 
 
 def _h7_conf(path: Path) -> dict[str, Any]:
-    found = h7_conf.read(path)
+    found = h7_files.read_cpu_project(path)
     return {
         **fields(found, "version description series boards builder"),
         "variables": dict(found.variables),
