@@ -26,6 +26,7 @@ _APPLICATIONS = {"make": "make", "cmake": "cmake", "cubeide": "stm32cubeide"}
 _MACHINES = {"unicorn": ("unicorn",), "qemu": ("qemu-system-arm",), "silicon": ("cubeprogrammer", "signing-tool")}
 _EXECUTING = {"unicorn": ("run-", "boot-"), "qemu": ("run-", "boot-"), "silicon": ("flash-", "run-")}
 _PARTS = ("application-", "model-")
+_Variants = Sequence[tuple[VariantConfig, Board]]
 
 
 @dataclass(frozen=True)
@@ -134,9 +135,6 @@ def restricted(found: Mapping[str, Need], asked: Sequence[Asked]) -> dict[str, N
         )
         for tool, need in found.items()
     }
-
-
-_Variants = Sequence[tuple[VariantConfig, Board]]
 
 
 def system_of(platform: str) -> str:

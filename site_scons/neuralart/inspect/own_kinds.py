@@ -25,6 +25,26 @@ _ENDINGS = {
 _SOURCE = re.compile(r"^\s*#\s*(?:include|define|ifndef|pragma)\b", re.M)
 _CPU = re.compile(r'#\s*include\s+"(?:stai(?:_\w+)?|ai_platform(?:_interface)?|ai_datatypes_defines)\.h"')
 _XML = re.compile(r"\s*<(?:\?xml|!DOCTYPE|html|svg|\w+[ >])", re.I)
+_GETTER = re.compile(rb"LL_ATON_EpochBlockItems_\w+\s*\(\s*(?:void)?\s*\)\s*\{")
+_BLOB = re.compile(rb"uint64_t\s[^;={}]{0,300}?\b_ec_blob_\w+\s*\[")
+_CONTENTS = re.compile(rb"uint64_t\s[^;={}]{0,300}?\b_mem_pool_\w+\s*\[[^;={}]{0,300}=\s*\{")
+_VERSION = re.compile(
+    r"^(?:\d{4}-\d\d-\d\d [\d:,]{8,20} \[[A-Z]+\] \w+:\d+ - )?[ \t]{0,80}ST Edge AI Core v\d+\.\d+\.\d+"
+    r"|Output: ST Edge AI Core v\d+\.\d+\.\d+",
+    re.MULTILINE,
+)
+# The end of console output that was cut off at its beginning.
+_BLOCKS = re.compile(
+    r"^(?:PASS:.{0,300}?\][ \t]{0,99})?[ \t]{0,99}"
+    r"(?:Total number of epochs[: ]|Creating txt report file |Memory usage information  \()",
+    re.MULTILINE,
+)
+_CODE = (".c", ".cpp", ".h", ".html", ".json", ".md", ".py", ".rst")
+_ANY_NAME = re.compile(r'"(?:fname|fformat)"\s*:')
+_HEX_LINE = re.compile(rb"\s*:[0-9A-Fa-f]{10,}\s")
+# A record of data that begins with the magic of an image header.
+_HEX_IMAGE = re.compile(rb"^:[0-9A-Fa-f]{6}0053544[Dd]32", re.M)
+_CONTENTS_NAME = re.compile(r".+\.raw|.+_data\.\w+\.bin", re.I)
 
 
 def head(data: bytes) -> str:
@@ -84,28 +104,6 @@ def looks_like(data: bytes, name: str) -> str:
     lines = data.count(b"\n") + 1
     first = " ".join(next((line for line in text.splitlines() if line.strip()), "").split())
     return f"{lines:,} lines of text, beginning with '{first[:40]}'"
-
-
-_GETTER = re.compile(rb"LL_ATON_EpochBlockItems_\w+\s*\(\s*(?:void)?\s*\)\s*\{")
-_BLOB = re.compile(rb"uint64_t\s[^;={}]{0,300}?\b_ec_blob_\w+\s*\[")
-_CONTENTS = re.compile(rb"uint64_t\s[^;={}]{0,300}?\b_mem_pool_\w+\s*\[[^;={}]{0,300}=\s*\{")
-_VERSION = re.compile(
-    r"^(?:\d{4}-\d\d-\d\d [\d:,]{8,20} \[[A-Z]+\] \w+:\d+ - )?[ \t]{0,80}ST Edge AI Core v\d+\.\d+\.\d+"
-    r"|Output: ST Edge AI Core v\d+\.\d+\.\d+",
-    re.MULTILINE,
-)
-# The end of console output that was cut off at its beginning.
-_BLOCKS = re.compile(
-    r"^(?:PASS:.{0,300}?\][ \t]{0,99})?[ \t]{0,99}"
-    r"(?:Total number of epochs[: ]|Creating txt report file |Memory usage information  \()",
-    re.MULTILINE,
-)
-_CODE = (".c", ".cpp", ".h", ".html", ".json", ".md", ".py", ".rst")
-_ANY_NAME = re.compile(r'"(?:fname|fformat)"\s*:')
-_HEX_LINE = re.compile(rb"\s*:[0-9A-Fa-f]{10,}\s")
-# A record of data that begins with the magic of an image header.
-_HEX_IMAGE = re.compile(rb"^:[0-9A-Fa-f]{6}0053544[Dd]32", re.M)
-_CONTENTS_NAME = re.compile(r".+\.raw|.+_data\.\w+\.bin", re.I)
 
 
 def _network_c(data: bytes, name: str) -> bool:

@@ -21,6 +21,36 @@ _WORDS = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _NOT_NEWLINE = re.compile(r"[^\n]")
+# GNU ld takes the longest of these three; of two equally long ones the first. So "bad" is a number in base 10.
+_WITH_BASE = re.compile(r"[0-9A-Fa-f]+[HhXxBbOoDd]")
+_NUMBER = re.compile(r"(?:\$|0[xX])[0-9A-Fa-f]+[KkMm]?|[0-9]+[KkMm]?")
+_NAME = re.compile(r"[A-Za-z_.\\$][\w.\\$~/]*", re.ASCII)
+_QUOTED = re.compile(r'"([^"\n]*)"')
+_SIGN = re.compile(r"<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|<>!~?:(),]")
+_BLANK = re.compile(r"\s*")
+_BASES = {"H": 16, "X": 16, "O": 8, "B": 2, "D": 10}
+_LEVELS = (
+    ("||",),
+    ("&&",),
+    ("|",),
+    ("&",),
+    ("==", "!="),
+    ("<", ">", "<=", ">="),
+    ("<<", ">>"),
+    ("+", "-"),
+    ("*", "/", "%"),
+)
+_DEEPEST = 60
+_WORD = (1 << 64) - 1
+_UNARY: Mapping[str, Callable[[int], int]] = {
+    "-": lambda a: -a,
+    "+": lambda a: a,
+    "!": lambda a: int(not a),
+    "~": lambda a: ~a,
+    "ABSOLUTE": lambda a: a,
+    "LOG2CEIL": lambda a: max(a - 1, 0).bit_length(),
+}
+_MEMORY = {"ORIGIN": "ORIGIN", "org": "ORIGIN", "o": "ORIGIN", "LENGTH": "LENGTH", "len": "LENGTH", "l": "LENGTH"}
 
 
 @dataclass(frozen=True)
@@ -91,28 +121,6 @@ class Script:
             first += 1
         return first
 
-
-# GNU ld takes the longest of these three; of two equally long ones the first. So "bad" is a number in base 10.
-_WITH_BASE = re.compile(r"[0-9A-Fa-f]+[HhXxBbOoDd]")
-_NUMBER = re.compile(r"(?:\$|0[xX])[0-9A-Fa-f]+[KkMm]?|[0-9]+[KkMm]?")
-_NAME = re.compile(r"[A-Za-z_.\\$][\w.\\$~/]*", re.ASCII)
-_QUOTED = re.compile(r'"([^"\n]*)"')
-_SIGN = re.compile(r"<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|<>!~?:(),]")
-_BLANK = re.compile(r"\s*")
-_BASES = {"H": 16, "X": 16, "O": 8, "B": 2, "D": 10}
-_LEVELS = (
-    ("||",),
-    ("&&",),
-    ("|",),
-    ("&",),
-    ("==", "!="),
-    ("<", ">", "<=", ">="),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
-_DEEPEST = 60
-_WORD = (1 << 64) - 1
 
 Tree = tuple[Any, ...]
 """``("number", 4)``, ``("name", "x")``, ``("call", "MAX", (tree, tree))``, ``(sign, tree...)``."""
@@ -266,14 +274,6 @@ _BINARY: Mapping[str, Callable[[int, int], int | None]] = {
     "MIN": min,
     "ALIGN": _aligned,
 }
-_UNARY: Mapping[str, Callable[[int], int]] = {
-    "-": lambda a: -a,
-    "+": lambda a: a,
-    "!": lambda a: int(not a),
-    "~": lambda a: ~a,
-    "ABSOLUTE": lambda a: a,
-    "LOG2CEIL": lambda a: max(a - 1, 0).bit_length(),
-}
 
 
 def value_of(tree: Tree, scope: Scope) -> int | None:
@@ -310,9 +310,6 @@ def _value(tree: Tree, scope: Scope) -> int | None:
     if len(known) == 2 and operation in _BINARY:
         return _BINARY[operation](known[0], known[1])
     return None
-
-
-_MEMORY = {"ORIGIN": "ORIGIN", "org": "ORIGIN", "o": "ORIGIN", "LENGTH": "LENGTH", "len": "LENGTH", "l": "LENGTH"}
 
 
 def evaluate(text: str, symbols: Mapping[str, int | None]) -> int | None:

@@ -16,6 +16,10 @@ FUNCTIONS = (
     "LENGTH", "LOADADDR", "LOG2CEIL", "MAX", "MIN", "NEXT", "ORIGIN", "PROVIDE", "PROVIDE_HIDDEN", "HIDDEN", "SIZEOF",
     "CREATE_OBJECT_SYMBOLS", "CONSTRUCTORS", "SUBALIGN", "BLOCK", "EXCLUDE_FILE", "SIZEOF_HEADERS", "ASCIZ",
 )  # fmt: skip
+_ORIGIN, _LENGTH = ("ORIGIN", "org", "o"), ("LENGTH", "len", "l")
+_ASSIGNING = ("=", "+=", "-=", "*=", "/=", "<<=", ">>=", "&=", "|=")
+_PROVIDING = ("PROVIDE", "PROVIDE_HIDDEN")
+_DEEPEST_INCLUDE = 10
 
 
 def taken(script: Script, at: int, end: int) -> tuple[list[str], int]:
@@ -62,12 +66,6 @@ def _names(script: Script, at: int, end: int) -> list[str]:
             found.append(script.words[at].text)
         at += 1
     return found
-
-
-_ORIGIN, _LENGTH = ("ORIGIN", "org", "o"), ("LENGTH", "len", "l")
-_ASSIGNING = ("=", "+=", "-=", "*=", "/=", "<<=", ">>=", "&=", "|=")
-_PROVIDING = ("PROVIDE", "PROVIDE_HIDDEN")
-_DEEPEST_INCLUDE = 10
 
 
 class Parser:

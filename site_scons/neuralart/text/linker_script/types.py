@@ -17,6 +17,7 @@ from neuralart.text.linker_script.expression import Scope, Tree, value_of
 _LARGEST = 1 << 32
 # What ORIGIN() and LENGTH() are before a memory is worked out.
 _UNSET = {"ORIGIN": 0, "LENGTH": (1 << 64) - 1}
+_STACKS = ("_estack", "__StackTop", "__stack")
 
 
 class Assignment(NamedTuple):
@@ -87,9 +88,6 @@ def _assign(assignments: Sequence[Assignment], scope: Scope, *, placed: bool) ->
         if value is not None and value <= _LARGEST:
             symbols.append(ScriptSymbol(each.name, value, each.where))
     return tuple(symbols)
-
-
-_STACKS = ("_estack", "__StackTop", "__stack")
 
 
 @dataclass(frozen=True)
