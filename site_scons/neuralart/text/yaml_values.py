@@ -68,10 +68,8 @@ def _text_of(data: bytes, display: str) -> str:
         ) from error
     found = _UNPRINTABLE.search(text)
     if found:
-        raise NeuralArtError(
-            f"character U+{ord(found.group()):04X} is not allowed in YAML",
-            where=f"{display}:{_line_of(text[: found.start()])}",
-        )
+        what = f"character U+{ord(found.group()):04X} is not allowed in YAML"
+        raise NeuralArtError(what, where=f"{display}:{_line_of(text[: found.start()])}")
     return text
 
 

@@ -29,17 +29,8 @@ _QUOTED = re.compile(r'"([^"\n]*)"')
 _SIGN = re.compile(r"<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|<>!~?:(),]")
 _BLANK = re.compile(r"\s*")
 _BASES = {"H": 16, "X": 16, "O": 8, "B": 2, "D": 10}
-_LEVELS = (
-    ("||",),
-    ("&&",),
-    ("|",),
-    ("&",),
-    ("==", "!="),
-    ("<", ">", "<=", ">="),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
+# Signs between two operands, weakest first.
+_LEVELS = tuple(signs.split() for signs in ("||", "&&", "|", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %"))
 _DEEPEST = 60
 _WORD = (1 << 64) - 1
 _UNARY: Mapping[str, Callable[[int], int]] = {
