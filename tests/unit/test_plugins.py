@@ -502,7 +502,7 @@ def test_a_mistake_of_our_own_is_not_blamed_on_plugins(places: Places) -> None:
 def test_a_board(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     path = places.project(
         "board.py",
-        "from pathlib import Path\nfrom neuralart.boards.find import BoardFile\n"
+        "from pathlib import Path\nfrom neuralart.boards.loading import BoardFile\n"
         "from neuralart.plugins import register\n"
         "register('boards', 'door', BoardFile(Path(__file__).with_name('door.yaml')), protocol=1)\n",
     )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from neuralart.config.application_types import CMAKE, CUBEIDE, MAKE, ApplicationConfig, ExternalConfig
+from neuralart.config.application import CMAKE, CUBEIDE, MAKE, ApplicationConfig, ExternalConfig
 from neuralart.doctor import asking, programs
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes

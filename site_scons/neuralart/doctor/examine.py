@@ -8,8 +8,8 @@ from pathlib import Path
 
 from neuralart import __version__
 from neuralart.boards.types import Board, Machine
+from neuralart.config.read import VERBS
 from neuralart.config.types import VariantConfig
-from neuralart.config.variants import VERBS
 from neuralart.doctor import compilers, known_bad, programs, surroundings
 from neuralart.doctor.compilers import STEDGEAI, Wanted, wanted
 from neuralart.doctor.known_bad import Circumstances

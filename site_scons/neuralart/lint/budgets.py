@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from neuralart.config.budgets import Budgets
+from neuralart.config.types import Budgets
 from neuralart.errors import nearest
 from neuralart.lint.engine import BUDGET
 from neuralart.lint.types import ERROR, WARNING, LintFinding
@@ -59,9 +59,7 @@ def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[LintFi
         broken("max_cycles", f"nothing estimates the cycles of network {name}", hint)
     percent = offload(network)
     if budgets.min_offload is not None and percent < budgets.min_offload:
-        said = (
-            f"the NPU computes {percent:.1f} % of the epochs of network {name} alone, wanted: {budgets.min_offload} %"
-        )
+        alone = f"the NPU computes {percent:.1f} % of the epochs of network {name} alone"
         said = f"{alone}, wanted: {budgets.min_offload} %"
         broken("min_offload", said, "neuralart inspect shows which epochs the CPU computes")
     return found

@@ -47,15 +47,15 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.flashing.runners:Runner",
             "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
-            own={"virtual": "neuralart.flashing.runners.virtual"},
+            own={"virtual": "neuralart.flashing.runners"},
         ),
         Kind(
             "boards",
             "board",
             1,
-            "neuralart.boards.find:BoardFile",
+            "neuralart.boards.loading:BoardFile",
             "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`",
-            modules=("neuralart.boards.builtin",),
+            modules=("neuralart.boards.loading",),
         ),
         Kind(
             "operators",

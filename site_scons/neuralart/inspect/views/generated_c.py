@@ -12,7 +12,7 @@ from neuralart.inspect.tables import address, fields, page, plural, problems, qu
 from neuralart.report import offload
 from neuralart.vendor import releases
 from neuralart.vendor.network_c import checks, ecblobs
-from neuralart.vendor.network_c import pools as c_pools
+from neuralart.vendor.network_c import pools as pool_text
 from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool, used
 from neuralart.vendor.network_c.read import read
 from neuralart.vendor.network_c.types import BLOCK_KINDS, BufferRow, GeneratedNetwork, NetworkPort, Pool
@@ -178,7 +178,7 @@ ECBLOBS = View(_blobs, _blobs_text)
 
 def _initializer(path: Path) -> dict[str, Any]:
     """What such a file says; not its contents."""
-    found = c_pools.read_initializer(path)
+    found = pool_text.read_initializer(path)
     pool = found.pool
     return {
         **fields(found, "symbol name=network"),

@@ -12,8 +12,7 @@ from neuralart.compilers.reference.emit.epochs_c import functions, table
 from neuralart.compilers.reference.emit.rows import Row
 from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 from neuralart.network.facts import NEURALART_VERSION
-from neuralart.network.pools import MemoryPool
-from neuralart.network.relative import symbol
+from neuralart.network.pools import MemoryPool, relative_symbol
 
 INCLUDES = ("ll_aton_NN_interface.h", "ll_aton.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
 BANNER_END = " */\n"
@@ -271,7 +270,7 @@ def pool_comments(emission: Emission) -> str:
         virtual = bool(plan.parts)
         lines += _lines(index, plan.pool, plan.fname, plan.name, plan.size, plan.used, virtual=virtual)
         if plan.pool.relative:
-            name = symbol(plan.fname, emission.name)
+            name = relative_symbol(plan.fname, emission.name)
             lines.append(f"extern unsigned char {name}[]; /* {kilobytes(plan.used) if plan.used else '?'} */")
         index += 1
     for pool in emission.disabled():
