@@ -69,10 +69,7 @@ def _binary(function: Callable[[int, int], int], *, divides: bool = False) -> Ca
             raise Unsupported(f"fused activation {activation} on constants is not supported", "supported: NONE")
         if divides and 0 in second:
             raise Unsupported(f"division by 0: {describe(sources.input(1))}")
-        try:
-            walk = broadcast(sources.input(0).shape, sources.input(1).shape)
-        except ValueError as error:
-            raise Unsupported(str(error)) from error
+        walk = broadcast(sources.input(0).shape, sources.input(1).shape)
         _limit(sources, prod(walk.output))
         values = []
         for index in product(*map(range, walk.shape)):

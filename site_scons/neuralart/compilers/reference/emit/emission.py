@@ -93,10 +93,7 @@ class Emission:
     @cached_property
     def constant_epochs(self) -> dict[tuple[str, int], int]:
         """Key of a constant -> first epoch that uses it."""
-        found: dict[tuple[str, int], int] = {}
-        for (epoch, _), key in self.plan.constant_of.items():
-            found.setdefault(key, epoch)
-        return found
+        return {key: epoch for (epoch, _), key in reversed(self.plan.constant_of.items())}
 
 
 def user_symbol(name: str, kind: str, index: int) -> str:

@@ -56,8 +56,9 @@ def lifetimes(emission: Emission) -> list[str]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 
-_THIN = "-" * 84
-_THICK = "=" * 84
+THIN = "-" * 84
+THICK = "=" * 84
+VERSION = ".".join(map(str, NEURALART_VERSION))
 _COLUMNS = ("m_id", "layer (original)", "oshape", "param/size", "macc", "connected to")
 _LETTERS = {1: "c", 2: "bc", 3: "bwc", 4: "bhwc"}
 _NAME = 30
@@ -163,11 +164,11 @@ def _memory(emission: Emission) -> list[str]:
     width = max(len(plan.name) for plan in plans) + 2
     weights, activations = sum(plan.weights for plan in plans), sum(plan.activations for plan in plans)
     total = f"{size_text(weights + activations):>13} -- weights: {size_text(weights):>13}"
-    lines = ["Memory usage information  (input/output buffers are included in activations)", _THIN]
+    lines = ["Memory usage information  (input/output buffers are included in activations)", THIN]
     lines += [_pool_line(plan, width) for plan in plans]
     lines += ["---", f"Total: {total}  activations: {size_text(activations):>13}"]
-    lines += [f"No placement needs less than {size_text(emission.plan.lower_bound)} for activations.", _THICK, "", ""]
-    lines += ["Used memory ranges", _THIN]
+    lines += [f"No placement needs less than {size_text(emission.plan.lower_bound)} for activations.", THICK, "", ""]
+    lines += ["Used memory ranges", THIN]
     for plan in plans:
         if plan.used:
             low, high = plan.address, plan.address + plan.size
@@ -176,8 +177,8 @@ def _memory(emission: Emission) -> list[str]:
     movers = [plan.name for plan in plans if plan.pool.relative]
     if movers:
         lines.append(f"Relative: {', '.join(movers)}; the addresses are those of the pool file")
-    lines += [_THICK, "", "", "Activations and their lifetimes", _THIN, *lifetimes(emission)]
-    return [*lines, _THICK]
+    lines += [THICK, "", "", "Activations and their lifetimes", THIN, *lifetimes(emission)]
+    return [*lines, THICK]
 
 
 def _epochs(emission: Emission) -> list[str]:
@@ -193,7 +194,7 @@ def _epochs(emission: Emission) -> list[str]:
         (">> hybrid epochs (using both software and hardware)", 0, ""),
         (">> pure hardware (HW or EC) epochs", 0, "  (implemented in 0 epoch controller blobs/meta epochs)"),
     )
-    lines = ["Epochs details", _THIN]
+    lines = ["Epochs details", THIN]
     lines += [f"{title:<51} {count:>5}{more}" for title, count, more in counts]
     lines += [
         "---",
@@ -204,32 +205,31 @@ def _epochs(emission: Emission) -> list[str]:
         ruler,
     ]
     lines += [f"| {name:<{left}} |   SW   | {kind:<{right}} |" for name, kind in zip(names, kinds, strict=True)]
-    return [*lines, ruler, _THICK]
+    return [*lines, ruler, THICK]
 
 
-def report(emission: Emission) -> str:
-    """The report. No date, no folder."""
-    version = ".".join(map(str, NEURALART_VERSION))
-    _count, size = parameters(emission)
+def opening(emission: Emission, activations: str, details: Sequence[str]) -> list[str]:
+    """What every report begins with: by what it was made, the layers, and how it was compiled."""
     macc = sum(call.macc for call in emission.program.calls)
-    lines = [
-        f"neuralart reference compiler, runtime interface {version}, numerics {NUMERICS}",
+    return [
+        f"neuralart reference compiler, runtime interface {VERSION}, numerics {NUMERICS}",
         f"Parameters            : {emission.arguments}",
         "",
         f"Model name - {emission.model.stem}",
         *layer_table(emission),
-        f"model: macc={macc:,} weights={size:,} activations=-- io=--",
+        f"model: macc={macc:,} weights={parameters(emission)[1]:,} activations={activations} io=--",
         "",
         "Compilation details",
-        _THIN,
-        f"Compiler version: {version}",
+        THIN,
+        *details,
         "Compiler arguments: " + " ".join(f"--{name} {value}" for name, value in emission.options),
         *(f"Without effect here: {note}" for note in emission.notes),
-        _THICK,
-        "",
-        *_memory(emission),
-        "",
-        *_epochs(emission),
+        THICK,
         "",
     ]
-    return "\n".join(lines)
+
+
+def report(emission: Emission) -> str:
+    """The report. No date, no folder."""
+    lines = opening(emission, "--", [f"Compiler version: {VERSION}"])
+    return "\n".join([*lines, *_memory(emission), "", *_epochs(emission), ""])

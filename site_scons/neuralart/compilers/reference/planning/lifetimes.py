@@ -98,8 +98,7 @@ def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: 
                 touch(arg.tensor, epoch)
     for tensor in program.outputs:
         touch(tensor, end)
-    border = {program.root(tensor) for tensor in (*program.inputs, *program.outputs)}
-    taken = set(owned_by_user)
+    border, taken = program.border, set(owned_by_user)
     extents: dict[int, int] = {}
     for alias in program.aliases:
         root = program.root(alias)

@@ -122,7 +122,7 @@ class MemoryPlan:
     scratch: Mapping[int, int]  # address of the working memory of an epoch
     constants: tuple[Constant, ...]  # all constants in order
     constant_address: Mapping[Key, int]  # address by key
-    constant_of: Mapping[tuple[int, int], Key]  # (epoch, argument number) -> key of a constant
+    constant_of: dict[tuple[int, int], Key]  # (epoch, argument number) -> key of a constant
     images: Mapping[str, bytes]  # initializer per pool (fname); only of pools with constants
     blocks: tuple[Block, ...]  # what was placed
     lower_bound: int  # largest sum of activations that are live at once: no placement needs less
