@@ -19,7 +19,7 @@ from neuralart.errors import NeuralArtError
 # name -> (module, one line of help)
 COMMANDS = {
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
-    "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
+    "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
     "sign": ("neuralart.flashing.sign_cli", "put the boot chain's header in front of an image, without a signature"),
@@ -30,7 +30,7 @@ COMMANDS = {
         "neuralart.memory.plan.plan_cli",
         "show who has which addresses: slots, pools, firmware, staging, free banks",
     ),
-    "check-image": ("neuralart.memory.image.check_cli", "check a firmware image before it reaches a board"),
+    "check-image": ("neuralart.memory.image.check_image", "check a firmware image before it reaches a board"),
     "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
     "profile": ("neuralart.profiling.cli", "show what the compiler expects of a network, epoch by epoch"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),

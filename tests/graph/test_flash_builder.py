@@ -12,7 +12,8 @@ import SCons.Script
 
 from neuralart.flashing import runners
 from neuralart.flashing.runners import Capabilities, Job, Runner
-from neuralart.scons.builders import flash, plans
+from neuralart.scons import plans
+from neuralart.scons.flash import flash
 from support import graphs
 
 BOARD = "stm32n6570-dk"

@@ -302,7 +302,7 @@ def test_what_the_compile_depends_on(env: Any) -> None:
 
 
 def test_the_code_of_the_compiler_counts(make_env: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    import neuralart.scons.builders.network as module
+    import neuralart.scons.network.builder as module
 
     before = _net(make_env()).c.depends[0].get_csig()
     assert _net(make_env()).c.depends[0].get_csig() == before

@@ -22,8 +22,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory import regions
 from neuralart.network import facts
 from neuralart.patching import network_files
-from neuralart.patching.inputs import read_c_info
-from neuralart.patching.network_files import NetworkFiles, read
+from neuralart.patching.network_files import NetworkFiles, read, read_c_info
 from neuralart.text.c_source import Source
 from support import cpu_native
 from support.h747 import DIGITS, pools

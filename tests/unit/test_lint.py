@@ -15,8 +15,7 @@ from neuralart.lint import budgets, engine, gather, runtime_header
 from neuralart.network.facts import Epoch, Network, PoolUse
 from neuralart.text import yaml_values
 from neuralart.text.ihex import ihex
-from neuralart.vendor.c_info.graph import Estimate
-from neuralart.vendor.c_info.types import NPU, CInfo
+from neuralart.vendor.c_info.types import NPU, CInfo, Estimate
 from support.vendor_network_c import RAM5, RAM6, RELEASES, Want, make
 
 HEADER = "".join(

@@ -15,14 +15,7 @@ from neuralart import toolchain
 from neuralart.boards.types import Console, Section
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.regions import (
-    Span,
-    check_disjoint,
-    firmware_spans,
-    fold_alias,
-    network_spans,
-    touched_regions,
-)
+from neuralart.memory.regions import Span, check_disjoint, firmware_spans, fold_alias, network_spans, touched_regions
 from neuralart.memory.startup import linker
 from neuralart.text.ihex import ihex
 from support import smallboard as small

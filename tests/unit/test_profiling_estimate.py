@@ -22,8 +22,7 @@ from neuralart.profiling.estimate import (
 )
 from neuralart.profiling.totals import summary, to_record, totals_of
 from neuralart.vendor import network_csv
-from neuralart.vendor.c_info.graph import Access, Estimate, Graph, InfoNode, InfoOperator
-from neuralart.vendor.c_info.types import NPU, CInfo, InfoPool
+from neuralart.vendor.c_info.types import NPU, Access, CInfo, Estimate, Graph, InfoNode, InfoOperator, InfoPool
 
 HZ = 1e9
 TITLES = "epochs,flash (r),flash (w),flash (r+w),flash (r cycles),flash (w cycles),flash (cycles),"

@@ -34,11 +34,7 @@ def text(operators: Sequence[Registration]) -> str:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print them.
-
-    Raises:
-        NeuralArtError: One that was asked for is not supported.
-    """
+    """Print them; NeuralArtError if one that was asked for is not supported."""
     import json
 
     from neuralart.compilers.reference.operators import every

@@ -20,7 +20,7 @@ from neuralart.files import read_bytes
 from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART, Network
-from neuralart.relocatable.format import container, stamp
+from neuralart.relocatable.format import container
 
 if TYPE_CHECKING:
     from neuralart.emulator.image import Symbols
@@ -147,7 +147,7 @@ def _check_of(one: NetworkRun) -> _Check:
             f"a model for runtime {version} ({image.context.description}): virtual boards run {NEURALART} only",
             where=image.where,
         )
-    return _Check(network, vectors, image.context.c_name, stamp.stamp_of(image), True, one.closeness)
+    return _Check(network, vectors, image.context.c_name, container.stamp_of(image), True, one.closeness)
 
 
 def _where_known(check: _Check) -> Network:

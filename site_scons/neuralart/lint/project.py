@@ -18,11 +18,10 @@ from neuralart.lint.gather import Bag
 from neuralart.lint.types import ERROR, Finding, Network
 from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
 from neuralart.memory.plan import last_build
-from neuralart.memory.plan.built_folders import network_folders
-from neuralart.memory.plan.project_networks import read_networks
+from neuralart.memory.plan.last_build import network_folders, read_networks
 from neuralart.network import facts
 from neuralart.vendor.c_info import read as c_info
-from neuralart.vendor.profile_file import read_profiles
+from neuralart.vendor.profile import read_profiles
 
 
 def _strategies(board: Board, network: LayoutNetwork) -> dict[str, str]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from neuralart.vendor.c_info.graph import InfoNode
-from neuralart.vendor.c_info.types import CInfo
+from neuralart.vendor.c_info.types import CInfo, InfoNode
 from neuralart.vendor.network_c.types import GeneratedNetwork
 from neuralart.vendor.network_csv import NetworkCsv
 

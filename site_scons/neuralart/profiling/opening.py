@@ -136,7 +136,7 @@ def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
     Raises:
         NeuralArtError: It was not built, or its files are gone.
     """
-    from neuralart.memory.plan.built_folders import network_folders
+    from neuralart.memory.plan.last_build import network_folders
 
     index = build / variant / "index.json"
     if not index.is_file():

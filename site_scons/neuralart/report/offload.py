@@ -23,8 +23,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from neuralart.vendor.c_info.graph import InfoNode
-from neuralart.vendor.c_info.types import CPU, CInfo, InfoBuffer
+from neuralart.vendor.c_info.types import CPU, CInfo, InfoBuffer, InfoNode
 from neuralart.vendor.q_json import QFile
 from neuralart.vendor.report.types import Report
 

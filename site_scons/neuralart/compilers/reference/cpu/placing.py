@@ -20,7 +20,7 @@ from neuralart.compilers.reference.planning.planner import MemoryPlan, PoolPlan,
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.pools import MemoryPool, PoolFile
-from neuralart.vendor.h7_pools import CpuPool, parse_cpu_pools
+from neuralart.vendor.h7_files import CpuPool, parse_cpu_pools
 from neuralart.vendor.mpool import LEVELS
 
 WEIGHTS = "weights_array"

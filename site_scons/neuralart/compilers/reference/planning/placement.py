@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from neuralart.compilers.reference.planning.arenas import Arena
 from neuralart.compilers.reference.planning.lifetimes import Block, Constant, Key, live_bytes
@@ -52,12 +53,8 @@ def place_constants(items: Sequence[Constant], arenas: Sequence[Arena]) -> tuple
     return addresses, cursor
 
 
-@dataclass(order=True)
-class _Placed:
-    address: int
-    end: int
-    order: int
-    block: Block
+_Placed = tuple[int, int, int, Block]
+"""First address, end, a number that none other has, and the block. No class: these are made and compared most."""
 
 
 @dataclass(frozen=True)
@@ -72,25 +69,25 @@ class PlacingOrder:
 
 def _lowest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
     """The lowest address for a block beside those that live at the same time (sorted by address)."""
-    at = _up(start, block.align)
-    for other in placed:
-        if other.end <= at or not block.meets(other.block):
-            continue
-        if at + block.size <= other.address:
-            break
-        at = _up(other.end, block.align)
-    return at if at + block.size <= end else None
+    size, align, first, last = block.size, block.align, block.first, block.last
+    at = _up(start, align)
+    for address, top, _, other in placed:
+        if top > at and first <= other.last and other.first <= last:
+            if at + size <= address:
+                break
+            at = _up(top, align)
+    return at if at + size <= end else None
 
 
 def _highest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
     """The highest address likewise."""
     at = (end - block.size) // block.align * block.align
-    for other in sorted(placed, key=lambda each: -each.end):
-        if other.address >= at + block.size or not block.meets(other.block):
+    for address, top, _, other in sorted(placed, key=itemgetter(1), reverse=True):
+        if address >= at + block.size or not block.meets(other):
             continue
-        if other.end <= at:
+        if top <= at:
             break
-        at = (other.address - block.size) // block.align * block.align
+        at = (address - block.size) // block.align * block.align
     return at if at >= start else None
 
 
@@ -111,7 +108,7 @@ def place_blocks(
             else:
                 at = _lowest(block, start, arena.end, placed[arena.fname])
             if at is not None:
-                insort(placed[arena.fname], _Placed(at, at + block.size, order, block))
+                insort(placed[arena.fname], (at, at + block.size, order, block))
                 addresses[block.key] = at
                 break
         else:
