@@ -13,10 +13,10 @@ from neuralart.compilers.reference.emit.report import report as make_report
 from neuralart.compilers.reference.emit.rows import port_rows
 from neuralart.compilers.reference.fileset import FACTS, initializer_name
 from neuralart.compilers.reference.ir import Program
+from neuralart.compilers.reference.options import Choices, choices
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
 from neuralart.compilers.reference.planning.sharing import share
-from neuralart.compilers.reference.profile_options import Choices, choices
 from neuralart.compilers.reference.skeleton import (
     CommonRequest,
     Compiled,

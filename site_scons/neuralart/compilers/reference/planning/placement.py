@@ -117,10 +117,7 @@ def place_blocks(
 
 
 def heights(
-    items: Sequence[Block],
-    addresses: Mapping[Key, int],
-    arenas: Sequence[Arena],
-    free_from: Mapping[str, int],
+    items: Sequence[Block], addresses: Mapping[Key, int], arenas: Sequence[Arena], free_from: Mapping[str, int]
 ) -> tuple[int, ...]:
     """How far blocks reach into each arena, from its first free address; the least preferred arena first."""
     found = []
