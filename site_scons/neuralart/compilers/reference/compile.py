@@ -75,10 +75,7 @@ def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
 
 
 def _raws(name: str, pools: PoolFile, placed: MemoryPlan, declared: Sequence[str]) -> dict[str, bytes]:
-    """Content of every declared initializer, empty ones too.
-
-    Raises NeuralArtError when one that is not declared has content: it would never be loaded.
-    """
+    """Content of every declared initializer, empty ones too; what is not declared would never be loaded: refused."""
     missing = [fname for fname in placed.images if fname not in declared]
     if missing:
         wanted = [*declared, *missing]

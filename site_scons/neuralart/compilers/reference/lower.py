@@ -43,10 +43,7 @@ def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[s
 
 
 def check_positions(model: Model, options: BorderOptions) -> None:
-    """Check the channel positions. TFLite tensors are channels last, so only ``chlast`` needs nothing.
-
-    Raises NeuralArtError when ``chfirst`` is asked for where it would need a transposition, or a value is wrong.
-    """
+    """Check channel positions: TFLite is channels last. NeuralArtError for ``chfirst`` that needs a transposition."""
     sides = (
         ("--inputs-ch-position", options.inputs_ch_position, model.inputs),
         ("--outputs-ch-position", options.outputs_ch_position, model.outputs),

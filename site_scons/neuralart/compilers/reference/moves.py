@@ -181,10 +181,7 @@ class Broadcast:
 
 
 def broadcast(first: Sequence[int], second: Sequence[int]) -> Broadcast:
-    """Broadcast two shapes as numpy does: aligned at the last dimension, 1 stretches.
-
-    Raises Unsupported when the shapes do not fit together.
-    """
+    """Broadcast two shapes as numpy does, aligned at the last dimension; Unsupported when they do not fit."""
     pairs = list(zip_longest(reversed(first), reversed(second), fillvalue=1))
     if any(a != b and 1 not in (a, b) for a, b in pairs):
         raise Unsupported(f"shapes {list(first)} and {list(second)} do not broadcast")

@@ -92,10 +92,7 @@ def _one_dimension(walk: _SliceWalk, spec: _Spec, position: int, tensor: Tensor,
 
 
 def strided_slice(sources: Sources) -> list[Piece]:
-    """STRIDED_SLICE with all its masks, as numpy's indexing.
-
-    Raises Unsupported when it is not supported, or makes no sense.
-    """
+    """STRIDED_SLICE with all its masks, as numpy's indexing."""
     tensor, target = sources.input(), sources.output()
     sources.same_dtype(tensor, target)
     spec = _Spec(sources)

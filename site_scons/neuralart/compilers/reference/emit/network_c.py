@@ -112,10 +112,7 @@ def _getter(emission: Emission, kind: str) -> str:
 
 
 def user_functions(emission: Emission) -> str:
-    """Set/Get functions, and the two start-up functions.
-
-    An inference is refused (false) while the application has not provided a buffer that it owes.
-    """
+    """Set/Get, and start-up: an inference is refused while the application owes a buffer."""
     name = emission.name
     owed = [user_symbol(name, kind, index) for kind in ("input", "output") for index, _ in _owned(emission, kind)]
     ready = " && ".join(f"{symbol} != NULL" for symbol in owed) or "true"

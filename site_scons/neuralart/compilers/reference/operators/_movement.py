@@ -32,10 +32,7 @@ def pieces(ctx: Lowering, op: Operator) -> list[Piece]:
 
 
 def same_quantization(ctx: Lowering, op: Operator, tensors: Sequence[Tensor]) -> None:
-    """Check that copied values mean the same: LiteRT refuses the operator otherwise.
-
-    Raises NeuralArtError when scale or zero point differ.
-    """
+    """Check that copied values mean the same, as LiteRT does; NeuralArtError when scale or zero point differ."""
     first = tensors[0]
     for tensor in tensors[1:]:
         if tensor.dtype in ("int8", "uint8") and tensor.quantization != first.quantization:

@@ -15,10 +15,7 @@ _LIMITS = "int8 to int32; one constant dimension; the first one counts where val
 @operator("ARG_MAX", limits=_LIMITS)
 @operator("ARG_MIN", limits=_LIMITS)
 def arg_max(ctx: Lowering, op: Operator) -> None:
-    """Lower a search for the place of the largest or smallest value along a dimension.
-
-    Operations counted as multiply-accumulate: input elements.
-    """
+    """Lower a search along a dimension. Operations counted as multiply-accumulate: input elements."""
     source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
     if source.dtype != "int8":
         ctx.refuse(op, f"element type {source.dtype} is not supported: {describe(source)}", "supported: int8")

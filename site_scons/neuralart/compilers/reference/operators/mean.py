@@ -45,10 +45,7 @@ def groups(shape: Sequence[int], axes: frozenset[int]) -> tuple[list[Group], lis
     f"are reduced, and {RANK} that are kept",
 )
 def mean(ctx: Lowering, op: Operator) -> None:
-    """Lower a mean over the axes that input 1 names.
-
-    Operations counted as multiply-accumulate: input elements.
-    """
+    """Lower a mean over the axes of input 1. Operations counted as multiply-accumulate: input elements."""
     source, target = ctx.ends(op)
     axes = _axes(ctx, op, source.tensor)
     keep = bool(op.options.get("keep_dims", False))

@@ -25,10 +25,7 @@ Paddings = list[tuple[int, int]]
 
 
 def _paddings(ctx: Lowering, op: Operator) -> tuple[Tensor, Tensor, Paddings]:
-    """Input, output and what comes before and after along each dimension.
-
-    Raises NeuralArtError when they are not constant, negative, or do not give the output.
-    """
+    """Input, output and what comes before and after along each dimension."""
     source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
     check_types(ctx, op, source, target)
     rank = len(source.shape)

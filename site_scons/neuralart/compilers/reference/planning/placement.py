@@ -35,10 +35,7 @@ def _no_room(items: Sequence[Constant], item: Constant, arenas: Sequence[Arena])
 
 
 def place_constants(items: Sequence[Constant], arenas: Sequence[Arena]) -> tuple[dict[Key, int], dict[str, int]]:
-    """Addresses of constants by key, and the first free address of each arena by fname.
-
-    Raises NeuralArtError when one fits nowhere.
-    """
+    """Addresses of constants by key, and the first free address of each arena; NeuralArtError when one fits nowhere."""
     cursor = {arena.fname: arena.address for arena in arenas}
     addresses: dict[Key, int] = {}
     for item in items:

@@ -86,10 +86,7 @@ def pool_plans(
     ranges: Sequence[tuple[int, int]],
     constant_ranges: Sequence[tuple[int, int]],
 ) -> tuple[PoolPlan, ...]:
-    """Every pool in the order of preference, then the virtual ones that something lies across.
-
-    The ranges are addresses [start, end) of activations and constants.
-    """
+    """Every pool in the order of preference, then virtual ones that something (ranges [start, end)) lies across."""
     both = (*ranges, *constant_ranges)
 
     def made(one: MemoryPool | Arena, pool: MemoryPool, parts: tuple[str, ...] = ()) -> PoolPlan:
