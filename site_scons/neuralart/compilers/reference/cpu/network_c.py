@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, PortView, views
 from neuralart.compilers.reference.emit.ctext import array, in_comment, single, string
-from neuralart.compilers.reference.emit.epochs_c import arguments, declarations
-from neuralart.compilers.reference.emit.network_c import BANNER_END
+from neuralart.compilers.reference.emit.epochs_c import arguments, declarations, node_name
+from neuralart.compilers.reference.emit.network_c import BANNER_END, version_guard
 from neuralart.compilers.reference.ir import Arg, Call, TensorArg
 from neuralart.network.facts import NEURALART_VERSION
 
@@ -67,12 +67,9 @@ def _layer(network: CpuNetwork, epoch: int, call: Call) -> str:
     if call.scratch:
         working = _pointer(network.activations["scratch", epoch], 0, "void", written=True)
     words, structs = arguments(call, place, working)
-    written = call.writes[0] if call.writes else call.reads[0] if call.reads else None
-    node = in_comment(emission.tensor(written).name) if written is not None else call.kind
-    body = declarations(structs)
     return (
-        f"/* {in_comment(call.kind)} {node} */\n"
-        f"static void {layer_name(network, epoch)}(void)\n{{\n{body}"
+        f"/* {in_comment(call.kind)} {node_name(emission, call)} */\n"
+        f"static void {layer_name(network, epoch)}(void)\n{{\n{declarations(structs)}"
         f"  {call.kernel}(\n    " + ",\n    ".join(words) + ");\n}\n"
     )
 
@@ -106,13 +103,11 @@ def guarded(network: CpuNetwork, file: str, lines: list[str]) -> str:
 
 
 def _head(network: CpuNetwork) -> str:
-    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), NEURALART_VERSION, strict=True)
-    guard = " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
     name = network.name
     return (
         f'#include "{name}.h"\n#include "{name}_data.h"\n\n'
         '#include "legacy_network.h"\n#include "ll_aton_version.h"\n#include "neuralart_kernels.h"\n\n'
-        f"#if {guard}\n"
+        f"#if {version_guard()}\n"
         '#  error "Possible mismatch of the runtime that this network is made for"\n'
         "#endif\n"
     )

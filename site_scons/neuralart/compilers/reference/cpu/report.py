@@ -22,13 +22,7 @@ def _activations(network: CpuNetwork) -> list[str]:
 
 def _arrays(network: CpuNetwork) -> list[str]:
     epochs = len(network.emission.program.calls)
-    spans = {
-        block.key: (
-            "start" if block.first < 0 else str(block.first),
-            "end" if block.last >= epochs else str(block.last),
-        )
-        for block in network.emission.plan.blocks
-    }
+    spans = {block.key: block.span(epochs) for block in network.emission.plan.blocks}
     rows = [(array, " - ".join(spans.get(key, ("start", "end")))) for key, array in network.activations.items()]
     rows.sort(key=lambda row: (row[0].number, row[0].offset, row[1], row[0].name))
     lines = ["Arrays and their lifetimes", THIN, f"\t{'buffer':<8}{'offset':>10}{'bytes':>12}  {'layers':<12}  array"]

@@ -49,9 +49,9 @@ class Emission:
             return self.plan.tensors[root] + self.program.offset(number)
         return self.plan.constant_address["tensor", root] + self.program.offset(number)
 
-    def disabled(self) -> tuple[MemoryPool, ...]:
+    def disabled(self) -> tuple[PoolPlan, ...]:
         """Pools of size 0."""
-        return tuple(pool for pool in self.pools.pools if not pool.size)
+        return tuple(PoolPlan(pool, pool.fname, pool.name, 0, 0, 0, 0) for pool in self.pools.pools if not pool.size)
 
     def physical(self) -> tuple[PoolPlan, ...]:
         """Pools that are not made of others."""

@@ -17,10 +17,8 @@ from neuralart.network.facts import NEURALART_VERSION
 _SHOWN = 60
 
 
-def _span(block: Block, epochs: int) -> str:
-    first = "start" if block.first < 0 else str(block.first)
-    last = "end" if block.last >= epochs else str(block.last)
-    return f"{first} - {last}"
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _contents(emission: Emission, block: Block) -> str:
@@ -32,7 +30,7 @@ def _contents(emission: Emission, block: Block) -> str:
     inside = [number, *(alias for alias in sorted(program.aliases) if program.root(alias) == number)]
     words = []
     for tensor in inside:
-        name = "".join(char if char.isprintable() else "?" for char in emission.tensor(tensor).name)
+        name = _printable(emission.tensor(tensor).name)
         offset = program.offset(tensor)
         words.append(f"{name} (+{offset})" if offset else name)
     text = ", ".join(words)
@@ -44,7 +42,7 @@ def lifetimes(emission: Emission) -> list[str]:
     epochs = len(emission.program.calls)
     rows = [(emission.plan.address(block), block.first, block) for block in emission.plan.blocks]
     rows.sort(key=lambda row: row[:2])
-    spans = [_span(block, epochs) for _, _, block in rows]
+    spans = [" - ".join(block.span(epochs)) for _, _, block in rows]
     width = max([len("epochs"), *map(len, spans)])
     sizes = max([len("bytes"), *(len(str(block.size)) for _, _, block in rows)])
     lines = [f"\t{'range':<21}  {'bytes':>{sizes}}  {'epochs':<{width}}  tensors"]
@@ -72,7 +70,7 @@ def size_text(size: int) -> str:
 
 
 def _short(name: str) -> str:
-    clean = "".join(char if char.isprintable() else "?" for char in name)
+    clean = _printable(name)
     return clean if len(clean) <= _NAME else f"{clean[:18]}..{clean[-10:]}"
 
 
@@ -89,32 +87,24 @@ def _layers(emission: Emission) -> list[list[tuple[str, ...]]]:
         tensor = model.tensors[number]
         groups.append([("", f"{_short(tensor.name)} (Input)", _oshape(tensor), "", "", "")])
     for call in (call for call in calls if call.operator < 0):
-        read = emission.tensor(call.reads[0]).name if call.reads else ""
+        before = emission.tensor(call.reads[0]).name if call.reads else ""
         for number in call.writes:
             tensor = emission.tensor(number)
-            groups.append(
-                [("", f"{_short(tensor.name)} ({call.kind})", _oshape(tensor), "", _number(call.macc), _short(read))]
-            )
+            layer = f"{_short(tensor.name)} ({call.kind})"
+            groups.append([("", layer, _oshape(tensor), "", _number(call.macc), _short(before))])
     for operator in model.operators:
-        own = [call for call in calls if call.operator == operator.index]
-        items = [
-            item for item in emission.plan.constants if item.operator == operator.index and item.tensor is not None
-        ]
-        rows = [constant_row(emission, item) for item in items]
+        own = [item for item in emission.plan.constants if item.operator == operator.index and item.tensor is not None]
+        rows = [constant_row(emission, item) for item in own]
         count, size = sum(map(elements, rows)), sum(row.size for row in rows)
-        sources = [
-            _short(model.tensors[number].name)
-            for number in operator.inputs
-            if number >= 0 and model.tensors[number].data is None
-        ]
+        read = [model.tensors[number] for number in operator.inputs if number >= 0]
+        sources = [_short(tensor.name) for tensor in read if tensor.data is None]
+        output = model.tensors[operator.outputs[0]] if operator.outputs else None
         head = (
             str(operator.index),
-            f"{_short(model.tensors[operator.outputs[0]].name)} ({operator.kind})"
-            if operator.outputs
-            else operator.kind,
-            _oshape(model.tensors[operator.outputs[0]]) if operator.outputs else "",
+            f"{_short(output.name)} ({operator.kind})" if output is not None else operator.kind,
+            _oshape(output) if output is not None else "",
             f"{count:,}/{size:,}" if size else "",
-            _number(sum(call.macc for call in own)),
+            _number(sum(call.macc for call in calls if call.operator == operator.index)),
             sources[0] if sources else "",
         )
         groups.append([head, *(("", "", "", "", "", source) for source in sources[1:])])

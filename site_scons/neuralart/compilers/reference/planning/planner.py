@@ -212,10 +212,8 @@ def _when(program: Program, time: int) -> str:
     return f"in epoch {time - 1} ({program.calls[time - 1].kind})"
 
 
-def _span(block: Block, epochs: int) -> str:
-    first = "start" if block.first < 0 else str(block.first)
-    last = "end" if block.last >= epochs else str(block.last)
-    return f"epochs {first} to {last}"
+def _epochs(block: Block, epochs: int) -> str:
+    return f"epochs {' to '.join(block.span(epochs))}"
 
 
 def _no_room(
@@ -234,7 +232,7 @@ def _no_room(
     peak = max(live)
     time = live.index(peak)
     at_peak = sorted((block for block in items if block.first + 1 <= time <= block.last + 1), key=lambda b: -b.size)
-    largest = ", ".join(f"'{block.name}' {block.size} ({_span(block, epochs)})" for block in at_peak[:_SHOWN])
+    largest = ", ".join(f"'{block.name}' {block.size} ({_epochs(block, epochs)})" for block in at_peak[:_SHOWN])
     free = {arena.fname: max(0, arena.end - free_from.get(arena.fname, arena.address)) for arena in arenas}
     room = ", ".join(f"{fname} {size}" for fname, size in free.items())
     total = sum(free.values())
@@ -243,7 +241,9 @@ def _no_room(
         f"writable pools have {total} bytes for them ({room})"
     )
     if peak <= total:
-        what += f"; enough in sum, but no gap takes '{failed.name}' with {failed.size} bytes ({_span(failed, epochs)})"
+        what += (
+            f"; enough in sum, but no gap takes '{failed.name}' with {failed.size} bytes ({_epochs(failed, epochs)})"
+        )
     if virtual_helps:
         hint = "the profile option --enable-virtual-mem-pools would make it fit: adjoining pools then form one"
     elif peak > total:
