@@ -9,7 +9,7 @@ import pytest
 
 from neuralart.applications import cli
 from neuralart.config import application
-from neuralart.config.application_types import (
+from neuralart.config.application import (
     ELF,
     EXTERNAL,
     KINDS,

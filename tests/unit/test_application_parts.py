@@ -20,7 +20,7 @@ from neuralart.applications import (
     version_lock,
 )
 from neuralart.cli import main
-from neuralart.config.application_types import ApplicationConfig, ExternalConfig, SourcesConfig
+from neuralart.config.application import ApplicationConfig, ExternalConfig, SourcesConfig
 from neuralart.errors import NeuralArtError
 from support.fake_stedgeai import middlewares
 from support.stedgeai_case import refusal

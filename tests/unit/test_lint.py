@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.config.budgets import Budgets, read_settings, resolve
+from neuralart.config.networks import read_budgets, resolve_budgets
+from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
-from neuralart.lint import budgets, engine, gather, runtime_header
+from neuralart.lint import budgets, engine, gather, types
 from neuralart.network.facts import Epoch, Network, PoolUse
 from neuralart.text import yaml_values
 from neuralart.text.ihex import ihex
@@ -169,14 +170,14 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_runtime_headers(tmp_path: Path) -> None:
-    found = runtime_header.parse("// x\n" + HEADER, "h")
+    found = types.parse_runtime("// x\n" + HEADER, "h")
     assert found is not None and (found.text, found.where, found.ours) == ("1.1.3.262", "h:2", False)
-    assert runtime_header.parse("#define LL_ATON_VERSION_MAJOR 1\n", "h") is None
-    assert runtime_header.parse(HEADER.replace("MAJOR 1", "MAJOR (0)"), "h").ours
+    assert types.parse_runtime("#define LL_ATON_VERSION_MAJOR 1\n", "h") is None
+    assert types.parse_runtime(HEADER.replace("MAJOR 1", "MAJOR (0)"), "h").ours
     for place in ("b/ll_aton_version.h", "a/ll_aton_version.h", ".git/ll_aton_version.h", "build/ll_aton_version.h"):
         (tmp_path / place).parent.mkdir()
         (tmp_path / place).write_text(HEADER)
-    assert [path.parent.name for path in runtime_header.below(tmp_path)] == ["a", "b"]
+    assert [path.parent.name for path in types.runtime_headers(tmp_path)] == ["a", "b"]
 
 
 # ---- limits ----------------------------------------------------------------------------------------------------------
@@ -240,7 +241,7 @@ def test_limits_that_cannot_be_checked_are_not_kept() -> None:
 def limits_of(tmp_path: Path, text: str):
     path = tmp_path / "b.yaml"
     path.write_text(f"budgets: {text}\n")
-    return read_settings(yaml_values.read(path, "b.yaml").mapping()["budgets"])
+    return read_budgets(yaml_values.read(path, "b.yaml").mapping()["budgets"])
 
 
 def test_reading_limits(tmp_path: Path) -> None:
@@ -249,11 +250,11 @@ def test_reading_limits(tmp_path: Path) -> None:
         "  max_cycles: 12000000000\n  min_offload: 90"
     )
     read = limits_of(tmp_path, text)
-    found = resolve({"model": ("x", None), **read})
+    found = resolve_budgets({"model": ("x", None), **read})
     assert found == Budgets(3, ("hyperRAM",), 2 << 20, 448 << 10, 12_000_000_000, 90)
     assert found.said("max_weights") == "b.yaml:4" and bool(found) and not Budgets()
     # An override changes one limit and keeps the rest.
-    merged = resolve({**read, **limits_of(tmp_path, "{max_weights: 1}")})
+    merged = resolve_budgets({**read, **limits_of(tmp_path, "{max_weights: 1}")})
     assert (merged.max_weights, merged.max_cycles) == (1, 12_000_000_000)
 
 

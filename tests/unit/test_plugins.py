@@ -88,7 +88,7 @@ def test_without_plugins_no_machinery_is_imported(places: Places) -> None:
     loaded = _modules(
         f"from neuralart import plugins\nfor kind in {list(KINDS)!r}:\n    plugins.every(kind)\n", places.top
     )
-    assert "neuralart.lint.rules_files" in loaded
+    assert "neuralart.lint.rules_network" in loaded
     assert not loaded & {"importlib.metadata", "neuralart_plugins"}
 
 
@@ -452,9 +452,9 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_kind_of_file(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     places.project(
         "door.py",
-        "from neuralart.inspect.kinds import Kind\n"
+        "from neuralart.inspect.kinds import FileKind\n"
         "from neuralart.plugins import register\n"
-        "register('inspect', 'door', Kind('door', 'a door', 'neuralart_plugins._door', "
+        "register('inspect', 'door', FileKind('door', 'a door', 'neuralart_plugins._door', "
         "lambda data, name: data.startswith(b'DOOR')), protocol=1)\n",
     )
     places.project(
@@ -502,7 +502,7 @@ def test_a_mistake_of_our_own_is_not_blamed_on_plugins(places: Places) -> None:
 def test_a_board(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     path = places.project(
         "board.py",
-        "from pathlib import Path\nfrom neuralart.boards.find import BoardFile\n"
+        "from pathlib import Path\nfrom neuralart.boards.loading import BoardFile\n"
         "from neuralart.plugins import register\n"
         "register('boards', 'door', BoardFile(Path(__file__).with_name('door.yaml')), protocol=1)\n",
     )

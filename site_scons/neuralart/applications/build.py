@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath
 
 from neuralart.applications import commands, errorlines, external, lock_facts, overlay, version_lock
 from neuralart.applications.staging import Generated, Staged, Tree, scan, stage
-from neuralart.config.application_types import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
+from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.text.c_source import decode

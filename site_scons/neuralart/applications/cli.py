@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.applications.staging import Generated
-from neuralart.config.application_types import (
+from neuralart.config.application import (
     CONFIGURATION,
     CUBEIDE,
     ELF,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from neuralart.config.application_types import ApplicationConfig
+from neuralart.config.application import ApplicationConfig
 from neuralart.errors import NeuralArtError, nearest
 
 COMPILED = (".c", ".s", ".S", ".cc", ".cpp", ".cxx")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from neuralart.config.application_types import StageConfig, StageRule
+from neuralart.config.application import StageConfig, StageRule
 from neuralart.errors import NeuralArtError, nearest
 
 # Histories of version control, caches, and what earlier builds of the user's own left: their objects belong to other

@@ -29,7 +29,6 @@ class Kind:
 
 _COMPILERS = "neuralart.compilers."
 _LINT = "neuralart.lint.rules_"
-_INSPECT = "neuralart.inspect."
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
@@ -48,15 +47,15 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.flashing.runners:Runner",
             "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
-            own={"virtual": "neuralart.flashing.runners.virtual"},
+            own={"virtual": "neuralart.flashing.runners"},
         ),
         Kind(
             "boards",
             "board",
             1,
-            "neuralart.boards.find:BoardFile",
+            "neuralart.boards.loading:BoardFile",
             "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`",
-            modules=("neuralart.boards.builtin",),
+            modules=("neuralart.boards.loading",),
         ),
         Kind(
             "operators",
@@ -72,15 +71,15 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.lint.types:Rule",
             "a rule of `neuralart lint`",
-            modules=tuple(_LINT + room for room in ("memory", "network", "files", "sources", "linker")),
+            modules=tuple(_LINT + room for room in ("memory", "network", "sources")),
         ),
         Kind(
             "inspect",
             "kind of file",
             1,
-            "neuralart.inspect.kinds:Kind",
+            "neuralart.inspect.kinds:FileKind",
             "a kind of file that `neuralart inspect` reads",
-            modules=tuple(_INSPECT + room for room in ("code_kinds", "report_kinds", "file_kinds")),
+            modules=("neuralart.inspect.own_kinds",),
         ),
         Kind(
             "use_cases",

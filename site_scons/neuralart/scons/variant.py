@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from neuralart.boards.types import Board
-from neuralart.config.application_types import REFERENCE
+from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.relative_pools import refuse_relative_pools

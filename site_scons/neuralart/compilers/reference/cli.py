@@ -118,7 +118,7 @@ def _arguments(args: argparse.Namespace, profile: Profile | None) -> str:
 
 def _common(args: argparse.Namespace) -> tuple[str, ...]:
     """Check what both flows want; the notes of what has no effect."""
-    from neuralart.network.names import check_name
+    from neuralart.network.targets import check_name
 
     notes = _checked(args)
     for needed in ("model", "target"):

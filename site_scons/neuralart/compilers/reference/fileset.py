@@ -9,7 +9,7 @@ from pathlib import Path
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
-from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.facts import MANIFEST
 
 FACTS = "network.json"
 PROVENANCE = "provenance.txt"

@@ -14,11 +14,8 @@ from neuralart.compilers.reference.fileset import PROVENANCE, write_set
 from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
-from neuralart.network.facts import NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port
-from neuralart.network.manifest import NAME as MANIFEST
-from neuralart.network.manifest import manifest
-from neuralart.network.names import check_name
-from neuralart.network.targets import usable
+from neuralart.network.facts import MANIFEST, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, manifest
+from neuralart.network.targets import check_name, usable
 
 Pools = TypeVar("Pools")
 Progress = Callable[[str], None]

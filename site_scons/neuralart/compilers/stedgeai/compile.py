@@ -33,11 +33,9 @@ from neuralart.compilers.stedgeai.run import COMMAND, LOG, VENDOR, command_text,
 from neuralart.compilers.stedgeai.staging import StagedProfile, conditions_of, reference, stage
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.network.facts import Network, to_json
-from neuralart.network.manifest import NAME as MANIFEST
-from neuralart.network.manifest import manifest
-from neuralart.network.names import check_name
+from neuralart.network.facts import MANIFEST, Network, manifest, to_json
 from neuralart.network.pools import default_initializers
+from neuralart.network.targets import check_name
 from neuralart.resources import stable_name
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo

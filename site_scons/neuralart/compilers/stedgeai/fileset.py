@@ -12,7 +12,7 @@ from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, initializer
 from neuralart.compilers.stedgeai.options import OUTPUT, WORKSPACE
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.facts import MANIFEST
 from neuralart.network.pools import PoolFile
 from neuralart.vendor.releases import CoreVersion, Release, is_known, release_of
 

@@ -19,7 +19,7 @@ from neuralart.compilers.stedgeai.fileset import c_info_name, csv_output, is_ini
 from neuralart.compilers.stedgeai.install import Install, child_environment
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
-from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.facts import MANIFEST
 
 # What the tool prints: without its progress bar, which shares the stream with everything else -----------------------
 

@@ -11,7 +11,7 @@ from neuralart.applications import cli
 from neuralart.applications.build import inputs
 from neuralart.applications.staging import Generated, is_copied
 from neuralart.boards.types import Board, Machine
-from neuralart.config.application_types import ELF, REFERENCE, SOURCES, ApplicationConfig
+from neuralart.config.application import ELF, REFERENCE, SOURCES, ApplicationConfig
 from neuralart.config.types import KERNELS, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.scons import commands

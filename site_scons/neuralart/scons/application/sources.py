@@ -14,7 +14,7 @@ from neuralart.applications.sources import SourceSet, collect
 from neuralart.applications.staging import Generated
 from neuralart.applications.version_lock import parts
 from neuralart.boards.types import Board, Machine
-from neuralart.config.application_types import ApplicationConfig
+from neuralart.config.application import ApplicationConfig
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text

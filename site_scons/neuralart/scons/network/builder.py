@@ -19,13 +19,12 @@ import SCons.Util
 
 from neuralart.compilers.command_line import REFERENCE, rooms_of
 from neuralart.config import networks
-from neuralart.config.keys import PATH, WORDS
-from neuralart.config.keywords import value_of
+from neuralart.config.keys import PATH, WORDS, value_of
 from neuralart.config.types import NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.network.manifest import changed_since
-from neuralart.network.names import check_name
+from neuralart.network.facts import changed_since
+from neuralart.network.targets import check_name
 from neuralart.resources import firmware_dir
 from neuralart.scons import plans
 from neuralart.scons.commands import Variable, process, words

@@ -34,8 +34,7 @@ from neuralart.compilers.reference.skeleton import (
     write,
 )
 from neuralart.model.graph import Model
-from neuralart.network.facts import APPLICATION, PoolUse, Port, to_json
-from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.facts import APPLICATION, MANIFEST, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
 
 __all__ = ["CpuRequest", "CpuResult", "build", "c_names", "compile_network", "file_names", "write"]

@@ -9,8 +9,7 @@ from functools import cached_property
 from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.compilers.reference.planning.planner import MemoryPlan, PoolPlan
 from neuralart.model.graph import Model, Tensor
-from neuralart.network.pools import MemoryPool, PoolFile
-from neuralart.network.relative import symbol
+from neuralart.network.pools import MemoryPool, PoolFile, relative_symbol
 
 NUMERICS = "litert-2.20"
 TOOL = "neuralart-reference"
@@ -60,7 +59,7 @@ class Emission:
     def base(self, plan: PoolPlan) -> str:
         """The base of a pool as a C expression of type ``uintptr_t`` or ``unsigned long``."""
         if plan.pool.relative:
-            return f"(uintptr_t){symbol(plan.fname, self.name)}"
+            return f"(uintptr_t){relative_symbol(plan.fname, self.name)}"
         return f"0x{plan.address:08x}UL"
 
     def port_tensors(self, kind: str) -> tuple[int, ...]:

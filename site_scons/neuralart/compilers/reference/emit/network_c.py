@@ -13,7 +13,7 @@ from neuralart.compilers.reference.emit.rows import Row
 from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.network.facts import NEURALART_VERSION
-from neuralart.network.relative import symbol
+from neuralart.network.pools import relative_symbol
 
 INCLUDES = ("ll_aton_NN_interface.h", "ll_aton.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
 BANNER_END = " */\n"
@@ -271,7 +271,7 @@ def pool_comments(emission: Emission) -> str:
     for index, plan in enumerate((*emission.plan.pools, *emission.disabled())):
         lines += _pool_lines(index, plan)
         if plan.size and plan.pool.relative:
-            name = symbol(plan.fname, emission.name)
+            name = relative_symbol(plan.fname, emission.name)
             lines.append(f"extern unsigned char {name}[]; /* {kilobytes(plan.used) if plan.used else '?'} */")
     return "\n".join(lines) + "\n"
 

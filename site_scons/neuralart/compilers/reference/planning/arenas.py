@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 
 from neuralart.errors import NeuralArtError
-from neuralart.network import relative
-from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.network.pools import MemoryPool, PoolFile, check_relative
 
 _SPEED = {"HIGH": 0, "MID": 1, "LOW": 2}
 _DELAY = {"LOW": 0, "MID": 1, "HIGH": 2}
@@ -56,7 +55,7 @@ def usable(pools: PoolFile) -> tuple[MemoryPool, ...]:
     """
     chosen = [pool for pool in pools.enabled if not pool.epoch_controller]
     if any(pool.relative for pool in chosen):
-        relative.check(pools)
+        check_relative(pools)
     if not any(pool.writable for pool in chosen):
         listed = ", ".join(f"{pool.fname} {pool.rights}" for pool in chosen) or "none"
         raise NeuralArtError(

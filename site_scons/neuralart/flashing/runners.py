@@ -26,8 +26,9 @@ from neuralart.errors import NeuralArtError
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board, Machine
+    from neuralart.flashing.nor import Mismatch, Written
     from neuralart.flashing.plan import FlashPlan
-    from neuralart.flashing.program import Mismatch, Written
+
 
 DEFAULT = "virtual"
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
@@ -35,32 +36,20 @@ _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 @dataclass(frozen=True)
 class Capabilities:
-    """What a runner can do.
+    """What a runner can do."""
 
-    Attributes:
-        machines: Kinds of machine whose flash it reaches: ``silicon``, ``unicorn``, ``qemu``.
-        verify: It can read the device and compare.
-        probes: Its devices are told apart by a serial number.
-    """
-
-    machines: frozenset[str]
-    verify: bool = True
-    probes: bool = False
+    machines: frozenset[str]  # Kinds of machine whose flash it reaches: ``silicon``, ``unicorn``, ``qemu``
+    verify: bool = True  # It can read the device and compare
+    probes: bool = False  # Its devices are told apart by a serial number
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A reason not to do something, as data.
+    """A reason not to do something, as data."""
 
-    Attributes:
-        when: It holds for these subjects (a mapping of names to what is asked about).
-        what: What is said; ``{board.name}`` and the like are filled in from the subjects.
-        hint: What to do instead, likewise.
-    """
-
-    when: Callable[[Mapping[str, Any]], bool]
-    what: str
-    hint: str = ""
+    when: Callable[[Mapping[str, Any]], bool]  # It holds for these subjects (a mapping of names to what is asked about)
+    what: str  # What is said; ``{board.name}`` and the like are filled in from the subjects
+    hint: str = ""  # What to do instead, likewise
 
 
 def first_refusal(refusals: tuple[Refusal, ...], **subjects: Any) -> tuple[str, str]:
@@ -72,24 +61,15 @@ def first_refusal(refusals: tuple[Refusal, ...], **subjects: Any) -> tuple[str, 
 
 
 @dataclass(frozen=True)
-class Job:
-    """What is written or compared.
+class FlashJob:
+    """What is written or compared."""
 
-    Attributes:
-        plan: The flash plan.
-        board: The board that it is for.
-        record: The file that says what the device holds.
-        probe: Serial number of the device; empty: the only one.
-        only: A part of the plan, ``application`` or ``model``; None: all of it.
-        top: Folder that the plan's paths start from.
-    """
-
-    plan: FlashPlan
-    board: Board
-    record: Path
-    probe: str = ""
-    only: str | None = None
-    top: Path = Path()
+    plan: FlashPlan  # The flash plan
+    board: Board  # The board that it is for
+    record: Path  # The file that says what the device holds
+    probe: str = ""  # Serial number of the device; empty: the only one
+    only: str | None = None  # A part of the plan, ``application`` or ``model``; None: all of it
+    top: Path = Path()  # Folder that the plan's paths start from
 
 
 class Runner(ABC):
@@ -106,74 +86,48 @@ class Runner(ABC):
     refusals: ClassVar[tuple[Refusal, ...]] = ()
 
     def refusal(self, verb: str, board: Board, machine: Machine) -> tuple[str, str]:
-        """Why a device cannot be written or compared, and what to do; two empty texts if it can.
-
-        Args:
-            verb: ``write`` or ``verify``.
-            board: The board.
-            machine: On what it executes.
-        """
+        """Why a device cannot be written or compared, and what to do; two empty texts if it can."""
         return first_refusal((*self.refusals, *_BY_CAPABILITIES), runner=self, verb=verb, board=board, machine=machine)
 
     def record_name(self, probe: str) -> str:
         """Name of the file that says what a device holds, within the folder of its build.
 
-        Raises:
-            NeuralArtError: The serial number is not one, or this runner's devices have none.
+        NeuralArtError: the serial number is not one, or this runner's devices have none.
         """
         return f"flash-{self.name}{self._serial(probe)}.json"
 
     def device(self, record: str, probe: str) -> str:
-        """What no two commands may use at the same time.
-
-        Args:
-            record: Path of the record.
-            probe: Serial number; empty: the only one.
-        """
+        """What no two commands may use at the same time."""
         return f"{self.name} {probe or 'device'}"
 
     def words(self, probe: str) -> list[str]:
-        """What ``neuralart flash`` and ``verify`` need in front of the record: this runner and its device.
-
-        Args:
-            probe: Serial number; empty: the only one.
-        """
+        """What ``neuralart flash`` and ``verify`` need in front of the record: this runner and its device."""
         return ["--runner", self.name, *(["--probe", probe] if probe else []), "--record"]
 
-    def flash(self, job: Job) -> tuple[Written, ...]:
-        """Write, and keep the record of it. A write that fails half way leaves no record.
-
-        Raises:
-            NeuralArtError: As ``write``, or the record cannot be written.
-        """
-        from neuralart.flashing import record
-        from neuralart.flashing.plan import contents
+    def flash(self, job: FlashJob) -> tuple[Written, ...]:
+        """Write, and keep the record of it. A write that fails half way leaves no record."""
+        from neuralart.flashing import plan
 
         writes = job.plan.chosen(job.only)
         # While the device is untouched, its record is true: what can be refused before is refused before.
-        contents(job.plan, writes, job.top)
-        held = record.read(job.record) if job.record.exists() else ()
-        record.remove(job.record)
+        plan.contents(job.plan, writes, job.top)
+        held = plan.read_record(job.record) if job.record.exists() else ()
+        plan.remove_record(job.record)
         done = self.write(job)
-        record.save(job.record, self.name, job.probe, job.plan.board, record.after(held, writes))
+        plan.save_record(job.record, self.name, job.probe, job.plan.board, plan.held_after(held, writes))
         return done
 
     @abstractmethod
-    def write(self, job: Job) -> tuple[Written, ...]:
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
         """Write what the device does not hold yet.
 
-        Raises:
-            NeuralArtError: A file has changed or is missing, or the device cannot be written.
+        NeuralArtError: a file has changed or is missing, or the device cannot be written.
         """
 
-    def verify(self, job: Job) -> Mismatch | None:
+    def verify(self, job: FlashJob) -> Mismatch | None:
         """Compare the device with a plan.
 
-        Returns:
-            The first difference, or None.
-
-        Raises:
-            NeuralArtError: A file has changed or is missing, or the device cannot be read.
+        Returns the first difference, or None. NeuralArtError: a file has changed, or the device cannot be read.
         """
         raise NeuralArtError(f"runner {self.name} cannot read its device", where=str(job.record))
 
@@ -209,14 +163,57 @@ _BY_CAPABILITIES = (
 
 
 def find(name: str, where: str = "") -> Runner:
-    """The runner of a name.
-
-    Args:
-        name: What users call it.
-        where: Where it is named, for messages.
-
-    Raises:
-        NeuralArtError: There is none.
-    """
+    """The runner of a name. NeuralArtError: there is none."""
     runner: Runner = plugins.find("runners", name, where).made()
     return runner
+
+
+class Virtual(Runner):
+    """Writes the virtual flash of a machine that is simulated or emulated; a serial number tells two of them apart."""
+
+    name = "virtual"
+    capabilities = Capabilities(frozenset({"unicorn", "qemu"}), verify=True, probes=True)
+    refusals = (
+        Refusal(
+            lambda of: of["machine"].kind == "silicon",
+            "nothing here can write on silicon yet",
+            "choose machine: unicorn or qemu where the board has one",
+        ),
+    )
+
+    def record_name(self, probe: str) -> str:
+        """The flash itself."""
+        return f"flash{self._serial(probe)}.nor"
+
+    def device(self, record: str, probe: str) -> str:
+        """Each file is a device."""
+        return record
+
+    def words(self, probe: str) -> list[str]:
+        """The file says all."""
+        return ["--nor"]
+
+    def flash(self, job: FlashJob) -> tuple[Written, ...]:
+        """Write it; there is no other record to keep."""
+        return self.write(job)
+
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
+        """Write the file, whole or not at all; it is left alone if it holds everything already."""
+        from neuralart.flashing.nor import Nor, chip_of, load_for, program_plan
+
+        chip = chip_of(job.board)
+        new = not job.record.exists()
+        nor = Nor(chip) if new else load_for(job.record, job.board)
+        done = program_plan(job.plan, nor, job.only, job.top)
+        if new or any(written.erased for written in done):
+            nor.save(job.record)
+        return done
+
+    def verify(self, job: FlashJob) -> Mismatch | None:
+        """Compare the file with the plan."""
+        from neuralart.flashing.nor import load_for, verify_plan
+
+        return verify_plan(job.plan, load_for(job.record, job.board), job.only, job.top)
+
+
+plugins.register("runners", Virtual.name, Virtual, protocol=1)
