@@ -43,6 +43,11 @@ class AddressPlan:
     written: tuple[tuple[str, PoolUse], ...]  # pools with activations, each with the name of its network
     actual: bool  # the networks are compiled: uses are what is used. False: declared sizes only
 
+    @property
+    def in_order(self) -> list[Use]:
+        """Its uses by address."""
+        return sorted(self.uses, key=lambda use: (use.placement.start, use.placement.owner))
+
 
 def raw_key(network: str, pool: str) -> str:
     """Key in ``sizes`` of the bytes of an initializer."""
