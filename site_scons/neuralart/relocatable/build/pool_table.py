@@ -34,15 +34,15 @@ from neuralart.relocatable.format.types import (
     MIXED,
     MOST_POOLS,
     PARAM,
+    PARAMS_WINDOW,
     READ,
     RELOC,
     RESET,
     WRITE,
     PoolDescriptor,
+    align8,
 )
 
-LARGEST = 128 << 20
-"""Bytes of a pool: the room that the linker script has for one."""
 # On-chip memories exist twice: secure accesses with bit 28 set, non-secure ones without it.
 _ALIASED = 0x20000000, 0x40000000
 _SECURE_BIT = 0x10000000
@@ -180,8 +180,8 @@ def table(source: NetworkSource, found: Sequence[SourcePoolUse], *, secure: bool
     for use in found:
         if not use.size:
             continue
-        if use.size > LARGEST:
-            what = f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {LARGEST:,}"
+        if use.size > PARAMS_WINDOW:
+            what = f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {PARAMS_WINDOW:,}"
             raise NeuralArtError(what, where=use.pool.where)
         _check_alias(use.pool, secure=secure)
         entries.append(_entry(use))
@@ -212,11 +212,6 @@ class Params:
     def crc32(self) -> int:
         """zlib CRC-32."""
         return zlib.crc32(self.data)
-
-
-def align(size: int, to: int) -> int:
-    """The next multiple."""
-    return -(-size // to) * to
 
 
 def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
@@ -271,8 +266,8 @@ def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: 
         if len(raw) < entry.use.params:
             what = f"{len(raw):,} bytes, network.c keeps {entry.use.params:,} bytes of constants in pool {pool.fname}"
             raise NeuralArtError(what, where=str(path), hint="it is of another compile, or cut off")
-        data += bytes(align(len(data), alignment) - len(data))
+        data += bytes(-len(data) % alignment)
         offsets[pool.fname] = len(data)
-        data += raw.ljust(align(max(len(raw), size), 8), b"\0")
+        data += raw.ljust(align8(max(len(raw), size)), b"\0")
     descriptors = (replace(entry.descriptor, foff=offsets.get(entry.use.pool.fname, 0)) for entry in entries)
     return Params(bytes(data), tuple(descriptors))

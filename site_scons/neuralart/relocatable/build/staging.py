@@ -21,8 +21,7 @@ _TAG = re.compile(r"^[ \t]*ECBLOB_CONST_SECTION\b", re.M)
 _DECLARED = re.compile(
     r"\bstatic\s+const\s+uint64_t\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(_ec_blob_\w+)\s*\[\s*\d*\s*\]"
 )
-_FAR = 400
-"""Characters between the section and the declaration: comments and an alignment at most."""
+_FAR = 400  # characters between the section and the declaration: comments and an alignment at most
 
 
 def in_params(text: str, c_name: str, user: str, where: str) -> str:
@@ -70,10 +69,8 @@ def in_params(text: str, c_name: str, user: str, where: str) -> str:
 
 
 TOOLCHAIN = "RELOC.GCC"
-PLACEHOLDER = 32
-"""Bytes of the array that stands for a relative pool: it has an address and no contents."""
-CONF = "network_reloc_conf.h"
-"""The oldest installation includes it by this name, the others by MODEL_CONF."""
+PLACEHOLDER = 32  # bytes of the array that stands for a relative pool: it has an address and no contents
+CONF = "network_reloc_conf.h"  # the oldest installation includes it by this name, the others by MODEL_CONF
 NO_POOL = "_unreferenced_buffer"
 
 
