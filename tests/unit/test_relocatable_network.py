@@ -411,16 +411,16 @@ def test_which_network_is_meant(digits, tmp_path):
 
 def test_blobs_that_are_not_understood():
     with pytest.raises(NeuralArtError, match=r"h:2: no constant blob follows"):
-        staging.in_params("\nECBLOB_CONST_SECTION\nint x;\n", "Default", "", "h")
+        staging.in_params("\nECBLOB_CONST_SECTION\nint x;\n", "", "h")
     with pytest.raises(NeuralArtError, match="has no constant blobs"):
-        staging.in_params("int x;\n", "Default", "", "h")
+        staging.in_params("int x;\n", "", "h")
 
 
 def test_a_copy_that_only_the_code_names():
     text = "ECBLOB_CONST_SECTION\nstatic const uint64_t _ec_blob_Default_7[] = {1};\n"
-    assert "#define _ec_blob_Default_7 _ec_blob_PARAM_Default_7\n" in staging.in_params(text, "Default", "", "h")
+    assert "#define _ec_blob_Default_7 _ec_blob_PARAM_Default_7\n" in staging.in_params(text, "", "h")
     code = "static uint64_t _ec_blob_Default_7_ptr[1];"
-    assert "#define _ec_blob_Default_7 _ec_blob_table[0]\n" in staging.in_params(text, "Default", code, "h")
+    assert "#define _ec_blob_Default_7 _ec_blob_table[0]\n" in staging.in_params(text, code, "h")
 
 
 def test_complaints_of_the_linker():

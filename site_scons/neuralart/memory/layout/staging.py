@@ -61,7 +61,7 @@ def drafts(
 def _draft(
     board: Board, network: LayoutNetwork, pool: MemoryPool, where: str, found: Sequence[Area]
 ) -> InitializerDraft:
-    strategy, _ = chosen(board, network, pool, where)
+    strategy = chosen(board, network, pool, where)
     start = fold_alias(board, pool.address)
     end = memory_end(board, start)
     if found and strategy not in (LINK, RELOCATABLE):

@@ -33,23 +33,16 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
     wrong.
     """
     if variant.relocatable is None:
-        return [layout_network(config, _pools(board, config, folder)) for config in variant.networks]
+        return [_layout_network(config, _pools(board, config, folder)) for config in variant.networks]
     made = []
     for config in map(derive, variant.networks):
         pools = _pools(board, config, folder)
         check_pools(pools)
-        made.append(layout_network(config, pools, loaded=True))
+        made.append(_layout_network(config, pools, loaded=True))
     return made
 
 
-def layout_network(config: NetworkConfig, pools: PoolFile, *, loaded: bool = False) -> LayoutNetwork:
-    """A network for the layout.
-
-    Args:
-        config: As the variant says.
-        pools: Its pool file, already read.
-        loaded: It becomes a relocatable model.
-    """
+def _layout_network(config: NetworkConfig, pools: PoolFile, *, loaded: bool = False) -> LayoutNetwork:
     return LayoutNetwork(
         name=config.name,
         pools=pools,
@@ -81,12 +74,8 @@ def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:
 
 SCHEMA = 1
 # Slots of a relocatable model by file; all load tables of a variant have one size.
-_SLOT_OF = {
-    "network_rel.bin": "relocatable",
-    "network_rel_params.bin": "relocatable_params",
-    "load_table.xip.bin": "load_table",
-    "load_table.copy.bin": "load_table",
-}
+_SLOT_OF = {"network_rel.bin": "relocatable", "network_rel_params.bin": "relocatable_params"}
+_SLOT_OF |= dict.fromkeys(("load_table.xip.bin", "load_table.copy.bin"), "load_table")
 _AGAIN = "build it again"
 
 
