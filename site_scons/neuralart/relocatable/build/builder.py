@@ -101,12 +101,9 @@ def prepare(request: BuildRequest) -> Prepared:
         hint = 'add --all-buffers-info to "options" of the profile and compile again'
         raise NeuralArtError(what, where=where, hint=hint)
     if not _any_name(source.version) and source.c_name != DEFAULT_NAME:
-        raise NeuralArtError(
-            f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is "
-            f"'{source.c_name}'",
-            where=where,
-            hint="compile it again without --name, or with a newer version",
-        )
+        what = f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is"
+        hint = "compile it again without --name, or with a newer version"
+        raise NeuralArtError(f"{what} '{source.c_name}'", where=where, hint=hint)
     notes: list[str] = []
     if request.blobs_in_params and not source.epoch_controller:
         notes.append("--ecblob-in-params: there are no epoch-controller blobs in this network")

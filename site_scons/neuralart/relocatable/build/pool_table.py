@@ -131,12 +131,9 @@ def _entry(use: SourcePoolUse) -> TableEntry:
 
     if pool.relative:
         if pool.address < EXTERNAL:
-            raise NeuralArtError(
-                f"pool {pool.fname} is relative and lies at 0x{pool.address:08x}: only external memory, from "
-                f"0x{EXTERNAL:08x}, can move",
-                where=pool.where,
-                hint="USEMODE_ABSOLUTE for pools inside the chip",
-            )
+            what = f"pool {pool.fname} is relative and lies at 0x{pool.address:08x}: only external memory, from"
+            hint = "USEMODE_ABSOLUTE for pools inside the chip"
+            raise NeuralArtError(f"{what} 0x{EXTERNAL:08x}, can move", where=pool.where, hint=hint)
         if not pool.writable:
             if use.activations:
                 raise NeuralArtError(f"pool {pool.fname} is READ_ONLY and holds activations", where=pool.where)

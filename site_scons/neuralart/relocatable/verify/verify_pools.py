@@ -87,11 +87,8 @@ def _destination(image: Image, number: int, pool: PoolDescriptor) -> Iterator[Fi
         yield error("pools", f"{who} would be copied to 0x{dst:08x}, which is memory-mapped flash", remedy)
     elif dst >> 28 in (2, 3) and (dst >> 28 == 3) != image.flags.secure:
         state = ("non-secure", "secure")
-        yield warning(
-            "pools",
-            f"{who} goes to 0x{dst:08x}, the {state[dst >> 28 == 3]} alias, the image is for the "
-            f"{state[dst >> 28 == 2]} state",
-        )
+        what = f"{who} goes to 0x{dst:08x}, the {state[dst >> 28 == 3]} alias, the image is for the"
+        yield warning("pools", f"{what} {state[dst >> 28 == 2]} state")
 
 
 def _twice(image: Image) -> Iterator[Finding]:
@@ -105,11 +102,8 @@ def _twice(image: Image) -> Iterator[Finding]:
     fixed.sort(key=lambda row: row[1].dst)
     for (first, low), (second, high) in itertools.pairwise(fixed):
         if low.dst + low.size > high.dst:
-            yield error(
-                "pools",
-                f"pools {first} ({low.name}) and {second} ({high.name}) share {low.dst + low.size - high.dst} bytes "
-                f"from 0x{high.dst:08x}",
-            )
+            what = f"pools {first} ({low.name}) and {second} ({high.name}) share {low.dst + low.size - high.dst} bytes"
+            yield error("pools", f"{what} from 0x{high.dst:08x}")
 
 
 def _data_place(image: Image, number: int, pool: PoolDescriptor, front: int) -> Iterator[Finding]:
