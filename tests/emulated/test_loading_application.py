@@ -11,8 +11,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from neuralart import boards, cli
+from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.emulator.runner import NetworkRun
-from neuralart.emulator.stops import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container, load_table
 from neuralart.relocatable.format.container import stamp_of

@@ -12,11 +12,11 @@ import pytest
 import SCons.Errors
 
 from neuralart.boards.types import Board
-from neuralart.config.application import KEYS
-from neuralart.config.application_types import (
+from neuralart.config.application import (
     CMAKE,
     CUBEIDE,
     ELF,
+    KEYS,
     MAKE,
     SOURCES,
     ApplicationConfig,
@@ -26,8 +26,8 @@ from neuralart.config.application_types import (
     StageRule,
 )
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
+from neuralart.scons.application.sources import object_names
 from neuralart.scons.registry import Registry
-from neuralart.scons.user_objects import object_names
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs

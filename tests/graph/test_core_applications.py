@@ -16,7 +16,7 @@ from neuralart.config.app_config import AppConfig
 from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.resources import board_data_dir
-from neuralart.scons import compile_plan
+from neuralart.scons.network import plan
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs
@@ -47,7 +47,7 @@ def test_files_of_a_network_for_the_core(env: Any) -> None:
     net = env.Network("network", model=MODEL, board=H7)
     names = [str(node).removeprefix(f"{net.folder}/") for node in net.files]
     assert sorted(names) == sorted(cpu_compile.file_names("network")), "those that the compiler says"
-    assert sorted(sum(compile_plan.cpu_file_names("x"), ())) == sorted(cpu_compile.file_names("x"))
+    assert sorted(sum(plan.cpu_file_names("x"), ())) == sorted(cpu_compile.file_names("x"))
     argv = graphs.command(net.facts)
     assert argv[argv.index("--target") + 1] == "stm32h7"
     assert argv[argv.index("--c-api") + 1] == "legacy"

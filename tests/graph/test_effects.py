@@ -11,7 +11,8 @@ import pytest
 import SCons.Errors
 
 from neuralart.config.types import NetworkConfig, VariantConfig
-from neuralart.scons import effects
+from neuralart.scons.flash import effects
+from neuralart.scons.flash.flash import keep_order
 from neuralart.scons.project import requested
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
@@ -229,7 +230,7 @@ def several(env: Any, gcc: Toolchain) -> dict[str, Any]:
 
 def test_order_of_the_command_line(env: Any, several: dict[str, Any]) -> None:
     named = ["flash-one", "one", "boot-one", "flash-model-two", "flash-one", "verify-one", "src/run-one"]
-    effects.keep_order(env, named)
+    keep_order(env, named)
     assert _after(several["flash-one"]) == []
     assert _after(several["boot-one"]) == [several["flash-one"]]
     assert _after(several["flash-model-two"]) == [several["boot-one"]]
@@ -240,7 +241,7 @@ def test_order_of_the_command_line(env: Any, several: dict[str, Any]) -> None:
 def test_order_with_keep_going(env: Any, several: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """What failed holds up what depends on it, not another variant."""
     monkeypatch.setattr(type(env), "GetOption", lambda self, name: name == "keep_going", raising=False)
-    effects.keep_order(env, ["run-model-two", "flash-one", "flash-model-two", "boot-one"])
+    keep_order(env, ["run-model-two", "flash-one", "flash-model-two", "boot-one"])
     assert _after(several["flash-one"]) == []
     assert _after(several["boot-one"]) == [several["flash-one"]]
     assert _after(several["flash-model-two"]) == [several["run-model-two"]]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import SCons.Errors
 
-from neuralart.scons.builders import plans
-from neuralart.scons.builders.parts import Part
+from neuralart.scons import plans
+from neuralart.scons.plans import FilePart
 from support import graphs
 
 BOARD = "stm32n6570-dk"
@@ -28,8 +28,8 @@ def _net(env: Any, name: str = "digits", **variables: Any) -> Any:
     return env.NeuralArtNetwork(f"{name}/{name}.c", MODEL, **variables)
 
 
-def _part(node: Any) -> Part:
-    part = plans.known(node, Part)
+def _part(node: Any) -> FilePart:
+    part = plans.known(node, FilePart)
     assert part is not None
     return part
 

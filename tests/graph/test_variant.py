@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -505,7 +506,7 @@ def test_every_function_says_what_it_reads(env: Any, gcc: Toolchain, changes: di
     for node in graphs.built_nodes(made.alias):
         for action in graphs.actions(node):
             if isinstance(action, SCons.Action.FunctionAction):
-                function = action.execfunction
+                function = inspect.unwrap(action.execfunction)
                 code = [function.__code__, *(c for c in function.__code__.co_consts if hasattr(c, "co_consts"))]
                 read = {c for part in code for c in part.co_consts if isinstance(c, str) and c.startswith("NEURALART_")}
                 # What counts of a part, whatever it is made of, is a variable of its own.

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from neuralart import boards
-from neuralart.boards.types import FlashWindow, Machine, MemoryRegion, Section
+from neuralart.boards.types import BoardSection, FlashWindow, Machine, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.memory.image import check_image, elf_facts
 from neuralart.memory.image.image_facts import Attributes, Part
@@ -91,7 +91,7 @@ def test_alignment_of_the_table(size, alignment):
 
 
 def test_board_that_loads_in_place():
-    board = images.board(boot=None, code=Section("CODE", 0, 0x1000))
+    board = images.board(boot=None, code=BoardSection("CODE", 0, 0x1000))
     assert said(facts(), board) == [
         "error vector-table: the vector table is at 0x34000100, small takes it from 0x30000000 (link it to 0x30000000)"
     ]
@@ -242,7 +242,7 @@ def test_image_of_another_board():
 
 
 def no_boot(**changes):
-    return images.board(boot=None, code=Section("BANK1", HEADER, COPY - HEADER), **changes)
+    return images.board(boot=None, code=BoardSection("BANK1", HEADER, COPY - HEADER), **changes)
 
 
 OFF = "turned on by the firmware: set bit 0 of 0x50000010 (memory clock), clear bit 20 of 0x51000100 (shutdown)"

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neuralart import boards
-from neuralart.applications import archives
+from neuralart.applications import runtime
 from neuralart.emulator.image import read_elf
 from neuralart.errors import NeuralArtError
 from neuralart.memory.image import elf_facts
@@ -32,7 +32,7 @@ READERS: dict[str, Callable[[Path, bytes], object]] = {
     "check-image": lambda path, data: elf_facts.read(path, data),
     "virtual board": lambda path, data: path.write_bytes(data) and read_elf(path),
     "summary": lambda path, data: path.write_bytes(data) and region_use(path, BOARD),
-    "archive": lambda path, data: path.write_bytes(archive(data)) and archives.needed_library(path),
+    "archive": lambda path, data: path.write_bytes(archive(data)) and runtime.needed_library(path),
     "relocatable": lambda path, data: assemble.read_linked(data, str(path), ()),
 }
 

@@ -12,10 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from neuralart import export
 from neuralart.errors import NeuralArtError
-from neuralart.export import collect, makefiles, plan
-from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
+from neuralart.export import collect, folder, makefiles, plan
+from neuralart.export.plan import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
 from neuralart.text.ihex import ihex
 
 
@@ -101,7 +100,7 @@ NAMES = {
 
 def test_files_and_manifest(tmp_path: Path, inputs: ExportInputs) -> None:
     out = tmp_path / "out"
-    done = export.write(out, inputs)
+    done = folder.write(out, inputs)
     found = tree(out)
     assert set(found) == NAMES == set(done.written)
     assert done.removed == done.kept == ()
@@ -128,8 +127,8 @@ def test_files_and_manifest(tmp_path: Path, inputs: ExportInputs) -> None:
 
 def test_equal_in_any_folder_and_without_its_path(tmp_path: Path, inputs: ExportInputs) -> None:
     one, other = tmp_path / "one", tmp_path / "a folder" / "deeper"
-    export.write(one, inputs)
-    export.write(other, inputs)
+    folder.write(one, inputs)
+    folder.write(other, inputs)
     assert tree(one) == tree(other)
     assert not [name for name, data in tree(one).items() if str(tmp_path).encode() in data]
 
@@ -154,7 +153,7 @@ def test_what_has_no_bytes_is_not_loaded(inputs: ExportInputs, build: Path) -> N
 )
 def test_refused(inputs: ExportInputs, changes: dict, said: str, tmp_path: Path) -> None:
     with pytest.raises(NeuralArtError, match=re.escape(said)):
-        export.write(tmp_path / "out", replace(inputs, **changes))
+        folder.write(tmp_path / "out", replace(inputs, **changes))
     assert not (tmp_path / "out").exists()
 
 
@@ -197,7 +196,7 @@ def test_other_runtimes_get_no_flag_for_ours(inputs: ExportInputs, build: Path) 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 def test_definitions_reach_the_compiler_through_make(tmp_path: Path, inputs: ExportInputs) -> None:
-    export.write(tmp_path / "out", inputs)
+    folder.write(tmp_path / "out", inputs)
     (tmp_path / "Makefile").write_text(
         "include out/network.mk\nall:\n\t@for word in $(NEURALART_CPPFLAGS); do printf '%s\\n' \"$$word\"; done\n"
         "\t@echo $(NEURALART_SOURCES) $(NEURALART_NETWORKS)\n"
@@ -216,19 +215,19 @@ def test_definitions_reach_the_compiler_through_make(tmp_path: Path, inputs: Exp
 
 def test_again_changes_nothing(tmp_path: Path, inputs: ExportInputs) -> None:
     out = tmp_path / "out"
-    export.write(out, inputs)
+    folder.write(out, inputs)
     for path in out.rglob("*"):
         os.utime(path, (1, 1))
-    done = export.write(out, inputs)
+    done = folder.write(out, inputs)
     assert (done.written, done.removed, set(done.kept)) == ((), (), NAMES)
     assert {path.stat().st_mtime for path in out.rglob("*") if path.is_file()} == {1}
 
 
 def test_other_weights_change_what_holds_them(tmp_path: Path, inputs: ExportInputs, build: Path) -> None:
     out = tmp_path / "out"
-    export.write(out, inputs)
+    folder.write(out, inputs)
     other = replace(inputs, networks=(part(build, data=b"others!"),), images=(image(build, data=b"others!"),))
-    done = export.write(out, replace(other, images=(*other.images, inputs.images[1])))
+    done = folder.write(out, replace(other, images=(*other.images, inputs.images[1])))
     assert set(done.written) == {
         "images/digits.xSPI2.bin",
         "images/digits.xSPI2.hex",
@@ -239,10 +238,10 @@ def test_other_weights_change_what_holds_them(tmp_path: Path, inputs: ExportInpu
 
 def test_stale_files_go_and_foreign_ones_stay(tmp_path: Path, inputs: ExportInputs, build: Path) -> None:
     out = tmp_path / "out"
-    export.write(out, inputs)
+    folder.write(out, inputs)
     (out / "README").write_text("mine")
     (out / "networks" / "notes.txt").write_text("mine")
-    done = export.write(out, replace(inputs, networks=(part(build, "letters"),)))
+    done = folder.write(out, replace(inputs, networks=(part(build, "letters"),)))
     assert set(done.removed) == {name for name in NAMES if name.startswith("networks/digits/")}
     assert not (out / "networks" / "digits").exists()
     assert (out / "README").read_text() == (out / "networks" / "notes.txt").read_text() == "mine"
@@ -255,41 +254,41 @@ def test_stale_files_go_and_foreign_ones_stay(tmp_path: Path, inputs: ExportInpu
 
 def test_a_folder_of_somebody_stays_with_its_files(tmp_path: Path, inputs: ExportInputs, build: Path) -> None:
     out = tmp_path / "out"
-    export.write(out, inputs)
+    folder.write(out, inputs)
     (out / "networks" / "digits" / "mine.c").write_text("x")
-    export.write(out, replace(inputs, networks=(part(build, "letters"),)))
+    folder.write(out, replace(inputs, networks=(part(build, "letters"),)))
     assert [path.name for path in (out / "networks" / "digits").iterdir()] == ["mine.c"]
 
 
 @pytest.mark.parametrize("stale", [False, True])
 def test_edited_files_are_refused(tmp_path: Path, inputs: ExportInputs, build: Path, stale: bool) -> None:
     out = tmp_path / "out"
-    export.write(out, inputs)
+    folder.write(out, inputs)
     (out / "networks/digits/digits.c").write_text("mine")
     before = tree(out)
     wanted = replace(inputs, networks=(part(build, "letters"),)) if stale else inputs
     with pytest.raises(NeuralArtError, match=r"edited since the last export: networks/digits/digits\.c") as caught:
-        export.write(out, wanted)
+        folder.write(out, wanted)
     assert "--force" in caught.value.hint
     assert tree(out) == before
-    export.write(out, wanted, force=True)
+    folder.write(out, wanted, force=True)
     assert tree(out) == plan.files(wanted)
 
 
 def test_an_edited_file_that_is_what_is_wanted_is_no_edit(tmp_path: Path, inputs: ExportInputs, build: Path) -> None:
     out = tmp_path / "out"
-    export.write(out, inputs)
+    folder.write(out, inputs)
     other = replace(inputs, networks=(part(build, data=b"by hand"),))
     (out / "networks/digits/digits_atonbuf.xSPI2.raw").write_bytes(b"by hand")
-    export.write(out, other)
+    folder.write(out, other)
     assert tree(out) == plan.files(other)
 
 
 def test_deleted_files_come_back(tmp_path: Path, inputs: ExportInputs) -> None:
     out = tmp_path / "out"
-    export.write(out, inputs)
+    folder.write(out, inputs)
     (out / "network.mk").unlink()
-    assert export.write(out, inputs).written == ("network.mk",)
+    assert folder.write(out, inputs).written == ("network.mk",)
 
 
 def test_files_of_others_are_not_overwritten(tmp_path: Path, inputs: ExportInputs) -> None:
@@ -297,19 +296,18 @@ def test_files_of_others_are_not_overwritten(tmp_path: Path, inputs: ExportInput
     out.mkdir()
     (out / "network.mk").write_text("mine")
     with pytest.raises(NeuralArtError, match=r"no export wrote network\.mk, and this one would overwrite it"):
-        export.write(out, inputs)
+        folder.write(out, inputs)
     assert tree(out) == {"network.mk": b"mine"}
-    export.write(out, inputs, force=True)
+    folder.write(out, inputs, force=True)
     assert set(tree(out)) == NAMES
 
 
 def test_an_export_that_was_killed_is_finished_by_the_next(
     tmp_path: Path, inputs: ExportInputs, build: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from neuralart.export import folder
 
     out = tmp_path / "out"
-    export.write(out, inputs)
+    folder.write(out, inputs)
     second = replace(inputs, networks=(part(build, data=b"second"),), images=(image(build, data=b"second"),))
     real, count = folder.write_bytes, 0
 
@@ -322,10 +320,10 @@ def test_an_export_that_was_killed_is_finished_by_the_next(
 
     monkeypatch.setattr(folder, "write_bytes", dies)
     with pytest.raises(KeyboardInterrupt):
-        export.write(out, second)
+        folder.write(out, second)
     monkeypatch.undo()
     third = replace(inputs, networks=(part(build, "letters", data=b"third"),), images=(image(build, data=b"third"),))
-    export.write(out, third)
+    folder.write(out, third)
     assert tree(out) == plan.files(third)
 
 
@@ -351,20 +349,20 @@ def test_a_manifest_of_somebody_else(tmp_path: Path, inputs: ExportInputs, text:
     out.mkdir()
     (out / "manifest.json").write_text(text)
     with pytest.raises(NeuralArtError) as caught:
-        export.write(out, inputs)
+        folder.write(out, inputs)
     assert said in str(caught.value) and "\n" not in str(caught.value)
     assert tree(out) == {"manifest.json": text.encode()}
-    export.write(out, inputs, force=True)
+    folder.write(out, inputs, force=True)
     assert set(tree(out)) == NAMES
 
 
 def test_places_that_are_no_folder(tmp_path: Path, inputs: ExportInputs) -> None:
     (tmp_path / "file").write_text("x")
     with pytest.raises(NeuralArtError, match="this is a file, an export needs a folder"):
-        export.write(tmp_path / "file", inputs)
+        folder.write(tmp_path / "file", inputs)
     (tmp_path / "out" / "network.mk").mkdir(parents=True)
     with pytest.raises(NeuralArtError, match="a folder is where a file is to be written"):
-        export.write(tmp_path / "out", inputs, force=True)
+        folder.write(tmp_path / "out", inputs, force=True)
 
 
 @pytest.mark.skipif(os.name == "nt", reason="symbolic links need a privilege there")
@@ -375,7 +373,7 @@ def test_links_lead_nowhere(tmp_path: Path, inputs: ExportInputs, name: str) -> 
     outside.mkdir()
     (out / name).symlink_to(outside if name == "networks" else outside / "file")
     with pytest.raises(NeuralArtError, match="is a symbolic link, or behind one"):
-        export.write(out, inputs, force=True)
+        folder.write(out, inputs, force=True)
     assert not list(outside.iterdir())
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neuralart.scons.effects import VERBS
+from neuralart.scons.flash.effects import VERBS
 from neuralart.scons.project import requested
 
 NAMES = ["a", "b", "run", "c-n6"]

@@ -13,8 +13,7 @@ from neuralart.config.types import NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.relative_pools import check_pools, derive, refuse_relative_pools
 from neuralart.network.facts import Network, PoolUse
-from neuralart.network.pools import MemoryPool, PoolFile, default_initializers
-from neuralart.network.relative import symbol
+from neuralart.network.pools import MemoryPool, PoolFile, default_initializers, relative_symbol
 from neuralart.resources import board_data_dir
 from neuralart.text.values import Location
 from neuralart.vendor import mpool, profile
@@ -156,7 +155,7 @@ def test_the_least_address_of_a_relative_pool():
 
 
 def test_symbol_of_a_relative_pool():
-    assert symbol("xSPI2", "digits") == "_mem_pool_xSPI2_digits"
+    assert relative_symbol("xSPI2", "digits") == "_mem_pool_xSPI2_digits"
 
 
 # ---- programs that a network is linked into

@@ -22,13 +22,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the folder.
-
-    Raises:
-        NeuralArtError: A file is wrong, nothing is built of today's configuration, or the folder is somebody else's.
+    NeuralArtError: A file is wrong, nothing is built of today's configuration, or the folder is somebody else's.
     """
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError
-    from neuralart.export.collect import Built, collect
+    from neuralart.export.collect import BuiltNetwork, collect
     from neuralart.export.folder import write
     from neuralart.memory.layout.layout import make_layout
     from neuralart.memory.plan import last_build
@@ -54,14 +52,12 @@ def run(args: argparse.Namespace) -> int:
     pools = {network.name: {pool.fname: pool.address for pool in network.pools.enabled} for network in networks}
     machine = board.machines.get(variant.machine) or next(iter(board.machines.values()), None)
     inputs = collect(
-        variant.name,
-        variant.title,
+        variant,
         board,
         layout,
-        [Built(facts, folders[facts.name], pools[facts.name]) for facts in built.networks],
+        [BuiltNetwork(facts, folders[facts.name], pools[facts.name]) for facts in built.networks],
         build / variant.name,
-        cpu_flags=machine.cpu_flags if machine is not None else (),
-        kernels=variant.kernels,
+        machine.cpu_flags if machine is not None else (),
     )
     done = write(args.to, inputs, force=args.force)
     if not args.quiet:

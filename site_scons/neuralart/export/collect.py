@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.boards.types import Board
+from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.export.types import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
+from neuralart.export.plan import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
 from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
-from neuralart.network import manifest
-from neuralart.network.facts import NEURALART, Network
+from neuralart.network.facts import NEURALART, Network, check_files
 from neuralart.resources import firmware_dir
 
 _AGAIN = "build the variant again"
@@ -25,28 +25,18 @@ _CODE = (".c", ".h")
 
 
 @dataclass(frozen=True)
-class Built:
-    """A compiled network in a build folder.
+class BuiltNetwork:
+    """A compiled network in a build folder."""
 
-    Attributes:
-        facts: Its ``network.json``.
-        folder: Where its files are; its ``manifest.json`` lists them.
-        pools: Base address of each pool, by fname.
-    """
-
-    facts: Network
-    folder: Path
-    pools: dict[str, int]
+    facts: Network  # Its ``network.json``
+    folder: Path  # Where its files are; its ``manifest.json`` lists them
+    pools: dict[str, int]  # Base address of each pool, by fname
 
 
-def network_part(built: Built, linked: bool) -> NetworkPart:
-    """A network from its folder.
-
-    Raises:
-        NeuralArtError: The folder is not whole, or a file in it was changed.
-    """
+def network_part(built: BuiltNetwork, linked: bool) -> NetworkPart:
+    """A network from its folder. NeuralArtError: The folder is not whole, or a file in it was changed."""
     facts, folder = built.facts, built.folder
-    names = [row.name for row in manifest.check(folder)]
+    names = [row.name for row in check_files(folder)]
     if f"{facts.name}.c" not in names:
         raise NeuralArtError(f"{facts.name}.c is not listed", where=str(folder / "manifest.json"), hint=_AGAIN)
     raws = []
@@ -68,11 +58,7 @@ def network_part(built: Built, linked: bool) -> NetworkPart:
 
 def runtime_parts(ours: bool, kernels: str = "c", root: Path | None = None) -> tuple[RuntimePart, ...]:
     """Sources and headers of our runtime.
-
-    Args:
-        ours: The networks are made for it; else only the start-up code of the memories is needed.
-        kernels: ``c``, or ``mve``: those with vector instructions stand for the plain ones of the same name.
-        root: Folder of the runtime.
+    ``kernels``: ``c``, or ``mve``: those with vector instructions stand for the plain ones of the same name.
     """
     root = root or firmware_dir() / "runtime"
     found = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _CODE}
@@ -93,29 +79,22 @@ def _image(program: Path, item: Initializer) -> ImagePart:
 
 
 def collect(
-    name: str,
-    title: str,
+    variant: VariantConfig,
     board: Board,
     layout: Layout,
-    networks: Sequence[Built],
+    networks: Sequence[BuiltNetwork],
     program: Path,
-    *,
-    defines: Sequence[str] = (),
     cpu_flags: Sequence[str] = (),
-    kernels: str = "c",
 ) -> ExportInputs:
     """Everything that a variant's build made for a program of somebody else.
 
     Args:
-        name: Of the variant.
-        title: For people.
+        variant: The variant.
         board: Its board.
         layout: Its layout: says how each initializer reaches its pool, hence which files there are.
         networks: Its networks, in order.
         program: Folder of the files for all networks together: ``build/<variant>``.
-        defines: Preprocessor definitions of the generated C.
         cpu_flags: GCC flags of the core, for information.
-        kernels: As the variant says.
 
     Raises:
         NeuralArtError: Something is missing.
@@ -130,14 +109,14 @@ def collect(
         program / f"npu_link_{item.network}_{item.pool}.c" for item in layout.initializers if item.strategy == LINK
     ]
     return ExportInputs(
-        name=name,
-        title=title,
+        name=variant.name,
+        title=variant.title,
         board=board.name,
         networks=tuple(network_part(built, built.facts.name in linked) for built in networks),
         sources=tuple(sources),
         headers=(program / "npu_memory_init.h", program / "network_io.h"),
         images=tuple(images),
-        runtime=runtime_parts(any(built.facts.runtime == NEURALART for built in networks), kernels),
-        defines=tuple(defines),
+        runtime=runtime_parts(any(built.facts.runtime == NEURALART for built in networks), variant.kernels),
+        defines=variant.defines,
         cpu_flags=tuple(cpu_flags),
     )

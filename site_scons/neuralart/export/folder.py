@@ -10,8 +10,7 @@ from pathlib import Path
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.export.plan import MANIFEST, SCHEMA, files, is_name, sha256
-from neuralart.export.types import ExportInputs
+from neuralart.export.plan import MANIFEST, SCHEMA, ExportInputs, files, is_name, sha256
 from neuralart.files import read_bytes, write_bytes
 
 _SHOWN = 5
@@ -20,25 +19,15 @@ _UNFINISHED = "unfinished"
 
 @dataclass(frozen=True)
 class Done:
-    """What an export did; names are relative to the folder.
+    """What an export did; names are relative to the folder."""
 
-    Attributes:
-        written: New files, and those with other contents than before.
-        removed: Files of an earlier export that this one does not have.
-        kept: Files that were right already.
-    """
-
-    written: tuple[str, ...]
-    removed: tuple[str, ...]
-    kept: tuple[str, ...]
+    written: tuple[str, ...]  # New files, and those with other contents than before
+    removed: tuple[str, ...]  # Files of an earlier export that this one does not have
+    kept: tuple[str, ...]  # Files that were right already
 
 
 def _listed(folder: Path) -> tuple[dict[str, str], bool]:
-    """SHA-256 by name as the manifest of an earlier export has them, and whether that export came to its end.
-
-    Raises:
-        NeuralArtError: The manifest is damaged, of another schema, or names files outside of the folder.
-    """
+    """SHA-256 by name as the manifest of an earlier export has them, and whether that export came to its end."""
     path = folder / MANIFEST
     if not path.exists():
         return {}, True

@@ -15,7 +15,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_=.,:+/-]*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class NetworkFiles:
+class ExportedNetwork:
     """Files of a network: its name, its C, its folder, and whether the assembler reads files of that folder."""
 
     name: str
@@ -25,33 +25,21 @@ class NetworkFiles:
 
 
 @dataclass(frozen=True)
-class Text:
-    """What both files say; names are relative to the folder.
+class BuildText:
+    """What both files say; names are relative to the folder."""
 
-    Attributes:
-        name: Of the variant.
-        title: For people.
-        board: Name of the board.
-        networks: In order.
-        sources: C that all networks share.
-        include_dirs: Folders of headers that all networks share.
-        hex_files: What is to be loaded beside the program.
-        defines: Preprocessor definitions.
-        exact_floats: Compile so that products and sums are rounded one by one.
-    """
-
-    name: str
-    title: str
-    board: str
-    networks: tuple[NetworkFiles, ...]
-    sources: tuple[str, ...]
-    include_dirs: tuple[str, ...]
-    hex_files: tuple[str, ...]
-    defines: tuple[str, ...]
-    exact_floats: bool
+    name: str  # Of the variant
+    title: str  # For people
+    board: str  # Name of the board
+    networks: tuple[ExportedNetwork, ...]  # In order
+    sources: tuple[str, ...]  # C that all networks share
+    include_dirs: tuple[str, ...]  # Folders of headers that all networks share
+    hex_files: tuple[str, ...]  # What is to be loaded beside the program
+    defines: tuple[str, ...]  # Preprocessor definitions
+    exact_floats: bool  # Compile so that products and sums are rounded one by one
 
 
-def _head(text: Text, lines: Sequence[str]) -> list[str]:
+def _head(text: BuildText, lines: Sequence[str]) -> list[str]:
     title = f": {text.title}" if text.title else ""
     return [f"# {text.name}{title}, for {text.board}. Generated.", *(f"# {line}".rstrip() for line in lines), ""]
 
@@ -72,7 +60,7 @@ def _make_list(name: str, words: Iterable[str]) -> list[str]:
     return [f"{name} :={' ' if given else ''}" + " \\\n  ".join(given)] if given else [f"{name} :="]
 
 
-def make(text: Text) -> str:
+def make(text: BuildText) -> str:
     """``network.mk``."""
     folder = "$(NEURALART_DIR)"
     include = [*(each.folder for each in text.networks), *text.include_dirs]
@@ -128,7 +116,7 @@ def _target(target: str) -> list[str]:
     ]
 
 
-def cmake(text: Text) -> str:
+def cmake(text: BuildText) -> str:
     """``network.cmake``: an imported INTERFACE library for each network, and one for what they share."""
     shared = "neuralart-shared"
     first = text.networks[0].name

@@ -12,7 +12,6 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.export import makefiles
-from neuralart.export.types import ExportInputs, NetworkPart
 from neuralart.files import read_bytes
 from neuralart.network.facts import NEURALART
 
@@ -23,6 +22,67 @@ NETWORKS, PROGRAM, IMAGES, RUNTIME = "networks", "program", "images", "runtime"
 # Make splits at blanks and expands $, CMake splits at ;. What we write has neither.
 _NAME = re.compile(r"[A-Za-z0-9_+.-]+(?:/[A-Za-z0-9_+.-]+)*", re.ASCII)
 _DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=[^\n\r]*)?", re.ASCII)
+
+
+@dataclass(frozen=True)
+class Raw:
+    """The constants of a pool as the compiler wrote them."""
+
+    pool: str  # fname
+    address: int  # Base of the pool: where the network reads them
+    path: Path  # The file
+
+
+@dataclass(frozen=True)
+class NetworkPart:
+    """One network."""
+
+    name: str  # Its C name
+    runtime: str  # ``neuralart`` or ``ll_aton``
+    runtime_version: tuple[int, int, int, int]  # Four numbers, as in the guard of its C
+    abi_stamp: str  # As in its ``network.json``
+    sources: tuple[Path, ...]  # C to compile
+    headers: tuple[Path, ...] = ()  # Headers beside them
+    raws: tuple[Raw, ...] = ()  # Constants by pool
+    others: tuple[Path, ...] = ()  # Files that nothing compiles: facts, reports
+    linked: bool = False  # Some of its constants are linked into the program, so its folder is on the assembler's path
+
+
+@dataclass(frozen=True)
+class ImagePart:
+    """Bytes to load beside the program."""
+
+    network: str  # Name of the network; empty for the identity descriptor
+    pool: str  # fname; empty for the identity descriptor
+    address: int  # Of the first byte
+    binary: Path  # The bytes; an empty file: nothing to load
+    hex: Path  # The same as Intel HEX
+    external: bool = False  # Somebody else loads it into RAM while the program waits
+
+
+@dataclass(frozen=True)
+class RuntimePart:
+    """A file of our runtime."""
+
+    name: str  # Below the folder ``runtime``, with ``/``
+    path: Path  # The file
+
+
+@dataclass(frozen=True)
+class ExportInputs:
+    """A variant to export."""
+
+    name: str  # Of the variant
+    title: str  # For people, one line
+    board: str  # Name of the board
+    networks: tuple[NetworkPart, ...]  # In order
+    sources: tuple[Path, ...] = ()  # C for all networks together: start-up code of the memories, linked constants
+    headers: tuple[Path, ...] = ()  # Their headers, and ``network_io.h``
+    images: tuple[ImagePart, ...] = ()  # In the order to load them
+    # Sources and headers of our runtime; only ``npu_memory`` where the networks need another one
+    runtime: tuple[RuntimePart, ...] = ()
+    defines: tuple[str, ...] = ()  # Preprocessor definitions of the generated C, ``NAME`` or ``NAME=value``
+    cpu_flags: tuple[str, ...] = ()  # GCC flags of the core that the board's own build uses, for information
 
 
 @dataclass
@@ -58,13 +118,13 @@ def is_name(name: str) -> bool:
     return bool(_NAME.fullmatch(name)) and not any(part in (".", "..") or part.endswith(".") for part in parts)
 
 
-def _network(draft: _Draft, part: NetworkPart) -> makefiles.NetworkFiles:
+def _network(draft: _Draft, part: NetworkPart) -> makefiles.ExportedNetwork:
     folder = f"{NETWORKS}/{part.name}"
     for path in (*part.headers, *part.others):
         draft.copy(folder, path)
     for raw in part.raws:
         draft.copy(folder, raw.path)
-    return makefiles.NetworkFiles(
+    return makefiles.ExportedNetwork(
         part.name, tuple(draft.copy(folder, path) for path in part.sources), folder, part.linked
     )
 
@@ -115,9 +175,7 @@ def _check(inputs: ExportInputs) -> None:
 
 def files(inputs: ExportInputs) -> dict[str, bytes]:
     """All files of an export by their names below its folder; the manifest comes last.
-
-    Raises:
-        NeuralArtError: A file cannot be read, or two of them want one name, or the networks do not go together.
+    NeuralArtError: A file cannot be read, or two of them want one name, or the networks do not go together.
     """
     _check(inputs)
     draft = _Draft()
@@ -130,7 +188,7 @@ def files(inputs: ExportInputs) -> dict[str, bytes]:
     include = [PROGRAM] if any(name.startswith(f"{PROGRAM}/") for name in draft.files) else []
     if any(name.startswith(f"{RUNTIME}/include/") for name in runtime):
         include.append(f"{RUNTIME}/include")
-    text = makefiles.Text(
+    text = makefiles.BuildText(
         name=inputs.name,
         title=" ".join(inputs.title.split()),
         board=inputs.board,
@@ -154,7 +212,7 @@ def sha256(data: bytes) -> str:
 
 
 def _manifest(
-    inputs: ExportInputs, text: makefiles.Text, images: list[dict[str, Any]], made: Mapping[str, bytes]
+    inputs: ExportInputs, text: makefiles.BuildText, images: list[dict[str, Any]], made: Mapping[str, bytes]
 ) -> bytes:
     data = {
         "schema": SCHEMA,

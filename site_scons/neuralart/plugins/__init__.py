@@ -8,36 +8,17 @@ that the package itself does not have.
 
 from __future__ import annotations
 
-from neuralart.plugins.collection import (
-    Plugin,
-    added,
-    blamed,
-    code_of,
-    every,
-    find,
-    forget,
-    known,
-    names,
-    own,
-    problems,
-    register,
-    use_project,
-)
-from neuralart.plugins.sources import OWN
-
-__all__ = [
-    "OWN",
-    "Plugin",
-    "added",
-    "blamed",
-    "code_of",
-    "every",
-    "find",
-    "forget",
-    "known",
-    "names",
-    "own",
-    "problems",
-    "register",
-    "use_project",
-]
+from neuralart.plugins.collection import Plugin as Plugin
+from neuralart.plugins.collection import added as added
+from neuralart.plugins.collection import blamed as blamed
+from neuralart.plugins.collection import code_of as code_of
+from neuralart.plugins.collection import every as every
+from neuralart.plugins.collection import find as find
+from neuralart.plugins.collection import forget as forget
+from neuralart.plugins.collection import known as known
+from neuralart.plugins.collection import names as names
+from neuralart.plugins.collection import own as own
+from neuralart.plugins.collection import problems as problems
+from neuralart.plugins.collection import register as register
+from neuralart.plugins.collection import use_project as use_project
+from neuralart.plugins.sources import OWN as OWN

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import re
 from typing import TYPE_CHECKING
 
-from neuralart.plugins.kinds import KINDS
+from neuralart.plugins.kinds import KINDS, Kind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from neuralart.plugins import Plugin
 
 SCHEMA = 1
+_ATTRIBUTE = r"^    (\w+): (.*(?:\n     +\S.*)*)"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -26,21 +28,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Load all of them and list them; one line for each that cannot be loaded.
-
-    Returns:
-        0, or 1 if a plugin cannot be loaded.
-
-    Raises:
-        NeuralArtError: There is no such kind.
-    """
+    """List all; one line for each that cannot be loaded, and then 1. NeuralArtError: There is no such kind."""
     import sys
 
     from neuralart import plugins
 
     if args.markdown:
-        from neuralart.plugins.catalog import markdown
-
         print(markdown(), end="")
         return 0
     found: list[Plugin] = []
@@ -79,3 +72,45 @@ def _text(found: Sequence[Plugin]) -> str:
     return "".join(
         "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() + "\n" for row in rows
     )
+
+
+# ---- docs/reference/plugins.md, from the classes that say what plugins offer
+
+
+def markdown() -> str:
+    """The part of the page that is made: a table of kinds, and for each what a plugin offers."""
+    lines = ["| kind | protocol | entry points | a plugin is |", "|---|---|---|---|"]
+    lines += [
+        f"| [{kind.name}](#{kind.name}) | {kind.version} | `{kind.group}` | {kind.what} |" for kind in KINDS.values()
+    ]
+    for kind in KINDS.values():
+        lines += ["", *_section(kind)]
+    return "\n".join(lines) + "\n"
+
+
+def _section(kind: Kind) -> list[str]:
+    import inspect
+
+    from neuralart.plugins.collection import members, protocol_of
+
+    protocol = protocol_of(kind)
+    summary, _, rest = inspect.getdoc(protocol).partition("\n")  # type: ignore[union-attr]
+    told = dict(re.findall(_ATTRIBUTE, rest.partition("Attributes:\n")[2], re.M))
+    offered = kind.protocol.replace(":", ".")
+    lines = [f"### {kind.name}", "", f"`{offered}`, version {kind.version}. {_plain(summary)}", ""]
+    lines += ["| member | is |", "|---|---|"]
+    for member in members(kind):
+        value = inspect.getattr_static(protocol, member, None)
+        if inspect.isfunction(value):
+            names = [each for each in inspect.signature(value).parameters if each != "self"]
+            text = (inspect.getdoc(value) or "").partition("\n\n")[0]
+            lines.append(f"| `{member}({', '.join(names)})` | {_plain(text)} |")
+        else:
+            lines.append(f"| `{member}` | {_plain(told[member])} |")
+    return lines
+
+
+def _plain(text: str) -> str:
+    """Words of a docstring as Markdown: references become code."""
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", " ".join(text.split()))
+    return text.replace("``", "`").replace("|", "\\|")

@@ -16,7 +16,7 @@ from typing import Any
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.plugins import sources
 from neuralart.plugins.kinds import KINDS, Kind
-from neuralart.plugins.sources import FOLDER, OWN, Source, loaded, of_project, of_python, origin, place, said
+from neuralart.plugins.sources import FOLDER, OWN, Origin, loaded, of_project, of_python, origin, place, said
 from neuralart.resources import PACKAGE
 
 PAGE = "docs/reference/plugins.md"
@@ -25,21 +25,13 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._/+-]*", re.ASCII)
 
 @dataclass(frozen=True)
 class Plugin:
-    """Something that was registered.
+    """Something that was registered."""
 
-    Attributes:
-        kind: Which kind, as in :data:`~neuralart.plugins.kinds.KINDS`.
-        name: Its name.
-        made: The object itself; the kind's protocol says what it offers.
-        source: Where it came from.
-        file: The module that registered it.
-    """
-
-    kind: str
-    name: str
-    made: Any
-    source: Source
-    file: Path
+    kind: str  # Which kind, as in :data:`~neuralart.plugins.kinds.KINDS`
+    name: str  # Its name
+    made: Any  # The object itself; the kind's protocol says what it offers
+    source: Origin  # Where it came from
+    file: Path  # The module that registered it
 
     @cached_property
     def code(self) -> str:
@@ -57,16 +49,7 @@ class Plugin:
         return self.run(method, getattr(self.made, method), *args)
 
     def run(self, what: str, function: Callable[..., Any], *args: Any) -> Any:
-        """Run code of the plugin.
-
-        Args:
-            what: What it does, for the message.
-            function: The code.
-            *args: What it is given.
-
-        Raises:
-            NeuralArtError: The plugin says so; or it fails otherwise, and its line is named.
-        """
+        """Run code of the plugin. NeuralArtError: The plugin says so; or it fails otherwise, and its line is named."""
         if self.source is OWN:
             return function(*args)
         try:
@@ -88,9 +71,9 @@ class _Collection:
     def __init__(self) -> None:
         self.entries: dict[str, dict[str, Plugin]] = {name: {} for name in KINDS}
         self.project: Path | None = None
-        self.loading: Source = OWN
+        self.loading: Origin = OWN
         #: Sources that were loaded, by kind and text.
-        self.done: set[tuple[str, Source]] = set()
+        self.done: set[tuple[str, Origin]] = set()
 
 
 _known = _Collection()
@@ -168,15 +151,20 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     _known.entries[kind][name] = Plugin(kind, name, plugin, source, file)
 
 
+def protocol_of(kind: Kind) -> type:
+    """The class that says what plugins of a kind offer."""
+    module, _, name = kind.protocol.partition(":")
+    found: type = getattr(importlib.import_module(module), name)
+    return found
+
+
 def members(kind: Kind) -> list[str]:
     """What a plugin has: public attributes and methods of the protocol's class."""
-    module, _, name = kind.protocol.partition(":")
     found: dict[str, None] = {}
-    for each in reversed(getattr(importlib.import_module(module), name).__mro__[:-1]):
-        if each.__module__ == "typing":
-            continue
-        found.update((member, None) for member in inspect.get_annotations(each))
-        found.update((member, None) for member, value in vars(each).items() if callable(value))
+    for each in reversed(protocol_of(kind).__mro__[:-1]):
+        if each.__module__ != "typing":
+            found |= dict.fromkeys(inspect.get_annotations(each))
+            found |= dict.fromkeys(member for member, value in vars(each).items() if callable(value))
     return sorted(member for member in found if not member.startswith("_"))
 
 
@@ -185,17 +173,13 @@ def _load_own(kind: Kind) -> None:
         importlib.import_module(module)
 
 
-def _sources(kind: Kind) -> Iterator[Source]:
+def _sources(kind: Kind) -> Iterator[Origin]:
     yield from of_python(kind)
     yield from of_project(kind, _known.project)
 
 
-def _load(kind: Kind, source: Source) -> None:
-    """Import the module of a source, once.
-
-    Raises:
-        NeuralArtError: It cannot be imported, registers something wrong, or not what its entry point promises.
-    """
+def _load(kind: Kind, source: Origin) -> None:
+    """Import the module of a source, once."""
     if (kind.name, source) in _known.done:
         return
     before, _known.loading = _known.loading, source
@@ -252,11 +236,7 @@ def find(kind: str, name: str, where: str = "") -> Plugin:
 
 
 def added(kind: str) -> tuple[Plugin, ...]:
-    """What others than the package bring, sorted by name.
-
-    Raises:
-        NeuralArtError: One of them cannot be loaded.
-    """
+    """What others than the package bring, sorted by name. NeuralArtError: One of them cannot be loaded."""
     about = _kind(kind)
     for source in _sources(about):
         _load(about, source)
@@ -265,18 +245,14 @@ def added(kind: str) -> tuple[Plugin, ...]:
 
 def every(kind: str) -> tuple[Plugin, ...]:
     """All of a kind: the package's own in its order, then the others by name.
-
-    Raises:
-        NeuralArtError: One of the others cannot be loaded.
+    NeuralArtError: One of the others cannot be loaded.
     """
     return (*own(kind), *added(kind))
 
 
 def names(kind: str) -> tuple[str, ...]:
     """Names of all of a kind, sorted. Those of entry points are known without importing them.
-
-    Raises:
-        NeuralArtError: A file of the project cannot be loaded.
+    NeuralArtError: A file of the project cannot be loaded.
     """
     about = _kind(kind)
     known = dict.fromkeys(about.own)
@@ -316,11 +292,7 @@ def code_of(kind: str) -> str:
 
 
 def blamed(error: BaseException) -> NeuralArtError | None:
-    """An error of a plugin's code, in one line; None if none of its lines is part of it.
-
-    Args:
-        error: With its traceback.
-    """
+    """An error of a plugin's code, in one line; None if none of its lines is part of it."""
     others = [entry for entries in _known.entries.values() for entry in entries.values() if entry.source is not OWN]
     # A helper belongs to whoever comes first; a module to the plugin that it registered.
     files = {str(path): entry for entry in reversed(others) for _, path in entry.source.files(entry.file)}
@@ -332,11 +304,7 @@ def blamed(error: BaseException) -> NeuralArtError | None:
 
 
 def use_project(top: Path) -> None:
-    """Say where the project is: the folder that ``site_scons/neuralart_plugins`` is in.
-
-    Args:
-        top: Its top folder. Before it is said, the current folder at the time of each look-up.
-    """
+    """Say where the project is: the folder that ``site_scons/neuralart_plugins`` is in."""
     if _known.project != top:
         _drop(lambda source: source.folder is not None)
         _known.project = top
@@ -349,7 +317,7 @@ def forget() -> None:
     sources.forget()
 
 
-def _drop(which: Callable[[Source], bool]) -> None:
+def _drop(which: Callable[[Origin], bool]) -> None:
     """Forget the plugins of some sources, and their modules."""
     for entries in _known.entries.values():
         for name in [name for name, entry in entries.items() if which(entry.source)]:

@@ -10,24 +10,15 @@ GROUP = "neuralart."
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of plugin.
+    """A kind of plugin."""
 
-    Attributes:
-        name: Word of :func:`~neuralart.plugins.register` and end of the entry-point group.
-        one: One of the kind, in messages.
-        version: Version of its protocol. A change that breaks a plugin adds one.
-        protocol: ``module:class`` that says what a plugin offers.
-        what: What a plugin of the kind adds, and where it is then named.
-        own: Name -> module of what this package brings.
-        modules: Modules of this package that register several; their names are known when they are imported.
-    """
-
-    name: str
-    one: str
-    version: int
-    protocol: str
-    what: str
-    own: Mapping[str, str] = field(default_factory=dict)
+    name: str  # Word of :func:`~neuralart.plugins.register` and end of the entry-point group
+    one: str  # One of the kind, in messages
+    version: int  # Version of its protocol. A change that breaks a plugin adds one.
+    protocol: str  # ``module:class`` that says what a plugin offers
+    what: str  # What a plugin of the kind adds, and where it is then named
+    own: Mapping[str, str] = field(default_factory=dict)  # Name -> module of what this package brings
+    # Modules of this package that register several; their names are known when they are imported
     modules: tuple[str, ...] = ()
 
     @property
@@ -57,15 +48,15 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.flashing.runners:Runner",
             "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
-            own={"virtual": "neuralart.flashing.runners.virtual"},
+            own={"virtual": "neuralart.flashing.runners"},
         ),
         Kind(
             "boards",
             "board",
             1,
-            "neuralart.boards.find:BoardFile",
+            "neuralart.boards.loading:BoardFile",
             "a board: `board:` of variants.yaml, `env.Network(board=)`, `neuralart boards`",
-            modules=("neuralart.boards.builtin",),
+            modules=("neuralart.boards.loading",),
         ),
         Kind(
             "operators",
@@ -95,7 +86,7 @@ KINDS: Mapping[str, Kind] = {
             "use_cases",
             "use case",
             1,
-            "neuralart.app_config.kinds:Kind",
+            "neuralart.app_config.kinds:UseCase",
             "a header of an application: `use_case/model_type`, the two keys of `app_config:`",
             modules=("neuralart.app_config.kinds",),
         ),

@@ -27,22 +27,14 @@ _PACKAGE = "neuralart_plugins"
 
 
 @dataclass(frozen=True)
-class Source:
-    """A place that a plugin comes from.
+class Origin:
+    """A place that a plugin comes from."""
 
-    Attributes:
-        text: What messages call it: a package with its version, or a file.
-        version: Of the package; empty for a file.
-        module: The module to import.
-        name: The plugin that an entry point promises; empty: known when the module is imported.
-        folder: Of a project's file: its folder.
-    """
-
-    text: str
-    version: str = ""
-    module: str = ""
-    name: str = ""
-    folder: Path | None = None
+    text: str  # What messages call it: a package with its version, or a file
+    version: str = ""  # Of the package; empty for a file
+    module: str = ""  # The module to import
+    name: str = ""  # The plugin that an entry point promises; empty: known when the module is imported
+    folder: Path | None = None  # Of a project's file: its folder
 
     @property
     def package(self) -> str:
@@ -55,12 +47,7 @@ class Source:
 
     def files(self, file: Path) -> list[tuple[str, Path]]:
         """The code behind one of its plugins: a module alone, a whole package, a file with its helpers.
-
-        Args:
-            file: The module that registered the plugin.
-
-        Returns:
-            Name and path; names are the same on every machine.
+        Returns name and path; names are the same on every machine.
         """
         if self.folder is not None:
             return [(path.name, path) for path in (file, *sorted(self.folder.glob("_*.py")))]
@@ -75,12 +62,12 @@ class Source:
         return found or [(file.name, file)]
 
 
-OWN = Source(f"scons-neuralart {__version__}", __version__)
+OWN = Origin(f"scons-neuralart {__version__}", __version__)
 
 
-def origin(file: Path) -> Source:
+def origin(file: Path) -> Origin:
     """The source of a module that somebody else imported."""
-    return Source(str(file))
+    return Origin(str(file))
 
 
 @cache
@@ -105,7 +92,7 @@ def _somebody_installed() -> bool:
 
 
 @cache
-def _points(group: str) -> tuple[Source, ...]:
+def _points(group: str) -> tuple[Origin, ...]:
     if not _somebody_installed():
         return ()
     from importlib.metadata import entry_points
@@ -116,7 +103,7 @@ def _points(group: str) -> tuple[Source, ...]:
     return tuple(sorted(found, key=lambda each: (each.name, each.text)))
 
 
-def _of_point(point: EntryPoint) -> Source:
+def _of_point(point: EntryPoint) -> Origin:
     """An entry point, also of a damaged installation."""
     try:
         module = point.module
@@ -126,33 +113,26 @@ def _of_point(point: EntryPoint) -> Source:
         name, version = (point.dist.name, point.dist.version) if point.dist is not None else ("", "")
     except (KeyError, TypeError, AttributeError):
         name = version = ""
-    return Source(f"{name} {version}" if name and version else point.value, version or "", module, point.name)
+    return Origin(f"{name} {version}" if name and version else point.value, version or "", module, point.name)
 
 
-def of_python(kind: Kind) -> tuple[Source, ...]:
+def of_python(kind: Kind) -> tuple[Origin, ...]:
     """Entry points of a kind, sorted by name; none of them is imported."""
     return _points(kind.group)
 
 
-def of_project(kind: Kind, top: Path | None) -> Iterator[Source]:
+def of_project(kind: Kind, top: Path | None) -> Iterator[Origin]:
     """Files of a project that may have a plugin of a kind: the kind's name stands somewhere in them.
-
-    Args:
-        kind: Which kind.
-        top: The project's top folder; None: the current folder.
+    ``top``: the project's top folder; None: the current folder.
     """
     folder = (top or Path.cwd()) / FOLDER
     for path in sorted(folder.glob("[!_]*.py")):
         if path.is_file() and kind.name.encode() in read_bytes(path):
-            yield Source(f"{FOLDER}/{path.name}", module=f"{_PACKAGE}.{path.stem}", folder=folder)
+            yield Origin(f"{FOLDER}/{path.name}", module=f"{_PACKAGE}.{path.stem}", folder=folder)
 
 
-def loaded(kind: Kind, source: Source) -> None:
-    """Import the module of a source.
-
-    Raises:
-        NeuralArtError: It cannot be imported; ``where`` is the line that failed.
-    """
+def loaded(kind: Kind, source: Origin) -> None:
+    """Import the module of a source. NeuralArtError: It cannot be imported; ``where`` is the line that failed."""
     if source.folder is not None:
         package = sys.modules.setdefault(_PACKAGE, types.ModuleType(_PACKAGE))
         package.__path__ = [str(source.folder)]
@@ -174,7 +154,7 @@ def said(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 
-def place(source: Source, error: BaseException) -> str:
+def place(source: Origin, error: BaseException) -> str:
     """The source, with the line of its own code that failed."""
     stem = source.module.replace(".", os.sep)
     top = source.module.partition(".")[0]
@@ -191,7 +171,7 @@ def place(source: Source, error: BaseException) -> str:
     return f"{source.text}: {inside}:{line}"
 
 
-def unload(source: Source) -> None:
+def unload(source: Origin) -> None:
     """Let the module of a source be imported again; of a project's folder, all modules."""
     top = _PACKAGE if source.folder is not None else source.module
     for name in [name for name in sys.modules if name == top or name.startswith(f"{top}.")]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import FrameType, TracebackType
 from typing import Any, ParamSpec, TypeVar
@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import SCons.Errors
 
 from neuralart import plugins
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import PACKAGE
 from neuralart.scons.paths import named
 from neuralart.text.values import Location
@@ -46,19 +46,27 @@ def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
-def in_action(function: Callable[..., object], target: list[Any], env: Any, *args: Any) -> None:
-    """Run the body of a function action.
+def in_action(work: Callable[[list[Any], list[Any], Any], object]) -> Callable[[list[Any], list[Any], Any], None]:
+    """Wrap a function action. SCons.Errors.BuildError: With the text of an expected failure."""
 
-    Raises:
-        SCons.Errors.BuildError: With the text of the failure.
-    """
-    try:
-        function(*args)
-    except Exception as error:
-        known = error if isinstance(error, NeuralArtError) else plugins.blamed(error)
-        if known is None:
-            raise
-        raise SCons.Errors.BuildError(node=target, errstr=str(known), status=2, exitstatus=2) from None
+    @functools.wraps(work)
+    def wrapped(target: list[Any], source: list[Any], env: Any) -> None:
+        try:
+            work(target, source, env)
+        except Exception as error:
+            known = error if isinstance(error, NeuralArtError) else plugins.blamed(error)
+            if known is None:
+                raise
+            raise SCons.Errors.BuildError(node=target, errstr=str(known), status=2, exitstatus=2) from None
+
+    return wrapped
+
+
+def refuse_unknown(options: Iterable[str], known: Sequence[str], where: str) -> None:
+    """Check the keywords of a method. NeuralArtError: It does not have one of them."""
+    for keyword in options:
+        if keyword not in known:
+            raise NeuralArtError(f"unknown option '{keyword}'", where=where, hint=nearest(keyword, list(known)))
 
 
 def _users_frame() -> FrameType | None:
@@ -73,12 +81,8 @@ def _users_frame() -> FrameType | None:
 
 
 def caller(env: Any) -> Location:
-    """The line of the user's SConstruct that called a method of ours: what it says has this place in messages.
-
-    Args:
-        env: Any environment.
-    """
+    """The line of the user's SConstruct that called a method of ours: what it says has this place in messages."""
     frame = _users_frame()
-    return (
-        Location(named(env, Path(frame.f_code.co_filename)), frame.f_lineno) if frame is not None else Location("", 0)
-    )
+    if frame is None:
+        return Location("", 0)
+    return Location(named(env, Path(frame.f_code.co_filename)), frame.f_lineno)

@@ -13,20 +13,18 @@ from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.resources import firmware_dir
-from neuralart.scons import app_config, firmware, linking
-from neuralart.scons.app_config import AppConfigNodes
-from neuralart.scons.builders.patched_sources import list_of
-from neuralart.scons.compiled import CpuNetworkNodes
-from neuralart.scons.effects import Program
-from neuralart.scons.firmware import FirmwareNodes
-from neuralart.scons.machines import machine_of
-from neuralart.scons.network import make_cpu_network
-from neuralart.scons.patched import PatchedNodes, make_patched
+from neuralart.scons.application import app_config
+from neuralart.scons.application.app_config import AppConfigNodes
+from neuralart.scons.application.patch_builder import list_of
+from neuralart.scons.application.patched import PatchedNodes, make_patched
+from neuralart.scons.firmware import firmware, recipes
+from neuralart.scons.firmware.firmware import FirmwareNodes
+from neuralart.scons.firmware.recipes import Recipe, compile_object, find_toolchain, machine_of, make_recipe
+from neuralart.scons.flash.effects import VariantProgram
+from neuralart.scons.network.network import make_cpu_network
+from neuralart.scons.network.nodes import CpuNetworkNodes, cpu_runtime_includes
 from neuralart.scons.paths import build_dir
-from neuralart.scons.recipes import Recipe, compile_object, find_toolchain, make_recipe
-from neuralart.scons.registry import Registry
-from neuralart.scons.runtime_files import cpu_runtime_includes
-from neuralart.toolchain import Toolchain
+from neuralart.scons.registry import registry_of
 
 # What the application takes of the code that it shares with others.
 _SHARED_APP = ("host_link", "user_io", "text_line")
@@ -38,17 +36,11 @@ _OTHER_KEYS = ("relocatable", "slots", "reserved")
 
 @dataclass(frozen=True)
 class CpuVariant:
-    """What such a variant has.
+    """What such a variant has."""
 
-    Attributes:
-        program: Its image and what belongs to it.
-        headers: Header of ``app_config``, if it has settings for one.
-        patched: The application's sources.
-    """
-
-    program: Program
-    headers: list[AppConfigNodes]
-    patched: PatchedNodes
+    program: VariantProgram  # Its image and what belongs to it
+    headers: list[AppConfigNodes]  # Header of ``app_config``, if it has settings for one
+    patched: PatchedNodes  # The application's sources
 
     @property
     def files(self) -> list[Any]:
@@ -57,11 +49,7 @@ class CpuVariant:
 
 
 def _network_of(variant: VariantConfig, board: Board) -> NetworkConfig:
-    """The one network of a variant.
-
-    Raises:
-        NeuralArtError: There are several, or the variant asks for what no such variant has.
-    """
+    """The one network of a variant."""
     if len(variant.networks) != 1:
         names = ", ".join(network.name for network in variant.networks)
         raise NeuralArtError(
@@ -102,14 +90,7 @@ def _aspect_ratio(network: NetworkConfig, config: PatchConfig, where: str) -> st
 
 def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
     """Declare a variant: the network, the application's copies and header, and for our own application its image.
-
-    Args:
-        env: Paths in the variant are relative to its current SConscript.
-        variant: The variant.
-        board: Its board.
-
-    Raises:
-        NeuralArtError: Something is missing or cannot work.
+    NeuralArtError: Something is missing or cannot work.
     """
     network = _network_of(variant, board)
     config = variant.patch or PatchConfig()
@@ -130,11 +111,11 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
     patched = make_patched(env, config, nodes, f"{folder}/patched", headers, where)
     machine = machine_of(variant, board)
     image = _image(env, variant, board, nodes, patched, headers) if own else None
-    return CpuVariant(Program(variant, board, machine, [nodes], None, image, None), headers, patched)
+    return CpuVariant(VariantProgram(variant, board, machine, [nodes], None, image, None), headers, patched)
 
 
 def _include(env: Any, board: Board, recipe: Recipe) -> list[Any]:
-    base = env["NEURALART_REGISTRY"].base
+    base = registry_of(env).base
     root = firmware_dir()
     paths = [str(root / "boards"), str(root / "app"), *cpu_runtime_includes()]
     return [base.Dir(f"#{firmware.board_folder(env, board, recipe)}"), *(base.fs.Dir(path) for path in paths)]
@@ -154,9 +135,9 @@ def _shared_sources(board: Board) -> list[Path]:
     ]
 
 
-def _shared_objects(env: Any, board: Board, recipe: Recipe, found: Toolchain) -> list[Any]:
+def _shared_objects(env: Any, board: Board, recipe: Recipe) -> list[Any]:
     """Start-up code, console, host link and runtime: the same for every variant of this board with these flags."""
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     folder = firmware.board_folder(env, board, recipe)
 
     def make() -> list[Any]:
@@ -169,7 +150,6 @@ def _shared_objects(env: Any, board: Board, recipe: Recipe, found: Toolchain) ->
                 f"{folder}/{source.relative_to(root).with_suffix('.o').as_posix()}",
                 registry.base.fs.File(str(source)),
                 include,
-                found,
             )
             for source in _shared_sources(board)
         ]
@@ -177,15 +157,15 @@ def _shared_objects(env: Any, board: Board, recipe: Recipe, found: Toolchain) ->
     return registry.once("h747-objects", folder, make)
 
 
-def _network_objects(registry: Registry, network: CpuNetworkNodes, recipe: Recipe, found: Toolchain) -> list[Any]:
+def _network_objects(network: CpuNetworkNodes, recipe: Recipe) -> list[Any]:
     def make() -> list[Any]:
         folder = f"{network.folder}/obj-{recipe.digest}"
         return [
-            compile_object(recipe, f"{folder}/{PurePosixPath(str(c)).stem}.o", c, network.include_dirs, found)
+            compile_object(recipe, f"{folder}/{PurePosixPath(str(c)).stem}.o", c, network.include_dirs)
             for c in network.c
         ]
 
-    return registry.once("network-object", f"{network.folder}/{recipe.digest}", make)
+    return registry_of(recipe.env).once("network-object", f"{network.folder}/{recipe.digest}", make)
 
 
 def _image(
@@ -197,7 +177,6 @@ def _image(
     headers: Sequence[AppConfigNodes],
 ) -> FirmwareNodes:
     """The reference application, compiled from its copies."""
-    registry: Registry = env["NEURALART_REGISTRY"]
     machine = machine_of(variant, board)
     found = find_toolchain(env, variant.toolchain, variant.said("toolchain"))
     folder = f"{build_dir(env)}/{variant.name}"
@@ -208,11 +187,11 @@ def _image(
         recipe = make_recipe(env, replace(variant, defines=(*variant.defines, ratio)), machine, found)
     paths = [*patched.include_dirs, network.include_dirs[0], *_include(env, board, shared)]
     # The network first: what is made of it is up to date when SCons looks for the includes of the others.
-    objects = list(_network_objects(registry, network, shared, found))
+    objects = list(_network_objects(network, shared))
     for source in [*patched.sources, *(node for nodes in headers for node in nodes.sources)]:
         stem = f"{folder}/app/{PurePosixPath(str(source)).stem}"
-        objects.append(compile_object(recipe, f"{stem}.o", source, paths, found))
-    objects += _shared_objects(env, board, shared, found)
-    objects += firmware.kernel_objects(env, variant, board, machine, shared, found)
-    elf, link_map = linking.link(recipe, folder, objects, Path(patched.linker_script.get_abspath()), found)
+        objects.append(compile_object(recipe, f"{stem}.o", source, paths))
+    objects += _shared_objects(env, board, shared)
+    objects += firmware.kernel_objects(env, variant, board, machine, shared)
+    elf, link_map = recipes.link(recipe, folder, objects, Path(patched.linker_script.get_abspath()))
     return firmware.finish_image(env, variant, board, machine, [network], elf, link_map, found)

@@ -9,28 +9,25 @@ from typing import Any
 from neuralart.boards.types import Board
 from neuralart.config.types import RelocatableConfig, VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.scons import initializer_actions, messages
-from neuralart.scons.budgets import make_budgets
-from neuralart.scons.compiled import NetworkNodes
-from neuralart.scons.effects import Program
-from neuralart.scons.firmware import make_firmware
-from neuralart.scons.images import ModelNodes, make_images
-from neuralart.scons.initializers import make_initializers
-from neuralart.scons.machines import machine_of
+from neuralart.scons import commands
+from neuralart.scons.firmware import memory_files
+from neuralart.scons.firmware.firmware import make_firmware
+from neuralart.scons.firmware.initializers import make_initializers
+from neuralart.scons.firmware.recipes import machine_of
+from neuralart.scons.firmware.relocatable import RelocatableNodes, make_relocatable
+from neuralart.scons.flash.effects import VariantProgram
+from neuralart.scons.flash.images import ModelNodes, make_images
+from neuralart.scons.network.network import make_budgets
+from neuralart.scons.network.nodes import NetworkNodes
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import Registry
-from neuralart.scons.relocatable import RelocatableNodes, make_relocatable
+from neuralart.scons.registry import Registry, registry_of
 
 FILE = "network_rel.bin"
 """What the model of a variant is called, whatever the name of its network."""
 
 
 def check(variant: VariantConfig) -> None:
-    """Refuse what a loading firmware cannot do.
-
-    Raises:
-        NeuralArtError: See above.
-    """
+    """Refuse what a loading firmware cannot do."""
     if len(variant.networks) != 1:
         names = ", ".join(network.name for network in variant.networks)
         raise NeuralArtError(
@@ -57,7 +54,7 @@ def _copied(base: Any, folder: str, model: RelocatableNodes) -> ModelNodes:
     """The files of the model in the folder of the variant."""
 
     def copy(name: str, node: Any) -> Any:
-        action = messages.function(initializer_actions.copy, "MODEL    $TARGET")
+        action = commands.function(memory_files.copy, "MODEL    $TARGET")
         return base.Command(f"#{folder}/{name}", node, action)[0]
 
     params = copy("network_rel_params.bin", model.params) if model.params is not None else None
@@ -71,17 +68,13 @@ def _boards(registry: Registry, variant: VariantConfig, config: RelocatableConfi
 
 def make_programs(
     env: Any, variant: VariantConfig, config: RelocatableConfig
-) -> tuple[list[NetworkNodes], ModelNodes, list[Program]]:
+) -> tuple[list[NetworkNodes], ModelNodes, list[VariantProgram]]:
     """Declare the model and the firmwares that load it.
-
-    Returns:
-        The derived network, its model, and one program for each board: the variant's own first.
-
-    Raises:
-        NeuralArtError: Something is missing or cannot work.
+    Returns the derived network, its model, and one program for each board: the variant's own first. NeuralArtError:
+    Something is missing or cannot work.
     """
     check(variant)
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     network = variant.networks[0]
     made = make_relocatable(env, network, variant.board, config, variant.toolchain, variant.said("relocatable"))
     folder = f"{build_dir(env)}/{variant.name}"
@@ -109,10 +102,10 @@ def _elsewhere(variant: VariantConfig, board: Board) -> VariantConfig:
 
 def _program(
     env: Any, variant: VariantConfig, board: Board, networks: Sequence[NetworkNodes], model: ModelNodes
-) -> Program:
+) -> VariantProgram:
     machine = machine_of(variant, board)
     folder = f"{build_dir(env)}/{variant.name}"
     initializers = make_initializers(env, networks, folder, variant, board_layout=True, board=board)
     firmware = make_firmware(env, variant, board, machine, networks, initializers)
     flash = make_images(env, variant, board, firmware, networks, initializers, model)
-    return Program(variant, board, machine, networks, initializers, firmware, flash, model)
+    return VariantProgram(variant, board, machine, networks, initializers, firmware, flash, model)

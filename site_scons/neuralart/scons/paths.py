@@ -13,7 +13,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 
 
-class Word(Literal):
+class LiteralWord(Literal):
     """A word that SCons neither expands nor leaves to the shell, whatever it holds."""
 
     def for_signature(self) -> str:
@@ -41,9 +41,7 @@ def named(env: Any, path: Path) -> str:
 
 def build_dir(env: Any) -> str:
     """``NEURALART_BUILD_DIR``: where everything of ours goes, relative to the top folder, with slashes.
-
-    Raises:
-        NeuralArtError: It lies outside the tree: commands and signatures name files relative to the top folder.
+    NeuralArtError: It lies outside the tree: commands and signatures name files relative to the top folder.
     """
     text = str(env.subst(str(env["NEURALART_BUILD_DIR"]))).replace("\\", "/").removeprefix("#").rstrip("/")
     path = PurePosixPath(text)
@@ -102,12 +100,9 @@ def word(env: Any, path: Path, prefix: str = "") -> list[Any]:
     """A path as words of a command of :mod:`neuralart.scons.messages`.
 
     One outside the tree does not count in the command's signature.
-
-    Args:
-        env: Any environment.
-        path: The file or folder; what is in it must be a dependency of its own.
-        prefix: Put before the path in the same word, for example ``default@``.
+    ``path``: the file or folder; what is in it must be a dependency of its own. ``prefix``: put before the path in the
+    same word, for example ``default@``.
     """
     text = named(env, path)
-    whole = Word(prefix + text)
+    whole = LiteralWord(prefix + text)
     return ["$(", whole, "$)"] if Path(text).is_absolute() else [whole]

@@ -17,10 +17,11 @@ from neuralart import config
 from neuralart.config.patch import is_file
 from neuralart.config.types import VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
-from neuralart.scons import effects
 from neuralart.scons.failures import at_read_time
+from neuralart.scons.flash import effects
+from neuralart.scons.flash.flash import keep_order
 from neuralart.scons.paths import anchored, named
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import registry_of
 from neuralart.scons.variant import VariantNodes
 
 if TYPE_CHECKING:
@@ -31,15 +32,8 @@ def requested(
     names: Sequence[str], default: Sequence[str], targets: Sequence[str], *, everything: bool = False
 ) -> list[str]:
     """Variants that the targets of a command line need.
-
-    Args:
-        names: All variants.
-        default: What a bare ``scons`` builds.
-        targets: As written on the command line.
-        everything: A bare call means all (``scons -c``).
-
-    Returns:
-        Exact look-ups of ``<variant>`` and ``<verb>-<variant>``; any other target needs all of them.
+    ``default``: what a bare ``scons`` builds. ``everything``: A bare call means all (``scons -c``). Returns exact
+    look-ups of ``<variant>`` and ``<verb>-<variant>``; any other target needs all of them.
     """
     if not targets:
         return list(names if everything else default)
@@ -95,9 +89,7 @@ class Project:
     @at_read_time
     def check_targets(self, targets: Sequence[str]) -> None:
         """Refuse a target that looks like a misspelled variant.
-
-        Raises:
-            SCons.Errors.UserError: It is neither a variant, an alias of one, nor a path.
+        SCons.Errors.UserError: It is neither a variant, an alias of one, nor a path.
         """
         import difflib
 
@@ -113,16 +105,12 @@ class Project:
 
     @at_read_time
     def build(self, targets: Sequence[str], *, everything: bool = False) -> None:
-        """Declare the variants that the targets ask for.
-
-        Raises:
-            SCons.Errors.UserError: A variant is wrong.
-        """
+        """Declare the variants that the targets ask for. SCons.Errors.UserError: A variant is wrong."""
         # Nodes live until the end: looking for garbage among them costs a tenth of a build in which nothing changed.
         gc.set_threshold(200_000, 50, 100)
         for name in requested(self.names, self.file.config.default, targets, everything=everything):
             self.variants[name] = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
-        effects.keep_order(self._env, targets)
+        keep_order(self._env, targets)
 
     def _placed(self, variant: VariantConfig) -> VariantConfig:
         """Paths in the file are relative to it, not to the SConstruct that reads it."""
@@ -200,9 +188,8 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
     folder = Path(node.get_abspath()).parent
     # The registry, shared by clones, asks the environment that the tool was loaded into.
-    registry: Registry = env["NEURALART_REGISTRY"]
     for board in file.config.boards:
         if not (folder / board).is_file():
             raise NeuralArtError(f"boards: '{board}' is no file", where=file.config.path)
-    registry.add_board_files([named(env, folder / board) for board in file.config.boards])
+    registry_of(env).add_board_files([named(env, folder / board) for board in file.config.boards])
     return Project(env, file, folder)

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from neuralart.boards.types import Board
+from neuralart.fingerprint import fingerprint
 from neuralart.resources import package_parent
 from neuralart.scons.paths import anchored, readable
 
@@ -25,9 +26,7 @@ _PASSED_ON = (
 
 def child_environment(own: dict[str, str]) -> dict[str, str]:
     """The process environment of every command of ours.
-
-    Args:
-        own: ``env["ENV"]`` of the consumer; its values win, its PATH comes before the user's.
+    ``own``: ``env["ENV"]`` of the consumer; its values win, its PATH comes before the user's.
     """
     env = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
     path = [part for text in (own.get("PATH", ""), env.get("PATH", "")) for part in text.split(os.pathsep) if part]
@@ -42,7 +41,7 @@ def child_environment(own: dict[str, str]) -> dict[str, str]:
 
 
 def identity(board: Board) -> str:
-    """What depends on a board depends on this: a hash of all that it says, and not where its files are."""
+    """A hash of all that a board says, and not where its files are."""
     text = repr(replace(board, where="", files=(), mpool="", profile="", memory_pools=""))
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -83,9 +82,7 @@ class Registry:
 
     def board(self, name: str, where: str = "") -> Board:
         """A board, built in or of the user's own files.
-
-        Raises:
-            NeuralArtError: There is none of that name, or its file is wrong.
+        NeuralArtError: There is none of that name, or its file is wrong.
         """
         from neuralart import boards
 
@@ -101,3 +98,19 @@ class Registry:
         """``NEURALART_BOARD_FILES`` as nodes; names are relative to the top folder, whichever SConscript asks."""
         files = self._root["NEURALART_BOARD_FILES"]
         return [self._root.File(anchored(file)) for file in ([files] if isinstance(files, str) else files)]
+
+
+def registry_of(env: Any) -> Registry:
+    """The one of an environment of the tool."""
+    found: Registry = env["NEURALART_REGISTRY"]
+    return found
+
+
+def code_value(env: Any, name: str, *rooms: str) -> Any:
+    """What depends on code depends on this: :func:`~neuralart.fingerprint.fingerprint` of some rooms."""
+    return env.Value(fingerprint(*rooms), name=name)
+
+
+def board_value(env: Any, board: Board) -> Any:
+    """What depends on a board depends on this."""
+    return env.Value(identity(board), name=f"board {board.name}")

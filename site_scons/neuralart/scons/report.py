@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext
-from neuralart.fingerprint import fingerprint
-from neuralart.scons import messages
-from neuralart.scons.effects import Program
+from neuralart.files import read_bytes, write_text
+from neuralart.network import facts
+from neuralart.scons import commands
+from neuralart.scons.commands import NO_INCLUDES
 from neuralart.scons.failures import in_action
+from neuralart.scons.flash.effects import VariantProgram
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import Registry, identity
-from neuralart.scons.scanning import NO_INCLUDES
+from neuralart.scons.registry import board_value, code_value, registry_of
 
 
 def _model(paths: list[str]) -> Any:
     """The relocatable model of a variant, read as every loader reads it; None if there is none."""
-    from neuralart.files import read_bytes
     from neuralart.relocatable.format import container
 
     if not paths:
@@ -28,41 +28,26 @@ def _model(paths: list[str]) -> Any:
     return container.parse(data[0], paths[0], data[1] if len(data) > 1 else None)
 
 
+@in_action
 def _write(target: list[Any], source: list[Any], env: Any) -> None:
-    def work() -> None:
-        from neuralart.files import write_text
-        from neuralart.network import facts
-        from neuralart.report import summary
+    from neuralart.report import summary
 
-        paths = [str(node) for node in source]
-        registry: Registry = env["NEURALART_REGISTRY"]
-        info = summary.Info(
-            **jsontext.loads(env["NEURALART_SUMMARY"]),
-            board=registry.board(env["NEURALART_BOARD"]),
-            networks=[facts.load(Path(path)) for path in paths if path.endswith("network.json")],
-            elf=Path(env["NEURALART_ELF"]) if env["NEURALART_ELF"] else None,
-            artefacts=paths,
-            model=_model(env["NEURALART_MODEL"]),
-        )
-        write_text(Path(str(target[0])), summary.text(info))
-        write_text(Path(str(target[1])), summary.index(info))
-
-    in_action(work, target, env)
+    paths = [str(node) for node in source]
+    info = summary.Info(
+        **jsontext.loads(env["NEURALART_SUMMARY"]),
+        board=registry_of(env).board(env["NEURALART_BOARD"]),
+        networks=[facts.load(Path(path)) for path in paths if path.endswith("network.json")],
+        elf=Path(env["NEURALART_ELF"]) if env["NEURALART_ELF"] else None,
+        artefacts=paths,
+        model=_model(env["NEURALART_MODEL"]),
+    )
+    write_text(Path(str(target[0])), summary.text(info))
+    write_text(Path(str(target[1])), summary.index(info))
 
 
-def make_summary(env: Any, programs: Sequence[Program], others: Sequence[Any] = ()) -> list[Any]:
-    """Declare the summary of a variant.
-
-    Args:
-        env: Any environment of the tool.
-        programs: The program of the variant; those that load the same model on other boards follow.
-        others: Further files of the variant.
-
-    Returns:
-        summary.txt and index.json.
-    """
-    registry: Registry = env["NEURALART_REGISTRY"]
-    base = registry.base
+def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[Any] = ()) -> list[Any]:
+    """Declare the summary of a variant."""
+    base = registry_of(env).base
     own = programs[0]
     variant, board, machine = own.variant, own.board, own.machine
     folder = f"{build_dir(env)}/{variant.name}"
@@ -88,7 +73,7 @@ def make_summary(env: Any, programs: Sequence[Program], others: Sequence[Any] = 
     nodes = base.Command(
         [f"#{folder}/summary.txt", f"#{folder}/index.json"],
         sources,
-        messages.function(
+        commands.function(
             _write, "SUMMARY  $TARGET", "NEURALART_SUMMARY", "NEURALART_BOARD", "NEURALART_MODEL", "NEURALART_ELF"
         ),
         source_scanner=NO_INCLUDES,
@@ -98,6 +83,6 @@ def make_summary(env: Any, programs: Sequence[Program], others: Sequence[Any] = 
         NEURALART_ELF=str(own.firmware.elf) if own.firmware is not None else "",
         NEURALART_MODEL=[str(node) for node in own.model.binaries] if own.model is not None else [],
     )
-    base.Depends(nodes, base.Value(fingerprint("report/summary.py"), name="summary-writer"))
-    base.Depends(nodes, base.Value(identity(board), name=f"board {board.name}"))
+    base.Depends(nodes, code_value(base, "summary-writer", "report/summary.py"))
+    base.Depends(nodes, board_value(base, board))
     return list(nodes)

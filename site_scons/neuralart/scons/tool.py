@@ -1,26 +1,35 @@
-"""What ``env.Tool("neuralart")`` adds to a construction environment."""
+"""What ``env.Tool("neuralart")`` adds to a construction environment: builders, methods, variables.
+
+``python -m neuralart.scons.tool`` prints docs/reference/scons-variables.md.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
-from neuralart.scons.builders.table import BUILDERS
-from neuralart.scons.builders.variables import COMMON, declare
+from neuralart.scons.application import app_config, patch_builder
+from neuralart.scons.commands import COMMON, Variable, declare
+from neuralart.scons.firmware import image, memory_builder, relocatable
+from neuralart.scons.flash import flash, flash_plan
+from neuralart.scons.network import builder
 from neuralart.scons.registry import Registry
 
+BUILDERS: tuple[Any, ...] = (builder, memory_builder, patch_builder, relocatable, image, flash_plan, flash, app_config)
+"""Modules with ``NAME``, ``VARIABLES`` and ``add_to(env)``, in the order of the reference."""
+
 _METHODS = {
-    "Network": "network.network_method",
-    "MemoryInitializers": "initializers.initializers_method",
-    "CheckImage": "image_check.check_method",
-    "FlashAlias": "aliases.flash_method",
-    "LoadAlias": "aliases.load_method",
-    "NetworkRel": "relocatable.relocatable_method",
-    "AppConfig": "app_config.app_config_method",
-    "PatchedSources": "patched.patched_method",
+    "Network": "network.network.network_method",
+    "MemoryInitializers": "firmware.initializers.initializers_method",
+    "CheckImage": "firmware.image.check_method",
+    "FlashAlias": "flash.aliases.flash_method",
+    "LoadAlias": "flash.aliases.load_method",
+    "NetworkRel": "firmware.relocatable.relocatable_method",
+    "AppConfig": "application.app_config.app_config_method",
+    "PatchedSources": "application.patched.patched_method",
     "NeuralArtVariant": "variant.variant_method",
     "NeuralArtProject": "project.project_method",
 }
@@ -29,7 +38,7 @@ _METHODS = {
 
 def _later(place: str) -> Callable[..., Any]:
     """A method whose module is imported when somebody calls it: most SConstructs call few of them."""
-    module, _, name = place.partition(".")
+    module, _, name = place.rpartition(".")
 
     def method(env: Any, *args: Any, **kw: Any) -> Any:
         return getattr(importlib.import_module(f"neuralart.scons.{module}"), name)(env, *args, **kw)
@@ -49,8 +58,42 @@ def add_to(env: Any, **kw: Any) -> None:
     declare(env, COMMON)
     if "NEURALART_REGISTRY" not in env:
         env["NEURALART_REGISTRY"] = Registry(env)
-    for builder in BUILDERS:
-        declare(env, builder.VARIABLES)
-        builder.add_to(env)
+    for each in BUILDERS:
+        declare(env, each.VARIABLES)
+        each.add_to(env)
     for name, place in _METHODS.items():
         env.AddMethod(_later(place), name)
+
+
+def sections() -> list[tuple[str, Sequence[Variable]]]:
+    """All variables, by the builder that reads them."""
+    return [("all builders", COMMON), *((each.NAME, each.VARIABLES) for each in BUILDERS)]
+
+
+def _default(variable: Variable) -> str:
+    value = variable.value() if not variable.shown else None
+    return variable.shown or (f"`{value}`" if isinstance(value, str) and value else f"`{value!r}`")
+
+
+def page() -> str:
+    """The reference page, as Markdown."""
+    lines = [
+        "# Construction variables",
+        "",
+        "<!-- Made by `python -m neuralart.scons.tool`: change the tables of the builders below scons/ instead. -->",
+        "",
+        "Set them in an environment, in a `Clone`, or in one call. A value that you set before `Tool` stays.",
+        "The builders are in [scons-builders.md](scons-builders.md).",
+    ]
+    for title, variables in sections():
+        lines += ["", f"## {title if ' ' in title else f'`{title}`'}", ""]
+        lines += ["| variable | type | default | meaning |", "|---|---|---|---|"]
+        for variable in variables:
+            if not variable.name.startswith("_"):
+                default = _default(variable).replace("|", "\\|")
+                lines.append(f"| `{variable.name}` | {variable.kind} | {default} | {variable.doc} |")
+    return "\n".join([*lines, ""])
+
+
+if __name__ == "__main__":
+    print(page(), end="")

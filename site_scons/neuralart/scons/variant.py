@@ -7,62 +7,49 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from neuralart.boards.types import Board
-from neuralart.config.application_types import REFERENCE
+from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.relative_pools import refuse_relative_pools
-from neuralart.scons import effects
-from neuralart.scons.budgets import make_budgets
-from neuralart.scons.compile_plan import is_cpu
-from neuralart.scons.compiled import NEURALART, Compiled, NetworkNodes
 from neuralart.scons.failures import at_read_time
-from neuralart.scons.firmware import FirmwareNodes, make_firmware
-from neuralart.scons.images import FlashNodes, ModelNodes, make_images
-from neuralart.scons.initializers import InitializerNodes, make_initializers
-from neuralart.scons.machines import machine_of
-from neuralart.scons.network import make_network
+from neuralart.scons.firmware.firmware import FirmwareNodes, make_firmware
+from neuralart.scons.firmware.initializers import InitializerNodes, make_initializers
+from neuralart.scons.firmware.recipes import machine_of
+from neuralart.scons.flash import effects
+from neuralart.scons.flash.images import FlashNodes, ModelNodes, make_images
+from neuralart.scons.network.network import make_budgets, make_network
+from neuralart.scons.network.nodes import NEURALART, Compiled, NetworkNodes
+from neuralart.scons.network.plan import is_cpu
 from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import Registry
+from neuralart.scons.registry import registry_of
 from neuralart.scons.report import make_summary
 
 if TYPE_CHECKING:
-    from neuralart.scons.app_config import AppConfigNodes
-    from neuralart.scons.patched import PatchedNodes
+    from neuralart.scons.application.app_config import AppConfigNodes
+    from neuralart.scons.application.patched import PatchedNodes
+
 
 # What few variants have (an application of their own, a loader, headers, a board without an NPU) is imported for those.
 
 
 @dataclass(frozen=True)
 class VariantNodes:
-    """What ``env.NeuralArtVariant`` returns.
+    """What ``env.NeuralArtVariant`` returns."""
 
-    Attributes:
-        name: Its name; also the alias that builds all of it.
-        networks: In the order of the variant.
-        initializers: Images and start-up code; None: everything is in the image.
-        firmware: The image; None: the application's own project builds it.
-        flash: What goes into external flash, and by which plan; None: nothing does.
-        summary: ``summary.txt``.
-        index: ``index.json``.
-        alias: ``<variant>``.
-        effects: ``run-<variant>``, ``flash-<variant>`` and the like, by verb.
-        model: The relocatable model that the firmware loads; None: the networks are linked into it.
-        app_configs: Headers for applications, of those networks that have settings for one.
-        patched: Sources of an application, fitted to the network; None: there are none.
-    """
-
-    name: str
-    networks: list[Compiled]
-    initializers: InitializerNodes | None
-    firmware: FirmwareNodes | None
-    flash: FlashNodes | None
-    summary: Any
-    index: Any
-    alias: Any
-    effects: dict[str, Any]
+    name: str  # Its name; also the alias that builds all of it
+    networks: list[Compiled]  # In the order of the variant
+    initializers: InitializerNodes | None  # Images and start-up code; None: everything is in the image
+    firmware: FirmwareNodes | None  # The image; None: the application's own project builds it
+    flash: FlashNodes | None  # What goes into external flash, and by which plan; None: nothing does
+    summary: Any  # ``summary.txt``
+    index: Any  # ``index.json``
+    alias: Any  # ``<variant>``
+    effects: dict[str, Any]  # ``run-<variant>``, ``flash-<variant>`` and the like, by verb
+    # The relocatable model that the firmware loads; None: the networks are linked into it
     model: ModelNodes | None = None
+    # Headers for applications, of those networks that have settings for one
     app_configs: list[AppConfigNodes] = field(default_factory=list)
-    patched: PatchedNodes | None = None
+    patched: PatchedNodes | None = None  # Sources of an application, fitted to the network; None: there are none
 
     @property
     def run(self) -> Any:
@@ -87,13 +74,12 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
             hint="NeuralArtProject(...).build(...) makes them",
         )
     if variant.application.kind != REFERENCE:
-        from neuralart.scons.application import refuse_settings
+        from neuralart.scons.application.application import refuse_settings
 
         refuse_settings(variant)
     model: ModelNodes | None = None
     patched: PatchedNodes | None = None
-    registry: Registry = env["NEURALART_REGISTRY"]
-    board = registry.board(variant.board, variant.said("board"))
+    board = registry_of(env).board(variant.board, variant.said("board"))
     headers: list[AppConfigNodes] = []
     networks: Sequence[Compiled]
     if is_cpu(board):
@@ -105,7 +91,7 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         headers, patched, others = made.headers, made.patched, made.files
     else:
         if variant.patch is not None:
-            from neuralart.scons.builders.patched_sources import refuse_npu
+            from neuralart.scons.application.patch_builder import refuse_npu
 
             refuse_npu(board, variant.said("patch."))
         if variant.relocatable is None:
@@ -115,7 +101,7 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
 
             networks, model, programs = make_programs(env, variant, variant.relocatable)
         if any(network.config.app_config is not None for network in networks):
-            from neuralart.scons import app_config
+            from neuralart.scons.application import app_config
 
             headers = app_config.of_variant(env, networks, f"{build_dir(env)}/{variant.name}")
         others = [node for nodes in headers for node in nodes.files]
@@ -158,9 +144,9 @@ def _refuse_other_runtime(network: NetworkNodes) -> None:
         )
 
 
-def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[effects.Program]]:
+def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[effects.VariantProgram]]:
     """A firmware with its networks linked into it."""
-    registry: Registry = env["NEURALART_REGISTRY"]
+    registry = registry_of(env)
     board = registry.board(variant.board, variant.said("board"))
     machine = machine_of(variant, board)
     networks = [make_network(env, network, variant.board) for network in variant.networks]
@@ -173,7 +159,7 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
         initializers = make_initializers(env, networks, folder, variant, board_layout=True)
         firmware = make_firmware(env, variant, board, machine, networks, initializers)
     else:
-        from neuralart.scons.application import core_machine, make_application
+        from neuralart.scons.application.application import core_machine, make_application
 
         machine = core_machine(board, machine, networks)
         # Where the user's linker script puts things is the user's matter.
@@ -181,4 +167,4 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
         firmware = make_application(env, variant, board, machine, networks, initializers)
     registry.base.Requires(firmware.elf, make_budgets(env, networks, folder))
     flash = make_images(env, variant, board, firmware, networks, initializers)
-    return networks, [effects.Program(variant, board, machine, networks, initializers, firmware, flash)]
+    return networks, [effects.VariantProgram(variant, board, machine, networks, initializers, firmware, flash)]

@@ -15,9 +15,8 @@ from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.flash_areas import place_of
 from neuralart.memory.layout.placements import Layout, LoadPlaces
-from neuralart.network import relative
 from neuralart.network.facts import Network, PoolUse, Port
-from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.network.pools import EXTERNAL, MemoryPool, PoolFile, check_relative
 from neuralart.vendor.profile import RELOCATABLE_PROFILE
 
 ALL_BUFFERS = "--all-buffers-info"
@@ -39,17 +38,17 @@ def check_pools(pools: PoolFile) -> None:
     """Refuse pools that a relocatable model cannot have.
 
     ``pools``: those of the derived network. NeuralArtError: an external pool is absolute, or see
-    :func:`neuralart.network.relative.check`.
+    :func:`neuralart.network.pools.check_relative`.
     """
     for pool in pools.enabled:
-        if pool.address >= relative.EXTERNAL and not pool.relative:
+        if pool.address >= EXTERNAL and not pool.relative:
             raise NeuralArtError(
                 f"pool {pool.fname} at 0x{pool.address:08x} is USEMODE_ABSOLUTE: the external memories of a "
                 "relocatable model get their place when it is installed",
                 where=pool.where,
                 hint='give it "mode": "USEMODE_RELATIVE", or disable it with size 0',
             )
-    relative.check(pools)
+    check_relative(pools)
 
 
 RELATIVE, ABSOLUTE = "USEMODE_RELATIVE", "USEMODE_ABSOLUTE"

@@ -20,7 +20,8 @@ from neuralart.network.facts import Network
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
-from neuralart.vendor import h7_pools, mpool, profile
+from neuralart.vendor import mpool, profile
+from neuralart.vendor.h7_files import read_cpu_pools
 
 
 def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[LayoutNetwork]:
@@ -58,7 +59,7 @@ def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:
         path = folder / config.mpool if config.mpool else Path(board.memory_pools)
         named = stable_name(path.as_posix()) if config.mpool or board.memory_pools else ""
         if named:
-            h7_pools.read(path, named)
+            read_cpu_pools(path, named)
         return PoolFile(named, "", ())
     if config.mpool:
         path = folder / config.mpool

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from neuralart.boards.types import Board, Section
+from neuralart.boards.types import Board, BoardSection
 from neuralart.errors import NeuralArtError
 
 
-def _section(board: Board, name: str, section: Section | None, access: str) -> str:
+def _section(board: Board, name: str, section: BoardSection | None, access: str) -> str:
     if section is None:
         what = f"the board has no '{name.lower()}' section"
         raise NeuralArtError(what, where=f"board {board.name}", hint="its YAML must say where firmware goes")

@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name
-from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, Row
+from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, BufferRow
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class SourcePool(Pool):
 
 
 @dataclass(frozen=True)
-class SourceBuffer(Row):
+class SourceBuffer(BufferRow):
     """A row of a buffer table."""
 
     where: str = ""  # file:line

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.relative import symbol
+from neuralart.network.pools import relative_symbol
 from neuralart.relocatable.build.network_source import NetworkSource, SourceBuffer, SourcePool
 from neuralart.relocatable.format.types import (
     ACTIV,
@@ -73,7 +73,7 @@ def _span(spans: Sequence[tuple[int, int]]) -> int:
 def _inside(pool: SourcePool, buffer: SourceBuffer, c_name: str) -> tuple[int, int] | None:
     """The part of a buffer that lies in a pool, as offsets from the pool's base."""
     if pool.relative or buffer.symbol:
-        matches = pool.relative and buffer.symbol == symbol(pool.fname, c_name)
+        matches = pool.relative and buffer.symbol == relative_symbol(pool.fname, c_name)
         return (buffer.start, buffer.end) if matches and buffer.start < buffer.end <= pool.size else None
     start = max(buffer.base + buffer.start - pool.address, 0)
     end = min(buffer.base + buffer.end - pool.address, pool.size)

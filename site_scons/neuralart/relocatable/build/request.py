@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.network.names import check_name
+from neuralart.network.targets import check_name
 
 ALIGNED, VENDOR = "aligned", "vendor"
 LAYOUTS = (ALIGNED, VENDOR)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.network.relative import symbol as base_of
+from neuralart.network.pools import relative_symbol as base_of
 from neuralart.relocatable.build.network_source import NetworkSource
 from neuralart.relocatable.build.pool_table import Params, TableEntry
 from neuralart.relocatable.build.request import BuildRequest

@@ -1,0 +1,165 @@
+"""Commands of builders: construction variables, declared once with default, type and meaning, and actions made of them.
+
+One action for each builder of an environment, whatever is built: SCons hashes what an action is made of once.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import SCons.Action
+import SCons.Scanner
+from SCons.Subst import Literal
+
+from neuralart.scons.registry import child_environment
+
+
+@dataclass(frozen=True)
+class Variable:
+    """One construction variable."""
+
+    name: str  # Its name
+    kind: str  # What it holds, for the reference: ``text``, ``list``, ``path``, ``command``
+    default: Any  # Its value unless the user sets one
+    doc: str  # What it means, one sentence or two
+    shown: str = ""  # How the reference writes the default; empty: as Python does
+    make: Callable[[], Any] | None = None  # Makes the default instead, anew for each environment
+
+    def value(self) -> Any:
+        """The default, for one environment alone."""
+        return self.make() if self.make is not None else self.default
+
+
+def declare(env: Any, variables: Iterable[Variable]) -> None:
+    """Give an environment the defaults of what it does not have yet."""
+    for variable in variables:
+        if variable.name not in env:
+            env[variable.name] = variable.value()
+
+
+def carried(env: Any, base: Any, variables: Iterable[Variable]) -> dict[str, Any]:
+    """Commands, messages and emitters that an environment has of its own."""
+    names = [each.name for each in variables if each.name.endswith(("COM", "COMSTR", "EMITTER"))]
+    return {name: env[name] for name in names if env[name] != base[name]}
+
+
+def words(name: str, tag: str, command: Any, emitter: Callable[..., Any], shown: str = "") -> tuple[Variable, ...]:
+    """The three variables that every builder has: its command, its message and its emitters.
+    ``name``: what the names begin with: ``NEURALART_IMAGE`` makes ``NEURALART_IMAGECOM``, ``NEURALART_IMAGECOMSTR`` and
+    ``NEURALART_IMAGEEMITTER``. ``tag``: first word of the message, in capitals, with what follows it: ``IMAGE
+    $TARGET``.
+    """
+    emitters = "NEURALART_NETWORKEMITTER" if name == "NEURALART" else f"{name}EMITTER"
+    return (
+        Variable(f"{name}COM", "command", command, "What runs: a command line, an action, or a list of them.", shown),
+        Variable(f"{name}COMSTR", "text", tag, "What is shown instead of the command; empty: the command itself."),
+        Variable(
+            emitters,
+            "list",
+            None,
+            "Emitters, the builder's own first: append yours, `(target, source, env)`.",
+            "`[the builder's own]`",
+            lambda: [emitter],
+        ),
+    )
+
+
+COMMON = (
+    Variable(
+        "NEURALART_PYTHON",
+        "list",
+        None,
+        "Interpreter of our commands; it does not count in their signatures.",
+        "`[the running Python]`",
+        # A list, so that a path with spaces stays one word.
+        lambda: [sys.executable],
+    ),
+    Variable("NEURALART_BUILD_DIR", "path", "build", "Folder of what the methods make, below the top folder."),
+    Variable("NEURALART_BOARD", "text", "", "Name of the board that a builder works for."),
+    Variable("NEURALART_BOARD_FILES", "list", None, "Your own board descriptions.", make=list),
+    Variable("NEURALART_VERBOSE", "bool", False, "Show whole commands, whatever the messages say."),
+    Variable("NEURALART_EXPORT_FORCE", "bool", False, "`export-<variant>` overwrites what somebody edited."),
+)
+
+
+def command(env: Any, words: Sequence[Any], text: str, name: str = "") -> tuple[Any, dict[str, Any]]:
+    """An action that starts a program.
+    ``words``: the program and its arguments. ``$`` is expanded by SCons in plain text; a ``Literal`` (a path) reaches
+    the program as it is, whatever it holds. Returns the action, and the construction variables that it needs.
+    """
+    # A literal keeps its meaning through SCons's expansion and the shell only as the value of a variable.
+    literals = {f"NEURALART_WORD{name}{n}": item for n, item in enumerate(words) if isinstance(item, Literal)}
+    line = [f"$NEURALART_WORD{name}{n}" if isinstance(item, Literal) else item for n, item in enumerate(words)]
+    if env["NEURALART_VERBOSE"]:
+        return SCons.Action.Action([line]), literals
+    return SCons.Action.Action([line], text), literals
+
+
+@cache
+def function(work: Callable[..., None], text: str, *variables: str) -> Any:
+    """An action of some milliseconds that runs in SCons itself; one object for equal arguments.
+
+    SCons hashes the code of an action when it is made: a text with ``$TARGET`` in it serves all variants.
+    ``work``: ``(target, source, env)``.
+    """
+    return SCons.Action.Action(work, text, varlist=list(variables))
+
+
+def _nothing(*_: Any) -> list[Any]:
+    return []
+
+
+# For commands that take C as it is. SCons would make what the C includes a dependency of theirs, and forget it
+# again while what the C is made from is out of date.
+NO_INCLUDES = SCons.Scanner.ScannerBase(function=_nothing, name="neuralart-no-includes")
+
+
+class Process(SCons.Action.LazyAction):
+    """``$NAMECOM``, shown as ``$NAMECOMSTR``: run with the process environment that our commands need."""
+
+    def __init__(self, name: str, tools: Callable[[Any], str] | None = None) -> None:
+        """Take the command from an environment's variables.
+        ``name``: ``NEURALART`` for ``$NEURALARTCOM`` and ``$NEURALARTCOMSTR``.
+        """
+        super().__init__(f"{name}COM", {"cmdstr": f"${name}COMSTR"})
+        self._message = f"{name}COMSTR"
+        self._tools = tools
+
+    def __call__(self, target: Any, source: Any, env: Any, *args: Any, **kw: Any) -> Any:
+        """Run it, in the environment of its target."""
+        own = dict(env["ENV"])
+        if self._tools is not None:
+            executor = kw.get("executor")
+            folder = self._tools(executor.get_all_targets() if executor is not None else target)
+            own["PATH"] = os.pathsep.join(part for part in (folder, own.get("PATH", "")) if part)
+        changed: dict[str, Any] = {"ENV": child_environment(own)}
+        if os.name == "posix":
+            # SCons's own leaves ` to the shell.
+            changed["ESCAPE"] = shlex.quote
+        if env["NEURALART_VERBOSE"]:
+            changed[self._message] = ""
+        return super().__call__(target, source, env.Override(changed), *args, **kw)
+
+    def get_presig(self, target: Any, source: Any, env: Any, executor: Any = None) -> Any:
+        """What counts. With the executor, whose lists of nodes are made once; SCons's own leaves it out."""
+        return self.get_parent_class(env).get_presig(self, target, source, env, executor)
+
+    def get_implicit_deps(self, target: Any, source: Any, env: Any, executor: Any = None) -> list[Any]:
+        """Nothing: Python itself is not what decides a result, and the code that runs in it is a dependency."""
+        return []
+
+
+def process(name: str, tools: Callable[[Any], str] | None = None) -> Any:
+    """The action of a builder that starts a program."""
+    return Process(name, tools)
+
+
+def lazily(name: str) -> Any:
+    """The action of a builder whose default ``...COM`` is a function of ours (:func:`function`)."""
+    return SCons.Action.Action(f"${name}COM", f"${name}COMSTR")

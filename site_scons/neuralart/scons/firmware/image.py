@@ -1,0 +1,273 @@
+"""``NeuralArtImage`` and ``env.CheckImage``: a linked program is checked, then made into what its board boots from.
+
+    env.NeuralArtImage("build/check.json", ["app.elf", net], NEURALART_BOARD="stm32n6570-dk")
+
+Sources are the program and the networks in it. The emitter adds binary and Intel HEX, and on a board with a boot chain
+``application.bin``: the binary behind room for the signed header. Nothing is made of a program with an error.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import SCons.Errors
+import SCons.Node.FS
+
+from neuralart.boards.types import Board, Machine
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes, write_text
+from neuralart.network import facts
+from neuralart.scons import plans
+from neuralart.scons.commands import Variable, function, lazily, process, words
+from neuralart.scons.failures import at_read_time, refuse_unknown
+from neuralart.scons.firmware.layout import board_of
+from neuralart.scons.firmware.memory_builder import moved_slots
+from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNodes
+from neuralart.scons.network.plan import CompilePlan
+from neuralart.scons.plans import FilePart
+from neuralart.scons.registry import board_value, code_value, registry_of
+
+NAME = "NeuralArtImage"
+OBJCOPY, APPLICATION = "objcopy", "application"
+
+
+@dataclass(frozen=True)
+class ImagePlan:
+    """What is made of a program."""
+
+    board: Board  # The board it is for
+    machine: Machine  # Where it executes
+    facts: tuple[Any, ...]  # ``network.json`` of the networks in it
+    allow_reference: bool  # The reference runtime is wanted on silicon
+    outputs: bool  # Make binary and Intel HEX of it
+    application: int | None  # Flash address of ``application.bin``; None: there is none
+
+
+def _check(part: FilePart) -> None:
+    from neuralart.memory.image import check_image
+
+    plan: ImagePlan = part.data
+    path, *rest = (Path(str(node)) for node in part.sources)
+    networks = [facts.load(each) for each in rest]
+    image = check_image.read(path, read_bytes(path), plan.board)
+    findings = check_image.check(image, plan.board, plan.machine, networks, allow_reference=plan.allow_reference)
+    errors = [finding for finding in findings if finding.level == "error"]
+    for finding in findings:
+        if finding not in errors[:1]:
+            print(f"{path}: {finding.level}: {finding}", file=sys.stderr)
+    if errors:
+        raise NeuralArtError(str(errors[0]), where=str(path))
+    data = check_image.as_data(image, plan.board, plan.machine, networks, findings)
+    write_text(Path(part.names[0]), check_image.as_text(data))
+
+
+def _write_application(part: FilePart) -> None:
+    # Room for the signed header; erased flash until an image is signed.
+    write_bytes(Path(part.names[0]), b"\xff" * part.data + read_bytes(Path(str(part.sources[0]))))
+
+
+def _application_address(board: Board, env: Any) -> int | None:
+    if board.boot is None:
+        return None
+    name = board.boot.slot
+    return dict(moved_slots(env["NEURALART_SLOTS"], NAME, "NEURALART_SLOTS")).get(name, board.slots.get(name))
+
+
+def _plan(source: list[Any], env: Any) -> ImagePlan:
+    """What the construction variables describe. NeuralArtError: They describe none."""
+    from neuralart.memory.image.check_image import machine_of
+
+    found = plans.each_behind(source[1:], CompilePlan)
+    name = plans.board_name(env, NAME, source[0], found[0][1].board.name if found else "")
+    board = registry_of(env).board(name, NAME)
+    allow = env["NEURALART_ALLOW_REFERENCE_ON_HARDWARE"]
+    if not isinstance(allow, bool):
+        raise NeuralArtError(f"NEURALART_ALLOW_REFERENCE_ON_HARDWARE must be True or False, not {allow!r}", where=NAME)
+    return ImagePlan(
+        board,
+        machine_of(board, str(env.subst(env["NEURALART_MACHINE"]))),
+        tuple(node.dir.File("network.json") for node, _ in found),
+        allow,
+        True,
+        _application_address(board, env),
+    )
+
+
+def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
+    stem = elf.name.rpartition(".")[0] or elf.name
+    made = [
+        FilePart(
+            kind, "OBJCOPY", (first.dir.File(f"{stem}.{suffix}"),), (elf,), data=kind, after=(first,), piece=OBJCOPY
+        )
+        for suffix, kind in (("bin", "binary"), ("hex", "ihex"))
+    ]
+    if plan.application is not None and plan.board.boot is not None:
+        header = plan.board.boot.header
+        made.append(
+            FilePart(
+                "application",
+                "IMAGE",
+                (first.dir.File("application.bin"),),
+                made[0].targets,
+                _write_application,
+                header,
+                str(header),
+                write=("application", "application", plan.application),
+                piece=APPLICATION,
+            )
+        )
+    return made
+
+
+@at_read_time
+def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
+    """Add what the board boots from: binary, Intel HEX, the application's image.
+    SCons.Errors.UserError: A variable has a wrong value, or there is no program.
+    """
+    if not source or plans.behind(source[:1], CompilePlan) is not None:
+        raise NeuralArtError(f"{NAME} takes a linked program, then the networks in it", where=str(target[0]))
+    plan = plans.given(env, ImagePlan) or _plan(source, env)
+    first, elf = target[0], source[0]
+    board = plan.board
+    check = FilePart(
+        "check",
+        "CHECK",
+        (first,),
+        (elf, *plan.facts),
+        _check,
+        plan,
+        json.dumps([board.name, plan.machine.kind, plan.allow_reference]),
+        (
+            code_value(env, "image-check", "memory/image/check_image.py"),
+            board_value(env, board),
+        ),
+    )
+    return plans.emitted(env, [check, *(_outputs(env, first, elf, plan) if plan.outputs else [])])
+
+
+VARIABLES = (
+    *words(
+        "NEURALART_IMAGE",
+        "${_NEURALART_TAG}$SOURCE",
+        function(plans.write, "$NEURALART_IMAGECOMSTR", "_NEURALART_COUNTS"),
+        emit,
+        "`[checks the program]`",
+    ),
+    Variable(
+        "NEURALART_OBJCOPYCOM",
+        "command",
+        "$OBJCOPY -O $_NEURALART_OBJCOPYFORMAT $SOURCE $TARGET",
+        "What makes binary and Intel HEX.",
+    ),
+    Variable("NEURALART_OBJCOPYCOMSTR", "text", "OBJCOPY  $TARGET", "What is shown instead."),
+    Variable(
+        "_NEURALART_OBJCOPYFORMAT",
+        "callable",
+        plans.expanded(FilePart, NAME, lambda part, env: part.data),
+        "`binary` or `ihex`.",
+    ),
+    Variable(
+        "NEURALART_APPLICATIONCOM",
+        "command",
+        function(plans.write, "$NEURALART_APPLICATIONCOMSTR", "_NEURALART_COUNTS"),
+        "What makes `application.bin`.",
+        "`[puts room for the header in front]`",
+    ),
+    Variable("NEURALART_APPLICATIONCOMSTR", "text", "${_NEURALART_TAG}$TARGET", "What is shown instead."),
+    Variable("OBJCOPY", "text", "arm-none-eabi-objcopy", "The program."),
+    Variable(
+        "NEURALART_MACHINE",
+        "text",
+        "",
+        "Where a program executes: `silicon`, `unicorn` or `qemu`; empty: the board's first.",
+    ),
+    Variable(
+        "NEURALART_ALLOW_REFERENCE_ON_HARDWARE",
+        "bool",
+        False,
+        "A network of the reference runtime is meant for silicon.",
+    ),
+)
+
+
+def add_to(env: Any) -> None:
+    """Add the builder."""
+    if NAME not in env["BUILDERS"]:
+        pieces = {
+            "": lazily("NEURALART_IMAGE"),
+            OBJCOPY: process("NEURALART_OBJCOPY"),
+            APPLICATION: lazily("NEURALART_APPLICATION"),
+        }
+        env["BUILDERS"][NAME] = plans.PartsBuilder(NAME, "NEURALART_IMAGEEMITTER", pieces, suffix=".json")
+
+
+def make_check(
+    env: Any,
+    target: str,
+    image: Any,
+    board: Board,
+    machine: Machine,
+    networks: Sequence[Compiled],
+    *,
+    allow_reference: bool,
+) -> Any:
+    """Declare the check of an image.
+    ``target``: the report, relative to the top folder. Returns the report (JSON), written only if there is no error.
+    """
+    own = tuple(network.facts for network in networks)
+    plan = ImagePlan(board, machine, own, allow_reference, outputs=False, application=None)
+    return plans.make(env, NAME, VARIABLES, plan, f"#{target}", [image])[0]
+
+
+@at_read_time
+def check_method(env: Any, image: Any, *networks: Any, **options: Any) -> Any:
+    """``env.CheckImage(elf, net, ...)``: can this image start on the board of its networks, with them in it?
+
+    Args:
+        env: The construction environment.
+        image: A node or a name: ELF file or binary.
+        *networks: What ``env.Network`` returned.
+        **options: ``machine``: ``silicon`` (default), ``unicorn`` or ``qemu``. ``target``: the report; by default
+            ``NAME.check.json`` beside the image. ``allow_reference_on_hardware``: a network of the reference runtime on
+            silicon is meant.
+
+    Returns:
+        The report; the build fails if the image has an error.
+
+    Raises:
+        SCons.Errors.UserError: No network, networks for different boards, or the board has no such machine.
+    """
+    from neuralart.memory.image.check_image import machine_of
+
+    if not networks or not all(isinstance(network, (NetworkNodes, CpuNetworkNodes)) for network in networks):
+        raise SCons.Errors.UserError("CheckImage takes an image and what Network returned, one or more")
+    chosen: list[Compiled] = list(networks)
+    board = board_of(chosen)
+    refuse_unknown(options, ("machine", "target", "allow_reference_on_hardware"), "CheckImage")
+    allow = options.get("allow_reference_on_hardware", False)
+    if not isinstance(allow, bool):
+        raise NeuralArtError(f"allow_reference_on_hardware must be True or False, not {allow!r}", where="CheckImage")
+    try:
+        nodes = env.arg2nodes(image, env.fs.File)
+        good = bool(nodes) and all(isinstance(node, SCons.Node.FS.File) for node in nodes)
+    except (TypeError, AttributeError):
+        good = False
+    if not good or not image:
+        raise NeuralArtError(f"an image is a file or its node, not {image!r}", where="CheckImage")
+    if len(nodes) != 1 and not str(nodes[0]).endswith(".elf"):
+        raise SCons.Errors.UserError(f"CheckImage: one image, not {len(nodes)}")
+    target = options.get("target", "")
+    return make_check(
+        env,
+        str(env.File(target) if target else f"{nodes[0]}.check.json"),
+        nodes[0],
+        board,
+        machine_of(board, str(options.get("machine", "silicon"))),
+        chosen,
+        allow_reference=allow,
+    )

@@ -1,0 +1,144 @@
+"""``env.MemoryInitializers(...)``: constants reach the memories that the networks read; start-up code sees to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import SCons.Errors
+
+from neuralart.boards.types import Board
+from neuralart.config.types import VariantConfig
+from neuralart.errors import NeuralArtError
+from neuralart.memory.layout.placements import Layout
+from neuralart.memory.layout.relative_pools import refuse_relative_pools
+from neuralart.scons import plans
+from neuralart.scons.failures import at_read_time, refuse_unknown
+from neuralart.scons.firmware import memory_builder
+from neuralart.scons.firmware.layout import board_of, layout_of
+from neuralart.scons.firmware.memory_builder import InitializersPlan, LoadedImage, kept_ranges, moved_slots
+from neuralart.scons.network.nodes import NetworkNodes, refuse_cpu
+from neuralart.scons.paths import build_dir
+from neuralart.scons.plans import FilePart
+from neuralart.scons.registry import registry_of
+
+
+@dataclass(frozen=True)
+class InitializerNodes:
+    """What ``env.MemoryInitializers`` returns."""
+
+    sources: list[Any]  # C to compile into the program: the start-up code, and what is linked
+    include_dirs: list[Any]  # For CPPPATH
+    header: Any  # ``npu_memory_init.h``
+    images: list[LoadedImage]  # What must be loaded into flash beside the program; the identity descriptor comes last
+    external: list[LoadedImage]  # What somebody else loads into RAM while the program waits for it
+    layout: Layout  # Addresses of everything
+    io_header: Any  # ``network_io.h``
+    io_json: Any  # ``network_io.json``
+    descriptor: LoadedImage | None = field(default=None)
+    headers: list[Any] = field(default_factory=list)  # Those that it includes, where the networks' runtime is not ours
+    more: list[Any] = field(default_factory=list)  # Files that strategies of plugins add
+
+    @property
+    def files(self) -> list[Any]:
+        """All images as nodes, Intel HEX and binary, and what strategies of plugins add."""
+        images = [node for image in (*self.images, *self.external) for node in (image.binary, image.hex)]
+        return [*images, *self.more]
+
+
+def make_initializers(
+    env: Any,
+    networks: Sequence[NetworkNodes],
+    folder: str,
+    variant: VariantConfig,
+    *,
+    board_layout: bool,
+    board: Board | None = None,
+) -> InitializerNodes:
+    """Declare images, descriptor and start-up code for the networks of one program.
+    ``folder``: where the files go, relative to the top folder. NeuralArtError: The networks are for different boards,
+    or something has no place.
+    """
+    base = registry_of(env).base
+    board = board or board_of(networks)
+    layout = layout_of(networks, variant, board_layout=board_layout, board=board)
+    plan = InitializersPlan(networks, board, layout, board_layout)
+    target = f"#{folder}/npu_memory_init.c"
+    made = plans.make(env, memory_builder.NAME, memory_builder.VARIABLES, plan, target, [])
+    found: dict[str, list[FilePart]] = {}
+    for part in dict.fromkeys(plans.known(node, FilePart) for node in made):
+        if part is not None:
+            found.setdefault(part.kind, []).append(part)
+
+    def nodes(kind: str, suffix: str = "") -> list[Any]:
+        return [node for part in found.get(kind, ()) for node in part.targets if str(node).endswith(suffix)]
+
+    images: list[LoadedImage] = [part.data for part in found.get("flash", ())]
+    headers = nodes("runtime", ".h")
+    by_name = {network.name: network for network in networks}
+    linked = [by_name[part.data.network].folder for part in found.get("linked", ())]
+    start_up, contract = nodes("start-up code"), nodes("contract")
+    return InitializerNodes(
+        sources=[start_up[0], *nodes("runtime", ".c"), *nodes("linked"), *nodes("strategy", ".c")],
+        # What is linked is read from the folder of its network.
+        include_dirs=[
+            base.Dir(f"#{each}") for each in dict.fromkeys([folder, *(str(h.dir) for h in headers), *linked])
+        ],
+        header=start_up[1],
+        images=images,
+        external=[part.data for part in found.get("external", ())],
+        layout=layout,
+        io_header=contract[0],
+        io_json=contract[1],
+        descriptor=images[-1] if "descriptor" in found else None,
+        headers=headers,
+        more=nodes("strategy"),
+    )
+
+
+@at_read_time
+def initializers_method(env: Any, *networks: Any, **options: Any) -> InitializerNodes:
+    """``env.MemoryInitializers(net, ...)``: what a program with these networks needs loaded and turned on.
+
+    Args:
+        env: The construction environment.
+        *networks: What ``env.Network`` returned; all networks of the program.
+        **options: ``folder``: where the files go, by default below the build folder, named after the networks.
+            ``board_layout``: True if the program uses the board's own code and data sections, so that they are checked
+            against the pools; False (default) for a linker script of your own. ``slots``: flash slots to move, name to
+            address. ``reserved``: ranges to keep free, name to (address, bytes).
+
+    Raises:
+        SCons.Errors.UserError: No network, networks for different boards, or something has no place.
+    """
+    refuse_cpu(networks, "MemoryInitializers")
+    if not networks or not all(isinstance(network, NetworkNodes) for network in networks):
+        raise SCons.Errors.UserError("MemoryInitializers takes what Network returned, one or more")
+    refuse_unknown(options, ("folder", "board_layout", "slots", "reserved"), "MemoryInitializers")
+    for network in networks:
+        refuse_relative_pools(network.name, network.pools)
+    slots = moved_slots(options.get("slots", {}), "MemoryInitializers", "slots")
+    reserved = kept_ranges(options.get("reserved", {}), "MemoryInitializers", "reserved")
+    chosen: list[NetworkNodes] = list(networks)
+    board = board_of(chosen)
+    names = [network.name for network in chosen]
+    if len(set(names)) != len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise NeuralArtError(f"network {twice} is given twice", where="MemoryInitializers")
+    folder = options.get("folder", "")
+    if not isinstance(folder, str) or Path(folder).is_absolute():
+        raise NeuralArtError(f"folder: a folder below the top folder, not {folder!r}", where="MemoryInitializers")
+    stem = "-".join(Path(network.folder).name for network in chosen)
+    where = folder.removeprefix("#") or f"{build_dir(env)}/initializers/{stem}"
+    variant = VariantConfig(
+        name=stem,
+        title="",
+        board=board.name,
+        machine="",
+        networks=tuple(network.config for network in chosen),
+        slots=slots,
+        reserved=reserved,
+    )
+    return make_initializers(env, chosen, where, variant, board_layout=bool(options.get("board_layout", False)))

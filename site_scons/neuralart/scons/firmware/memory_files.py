@@ -1,0 +1,146 @@
+"""What makes the files of ``NeuralArtInitializers``; each takes some milliseconds."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from neuralart import plugins
+from neuralart.config.types import STRATEGIES
+from neuralart.files import read_bytes, write_bytes, write_text
+from neuralart.memory.layout.placements import Initializer
+from neuralart.memory.layout.relative_pools import placed_in
+from neuralart.memory.layout.strategies import Constants
+from neuralart.network import facts
+from neuralart.resources import firmware_dir
+from neuralart.scons.failures import in_action
+from neuralart.scons.firmware.layout import Member
+from neuralart.scons.network.nodes import NEURALART
+from neuralart.scons.plans import FilePart
+
+
+def memory_runtime_files(runtimes: Iterable[str]) -> list[tuple[str, Path]]:
+    """The code behind ``npu_memory_init.c`` for programs whose runtime is not ours, and so does not bring it along.
+    Returns names of copies, in a folder that holds no header of the same name as one of the vendor's, and originals.
+    """
+    if NEURALART in runtimes:
+        return []
+    origin = firmware_dir() / "runtime"
+    files = (origin / "include" / "npu_memory.h", *sorted((origin / "memory").iterdir()))
+    return [(f"memory/{path.name}", path) for path in files if path.suffix in (".c", ".h")]
+
+
+def _facts(part: FilePart) -> list[Any]:
+    return [facts.load(Path(str(node))) for node in part.sources if str(node).endswith("network.json")]
+
+
+def write_sources(part: FilePart) -> None:
+    """``npu_memory_init.c`` and ``.h``, once all that the networks use has its place."""
+    from neuralart.memory.plan import plan
+    from neuralart.memory.startup import startup
+
+    board, layout, board_layout = part.data
+    networks = placed_in(layout, _facts(part))
+    # Before anything is compiled: what the networks really use has its place.
+    plan.check(plan.make_plan(layout, board, networks, {}))
+    text = startup.source(board, layout, networks, with_firmware=board_layout)
+    write_text(Path(part.names[0]), text)
+    write_text(Path(part.names[1]), startup.HEADER)
+
+
+def write_io(part: FilePart) -> None:
+    """``network_io.h`` and its JSON twin."""
+    from neuralart.memory.startup import network_io
+
+    board, layout = part.data
+    networks = placed_in(layout, _facts(part))
+    header, twin = network_io.source(board, networks), network_io.json_text(board, networks)
+    write_text(Path(part.names[0]), header)
+    write_text(Path(part.names[1]), twin)
+
+
+def copy_image(part: FilePart) -> None:
+    """The bytes of a file under another name."""
+    write_bytes(Path(part.names[0]), read_bytes(Path(str(part.sources[0]))))
+
+
+@in_action
+def copy(target: list[Any], source: list[Any], env: Any) -> None:
+    """The bytes of a file under another name."""
+    write_bytes(Path(str(target[0])), read_bytes(Path(str(source[0]))))
+
+
+def write_hex(part: FilePart) -> None:
+    """A binary as Intel HEX at its address."""
+    from neuralart.text.ihex import ihex
+
+    write_text(Path(part.names[0]), ihex(part.data.address, read_bytes(Path(str(part.sources[0])))))
+
+
+def write_descriptor(part: FilePart) -> None:
+    """The identity descriptor."""
+    from neuralart.memory.layout import identity
+
+    networks = _facts(part)
+    raws = {}
+    # The sources behind the facts are the raw files, in the order of the described initializers.
+    described: list[Initializer] = part.data
+    for item, node in zip(described, part.sources[len(networks) :], strict=True):
+        data = read_bytes(Path(str(node)))
+        raws[(item.network, item.pool)] = (len(data), zlib.crc32(data))
+    write_bytes(Path(part.names[0]), identity.describe(networks, described, raws))
+
+
+def write_link_object(part: FilePart) -> None:
+    """A C file with the bytes of a raw file in it."""
+    from neuralart.memory.startup import tables
+
+    item: Initializer = part.data
+    raw = Path(str(part.sources[0]))
+    text = tables.link_object_c(item.network, item.pool, raw.name)
+    # The assembler reads the raw file and no scanner sees that: with its checksum here it is compiled again.
+    write_text(Path(part.names[0]), f"{text}/* CRC-32 of the constants: {zlib.crc32(read_bytes(raw)):08x} */\n")
+
+
+def strategy_files(env: Any, first: Any, network: Member, item: Initializer, after: tuple[Any, ...]) -> list[FilePart]:
+    """The files that the strategy of a pool adds, as one part; none without a plugin.
+    ``after``: nodes that must be there before. NeuralArtError: The plugin cannot be loaded, or names a file that it
+    cannot have.
+    """
+    name = dict(network.config.strategies).get(item.pool, "")
+    if not name or name in STRATEGIES:
+        return []
+    plugin = plugins.find("strategies", name, network.config.said(f"strategies.{item.pool}"))
+    names = tuple(plugin.call("files", item.network, item.pool))
+    for each in names:
+        if Path(each).name != each or names.count(each) > 1:
+            raise plugin.error(f"files() has '{each}'", "names of different files, without folders")
+    if not names:
+        return []
+    code = env.Value(plugin.code, name=f"plugin-of-strategy {plugin.name}")
+    return [
+        FilePart(
+            "strategy",
+            "IMAGE",
+            tuple(first.dir.File(each) for each in names),
+            (network.initializers[item.pool],),
+            _write,
+            (plugin, item),
+            f"{item.network} {item.pool} {item.run_address} {item.load_address}",
+            (code,),
+            after,
+        )
+    ]
+
+
+def _write(part: FilePart) -> None:
+    plugin, item = part.data
+    data = read_bytes(Path(str(part.sources[0])))
+    made = plugin.call("make", Constants(item.network, item.pool, item.run_address, item.load_address, data))
+    missing = [node.name for node in part.targets if not isinstance(made.get(node.name), bytes)]
+    if missing:
+        raise plugin.error(f"make() did not return {missing[0]}", "bytes for each name of files()")
+    for node in part.targets:
+        write_bytes(Path(str(node)), made[node.name])

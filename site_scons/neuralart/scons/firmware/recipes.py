@@ -1,0 +1,180 @@
+"""How C is compiled and linked for a board: machine, toolchain, flags, and one folder name for all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neuralart import toolchain as toolchains
+from neuralart.boards.types import Board, Machine
+from neuralart.config.types import ToolchainConfig, VariantConfig
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.resources import firmware_dir
+from neuralart.scons.paths import LiteralWord, build_dir, named, top, word
+from neuralart.scons.registry import registry_of
+from neuralart.toolchain import Toolchain
+
+
+def machine_of(variant: VariantConfig, board: Board) -> Machine:
+    """Where an image of a variant executes: what it says, else the board's first.
+    NeuralArtError: The board has no such machine.
+    """
+    known = list(board.machines)
+    name = variant.machine or (known[0] if known else "")
+    if name not in board.machines:
+        raise NeuralArtError(
+            f"board {board.name} has no machine '{name}'", where=variant.said("machine"), hint=nearest(name, known)
+        )
+    return board.machines[name]
+
+
+# No contraction and no fast-math: the kernels round exactly as their oracle does.
+_C_FLAGS = ("-std=gnu11", "-g", "-ffunction-sections", "-fdata-sections", "-fno-common", "-ffp-contract=off")
+_WARNINGS = ("-Wall", "-Wextra")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How objects of one kind are compiled: environment, flags, and a folder name that stands for both."""
+
+    env: Any  # With the toolchain
+    found: Toolchain
+    cpu_flags: tuple[str, ...]  # Of the machine
+    flags: tuple[str, ...]  # All but definitions
+    defines: tuple[str, ...]  # ``NAME`` or ``NAME=value``
+    digest: str  # Stands for the flags in names of folders
+    renamed: tuple[str, ...] = ()  # ``FOLDER=NAME``: folders outside the tree as debug information names them
+    rename: str = "-ffile-prefix-map"  # The option that does so
+
+
+def toolchain_env(env: Any, found: Toolchain) -> Any:
+    """An environment with this toolchain's tools, made once."""
+
+    def make() -> Any:
+        made = registry_of(env).base.Clone(
+            OBJCOPY=f"{found.prefix}objcopy",
+            PROGSUFFIX=".elf",
+            # Every object and image depends on the identity of the toolchain: no look at the programs themselves.
+            IMPLICIT_COMMAND_DEPENDENCIES=0,
+            CC=f"{found.prefix}gcc",
+            LINK=f"{found.prefix}gcc",
+        )
+        # Named by their tools alone in commands, found through PATH: equal trees give equal command texts.
+        made.PrependENVPath("PATH", found.folder)
+        for tool in ("cc", "link"):
+            made.Tool(tool)
+        quiet = not made["NEURALART_VERBOSE"]
+        made.Replace(
+            CC=f"{found.prefix}gcc",
+            LINK=f"{found.prefix}gcc",
+            OBJSUFFIX=".o",
+            CCCOMSTR="CC       $TARGET" if quiet else "",
+            LINKCOMSTR="LINK     $TARGET" if quiet else "",
+        )
+        # The consumer's flags are for the consumer's programs.
+        made.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
+        made.Replace(_CPPINCFLAGS=_include_words)
+        made.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
+        return made
+
+    return registry_of(env).once("toolchain", f"{found.folder}|{found.prefix}", make)
+
+
+def _prefix_maps(recipe: Recipe) -> list[Any]:
+    """Debug information names files relative to the tree, wherever the tree is. The most specific map comes last."""
+    env = recipe.env
+
+    def make() -> list[Any]:
+        maps = [*recipe.renamed, f"{top(env)}=."]
+        firmware = named(env, firmware_dir())
+        if Path(firmware).is_absolute():
+            maps.append(f"{firmware}=firmware")
+        return ["$(", *(LiteralWord(f"{recipe.rename}={each}") for each in maps), "$)"]
+
+    return registry_of(env).once("prefix-maps", repr((recipe.rename, recipe.renamed)), make)
+
+
+def _include_words(target: Any, source: Any, env: Any, for_signature: bool) -> Any:
+    """``$_CPPINCFLAGS`` as whole words. SCons's own takes marks in the name of a folder, ``$(``, for its own.
+
+    They do not count in a signature, as with SCons's: which headers are read counts, by their contents.
+    """
+    if for_signature:
+        return ""
+    folders = [each if hasattr(each, "get_abspath") else env.fs.Dir(str(each)) for each in env["CPPPATH"]]
+    return [LiteralWord(f"-I{folder}") for folder in folders]
+
+
+def _cache_file(env: Any) -> Path:
+    """Where the answers of toolchains are remembered."""
+    return Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
+
+
+def find_toolchain(env: Any, wanted: ToolchainConfig, where: str) -> Toolchain:
+    """A cross compiler; its answers are remembered in the build folder.
+    NeuralArtError: It is not there, or not as wanted.
+    """
+
+    def find() -> Toolchain:
+        return toolchains.find(wanted, os.environ, cache=_cache_file(env), where=where)
+
+    return registry_of(env).once("found", repr(wanted), find)
+
+
+def make_recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolchain) -> Recipe:
+    """How the C of a variant is compiled for a machine."""
+    flags = (*machine.cpu_flags, *found.libc_flags, *_C_FLAGS, variant.optimization, *_WARNINGS)
+    text = "\n".join([found.identity, *flags, "", *variant.defines])
+    digest = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return Recipe(toolchain_env(env, found), found, machine.cpu_flags, flags, variant.defines, digest)
+
+
+def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[Any]) -> Any:
+    """Declare one object. ``target``: its name, relative to the top folder."""
+    env = recipe.env
+    node = env.Object(
+        f"#{target}",
+        source,
+        # LiteralWord: neither SCons nor the shell changes what stands in a definition.
+        CCFLAGS=[*recipe.flags, *(LiteralWord(f"-D{text}") for text in recipe.defines), *_prefix_maps(recipe)],
+        CPPPATH=list(include),
+    )
+    # The driver is hashed by SCons; the compiler proper and the C library are not.
+    env.Depends(node, env.Value(recipe.found.identity, name="toolchain"))
+    return node[0]
+
+
+_LINK_FLAGS = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--build-id=none")
+
+
+def link_image(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any) -> tuple[Any, Any]:
+    """Declare an image that is laid out as the board says, and its map."""
+    return link(recipe, folder, objects, firmware_dir() / "boards" / "sections.ld", [memory_ld])
+
+
+def link(
+    recipe: Recipe,
+    folder: str,
+    objects: Sequence[Any],
+    script: Path,
+    included: Sequence[Any] = (),
+    flags: Sequence[str] = _LINK_FLAGS,
+    libraries: Sequence[str] = (),
+) -> tuple[Any, Any]:
+    """Declare an image and its map. ``folder``: the variant's, relative to the top folder."""
+    env, found = recipe.env, recipe.found
+    paths = [f"-L{node.dir}" for node in included]
+    elf, link_map = env.Program(
+        [f"#{folder}/firmware.elf", f"#{folder}/firmware.map"],
+        objects,
+        LINKFLAGS=[*recipe.flags, *flags, f"-Wl,-Map={folder}/firmware.map", *paths, "-T", *word(env, script)],
+        LIBS=list(libraries),
+    )
+    files = [script, *toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))]
+    needed = [env.fs.File(str(path)) for path in files]
+    env.Depends([elf, link_map], [*needed, *included, env.Value(found.identity, name="toolchain")])
+    return elf, link_map

@@ -1,0 +1,274 @@
+"""``NeuralArtRelocatable`` and ``env.NetworkRel``: C and constants of a network become a relocatable model.
+
+net = env.NeuralArtNetwork("build/rel/kws.c", "kws.tflite", NEURALART_RELOCATABLE=True)
+env.NeuralArtRelocatable("build/rel/kws_rel.bin", net)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import SCons.Builder
+import SCons.Errors
+
+from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.resources import firmware_dir
+from neuralart.scons import plans
+from neuralart.scons.commands import NO_INCLUDES, Variable, carried, process, words
+from neuralart.scons.failures import at_read_time, refuse_unknown
+from neuralart.scons.firmware.recipes import find_toolchain, toolchain_env
+from neuralart.scons.network.network import make_network
+from neuralart.scons.network.nodes import LL_ATON, NEURALART, NetworkNodes, refuse_cpu
+from neuralart.scons.network.plan import CompilePlan
+from neuralart.scons.paths import LiteralWord, build_dir
+from neuralart.scons.registry import code_value, registry_of
+from neuralart.toolchain import Toolchain
+
+NAME = "NeuralArtRelocatable"
+SUFFIX = "_rel.bin"
+# Parts of the runtime that are compiled into each model.
+_RUNTIME = ("include", "kernels", "relocatable")
+
+
+@dataclass(frozen=True)
+class RelocatablePlan:
+    """One relocatable model."""
+
+    name: str  # C name of the network
+    config: RelocatableConfig  # Options of the image
+    toolchain: Toolchain  # The cross compiler
+    store: str  # Where objects of all models are kept, relative to the top folder
+
+    @property
+    def options(self) -> list[str]:
+        """Words of the command that tell models of one compile apart."""
+        config, said = self.config, []
+        for wanted, option in (
+            (config.split, "--split"),
+            (not config.secure, "--no-secure"),
+            (not config.debug_info, "--no-dbg-info"),
+        ):
+            said += [option] if wanted else []
+        return said + (["--layout", config.layout] if config.layout else [])
+
+    @property
+    def words(self) -> list[Any]:
+        """Words of the command, but for the files."""
+        said = ["--name", self.name, "--objects", self.store, "--cross-compile", self.toolchain.prefix, "--json"]
+        return [LiteralWord(text) for text in (*said, *self.options)]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the files that come out, the image first."""
+        split = [f"{self.name}_rel_params.bin"] if self.config.split else []
+        return [f"{self.name}{SUFFIX}", f"{self.name}_reloc_results.json", *split]
+
+
+def make_plan(
+    env: Any, compiled: CompilePlan, config: RelocatableConfig, toolchain: ToolchainConfig, where: str
+) -> RelocatablePlan:
+    """Work out a model.
+    NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable model, or there is no
+    cross compiler.
+    """
+    from neuralart.memory.layout import relative_pools
+
+    if compiled.compiler.runtime != NEURALART or compiled.pools is None:
+        runtime = LL_ATON if compiled.pools is not None else "of networks on the core"
+        raise NeuralArtError(
+            f"network {compiled.config.name} is compiled for runtime {runtime}, this builder makes models of "
+            f"{NEURALART}",
+            where=compiled.config.said("compiler"),
+            hint="for the vendor's runtime: `neuralart relocatable build --pack-dir`; or compiler: reference",
+        )
+    relative_pools.check_pools(compiled.pools)
+    found = find_toolchain(env, toolchain, where)
+    return RelocatablePlan(compiled.config.name, config, found, f"{build_dir(env)}/relocatable/objects")
+
+
+def _check_layout(layout: str, said: str = "", where: str = "") -> None:
+    from neuralart.relocatable.build.request import LAYOUTS
+
+    if layout and layout not in LAYOUTS:
+        raise NeuralArtError(f"{said}no layout '{layout}'", where=where, hint=nearest(layout, LAYOUTS))
+
+
+def _plan(target: list[Any], compiled: CompilePlan, env: Any) -> RelocatablePlan:
+    layout = str(env["NEURALART_RELOCATABLE_LAYOUT"])
+    _check_layout(layout, "NEURALART_RELOCATABLE_LAYOUT: ")
+    config = RelocatableConfig(
+        split=bool(env["NEURALART_RELOCATABLE_SPLIT"]),
+        secure=bool(env["NEURALART_RELOCATABLE_SECURE"]),
+        debug_info=bool(env["NEURALART_RELOCATABLE_DEBUG_INFO"]),
+        layout=layout,
+    )
+    toolchain = ToolchainConfig(prefix=str(env.subst(env["NEURALART_TOOLCHAIN"])))
+    return make_plan(env, compiled, config, toolchain, str(target[0]))
+
+
+def _runtime_files(env: Any) -> list[Any]:
+    root = firmware_dir() / "runtime"
+    return registry_of(env).once(
+        "relocatable-runtime",
+        "",
+        lambda: [
+            env.fs.File(str(path))
+            for part in _RUNTIME
+            for path in sorted((root / part).rglob("*"))
+            if path.suffix in (".c", ".h")
+        ],
+    )
+
+
+@at_read_time
+def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], list[Any]]:
+    """Add the results, the file of constants of a split model, and what of the compile it is made of.
+    SCons.Errors.UserError: The source is no such network, or a variable has a wrong value.
+    """
+    compiled = plans.behind(source, CompilePlan)
+    if compiled is None:
+        raise NeuralArtError(
+            f"{NAME}: '{source[0]}' is no network", where=str(target[0]), hint="give what NeuralArtNetwork returned"
+        )
+    plan = plans.given(env, RelocatablePlan) or _plan(target, compiled, env)
+    first = target[0]
+    if first.name != plan.names[0]:
+        raise NeuralArtError(
+            f"{NAME}: the model of network {plan.name} is called {plan.names[0]}", where=str(first), hint="call it so"
+        )
+    nodes = [first, *(first.dir.File(name) for name in plan.names[1:])]
+    plans.remember(first, plan)
+    made = source[0].get_executor().get_all_targets()
+    by_name = {node.name: node for node in made}
+    sources = [made[0], by_name["network.json"], *(by_name[raw] for raw in compiled.files.initializers.values())]
+    identity = env.Value(plan.toolchain.identity, name="toolchain")
+    env.Depends(nodes, _runtime_files(env))
+    env.Depends(nodes, [code_value(env, "relocatable-builder", "relocatable"), identity])
+    env.Clean(nodes, env.fs.Dir(f"#{plan.store}"))
+    return nodes, sources
+
+
+def _tools(target: Any) -> str:
+    plan = plans.known(target[0], RelocatablePlan)
+    return str(Path(plan.toolchain.folder)) if plan is not None else ""
+
+
+VARIABLES = (
+    *words(
+        "NEURALART_RELOCATABLE",
+        "RELOC    $TARGET",
+        "$( $NEURALART_PYTHON $) -m neuralart relocatable build --verbosity 0 --input $SOURCE --output ${TARGET.dir} "
+        "$_NEURALART_RELOCATABLEFLAGS",
+        emit,
+    ),
+    Variable(
+        "_NEURALART_RELOCATABLEFLAGS",
+        "callable",
+        plans.expanded(RelocatablePlan, NAME, lambda plan, env: plan.words),
+        "Words that follow from the other variables.",
+    ),
+    Variable("NEURALART_RELOCATABLE_SPLIT", "bool", False, "The constants go into a file of their own."),
+    Variable("NEURALART_RELOCATABLE_SECURE", "bool", True, "For firmware in the secure state."),
+    Variable("NEURALART_RELOCATABLE_DEBUG_INFO", "bool", True, "Epoch items carry numbers; the firmware must agree."),
+    Variable("NEURALART_RELOCATABLE_LAYOUT", "text", "", "`aligned` or `vendor`; empty: the compiler's own choice."),
+    Variable("NEURALART_TOOLCHAIN", "text", ToolchainConfig.prefix, "Prefix of the cross compiler."),
+)
+
+
+def add_to(env: Any) -> None:
+    """Add the builder."""
+    env["BUILDERS"].setdefault(
+        NAME,
+        SCons.Builder.Builder(
+            action=process("NEURALART_RELOCATABLE", _tools),
+            emitter="$NEURALART_RELOCATABLEEMITTER",
+            # What the C includes is the runtime, which is named.
+            source_scanner=NO_INCLUDES,
+            suffix=SUFFIX,
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class RelocatableNodes:
+    """What ``env.NetworkRel`` returns."""
+
+    network: NetworkNodes  # The compile it is made of: external pools relative, all buffers listed
+    folder: str  # Where its files are, relative to the top folder
+    image: Any  # ``<name>_rel.bin``
+    params: Any  # ``<name>_rel_params.bin`` of a split model; None: its constants are behind the code
+    results: Any  # ``<name>_reloc_results.json``: sizes, pools, header, files
+    config: RelocatableConfig  # What it was made from
+
+    @property
+    def files(self) -> list[Any]:
+        """All files of the image."""
+        return [node for node in (self.image, self.params, self.results) if node is not None]
+
+
+def make_relocatable(
+    env: Any, network: NetworkConfig, board_name: str, config: RelocatableConfig, toolchain: ToolchainConfig, where: str
+) -> RelocatableNodes:
+    """Declare the second compile of a network and the image that is made of it, once for equal specifications.
+    NeuralArtError: A file is missing or wrong, the pools cannot be those of a relocatable model, or there is no cross
+    compiler.
+    """
+    from neuralart.memory.layout import relative_pools
+
+    registry = registry_of(env)
+    net = make_network(env, relative_pools.derive(network), board_name)
+    compiled = plans.behind([net.c], CompilePlan)
+    assert compiled is not None  # the builder's emitter has left it there
+    plan = make_plan(env, compiled, config, toolchain, where)
+    own = carried(env, registry.base, VARIABLES)
+    digest = hashlib.sha256(json.dumps([plan.options, plan.toolchain.identity]).encode()).hexdigest()[:8]
+    folder = f"{build_dir(env)}/relocatable/{Path(net.folder).name}-{digest}"
+
+    def make() -> RelocatableNodes:
+        base = toolchain_env(env, plan.toolchain)
+        target = base.File(f"#{folder}/{plan.names[0]}")
+        nodes = base.NeuralArtRelocatable(target, net.c, **{plans.GIVEN: plan}, **own)
+        return RelocatableNodes(net, folder, nodes[0], nodes[2] if config.split else None, nodes[1], config)
+
+    # Shared by all that ask for this image; golden vectors and how it is loaded are each one's own matter.
+    return replace(registry.once("relocatable", f"{folder} {sorted(own.items())}", make), network=net, config=config)
+
+
+@at_read_time
+def relocatable_method(env: Any, network: Any, **options: Any) -> RelocatableNodes:
+    """``env.NetworkRel(net, ...)``: the network once more, as a relocatable model.
+
+    Args:
+        env: The construction environment.
+        network: What ``env.Network`` returned. A network is linked into a firmware or relocatable, not both: it is
+            compiled a second time, with relative external pools.
+        **options: ``split``: the constants into a file of their own. ``secure``: for firmware in the secure state (the
+            default). ``debug_info``: epoch items carry numbers (the default; the firmware must agree). ``layout``:
+            ``aligned`` or ``vendor``. ``toolchain``: prefix of the cross compiler.
+
+    Returns:
+        Nodes by attribute.
+
+    Raises:
+        SCons.Errors.UserError: It is no network, an option is unknown, or the pools are not those of such a model.
+    """
+    where = "NetworkRel"
+    refuse_cpu([network], where)
+    if not isinstance(network, NetworkNodes):
+        raise NeuralArtError(f"takes what Network returned, not {network!r}", where=where)
+    refuse_unknown(options, ("split", "secure", "debug_info", "layout", "toolchain"), where)
+    for keyword, value in options.items():
+        wanted = str if keyword in ("layout", "toolchain") else bool
+        if not isinstance(value, wanted):
+            kind = "text" if wanted is str else "True or False"
+            raise NeuralArtError(f"{keyword} must be {kind}, not {value!r}", where=where)
+    prefix = options.pop("toolchain", ToolchainConfig.prefix)
+    _check_layout(options.get("layout", ""), where=where)
+    config = RelocatableConfig(**options)
+    toolchain = ToolchainConfig(prefix=prefix)
+    return make_relocatable(env, network.config, network.board.name, config, toolchain, where)

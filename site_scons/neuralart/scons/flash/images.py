@@ -1,0 +1,196 @@
+"""What goes into flash: the application behind its header, and the plan of all writes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neuralart.boards.types import Board
+from neuralart.config.types import VariantConfig
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_text
+from neuralart.fingerprint import fingerprint
+from neuralart.memory.layout.placements import Layout
+from neuralart.memory.layout.relative_pools import placed_in
+from neuralart.network import facts
+from neuralart.scons import commands, plans
+from neuralart.scons.failures import in_action
+from neuralart.scons.firmware.firmware import FirmwareNodes
+from neuralart.scons.firmware.initializers import InitializerNodes
+from neuralart.scons.firmware.layout import layout_value
+from neuralart.scons.flash import flash_plan
+from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
+from neuralart.scons.network.nodes import NetworkNodes
+from neuralart.scons.paths import build_dir
+from neuralart.scons.registry import board_value, registry_of
+
+
+@dataclass(frozen=True)
+class ModelNodes:
+    """A relocatable model as a variant has it."""
+
+    image: Any  # ``network_rel.bin``
+    params: Any  # ``network_rel_params.bin`` of a split model, else None
+    results: Any  # What the builder says of it (JSON)
+
+    @property
+    def binaries(self) -> list[Any]:
+        """What is loaded: the image, and the constants of a split model."""
+        return [self.image] if self.params is None else [self.image, self.params]
+
+    @property
+    def files(self) -> list[Any]:
+        """All that there are."""
+        return [*self.binaries, self.results]
+
+
+@dataclass(frozen=True)
+class FlashNodes:
+    """What a variant has for the flash."""
+
+    application: Any  # ``application.bin``: the image as its slot holds it; None where images are loaded in place
+    plan: Any  # ``flash_plan.json``
+    addresses: Any  # ``plan.json``: everybody's address
+    # The plan of each way to load a relocatable model, by mode; the first is :attr:`plan`
+    plans: dict[str, Any] = field(default_factory=dict)
+    tables: dict[str, Any] = field(default_factory=dict)  # The load tables, likewise
+
+    @property
+    def files(self) -> list[Any]:
+        """Nodes of all of them."""
+        single = [node for node in (self.application, self.plan, self.addresses) if node is not None]
+        return [*single, *self.tables.values(), *(node for node in self.plans.values() if node is not self.plan)]
+
+
+def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
+    """The firmware keeps enough memory for the code and data of its model."""
+    from neuralart.relocatable.format import container
+
+    # A split model's constants are elsewhere; the sizes are in the header.
+    image = container.parse(read_bytes(path), str(path))
+    needed = max((image.xip_size if mode == "xip" else image.copy_size, mode) for mode in modes.split())
+    if needed[0] > available:
+        raise NeuralArtError(
+            f"exec_ram: the firmware keeps {available} bytes for the model, which needs {needed[0]} in "
+            f"mode {needed[1]}",
+            where=where,
+            hint=f"exec_ram: {-(-needed[0] // 4096) * 4}K, or another mode",
+        )
+
+
+@in_action
+def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.memory.plan import plan, plan_report
+    from neuralart.memory.plan.plan import firmware_sizes
+    from neuralart.report import summary
+
+    board = registry_of(env).board(env["NEURALART_BOARD"])
+    networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
+    networks = placed_in(env["NEURALART_LAYOUT"], networks)
+    used = {name: bytes_ for name, (bytes_, _) in summary.region_use(Path(str(source[0])), board).items()}
+    sizes = firmware_sizes(board, used)
+    if str(source[1]).endswith("/application.bin"):
+        sizes[plan.APPLICATION] = Path(str(source[1])).stat().st_size
+    for slot, name in env["NEURALART_SLOT_FILES"].items():
+        sizes[slot] = Path(name).stat().st_size
+    if env["NEURALART_EXEC_RAM"]:
+        _check_exec_ram(Path(env["NEURALART_SLOT_FILES"]["relocatable"]), *env["NEURALART_EXEC_RAM"])
+    made = plan.make_plan(env["NEURALART_LAYOUT"], board, networks, sizes)
+    plan.check(made)
+    write_text(Path(str(target[0])), plan_report.to_json(made, env["NEURALART_VARIANT"]))
+
+
+def make_images(
+    env: Any,
+    variant: VariantConfig,
+    board: Board,
+    firmware: FirmwareNodes,
+    networks: Sequence[NetworkNodes],
+    initializers: InitializerNodes,
+    model: ModelNodes | None = None,
+) -> FlashNodes:
+    """Declare the application's flash image, the flash plan and the address plan of a variant."""
+    base = registry_of(env).base
+    layout = initializers.layout
+    folder = f"{build_dir(env)}/{variant.name}"
+    application = firmware.application
+    writes: list[FlashWrite] = []
+    if application is not None and layout.application is not None:
+        writes.append(FlashWrite("application", "application", layout.application, application))
+    for image in initializers.images:
+        name = f"{image.network}.{image.pool}" if image.network else "descriptor"
+        writes.append(FlashWrite(name, "model" if image.network else "descriptor", image.address, image.binary))
+    slots = _model_slots(model)
+    writes += [FlashWrite(slot, "model", _slot_address(layout, slot), node) for slot, node in slots.items()]
+    plan = _writes_plan(board, layout, variant, model, writes)
+    made = plans.make(env, flash_plan.NAME, flash_plan.VARIABLES, plan, f"#{folder}/flash_plan.json", [])
+    # A plan for each mode, then a load table for each.
+    of_modes = dict(zip(plan.modes, made, strict=False))
+    tables = dict(zip(plan.modes, made[len(plan.modes) :], strict=False))
+    addresses = base.Command(
+        f"#{folder}/plan.json",
+        [
+            firmware.elf,
+            *([application] if application else []),
+            *(network.facts for network in networks),
+            *slots.values(),
+            *tables.values(),
+        ],
+        commands.function(
+            _write_addresses,
+            "PLAN     $TARGET",
+            "NEURALART_BOARD",
+            "NEURALART_VARIANT",
+            "NEURALART_SLOT_FILES",
+            "NEURALART_EXEC_RAM",
+        ),
+        NEURALART_EXEC_RAM=_exec_ram(variant) if model is not None else [],
+        NEURALART_SLOT_FILES={slot: str(node) for slot, node in (*slots.items(), *_first_table(tables))},
+        NEURALART_BOARD=board.name,
+        NEURALART_VARIANT=variant.name,
+        NEURALART_LAYOUT=layout,
+    )
+    rooms = base.Value(
+        fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "report/summary.py"),
+        name="address-plan",
+    )
+    base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])
+    base.Depends(addresses, board_value(base, board))
+    # Nothing is flashed that does not fit where it goes.
+    base.Requires(list(of_modes.values()) or made, addresses)
+    return FlashNodes(application, made[0], addresses[0], of_modes, tables)
+
+
+def _exec_ram(variant: VariantConfig) -> list[Any]:
+    assert variant.relocatable is not None
+    return [variant.relocatable.exec_ram, " ".join(variant.relocatable.modes), variant.said("relocatable")]
+
+
+def _first_table(tables: dict[str, Any]) -> list[tuple[str, Any]]:
+    return [("load_table", node) for node in tables.values()][:1]
+
+
+def _model_slots(model: ModelNodes | None) -> dict[str, Any]:
+    """What a relocatable model has in flash: file of each slot."""
+    if model is None:
+        return {}
+    params = {"relocatable_params": model.params} if model.params is not None else {}
+    return {"relocatable": model.image, **params}
+
+
+def _writes_plan(
+    board: Board, layout: Layout, variant: VariantConfig, model: ModelNodes | None, writes: list[FlashWrite]
+) -> WritesPlan:
+    if model is None:
+        return WritesPlan(board.name, writes)
+    config, places = variant.relocatable, layout.loaded
+    assert config is not None and places is not None
+    modes = {mode: f"{mode} clear" if config.clear else mode for mode in config.modes}
+    table = _slot_address(layout, "load_table")
+    return WritesPlan(board.name, writes, modes, table, (places.model, places.params or 0))
+
+
+def _slot_address(layout: Layout, slot: str) -> int:
+    return next(placement.start for placement in layout.placements if placement.owner == f"slot {slot}")

@@ -1,0 +1,138 @@
+"""Why an effect cannot be done with a variant, as data: what the program lacks, and what its machine cannot do.
+
+What a flash runner refuses is its own (:mod:`neuralart.flashing.runners`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from neuralart.config.application import REFERENCE
+from neuralart.flashing.runners import Refusal, Runner, first_refusal
+from neuralart.scons.network.nodes import NEURALART
+
+if TYPE_CHECKING:
+    from neuralart.scons.flash.effects import VariantProgram
+
+
+RUNS = ("run", "boot", "load")
+_WRITES = ("flash", "flash-application", "flash-model", "verify")
+
+_EXPORT = (
+    Refusal(
+        lambda of: of["program"].model is not None,
+        "its model is a file that a firmware loads: nothing is linked",
+        "build/VARIANT/network_rel.bin is it",
+    ),
+    Refusal(
+        lambda of: of["program"].initializers is None,
+        "its network runs on the core and is C alone",
+        "env.Network(...).sources are what to compile",
+    ),
+)
+_FOREIGN = (
+    Refusal(
+        lambda of: of["verb"] in RUNS and of["foreign"] is not None,
+        f"network {{foreign.name}} is made for runtime {{foreign.runtime}}: virtual boards run {NEURALART} only",
+        "a variant with compiler: reference runs here",
+    ),
+    Refusal(
+        lambda of: of["verb"] in RUNS and of["program"].variant.application.kind != REFERENCE,
+        "its application is your own, and nothing here can talk to it",
+        "flash- writes it",
+    ),
+    Refusal(
+        lambda of: of["program"].firmware is None,
+        "its image is built by the application's own project",
+        "this variant makes what goes into it",
+    ),
+    Refusal(
+        lambda of: of["verb"] == "load" and of["program"].model is None,
+        "its networks are linked into the firmware",
+        "'relocatable: true' in the variant makes a model to load",
+    ),
+)
+_MACHINE = (
+    Refusal(
+        lambda of: of["machine"].kind == "silicon",
+        "nothing here can run on silicon yet",
+        "choose machine: unicorn or qemu where the board has one",
+    ),
+    Refusal(
+        lambda of: of["machine"].kind == "qemu" and of["external"] is not None,
+        "pool {external.pool} has strategy external-loader, and machine qemu has none",
+        "strategy boot-copy or link",
+    ),
+    Refusal(
+        lambda of: of["verb"] == "boot" and "base" not in of["board"].flash,
+        "board {board.name} has no flash",
+        "'flash:' in the board's file says what",
+    ),
+)
+
+
+def _in_flash(of: Mapping[str, Any]) -> bool:
+    program = of["program"]
+    return program.flash is not None and (program.initializers is not None or program.model is not None)
+
+
+def _application(of: Mapping[str, Any]) -> bool:
+    return _in_flash(of) and of["program"].flash.application is not None
+
+
+def _no_constants(of: Mapping[str, Any]) -> bool:
+    program = of["program"]
+    return _in_flash(of) and program.model is None and not program.initializers.images
+
+
+_NOTHING = (
+    Refusal(
+        lambda of: of["verb"] != "run" and not _in_flash(of),
+        "nothing of this variant is kept in external flash",
+        "run- loads its image in place",
+    ),
+    Refusal(
+        lambda of: of["verb"] == "flash-application" and _in_flash(of) and not _application(of),
+        "board {board.name} has no boot chain",
+        "its image is loaded in place: run- and boot- do that",
+    ),
+    Refusal(
+        lambda of: of["verb"] not in ("run", "load") and _no_constants(of) and not _application(of),
+        "nothing of this variant is kept in flash",
+        "run- loads its image in place",
+    ),
+    Refusal(
+        lambda of: of["verb"] == "flash-model" and _no_constants(of),
+        "no constants of this variant are kept in flash",
+        "flash-application writes the image that holds them",
+    ),
+)
+_VECTORS = (
+    Refusal(
+        lambda of: of["verb"] in RUNS and of["unproved"] is not None,
+        "network {unproved.name} has no 'vectors:' to compare with",
+        "add 'vectors: FOLDER' to the network",
+    ),
+)
+
+
+def reason(verb: str, program: VariantProgram, runner: Runner) -> tuple[str, str]:
+    """Why this cannot be done, and what to do; two empty texts if it can."""
+    networks, external = program.networks, program.external
+    subjects = {
+        "verb": verb,
+        "program": program,
+        "board": program.board,
+        "machine": program.machine,
+        "foreign": next((network for network in networks if network.runtime != NEURALART), None),
+        "external": external[0] if external else None,
+        "unproved": next((network for network in networks if not network.vectors), None),
+    }
+    if verb == "export":
+        return first_refusal(_EXPORT, **subjects)
+    found = first_refusal(_FOREIGN, **subjects)
+    if not found[0]:
+        device = runner.refusal("verify" if verb == "verify" else "write", program.board, program.machine)
+        found = device if verb in _WRITES else first_refusal(_MACHINE, **subjects)
+    return found if found[0] else first_refusal((*_NOTHING, *_VECTORS), **subjects)

@@ -1,0 +1,193 @@
+"""A compile as it is known before anything runs: words of its command, files that it reads and writes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from neuralart import plugins
+from neuralart.boards.types import Board
+from neuralart.compilers.command_line import REFERENCE
+from neuralart.compilers.protocol import FileSet
+from neuralart.config import keys
+from neuralart.config.networks import KEYS
+from neuralart.config.types import NetworkConfig
+from neuralart.errors import NeuralArtError
+from neuralart.network.facts import NEURALART
+from neuralart.network.pools import PoolFile
+from neuralart.network.targets import CPU, check_name, flow_of
+from neuralart.scons.network.compilers import RUNTIME_INCLUDES, ChosenCompiler, compiler_of, files_of
+from neuralart.scons.network.pools import declared_initializers, find_pools, source_file
+from neuralart.scons.paths import LiteralWord, place, stable, word
+from neuralart.scons.registry import registry_of
+
+# What the build itself says on the command line: a second word would win and the declared files would not come.
+_OWN_OPTIONS = {
+    **{word: f"the key '{key.name}'" for key in KEYS for word in key.taken},
+    **dict.fromkeys(("--name", "-n"), "the name of the network"),
+    **dict.fromkeys(("--output", "-o"), "NEURALART_BUILD_DIR"),
+    **dict.fromkeys(("--help", "-h"), "neuralart compile --help by hand"),
+    "--target": "the board",
+    "--binary": "neuralart compile by hand: a build declares no further file of the constants",
+    "--no-report": "neuralart compile by hand: a build declares the report",
+}
+
+
+def option_words(config: NetworkConfig) -> list[str]:
+    """The words by which a network's keys and its ``options`` reach the compiler.
+    NeuralArtError: An option says what the build says itself.
+    """
+    for text in config.options:
+        # argparse also takes -nNAME.
+        option = text.partition("=")[0] if text.startswith("--") else text[:2]
+        if option in _OWN_OPTIONS:
+            raise NeuralArtError(
+                f"options: '{option}' is not for here", where=config.said("options"), hint=f"use {_OWN_OPTIONS[option]}"
+            )
+    return [*keys.option_words(config, KEYS), *config.options]
+
+
+# What the C of a network for a core includes. Declared, so that SCons does not read the constants in each build.
+_CPU_INCLUDES = {
+    "{}.c": ("{}.h", "{}_data.h", "legacy_network.h", "ll_aton_version.h", "neuralart_kernels.h"),
+    "{}_data_params.c": ("{}_data_params.h",),
+}
+# Keys of a network that say where an NPU's pools are, or what lies in them.
+_OF_NPU = ("profile", "profile_add", "profile_remove", "pair", "initializers", "strategies")
+
+
+@dataclass(frozen=True)
+class CompilePlan:
+    """One compile."""
+
+    config: NetworkConfig  # What to compile
+    board: Board  # For which board
+    compiler: ChosenCompiler  # Who compiles
+    words: list[Any]  # Of the command, but for the folder of its results
+    key: str  # Tells compiles apart: names and options, no contents
+    files: FileSet  # What comes out, and what is read besides ``sources``
+    sources: list[Any]  # Files that are read besides the model; those that a profile names are found by scanning it
+    pools: PoolFile | None = None  # The pool file of an NPU's network; None: the network runs on the core
+    includes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # What generated C includes, by file name
+
+    @property
+    def digest(self) -> str:
+        """Eight digits that stand for the key in names of folders."""
+        return hashlib.sha256(self.key.encode()).hexdigest()[:8]
+
+    @property
+    def names(self) -> list[str]:
+        """Names of all files that come out, the network's C first."""
+        return [*self.files.plain.values(), *self.files.initializers.values()]
+
+
+def is_cpu(board: Board) -> bool:
+    """Whether networks for this board run on its core."""
+    return flow_of(board.target) == CPU
+
+
+def cpu_file_names(name: str) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:
+    """C files, headers and the others of a network that runs on the core."""
+    c = (f"{name}.c", f"{name}_data.c", f"{name}_data_params.c")
+    headers = (f"{name}.h", f"{name}_config.h", f"{name}_data.h", f"{name}_data_params.h")
+    plain = ("network.json", "manifest.json", f"{name}_c_info.json", f"{name}_generate_report.txt", "provenance.txt")
+    return c, headers, plain
+
+
+def make_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: str = "") -> CompilePlan:
+    """Work out a compile.
+    ``pair``: ``profiling``: the compile beside the main one, without the epoch controller. NeuralArtError: A file is
+    missing or wrong, or an option is unknown.
+    """
+    check_name(config.name, config.said())
+    path = place(model)
+    return _cpu_plan(env, config, board, path) if is_cpu(board) else _npu_plan(env, config, board, path, pair)
+
+
+def _first_words(env: Any, config: NetworkConfig, board: Board, path: Path) -> list[Any]:
+    return ["--model", *word(env, path), "--target", board.target, "--name", config.name]
+
+
+def _npu_plan(env: Any, config: NetworkConfig, board: Board, path: Path, pair: str) -> CompilePlan:
+    pools = find_pools(env, registry_of(env), config, board)
+    declared = declared_initializers(config, pools.file)
+    options = option_words(config)
+    compiler = compiler_of(env, config, pair)
+    compiler, files = files_of(config, board, compiler, pools, declared, options, path)
+    key = {
+        "name": config.name,
+        "model": stable(env, path),
+        "target": board.target,
+        "compiler": [compiler.identity, *compiler.said] if compiler.said else compiler.identity,
+        "pools": pools.key,
+        "options": options,
+        "initializers": declared,
+    }
+    words = [*_first_words(env, config, board, path), *pools.words, *map(LiteralWord, options), *compiler.words]
+    words += ["--initializers", ",".join(declared) or "none"]
+    read = [node for node in (env.fs.File(str(each)) for each in files.sources) if node is not pools.scanned]
+    return CompilePlan(
+        config=config,
+        board=board,
+        compiler=compiler,
+        words=words,
+        key=json.dumps(key, sort_keys=True),
+        files=files,
+        sources=list(dict.fromkeys([*pools.sources, *compiler.sources, *read])),
+        pools=pools.file,
+        includes={f"{config.name}.c": RUNTIME_INCLUDES} if compiler.kind == REFERENCE else {},
+    )
+
+
+def _refuse_npu_keys(config: NetworkConfig, board: Board) -> None:
+    for key in _OF_NPU:
+        if getattr(config, key):
+            # A strategy is written down by its pool.
+            keys = [place for place in config.places if place == key or place.startswith(f"{key}.")]
+            raise NeuralArtError(
+                f"'{key}' means nothing for board {board.name}: its networks run on the core",
+                where=config.said(keys[0] if keys else ""),
+                hint="'mpool' takes the memory-pool file of their activations",
+            )
+
+
+def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> CompilePlan:
+    from neuralart.patching.patchlist import LEGACY_OPTIONS
+
+    if config.compiler != REFERENCE:
+        raise NeuralArtError(
+            f"compiler '{config.compiler}' is not available for board {board.name}",
+            where=config.said("compiler"),
+            hint="known: reference",
+        )
+    _refuse_npu_keys(config, board)
+    name, sources = config.name, []
+    words = _first_words(env, config, board, path)
+    key: dict[str, Any] = {"model": stable(env, path), "mpool": ""}
+    pool_file = config.mpool or board.memory_pools
+    if pool_file:
+        node = source_file(env, pool_file, "memory-pool file", config.said("mpool"))
+        sources.append(node)
+        file = place(node)
+        words += ["--memory-pool", *word(env, file)]
+        key["mpool"] = stable(env, file)
+    options = option_words(config)
+    key |= {"name": name, "target": board.target, "compiler": config.compiler, "options": options}
+    # Whatever a compiler's default is: applications that are fitted to networks are written for this one.
+    words += [*LEGACY_OPTIONS, *map(LiteralWord, options)]
+    names = [each for part in cpu_file_names(name) for each in part]
+    return CompilePlan(
+        config=config,
+        board=board,
+        compiler=ChosenCompiler(REFERENCE, REFERENCE, runtime=NEURALART, code=plugins.code_of("operators")),
+        words=words,
+        key=json.dumps(key, sort_keys=True),
+        files=FileSet({each: each for each in names}, {}),
+        sources=sources,
+        includes={
+            c.format(name): tuple(header.format(name) for header in headers) for c, headers in _CPU_INCLUDES.items()
+        },
+    )
