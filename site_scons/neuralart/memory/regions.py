@@ -1,4 +1,4 @@
-"""Finds the memories of a board that a network uses, and ranges that overlap."""
+"""The memories of a board: which a network uses, which answer at the start, and which ranges overlap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places the identity descriptor and the constants that the firmware copies into RAM at its start."""
+"""Places the identity descriptor and the declared initializers: those that the firmware copies get room in flash."""
 
 from __future__ import annotations
 

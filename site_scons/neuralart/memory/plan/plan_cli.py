@@ -1,4 +1,4 @@
-"""``neuralart plan``: shows who has which addresses: before a build what is declared, after it what is used."""
+"""``neuralart plan``: shows who has which addresses, as text, JSON and a picture: one strip per memory, to scale."""
 
 from __future__ import annotations
 

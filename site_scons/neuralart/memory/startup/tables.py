@@ -1,4 +1,7 @@
-"""Rows of the tables of ``npu_memory_init.c`` (firmware/runtime/include/npu_memory.h says what their fields are)."""
+"""Rows of the tables of ``npu_memory_init.c``, and the objects that its ``link`` rows name.
+
+firmware/runtime/include/npu_memory.h says what the fields are.
+"""
 
 from __future__ import annotations
 

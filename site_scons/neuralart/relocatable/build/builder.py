@@ -24,7 +24,6 @@ from neuralart.relocatable.build.staging import DEFINE as BLOBS_IN_PARAMS
 from neuralart.relocatable.build.staging import StagedSources
 from neuralart.vendor.releases import Version, dotted, relocation_of
 
-Say = Callable[[str], None]
 FACTS = "network.json"
 DEFAULT_NAME = "Default"
 
@@ -174,7 +173,7 @@ def _link(prepared: Prepared, compiler: ObjectCompiler, first: list[Path], late:
     return compiler.link(request.name, words, first, rest, inputs)
 
 
-def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
+def build(request: BuildRequest, say: Callable[[str], object] = lambda _text: None) -> Built:
     """Make an image. Nothing is written outside the store of objects and the working folder.
 
     ``request``: what to make; ``say``: told about each step. NeuralArtError: it cannot be made.

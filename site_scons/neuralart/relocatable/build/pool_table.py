@@ -1,4 +1,4 @@
-"""From the pools of network.c to the memory-pool table of the image.
+"""From the pools of network.c to the memory-pool table of the image, and to the params: their initial contents.
 
 What is done with a pool at install, first match wins:
 
@@ -200,7 +200,7 @@ _OTHER_FORMATS = {".hex": "FORMAT_HEX", ".c": "FORMAT_C", ".h": "FORMAT_C", ".bi
 
 @dataclass(frozen=True)
 class Params:
-    """Initial contents."""
+    """Initial contents of the pools, one after the other."""
 
     data: bytes = field(repr=False)
     descriptors: tuple[PoolDescriptor, ...]  # the table, in its order

@@ -248,10 +248,10 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
 
 
 def stamp_of(image: Image) -> str:
-    """The stamp of an image.
+    """What the loading application says of a model: CRC-32 of the file without its params, then of these, as hex.
 
-    Returns CRC-32 of the file without its params, then CRC-32 of its params, 8 hex digits each. NeuralArtError: its
-    params are missing or too short.
+    ``firmware/app_loader/image_stamp.c`` computes the same where the model is. NeuralArtError: its params are missing
+    or too short.
     """
     end, size = image.header["rel_end"] & OFFSET, image.context.params_bin_sz
     if image.params is None:

@@ -141,7 +141,7 @@ def check_entries(image: Image) -> Iterator[Finding]:
 
 
 def check_header(image: Image) -> Iterator[Finding]:
-    """All of them but the flags."""
+    """Check sections, GOT, the place of the relocation list, and entry points."""
     yield from _sections(image)
     yield from _got(image)
     yield from _list_place(image)

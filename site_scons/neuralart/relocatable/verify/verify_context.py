@@ -137,7 +137,7 @@ def _params(image: Image) -> Iterator[Finding]:
 
 
 def check_context(image: Image) -> Iterator[Finding]:
-    """All of them."""
+    """Check the context's words, its versions and sizes, and the params that it counts."""
     yield from _zeros(image)
     yield from _interface(image)
     yield from _versions(image)
@@ -226,7 +226,7 @@ def _first(findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def check_words(image: Image) -> Iterator[Finding]:
-    """All of them."""
+    """Check GOT and relocation list: each word points into the image, and every pointer is in the list."""
     yield from _first(_got(image))
     yield from _first(_relocations(image))
     yield from _missing(image)

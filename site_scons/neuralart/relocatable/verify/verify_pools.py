@@ -139,7 +139,7 @@ def _initial_data(image: Image) -> Iterator[Finding]:
 
 
 def check_table(image: Image) -> Iterator[Finding]:
-    """All of them."""
+    """Check each pool, and that no two of them share a place."""
     if len(image.pools) > MOST_POOLS:
         yield error("pools", f"the table has {len(image.pools)} pools, a loader takes {MOST_POOLS}")
     for number, pool in enumerate(image.pools):
@@ -192,7 +192,7 @@ def _nobodys(image: Image) -> Iterator[Finding]:
 
 
 def check_sums(image: Image) -> Iterator[Finding]:
-    """All of them."""
+    """Check what the context counts against the table and the bytes of the params: nothing more, nothing less."""
     yield from _within(image, "acts_sz", image.context.acts_sz, ACTIV, "activations")
     yield from _within(image, "params_sz", image.context.params_sz, PARAM, "constants")
     yield from _nobodys(image)
@@ -253,7 +253,7 @@ def of_board(name: str = "", files: Sequence[Path] = ()) -> WritableMemories:
 
 
 def check_memories(image: Image, memories: WritableMemories) -> Iterator[Finding]:
-    """Destinations of COPY and RESET pools."""
+    """Check that the fixed destinations of pools lie in memory that a board has."""
     for number, pool in enumerate(image.pools):
         start, end = pool.dst, pool.dst + align8(pool.size)
         if pool.type not in (COPY, RESET) or not start or end > 1 << 32 or memories.holds(start, end):
