@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.patching.patchlist import LEGACY_OPTIONS, refuse_n6
 from neuralart.patching.places import definitions, integer
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo, InfoBuffer
 
@@ -50,8 +50,7 @@ class NetworkForPatching:
 def read_c_info(data: bytes, file: str) -> CInfo:
     """Read the bytes of the ``c_info.json`` of a compile.
 
-    Raises:
-        NeuralArtError: It is none, or graph and pools are not in it (after a validation they are not).
+    NeuralArtError: It is none, or graph and pools are not in it (after a validation they are not).
     """
     info = parse_c_info(data, file)
     for key, found in (("memory_pools", info.pools), ("buffers", info.buffers), ("graphs", info.graph)):
@@ -73,8 +72,7 @@ def _check_network(info: CInfo) -> None:
 def image_shape(buffer: InfoBuffer, where: str) -> tuple[int, int, int]:
     """Height, width and channels of an input, whichever way its axes stand: by their names, else by its flags.
 
-    Raises:
-        NeuralArtError: It is no picture, its size is not fixed, or its layout is not known.
+    NeuralArtError: It is no picture, its size is not fixed, or its layout is not known.
     """
     shape, axes = list(buffer.shape), list(buffer.axes)
     shown = f"input '{buffer.name}' has shape {_listed(shape)}"
@@ -160,7 +158,7 @@ class Headers:
     input: tuple[int, ...] = ()  # height, width and channels of the first input; empty if no header says
 
 
-def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
+def read_headers(headers: Sequence[CSource], name: str) -> Headers | None:
     """Read those of :data:`HEADERS` that there are; None if they are not of the legacy C API.
 
     Args:
@@ -203,7 +201,7 @@ def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
     return Headers(where, sizes, (dims["HEIGHT"], dims["WIDTH"], dims["CHANNEL"]) if len(dims) == 3 else ())
 
 
-def _legacy_missing(info: CInfo, headers: list[Source], folder: str, name: str) -> NeuralArtError:
+def _legacy_missing(info: CInfo, headers: list[CSource], folder: str, name: str) -> NeuralArtError:
     """The error where no header of the legacy C API is: the other API, or nothing at all."""
     generated = [file.name for file in info.files]
     arguments = " ".join(word for tool in info.tools for word in tool.arguments.split())
@@ -224,11 +222,10 @@ def _legacy_missing(info: CInfo, headers: list[Source], folder: str, name: str) 
     )
 
 
-def assigned(info: CInfo, network_c: Source | None) -> dict[int, int]:
+def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
     """Id of a pool -> number, as ``network.c`` assigns the arrays that lie in it; pools it says nothing of are missing.
 
-    Raises:
-        NeuralArtError: It assigns arrays of one pool to several buffers.
+    NeuralArtError: It assigns arrays of one pool to several buffers.
     """
     if network_c is None:
         return {}
@@ -245,11 +242,10 @@ def assigned(info: CInfo, network_c: Source | None) -> dict[int, int]:
     return told
 
 
-def numbers(info: CInfo, headers: Headers, network_c: Source | None = None) -> dict[int, int]:
+def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> dict[int, int]:
     """Id of each pool with activations -> its number; ``network.c`` tells where sizes do not.
 
-    Raises:
-        NeuralArtError: Pools and header do not belong together, or which is which is not told.
+    NeuralArtError: Pools and header do not belong together, or which is which is not told.
     """
     pools = activation_pools(info)
     listed = ", ".join(f"{name} {used}" for _, name, used in pools) or "none"
@@ -318,8 +314,7 @@ def _any_header(folder: Path, name: str) -> bool:
 def read(files: NetworkFiles, name: str) -> NetworkForPatching:
     """Read a network with the C name that the application expects.
 
-    Raises:
-        NeuralArtError: Something is missing or wrong, or it is a network that no application is patched for.
+    NeuralArtError: Something is missing or wrong, or it is a network that no application is patched for.
     """
     c_info, *paths, generated = files.all(name)
     if not c_info.is_file():
@@ -328,11 +323,11 @@ def read(files: NetworkFiles, name: str) -> NetworkForPatching:
         raise NeuralArtError("no such file", where=str(c_info), hint=hint)
     info = read_c_info(read_bytes(c_info), str(c_info))
     _check_network(info)
-    headers = [Source(str(path), read_bytes(path)) for path in paths if path.is_file()]
+    headers = [CSource(str(path), read_bytes(path)) for path in paths if path.is_file()]
     said = read_headers(headers, name)
     if said is None:
         raise _legacy_missing(info, headers, str(files.headers), name)
-    network_c = Source(str(generated), read_bytes(generated)) if generated.is_file() else None
+    network_c = CSource(str(generated), read_bytes(generated)) if generated.is_file() else None
     network = network_for_patching(info, name, numbers(info, said, network_c))
     shape = (network.height, network.width, network.channels)
     if said.input and said.input != shape:

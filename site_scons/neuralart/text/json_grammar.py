@@ -22,31 +22,21 @@ _TOOL_LITERALS = _LITERALS | {word: float(word) for word in ("NaN", "Infinity", 
 QUOTES = {"'": "a single quote", "\u2018": "a typographic quote", "\u2019": "a typographic quote"}
 QUOTES |= {"\u201c": "a typographic quote", "\u201d": "a typographic quote"}
 _LONGEST_NUMBER, _LONGEST_OF_TOOL = 40, 4000
-
-
 Place = int | tuple[int, list[Any]] | tuple[int, dict[str, Any]]
 """Where a value begins in the text; for a list or an object with the places of its members."""
 
 
 class Reader:
-    """Reads one text.
-
-    Args:
-        text: The text.
-        file: Its name for messages.
-        relaxed: Comments and continued texts are allowed.
-        tolerant: So are comments of both kinds and trailing commas, each with a note.
-        tool: So is what programs write and the standard library reads: NaN, Infinity, half surrogate pairs.
+    """Reads one text. Allowed are, where it is ``relaxed``, comments and continued texts; ``tolerant``: comments of
+    both kinds and trailing commas, each with a note; of a ``tool``: what programs write and the standard library reads,
+    such as NaN, Infinity and half surrogate pairs.
     """
 
     def __init__(
         self, text: str, file: str, *, relaxed: bool = False, tolerant: bool = False, tool: bool = False
     ) -> None:
-        self.text = text
-        self.file = file
-        self.relaxed = relaxed
-        self.tolerant = tolerant
-        self.tool = tool
+        self.text, self.file = text, file
+        self.relaxed, self.tolerant, self.tool = relaxed, tolerant, tool
         self.notes: list[str] = []
         self.at = 0
         self.starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", text))]
