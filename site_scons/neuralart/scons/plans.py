@@ -90,14 +90,22 @@ def expanded(kind: type[P], builder: str, text: Callable[[P, Any], Any]) -> Call
 
 
 def make(
-    env: Any, builder: str, variables: Iterable[Variable], plan: Any, target: Any, source: Any, base: Any = None
+    env: Any,
+    builder: str,
+    variables: Iterable[Variable],
+    plan: Any,
+    target: Any,
+    source: Any,
+    base: Any = None,
+    **settings: Any,
 ) -> list[Any]:
     """Call a builder for a plan, with the commands, messages and emitters of the environment of a method.
-    ``base``: the environment that the builder works in, if not the one that all share.
+    ``variables``: of the builder. ``base``: the environment that it works in, if not the one that all share.
+    ``settings``: further construction variables.
     """
     base = registry_of(env).base if base is None else base
     own = carried(env, base, variables)
-    return list(getattr(base, builder)(target, source, **own, **{GIVEN: plan}))
+    return list(getattr(base, builder)(target, source, **settings, **own, **{GIVEN: plan}))
 
 
 def board_name(env: Any, builder: str, where: Any, known: str = "") -> str:

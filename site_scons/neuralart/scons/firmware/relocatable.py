@@ -231,8 +231,7 @@ def make_relocatable(
 
     def make() -> RelocatableNodes:
         base = toolchain_env(env, plan.toolchain)
-        target = base.File(f"#{folder}/{plan.names[0]}")
-        nodes = base.NeuralArtRelocatable(target, net.c, **{plans.GIVEN: plan}, **own)
+        nodes = plans.make(env, NAME, VARIABLES, plan, base.File(f"#{folder}/{plan.names[0]}"), net.c, base)
         return RelocatableNodes(net, folder, nodes[0], nodes[2] if config.split else None, nodes[1], config)
 
     # Shared by all that ask for this image; golden vectors and how it is loaded are each one's own matter.
