@@ -142,10 +142,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         _check,
         plan,
         json.dumps([board.name, plan.machine.kind, plan.allow_reference]),
-        (
-            code_value(env, "image-check", "memory/image/check_cli.py"),
-            board_value(env, board),
-        ),
+        (code_value(env, "image-check", "memory/image/check_cli.py"), board_value(env, board)),
     )
     return plans.emitted(env, [check, *(_outputs(env, first, elf, plan) if plan.outputs else [])])
 
