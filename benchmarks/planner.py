@@ -22,7 +22,7 @@ sys.path.insert(0, str(REPO / "site_scons"))
 from neuralart.compilers.reference.ir import BorderOptions, Program  # noqa: E402
 from neuralart.compilers.reference.lower import lower  # noqa: E402
 from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes  # noqa: E402
-from neuralart.compilers.reference.planning.planner import Plan, plan  # noqa: E402
+from neuralart.compilers.reference.planning.planner import MemoryPlan, plan  # noqa: E402
 from neuralart.compilers.reference.planning.sharing import share  # noqa: E402
 from neuralart.errors import NeuralArtError  # noqa: E402
 from neuralart.model.tflite import read  # noqa: E402
@@ -47,7 +47,7 @@ def peak(program: Program) -> int:
     return max(live_bytes(blocks(program), len(program.calls)), default=0)
 
 
-def reached(placed: Plan) -> tuple[int, str]:
+def reached(placed: MemoryPlan) -> tuple[int, str]:
     """Bytes from the first to the last one that activations occupy, summed over the pools, and the same per pool."""
     ends = []
     for pool in placed.pools:

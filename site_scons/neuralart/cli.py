@@ -1,7 +1,7 @@
 """The ``neuralart`` command: one sub-command per thing a person may want by hand.
 
-A sub-command is a module with ``configure(parser)`` and ``run(args) -> int``; it is imported only when it is asked
-for, so that ``neuralart X --help`` starts fast.
+A sub-command is a module with ``configure(parser)`` and ``run(args) -> int``, or ``configure_X`` and ``run_X`` where
+several share one; it is imported only when it is asked for, so that ``neuralart X --help`` starts fast.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Sequence
-from typing import NoReturn
+from collections.abc import Callable, Sequence
+from typing import Any, NoReturn
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
@@ -19,18 +19,18 @@ from neuralart.errors import NeuralArtError
 # name -> (module, one line of help)
 COMMANDS = {
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
-    "record": ("neuralart.compilers.record_cli", "compile with ST Edge AI Core and keep the result for others"),
+    "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
-    "sign": ("neuralart.flashing.sign_cli", "put the boot chain's header in front of an image, without a signature"),
-    "flash": ("neuralart.flashing.flash_cli", "write the flash of a device by a flash plan (the virtual flash)"),
-    "verify": ("neuralart.flashing.verify_cli", "compare the flash of a device with a flash plan"),
+    "sign": ("neuralart.flashing.cli", "put the boot chain's header in front of an image, without a signature"),
+    "flash": ("neuralart.flashing.cli", "write the flash of a device by a flash plan (the virtual flash)"),
+    "verify": ("neuralart.flashing.cli", "compare the flash of a device with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),
     "plan": (
         "neuralart.memory.plan.plan_cli",
         "show who has which addresses: slots, pools, firmware, staging, free banks",
     ),
-    "check-image": ("neuralart.memory.image.check_cli", "check a firmware image before it reaches a board"),
+    "check-image": ("neuralart.memory.image.check_image", "check a firmware image before it reaches a board"),
     "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
     "profile": ("neuralart.profiling.cli", "show what the compiler expects of a network, epoch by epoch"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
@@ -57,14 +57,20 @@ class _Parser(argparse.ArgumentParser):
         self.exit(USAGE_ERROR, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
 
+def _function(command: str, verb: str) -> Callable[[Any], Any]:
+    module = importlib.import_module(COMMANDS[command][0])
+    found: Callable[[Any], Any] = getattr(module, f"{verb}_{command}", None) or getattr(module, verb)
+    return found
+
+
 def _parser(only: str | None) -> argparse.ArgumentParser:
     parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for name, (module, text) in COMMANDS.items():
+    for name, (_, text) in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
         if name == only:
-            importlib.import_module(module).configure(command)
+            _function(name, "configure")(command)
     return parser
 
 
@@ -76,11 +82,8 @@ def _said(error: OSError) -> NeuralArtError:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a sub-command.
-
-    Returns:
-        0 when it did what was asked, 1 for a refusal of the user's input, 2 for wrong usage (and for a difference
-        between expected and computed outputs).
+    """Run a sub-command. Returns 0 when it did what was asked, 1 for a refusal of the user's input, 2 for wrong usage
+    (and for a difference between expected and computed outputs).
     """
     words = list(sys.argv[1:] if argv is None else argv)
     asked = next((word for word in words if not word.startswith("-")), None)
@@ -90,7 +93,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if unknown:
             parser.prog += f" {args.command}"
             parser.error(f"unknown argument '{unknown[0]}'")
-        status = int(importlib.import_module(COMMANDS[args.command][0]).run(args))
+        status = int(_function(args.command, "run")(args))
         sys.stdout.flush()
         return status
     except NeuralArtError as error:

@@ -8,12 +8,10 @@ LONGEST = 160
 
 
 class NeuralArtError(Exception):
-    """An expected failure: said in one line, without a traceback; a long hint stands in a second one.
+    """An expected failure, said in one line without a traceback; a long hint stands in a second one.
 
-    Attributes:
-        what: What is wrong, with the numbers that show it.
-        where: Where it is: ``file:line``, ``file:line:column``, ``file@0x1c`` (a byte offset) or a name.
-        hint: What to do about it.
+    ``what`` is wrong, with the numbers that show it; ``where``: ``file:line``, ``file:line:column``, ``file@0x1c`` (a
+    byte offset) or a name; ``hint``: what to do about it.
     """
 
     def __init__(self, what: str, *, where: str = "", hint: str = "") -> None:
@@ -33,15 +31,7 @@ class NeuralArtError(Exception):
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
-    """Name the known values, and the one that is most similar to what was written.
-
-    Args:
-        name: What the user wrote.
-        known: What would have been right.
-
-    Returns:
-        ``did you mean 'x'? known: a, b, x`` or ``known: a, b``.
-    """
+    """Name the known values, and the one that is most similar: ``did you mean 'x'? known: a, b, x``."""
     import difflib
 
     listed = "known: " + ", ".join(sorted(known)) if known else "none is known"

@@ -12,11 +12,7 @@ from neuralart.errors import NeuralArtError
 
 
 def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file under a temporary name and rename it. A symbolic link in its place is replaced, not followed.
-
-    Raises:
-        NeuralArtError: The place cannot be written.
-    """
+    """Write a file (never through a link) by a temporary name and a rename. NeuralArtError: it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with new_file(path) as temporary:
@@ -29,16 +25,10 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Give a temporary path for new bytes. They get the name of the file on success and are deleted on failure.
+    """Give a new and empty file for new bytes, in nobody else's use.
 
-    Args:
-        path: The file; its folder is there.
-
-    Yields:
-        The place: a new and empty file, in nobody else's use.
-
-    Raises:
-        OSError: The folder cannot be written, or the name cannot be taken.
+    They get the name of the file on success and are deleted on failure. OSError: the folder cannot be
+    written, or the name cannot be taken.
     """
     head, tail = f".{path.name}.", ".part"
     for each in _named(path.parent, head, tail):
@@ -82,20 +72,12 @@ def _runs(writer: str) -> bool:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text with LF line ends, as :func:`write_bytes` does.
-
-    Raises:
-        NeuralArtError: The place cannot be written.
-    """
+    """Write UTF-8 text with LF line ends, as :func:`write_bytes` does. NeuralArtError: the place cannot be written."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a user's file.
-
-    Raises:
-        NeuralArtError: It is not there or cannot be read.
-    """
+    """Read a user's file. NeuralArtError: it is not there or cannot be read."""
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:
@@ -108,16 +90,11 @@ def read_bytes(path: Path) -> bytes:
 
 @contextlib.contextmanager
 def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
-    """Wait until no other process of ours changes a file or a folder, and keep others waiting meanwhile.
+    """Wait, ``patience`` seconds, until no other process of ours changes a file or folder; keep others waiting.
 
-    The operating system frees the lock when its holder ends, whatever ended it.
-
-    Args:
-        path: The file or folder; while it is ours a file of the same name with ``.lock`` stands beside it.
-        patience: Seconds to wait.
-
-    Raises:
-        NeuralArtError: The place cannot be written, or somebody else does not come to an end.
+    A file of the same name with ``.lock`` stands beside it meanwhile. The operating system frees the lock when its
+    holder ends, whatever ended it. NeuralArtError: the place cannot be written, or somebody else does not come to an
+    end.
     """
     from filelock import FileLock, Timeout
 

@@ -56,11 +56,7 @@ def _imports(path: Path) -> frozenset[Path]:
 
 
 def closure(rooms: tuple[str, ...]) -> list[Path]:
-    """List the files of some rooms and all that they import, in a fixed order.
-
-    Args:
-        rooms: Paths below the package: a folder (all of it, data too) or a file.
-    """
+    """The files of some rooms (folders, data too, or files) and all that they import, in a fixed order."""
     todo: list[Path] = []
     for room in rooms:
         path = PACKAGE / room
@@ -88,11 +84,7 @@ def fingerprint(*rooms: str) -> str:
 
 
 def fingerprint_of(files: Iterable[tuple[str, Path]]) -> str:
-    """The same of code outside of this package, with what it imports of this package.
-
-    Args:
-        files: Name and path of each; the names are the same on every machine.
-    """
+    """The same of code outside of this package (names, the same on every machine, and paths) and what it imports."""
     given = list(files)
     ours = _followed([path for _, path in given])
     return _digest([*given, *((path.relative_to(PACKAGE).as_posix(), path) for path in ours)])

@@ -10,15 +10,11 @@ from typing import Any
 
 
 def loads(text: str | bytes, *, duplicates: bool = False, constants: bool = True) -> Any:
-    """Read a JSON text.
+    """Read a JSON text; bytes are UTF-8, UTF-16 or UTF-32.
 
-    Args:
-        text: The text; bytes are UTF-8, UTF-16 or UTF-32.
-        duplicates: An object may have a key twice; the last one counts. Ours never do.
-        constants: ``NaN`` and ``Infinity`` are numbers.
-
-    Raises:
-        ValueError: It is no JSON, it is nested deeper than this Python can follow, or a key stands twice.
+    ``duplicates``: an object may have a key twice, the last one counts; ours never do. ``constants``: ``NaN`` and
+    ``Infinity`` are numbers. ValueError: it is no JSON, it is nested deeper than this Python can follow, or a key
+    stands twice.
     """
     try:
         constant = float if constants else _refused

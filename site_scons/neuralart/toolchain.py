@@ -18,21 +18,16 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import write_text
 
 # Newest first by name. STM32CubeCLT and STM32CubeIDE bring GCC with newlib on all three systems.
+_CLT = "GNU-tools-for-STM32/bin"
+_IDE = "com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin"
 _VENDOR_ROOTS = (
-    ("/opt/st", "stm32cubeclt_*/GNU-tools-for-STM32/bin"),
-    ("/opt/ST", "STM32CubeCLT_*/GNU-tools-for-STM32/bin"),
-    ("C:/ST", "STM32CubeCLT_*/GNU-tools-for-STM32/bin"),
-    ("/opt/st", "stm32cubeide_*/plugins/com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin"),
-    (
-        "C:/ST",
-        "STM32CubeIDE_*/STM32CubeIDE/plugins/com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin",
-    ),
-    (
-        "/Applications/STM32CubeIDE.app/Contents/Eclipse/plugins",
-        "com.st.stm32cube.ide.mcu.externaltools.gnu-tools-for-stm32.*/tools/bin",
-    ),
+    ("/opt/st", f"stm32cubeclt_*/{_CLT}"),
+    ("/opt/ST", f"STM32CubeCLT_*/{_CLT}"),
+    ("C:/ST", f"STM32CubeCLT_*/{_CLT}"),
+    ("/opt/st", f"stm32cubeide_*/plugins/{_IDE}"),
+    ("C:/ST", f"STM32CubeIDE_*/STM32CubeIDE/plugins/{_IDE}"),
+    ("/Applications/STM32CubeIDE.app/Contents/Eclipse/plugins", _IDE),
 )
-
 LIBC_FLAGS: Mapping[str, tuple[str, ...]] = {
     "picolibc": ("--specs=picolibc.specs",),
     "newlib": (),
@@ -44,19 +39,12 @@ _PROBE_SECONDS = 20
 
 @dataclass(frozen=True)
 class Toolchain:
-    """A cross compiler that was found.
+    """A cross compiler that was found."""
 
-    Attributes:
-        folder: Where its programs are (absolute).
-        prefix: For example ``arm-none-eabi-``.
-        version: Of gcc, for example ``12.2.1``.
-        libc: ``picolibc``, ``newlib`` or ``newlib-nano``.
-    """
-
-    folder: str
-    prefix: str
-    version: str
-    libc: str
+    folder: str  # Where its programs are (absolute)
+    prefix: str  # For example ``arm-none-eabi-``
+    version: str  # Of gcc, for example ``12.2.1``
+    libc: str  # ``picolibc``, ``newlib`` or ``newlib-nano``
 
     @property
     def identity(self) -> str:
@@ -70,12 +58,10 @@ class Toolchain:
 
 
 def candidates(prefix: str, environ: Mapping[str, str]) -> list[Path]:
-    """Folders to look into, in order.
+    """Folders to look into, in order; a prefix with a folder in it decides alone.
 
-    Args:
-        prefix: Program prefix; one with a folder in it decides alone.
-        environ: ``NEURALART_TOOLCHAIN`` (a folder, its parent, or gcc itself) comes first, then PATH, then the
-            places where STM32CubeCLT and STM32CubeIDE install themselves.
+    ``NEURALART_TOOLCHAIN`` (a folder, its parent, or gcc itself) comes first, then PATH, then the places where
+    STM32CubeCLT and STM32CubeIDE install themselves.
     """
     named = Path(prefix)
     if named.parent != Path():
@@ -109,14 +95,7 @@ def _has(gcc: Path, file: str) -> bool:
 
 
 def probe(gcc: Path) -> dict[str, str]:
-    """Ask a compiler for its version and C libraries.
-
-    Returns:
-        ``version`` and ``libcs`` (space separated, best first).
-
-    Raises:
-        NeuralArtError: It does not answer.
-    """
+    """A compiler's ``version`` and ``libcs`` (space separated, best first). NeuralArtError: it does not answer."""
     version = _ask(gcc, "-dumpfullversion")
     found = [("picolibc", "picolibc.specs"), ("newlib-nano", "libc_nano.a"), ("newlib", "libc.a")]
     return {"version": version, "libcs": " ".join(name for name, file in found if _has(gcc, file))}
@@ -183,16 +162,7 @@ def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
 
 
 def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None = None) -> list[Path]:
-    """Archives that every image with these flags is linked with: the C library and libgcc.
-
-    Args:
-        toolchain: What :func:`find` returned.
-        flags: Of the core, for example ``-mcpu=cortex-m55 -mfloat-abi=hard``.
-        cache: As for :func:`find`.
-
-    Raises:
-        NeuralArtError: The compiler has no library for such a core.
-    """
+    """The C library and libgcc that images with these flags are linked with. NeuralArtError: there are none."""
     gcc = Path(toolchain.folder) / f"{toolchain.prefix}gcc"
     gcc = gcc if gcc.is_file() else gcc.with_suffix(".exe")
     words = [*flags, *toolchain.libc_flags]
@@ -210,17 +180,7 @@ def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None 
 def find(
     config: ToolchainConfig, environ: Mapping[str, str], *, cache: Path | None = None, where: str = ""
 ) -> Toolchain:
-    """Find the compiler that a variant asks for.
-
-    Args:
-        config: The ``toolchain:`` of the variant.
-        environ: The process environment.
-        cache: File that remembers the compiler's answers.
-        where: ``file:line`` of the variant.
-
-    Raises:
-        NeuralArtError: None is there, it has no C library, or it is not the wanted version; names what was tried.
-    """
+    """Find the compiler that a variant asks for. NeuralArtError: none, or not with this version or library."""
     program = Path(config.prefix).name + "gcc"
     folders = candidates(config.prefix, environ)
     gcc = next((Path(hit) for folder in folders if (hit := shutil.which(program, path=str(folder)))), None)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.patching import includes
+from neuralart.patching import mirror
 from support.dependencies import bypasses
 from support import tflite_edit
 from support.h747_app import App

@@ -120,7 +120,6 @@ def test_deleted_image_comes_back(built: Project) -> None:
         ("memory/plan/plan_report.py", {"PLAN"}),
         ("flashing/plan.py", {"PLAN"}),
         ("flashing/nor.py", set()),
-        ("memory/startup/app_networks.py", {"SOURCES"}),
         ("memory/startup/network_io.py", {"SOURCES"}),
         ("report/summary.py", {"SUMMARY", "PLAN"}),
         ("emulator/runner.py", set()),

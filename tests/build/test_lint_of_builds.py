@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from neuralart import boards, config
-from neuralart.config.budgets import Budgets
+from neuralart.config.types import Budgets
 from neuralart.config.types import NetworkConfig
 from neuralart.lint import engine, gather
 from neuralart.lint import project as projects

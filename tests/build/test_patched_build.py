@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.patching import includes
+from neuralart.patching import mirror
 from support.dependencies import bypasses
 from support.h747_app import START, STOP, tree
 from support.patched_project import APP, KEYWORDS, write_project

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from neuralart.cli import main
-from neuralart.compilers import record_cli
+from neuralart.compilers import recorded
 from neuralart.compilers.recorded import load
 from neuralart.errors import NeuralArtError
 from support.fake_stedgeai import calls, install
@@ -33,8 +33,8 @@ def root(tmp_path, monkeypatch):
 
 def record(*words: str) -> None:
     parser = argparse.ArgumentParser()
-    record_cli.configure(parser)
-    assert record_cli.run(parser.parse_args([*BASE, "--recording", "rec", "-o", "out", *words])) == 0
+    recorded.configure(parser)
+    assert recorded.run(parser.parse_args([*BASE, "--recording", "rec", "-o", "out", *words])) == 0
 
 
 def without_tool(monkeypatch) -> None:

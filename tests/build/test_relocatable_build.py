@@ -18,12 +18,13 @@ from neuralart.cli import main
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.build import builder
-from neuralart.relocatable.format import flags
+from neuralart.relocatable.format import types
 from neuralart.relocatable.format.container import parse
-from neuralart.relocatable.build.link_script import script
-from neuralart.relocatable.build.objects import Compiler
+from neuralart.relocatable.build.assemble import script
+from neuralart.relocatable.build.objects import ObjectCompiler
 from neuralart.relocatable.build.request import BuildRequest
-from neuralart.relocatable.format.types import OFFSET, Image
+from neuralart.relocatable.format.types import OFFSET
+from neuralart.relocatable.format.types import Image
 from neuralart.relocatable.verify.verifier import verify
 from support.messages import flat
 from support import fake_pack
@@ -79,7 +80,7 @@ def test_an_image_of_digits(digits, make):
     assert (image.context.params_bin_sz, image.context.params_bin_crc32) == (len(raw), zlib.crc32(raw))
     assert (image.context.params_sz, image.context.acts_sz, image.context.ext_ram_sz) == (4136, 2560, 0)
     assert [pool.notation for pool in image.pools] == ["RELOC.PARAM.0.RCACHED", "RESET.ACTIV.WRITE"]
-    decoded = flags.decode(image.header["flags"])
+    decoded = types.decode_flags(image.header["flags"])
     assert (decoded.cpuid, decoded.secure, decoded.dbg_info, decoded.asynchronous) == (0xD22, True, True, True)
     assert image.ro_size % 64 == 0 and image.header["params_offset"] % 64 == 0
 
@@ -101,7 +102,7 @@ def test_equal_bytes_in_two_folders(digits, make, tmp_path):
         code = copy(digits, tmp_path / folder / "net")
         output = tmp_path / folder / "out"
         built, _ = make(code, output=output, objects=output / "objects")
-        assert built.ran
+        assert built.compiler.ran
         images.append(built.container.image)
     assert images[0] == images[1]
 
@@ -112,7 +113,7 @@ def test_other_weights_compile_nothing(digits, make, tmp_path):
     raw = code.with_name("network_atonbuf.xSPI2.raw")
     raw.write_bytes(bytes(byte ^ 1 for byte in raw.read_bytes()))
     second, after = make(code, output=tmp_path / "second")
-    assert second.ran == ()
+    assert second.compiler.ran == []
     assert after.params == raw.read_bytes() != before.params
     assert after.context == replace(before.context, params_bin_crc32=zlib.crc32(raw.read_bytes()))
     start = before.header["params_offset"]
@@ -127,13 +128,13 @@ def test_another_network_compiles_only_itself(digits, make, tmp_path):
     text = code.read_text("utf-8")
     code.write_text(text.replace(".minimum_difference = -124", ".minimum_difference = -123"), encoding="utf-8")
     built, _ = make(code, name="other")
-    compiled = [Path(word).name for line in built.ran for word in line.split() if word.endswith(".c")]
+    compiled = [Path(word).name for line in built.compiler.ran for word in line.split() if word.endswith(".c")]
     assert sorted(compiled) == ["model_entry.c", "other_reloc.c", "other_reloc_mempools.c"]
 
 
 def test_a_changed_header_compiles_again(tmp_path):
     """What the store holds is compared with the headers that were read, not with names."""
-    compiler = Compiler(toolchain.find(ToolchainConfig(), os.environ), tmp_path / "store")
+    compiler = ObjectCompiler(toolchain.find(ToolchainConfig(), os.environ), tmp_path / "store")
     work = tmp_path / "work dir"
     work.mkdir()
     source, header = work / "a.c", work / "b c.h"
@@ -173,7 +174,7 @@ def test_a_flipped_byte_in_the_store_is_made_again(stored, what):
     second = again()
     assert second.notes == (f"{path.name} in the store of objects is damaged: it is made again",)
     assert second.container.image == first.container.image and second.files == first.files
-    assert second.ran and again().ran == () and again().notes == ()
+    assert second.compiler.ran and again().compiler.ran == [] and again().compiler.notes == []
 
 
 def test_a_store_that_was_cut_short_or_holds_a_link(stored, tmp_path):
@@ -209,7 +210,7 @@ def test_the_store_says_nothing_of_this_machine_and_this_run(stored, digits, tmp
 def test_flags(make, tmp_path, secure, debug):
     code = compile_digits(tmp_path / "net", "xSPI1", "xSPI2", relative=("xSPI1", "xSPI2"))
     _, image = make(code, secure=secure, debug_info=debug)
-    decoded = flags.decode(image.header["flags"])
+    decoded = types.decode_flags(image.header["flags"])
     assert (decoded.secure, decoded.dbg_info) == (secure, debug)
     assert image.context.struct_sizes[1] == (32 if debug else 16)
     assert image.context.ext_ram_sz == 2560
@@ -414,7 +415,7 @@ def test_blobs_in_params(packs, make, tmp_path, blobs, mixed, layout):
 def test_order_of_the_link(packs, make, tmp_path):
     """The addresses in an image follow it."""
     built, _ = make(fake_pack.network(tmp_path / "net"), pack=packs(), objects=tmp_path / "objects")
-    words = [Path(word).name for word in built.ran[-1].split() if word.endswith((".o", ".a"))]
+    words = [Path(word).name for word in built.compiler.ran[-1].split() if word.endswith((".o", ".a"))]
     assert [re.sub(r"-[0-9a-f]{16}", "", word) for word in words] == [
         "network_reloc.o",
         "ll_aton.o",

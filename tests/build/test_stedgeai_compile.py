@@ -10,13 +10,14 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from neuralart.compilers.stedgeai.compile import plan
-from neuralart.vendor.core_version import parse_core
+from neuralart.vendor.releases import parse_core
 from neuralart.network.facts import load
 from neuralart.resources import package_parent
 from support.messages import flat
@@ -412,7 +413,11 @@ def test_an_interrupted_run_leaves_nothing(place):
     command = [sys.executable, "-m", "neuralart", "compile", "--compiler", "stedgeai", *BASE, "-o", "out"]
     known = {"STEDGEAI_CORE_DIR": str(place.root), "NEURALART_CACHE_DIR": str(place.tmp / "cache")}
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package_parent()), "FAKE_STEDGEAI_HANG": "60", **known}
-    process = subprocess.Popen(command, cwd=place.folder, env=env, stderr=subprocess.PIPE, text=True)
+    # Whoever starts the tests in the background lets them ignore SIGINT, and so their children.
+    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
+    process = subprocess.Popen(
+        command, cwd=place.folder, env=env, stderr=subprocess.PIPE, text=True, preexec_fn=heard
+    )
     for _ in range(400):
         if len(calls(place.root, "generate")) == 2:
             break

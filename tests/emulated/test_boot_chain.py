@@ -9,17 +9,14 @@ from dataclasses import replace
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator import media, runner
-from neuralart.emulator.coherency import watched_ranges
-from neuralart.emulator.conditions import Conditions
+from neuralart.emulator import Difference, LinkFailure, MachineStop, runner, starting
+from neuralart.emulator.coherency import Conditions, watched_ranges
 from neuralart.emulator.image import read_elf
 from neuralart.emulator.starting import Surroundings
-from neuralart.emulator.stops import Difference, LinkFailure, MachineStop
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
-from neuralart.flashing.nor import Nor, chip_of
-from neuralart.flashing.program import program
+from neuralart.flashing.nor import Nor, chip_of, program_plan
 from neuralart.network import facts as network_facts
 from support.firmware import (
     N6_STEPS,
@@ -79,9 +76,9 @@ def boot(board, tmp_path):
         nor = Nor(chip_of(where))
         plan = plans.read(write_plan(tmp_path / "plan", where, image, code=code))
         if flash_weights:
-            program(plan, nor, top=tmp_path / "plan")
+            program_plan(plan, nor, top=tmp_path / "plan")
         else:
-            program(plan, nor, "application", tmp_path / "plan")
+            program_plan(plan, nor, "application", tmp_path / "plan")
         return runner.run(
             where,
             "unicorn",
@@ -680,8 +677,8 @@ def test_qemu_has_the_model_in_memory_and_no_boot_chain(an547, tmp_path, capsys)
 def test_media_of_a_plan_for_qemu_checks_the_files(an547, tmp_path):
     board, image = an547
     plan = write_plan(tmp_path, replace(board, slots={"application": 0x70100000}), image)
-    found = media.of_plan(plan, board, board.machines["qemu"], tmp_path)
+    found = starting.of_plan(plan, board, board.machines["qemu"], tmp_path)
     assert found.nor is None and found.loads == ((tmp_path / "weights.bin", FLASH),)
     (tmp_path / "application.bin").write_bytes(b"x")
     with pytest.raises(NeuralArtError, match="'application' has changed"):
-        media.of_plan(plan, board, board.machines["qemu"], tmp_path)
+        starting.of_plan(plan, board, board.machines["qemu"], tmp_path)

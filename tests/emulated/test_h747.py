@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator.stops import LinkFailure, MachineStop
+from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError
 from support import h747
 from support.firmware import have_gcc, have_qemu

@@ -11,11 +11,11 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from neuralart import boards, cli
+from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.emulator.runner import NetworkRun
-from neuralart.emulator.stops import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container, load_table
-from neuralart.relocatable.format.stamp import stamp_of
+from neuralart.relocatable.format.container import stamp_of
 from support.firmware import N6_STEPS, Builder, have_gcc, have_qemu
 from support.firmware import memory_init as toy_memory_init
 from support.loading import (

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator import qemu, runner
-from neuralart.emulator.stops import Difference, LinkFailure, MachineStop
+from neuralart.emulator import Difference, LinkFailure, MachineStop, qemu, runner
 from neuralart.errors import NeuralArtError
 from support.firmware import Builder, have_gcc, have_qemu, memory_init
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.emulator import runner
+from neuralart.emulator import Difference, LinkFailure, MachineStop, runner
 from neuralart.emulator.image import Symbols, read_elf, read_raw
 from neuralart.emulator.link import Frame, Session, encode
-from neuralart.emulator.stops import Difference, LinkFailure, MachineStop
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import to_json

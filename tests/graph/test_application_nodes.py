@@ -12,11 +12,11 @@ import pytest
 import SCons.Errors
 
 from neuralart.boards.types import Board
-from neuralart.config.application import KEYS
-from neuralart.config.application_types import (
+from neuralart.config.application import (
     CMAKE,
     CUBEIDE,
     ELF,
+    KEYS,
     MAKE,
     SOURCES,
     ApplicationConfig,

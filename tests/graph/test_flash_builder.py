@@ -11,7 +11,7 @@ import SCons.Node.Alias
 import SCons.Script
 
 from neuralart.flashing import runners
-from neuralart.flashing.runners import Capabilities, Job, Runner
+from neuralart.flashing.runners import Capabilities, FlashJob, Runner
 from neuralart.scons import plans
 from neuralart.scons.flash import flash
 from support import graphs
@@ -27,7 +27,7 @@ class Acme(Runner):
     name: ClassVar[str] = "acme"
     capabilities = Capabilities(frozenset({"silicon", "unicorn"}), verify=False, probes=True)
 
-    def write(self, job: Job) -> Any:
+    def write(self, job: FlashJob) -> Any:
         raise NotImplementedError
 
 

@@ -10,9 +10,8 @@ import pytest
 import SCons.Errors
 import SCons.Node
 
-from neuralart.config.budgets import Budgets
-from neuralart.config.types import NetworkConfig, RelocatableConfig, VariantConfig
-from neuralart.emulator.closeness import parse
+from neuralart.config.types import Budgets, NetworkConfig, RelocatableConfig, VariantConfig
+from neuralart.emulator.vectors import parse
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs

@@ -13,7 +13,7 @@ import SCons.Errors
 import SCons.Subst
 
 import neuralart
-from neuralart.compilers.reference.emit import banner
+from neuralart.compilers.reference.emit.network_c import INCLUDES
 from neuralart.network.pools import default_initializers
 from neuralart.resources import board_data_dir, package_parent
 from neuralart.vendor import mpool
@@ -120,8 +120,8 @@ def test_sources_and_include_folders(env: Any) -> None:
 def test_generated_c_is_not_scanned_but_its_headers_are_declared(env: Any) -> None:
     net = _net(env)
     # As SCons's own scanner gives them: opening sign, name, closing sign.
-    assert set(net.c.includes) == {('"', name, '"') for name in banner.INCLUDES}
-    assert all((Path(str(net.include_dirs[1])) / name).is_file() for name in banner.INCLUDES)
+    assert set(net.c.includes) == {('"', name, '"') for name in INCLUDES}
+    assert all((Path(str(net.include_dirs[1])) / name).is_file() for name in INCLUDES)
 
 
 # ---- once

@@ -69,7 +69,7 @@ def said(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     shutil.copytree(PACKAGE, package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(PACKAGE.parents[1] / "firmware", root / "firmware")
     _insert(package / "config" / "networks.py", '    Key(\n        "options",\n', DECLARATION)
-    _insert(package / "config" / "types.py", "    options: tuple[str, ...] = ()\n", FIELD)
+    _insert(package / "config" / "types.py", "    options: tuple[str, ...] = ()", FIELD)
     work = root / "work"
     work.mkdir()
     (work / "digits.tflite").write_bytes(b"")

@@ -60,7 +60,7 @@ def test_pool_file(path):
 )
 def test_profile_file(path):
     """Every profile reads, or misses its pool file only; its options are all known."""
-    names = parse(path.read_bytes(), path.name, relaxed=True).value["Profiles"].value
+    names = parse(path.read_bytes(), path.name, relaxed=True).value["Profiles"]
     assert names
     for name in names:
         try:

@@ -14,7 +14,7 @@ import pytest
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import kinds, report_kinds
 from neuralart.report import offload
-from neuralart.vendor import atonn_options, h7_conf, h7_pools, mpool_notes, network_csv, profile_file, q_json
+from neuralart.vendor import atonn_options, h7_files, mpool, network_csv, profile, q_json
 from neuralart.vendor.c_info import checks as c_info_checks
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.report import checks as report_checks
@@ -140,7 +140,7 @@ def test_the_model_beside_it(path):
 @each("*.mpool", "*.mpool.in")
 def test_mpool(path):
     try:
-        pools, notes = mpool_notes.read_noted(path)
+        pools, notes = mpool.read_noted(path)
     except NeuralArtError as error:
         assert "\n" not in str(error) and str(error).startswith(str(path))
         return
@@ -151,7 +151,7 @@ def test_mpool(path):
 
 @each("*neural*art*.json")
 def test_profiles(path):
-    found = profile_file.read_profiles(path)
+    found = profile.read_profiles(path)
     assert found.profiles
     for entry in found.profiles:
         assert entry.memory_pool or entry.options
@@ -188,14 +188,14 @@ def test_atonn_options(path):
 
 @each("mempools*.json")
 def test_cpu_pools(path):
-    found = h7_pools.read(path)
-    assert found.pools and h7_pools.check(found) == ()
+    found = h7_files.read_cpu_pools(path)
+    assert found.pools and h7_files.check_cpu_pools(found) == ()
     assert all(pool.usable <= pool.size < 1 << 30 for pool in found.pools)
 
 
 @each("stmaic*.conf")
 def test_conf(path):
-    found = h7_conf.read(path)
+    found = h7_files.read_cpu_project(path)
     assert found.configurations and found.notes == () and found.sizes["internalFlash_size"] > 0
 
 

@@ -9,8 +9,8 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from neuralart import boards
+from neuralart.emulator import MachineStop
 from neuralart.emulator.image import read_elf, read_raw
-from neuralart.emulator.stops import MachineStop
 from neuralart.emulator.unicorn_board import UnicornBoard
 
 

@@ -172,7 +172,7 @@ class Builder:
         pool: str = "xSPI2",
     ) -> Image:
         """The application, its network, its facts (weights in a pool) and its golden vectors, in a folder."""
-        from neuralart.memory.startup.app_networks import source as app_networks
+        from neuralart.memory.startup.network_io import app_networks_c as app_networks
 
         root = firmware_dir()
         network = facts(address=self.activations_at, stamp=stamp, weights=(pool, self.weights_at))

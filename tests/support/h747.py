@@ -19,7 +19,7 @@ from neuralart.memory.startup.linker import board_config_h
 from neuralart.network import facts
 from neuralart.patching import mirror, patchlist
 from neuralart.patching.network_files import NetworkFiles
-from neuralart.patching.plan import Plan, Request, make
+from neuralart.patching.plan import PatchRequest, Plan, make
 from neuralart.resources import firmware_dir
 from neuralart.text.linker_script import read as linker_script
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
@@ -147,7 +147,7 @@ class H747Builder:
         result = compile_network(CpuRequest(**fields))  # type: ignore[arg-type]
         write(result, network)
         plan = make(
-            Request(
+            PatchRequest(
                 application(),
                 NetworkFiles.in_folder(network, "network"),
                 aspect,

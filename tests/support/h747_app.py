@@ -13,7 +13,7 @@ from typing import Any
 
 from neuralart.patching import patchlist
 from neuralart.patching.network_files import NetworkFiles
-from neuralart.patching.plan import Request
+from neuralart.patching.plan import PatchRequest
 
 ROOT = "Application/STM32H747I-DISCO"
 MAIN_H, MAIN_C, INTERFACE = "Inc/CM7/main.h", "Src/CM7/main.c", "Inc/CM7/ai_interface.h"
@@ -289,10 +289,10 @@ class App:
             (self.folder / path).write_bytes(text.encode("latin-1"))
         self.network = (network or FakeNetwork()).write(place / "network")
 
-    def request(self, mode: str = "fit", **more: Any) -> Request:
+    def request(self, mode: str = "fit", **more: Any) -> PatchRequest:
         patches = more.pop("patches", None) or patchlist.load("stm32h747i-disco")
         files = more.pop("network", None) or NetworkFiles.in_folder(self.network, "network")
-        return Request(self.folder, files, mode, patches, **more)
+        return PatchRequest(self.folder, files, mode, patches, **more)
 
     def read(self, path: str) -> str:
         return (self.root / path).read_bytes().decode("latin-1")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuralart.boards.types import Board, Boot, Section
+from neuralart.boards.types import Board, BoardSection, Boot
 from neuralart.memory.image.image_facts import Attributes, ImageFacts, Part
 from support import smallboard
 
@@ -32,7 +32,7 @@ def board(**changes: Any) -> Board:
             "silicon": Machine("silicon", flags),
         },
         "boot": Boot("application", BASE, COPY, HEADER),
-        "code": Section("BANK1", HEADER, COPY - HEADER),
+        "code": BoardSection("BANK1", HEADER, COPY - HEADER),
         **changes,
     }
     return smallboard.board(**fields)

@@ -14,7 +14,7 @@ from typing import Any
 from neuralart.boards.types import Board, FlashWindow, MemoryRegion
 from neuralart.memory.layout.placements import Initializer, Layout, Placement
 from neuralart.memory.startup import startup
-from neuralart.memory.startup.link_object import source as link_source
+from neuralart.memory.startup.tables import link_object_c as link_source
 from neuralart.network.facts import Network
 from neuralart.resources import firmware_dir
 from support import smallboard as small

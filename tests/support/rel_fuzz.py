@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container
-from neuralart.relocatable.predict.prediction import Call, Room
+from neuralart.relocatable.predict.prediction import InstallCall, Room
 from neuralart.relocatable.predict.predictor import predict
 from neuralart.relocatable.verify import report
 from neuralart.relocatable.verify.verifier import verify
@@ -22,8 +22,8 @@ from support.rel_images import P0, P1, RAM, ROM, Built
 _HEAD = 104
 _BASES = (0, ROM, RAM, P0, P1, 0xA0000000, 0xF0000000)
 _CALLS = (
-    Call(0x71000000, Room(0x34200000, 0x100000), Room(0x90000000, 0x100000)),
-    Call(0x34100000, Room(0x34200000, 256), copy=True, clear=True, params=0x71800000),
+    InstallCall(0x71000000, Room(0x34200000, 0x100000), Room(0x90000000, 0x100000)),
+    InstallCall(0x34100000, Room(0x34200000, 256), copy=True, clear=True, params=0x71800000),
 )
 SOUND: list[Built] = [rel_images.build(recipe) for recipe in rel_images.SHAPES.values()]
 

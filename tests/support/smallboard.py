@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from neuralart.boards.types import Board, Console, Enable, Machine, MemoryRegion, Registers, Section
+from neuralart.boards.types import Board, BoardSection, Console, Enable, Machine, MemoryRegion, Registers
 from neuralart.network.facts import Epoch, Network, PoolUse, Port
 
 REGISTERS = Registers(
@@ -42,8 +42,8 @@ def board(**changes: Any) -> Board:
         "registers": REGISTERS,
         "machines": {"silicon": Machine("silicon", ("-mcpu=cortex-m55",))},
         "console": Console("uart_small", 0x5200_1000),
-        "code": Section("CODE", 0x100, 0x800),
-        "data": Section("ALWAYS", 0, 0x400),
+        "code": BoardSection("CODE", 0x100, 0x800),
+        "data": BoardSection("ALWAYS", 0, 0x400),
         **changes,
     }
     return Board(**fields)

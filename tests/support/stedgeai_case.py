@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from neuralart.compilers.stedgeai.cli import request_from_words
-from neuralart.compilers.stedgeai.request import Request
+from neuralart.compilers.stedgeai.request import ToolRequest, request_from_words
 from neuralart.errors import NeuralArtError
 from support.messages import flat
 from support.programs import FLASH, N6_LIKE, RAM, pool_text
@@ -46,7 +45,7 @@ def make(folder: Path) -> Path:
     return folder
 
 
-def request(*words: str, profile: str = "default@na.json", target: str = "stm32n6") -> Request:
+def request(*words: str, profile: str = "default@na.json", target: str = "stm32n6") -> ToolRequest:
     """A request for network ``net``; of the NPU with a profile."""
     npu = ["--st-neural-art", profile] if target == "stm32n6" and profile else []
     return request_from_words(["--model", "net.tflite", "--name", "net", "--target", target, *npu, *words])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.app_config import application, wrapper
+from neuralart.app_config import application, generations
 from neuralart.app_config.generations import GENERATIONS
 from neuralart.errors import NeuralArtError
 from support.app_configs import wrapper_header, wrapper_source, write_application
@@ -53,7 +53,7 @@ static int slow[AI_SLOW];
     ],
 )
 def test_what_is_read_under_a_symbol(symbol: str, needed: set[str], optional: set[str]) -> None:
-    got = wrapper.parse(None, [("pp.c", ONE_FOR_ALL)]).reads_under(symbol)
+    got = application.parse(None, [("pp.c", ONE_FOR_ALL)]).reads_under(symbol)
     assert {read.name for read in got if not read.optional} == needed
     assert {read.name for read in got if read.optional} == optional
 
@@ -64,7 +64,7 @@ def test_symbols_with_their_places() -> None:
         "#define POSTPROCESS_TYPE_X 1\n#define POSTPROCESS_WRAPPER_SECTION\n// #define POSTPROCESS_OLD (3)\n"
         "#define \\\n  POSTPROCESS_SPLIT_UI \\\n  201\n"
     )
-    got = wrapper.parse(("inc/pp.h", header), [("pp.c", ONE_FOR_ALL)])
+    got = application.parse(("inc/pp.h", header), [("pp.c", ONE_FOR_ALL)])
     assert got.symbols == {
         "POSTPROCESS_A_UF": "inc/pp.h:1",
         "POSTPROCESS_B": "inc/pp.h:2",
@@ -76,7 +76,7 @@ def test_symbols_with_their_places() -> None:
 
 @pytest.mark.parametrize("text", ["#endif\n#else\n#elif X\n", "#if POSTPROCESS_TYPE == A\n", "#if\n#elif\n#endif\n"])
 def test_directives_that_do_not_pair(text: str) -> None:
-    wrapper.parse(("h", text), [("c", text + "AI_X;\n")])
+    application.parse(("h", text), [("c", text + "AI_X;\n")])
 
 
 # The application ------------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ H7_SOURCE = (
     ],
 )
 def test_the_generation_that_sources_expect(tmp_path: Path, files: dict[str, str], expected: str) -> None:
-    assert application.generation(tree(tmp_path, files)) == expected
+    assert generations.expected(tree(tmp_path, files)) == expected
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_the_generation_that_sources_expect(tmp_path: Path, files: dict[str, str
 )
 def test_sources_that_do_not_show_a_generation(tmp_path: Path, files: dict[str, str], said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        application.generation(tree(tmp_path, files), "v.yaml:3")
+        generations.expected(tree(tmp_path, files), "v.yaml:3")
     assert said in str(caught.value)
 
 
@@ -182,7 +182,7 @@ def test_no_folder(tmp_path: Path) -> None:
 
 def test_two_wrappers_are_refused_unless_they_are_equal(tmp_path: Path) -> None:
     files = {"a/app_postprocess.h": wrapper_header("n6-v3"), "b/app_postprocess.h": wrapper_header("n6-v3")}
-    assert application.generation(tree(tmp_path, files)) == "n6-v3"
+    assert generations.expected(tree(tmp_path, files)) == "n6-v3"
     with pytest.raises(NeuralArtError) as caught:
         tree(tmp_path, {"b/app_postprocess.h": wrapper_header("n6-v2")})
     assert str(caught.value) == (

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.app_config import ctext
+from neuralart.app_config import render
 from neuralart.errors import NeuralArtError
 
 SMALLEST, LARGEST = 2.0**-126, struct.unpack("<f", b"\xff\xff\x7f\x7f")[0]
@@ -25,7 +25,7 @@ def single(value: float) -> float:
 
 @given(st.text())
 def test_any_text_is_a_literal_of_its_utf8_bytes(text: str) -> None:
-    literal = ctext.cstring(text)
+    literal = render.cstring(text)
     assert re.fullmatch(r'"(?:[ -~]|\\[0-7]{3})*"', literal)
     assert "??" not in literal and literal.isascii()
     # Octal escapes of three digits mean the same to Python.
@@ -34,7 +34,7 @@ def test_any_text_is_a_literal_of_its_utf8_bytes(text: str) -> None:
 
 @given(st.floats(min_value=SMALLEST, max_value=LARGEST) | st.floats(min_value=-LARGEST, max_value=-SMALLEST))
 def test_a_float_is_the_nearest_float32_in_the_fewest_digits(value: float) -> None:
-    text = ctext.cfloat(value)
+    text = render.cfloat(value)
     assert re.fullmatch(r"-?\d+(\.\d+)?(e[+-]\d+)?f", text) and ("." in text or "e" in text)
     assert single(float(text[:-1])) == single(value)
     digits = len(re.sub(r"e.*|[-.]", "", text[:-1]).strip("0"))
@@ -63,30 +63,30 @@ def test_a_float_is_the_nearest_float32_in_the_fewest_digits(value: float) -> No
     ],
 )
 def test_floats(value: float, text: str) -> None:
-    assert ctext.cfloat(value) == text
+    assert render.cfloat(value) == text
     assert single(float(text[:-1])) == single(value)
 
 
 @pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e39, -1e39, 1e-39, -1e-45, 3.4028236e38])
 def test_floats_that_float32_does_not_hold(value: float) -> None:
     with pytest.raises(NeuralArtError, match=r"is (?:too (?:large|small) for a float32|not a number that C can write)"):
-        ctext.cfloat(value)
+        render.cfloat(value)
 
 
 @given(st.integers(-(2**31) + 1, 2**32 - 1))
 def test_integers(value: int) -> None:
-    assert ctext.cint(value) == f"({value})"
+    assert render.cint(value) == f"({value})"
 
 
 @pytest.mark.parametrize("value", [-(2**31), 2**32])
 def test_integers_that_32_bits_do_not_hold(value: int) -> None:
     with pytest.raises(NeuralArtError, match="does not fit into 32 bits"):
-        ctext.cint(value)
+        render.cint(value)
 
 
 @given(st.text())
 def test_a_comment_does_not_end(text: str) -> None:
-    shown = ctext.ccomment(text)
+    shown = render.ccomment(text)
     assert "*/" not in shown and "/*" not in shown and "\n" not in shown and "??/" not in shown
 
 
@@ -98,8 +98,8 @@ def test_the_compiler_reads_the_same(tmp_path: Path) -> None:
         "#include <stdio.h>",
         "#include <string.h>",
         "#include <stdint.h>",
-        f"static const char *const texts[] = {{{', '.join(map(ctext.cstring, texts))}}};",
-        f"static const float numbers[] = {{{', '.join(map(ctext.cfloat, numbers))}}};",
+        f"static const char *const texts[] = {{{', '.join(map(render.cstring, texts))}}};",
+        f"static const float numbers[] = {{{', '.join(map(render.cfloat, numbers))}}};",
         "int main(void) {",
         "for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++) {",
         'for (const char *p = texts[i]; *p; p++) printf("%02x", (unsigned)(unsigned char)*p);',

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.app_config import anchors, application, audio, generate
+from neuralart.app_config import application, audio, generate, vision
 from neuralart.app_config.generations import GENERATIONS
 from neuralart.app_config.kinds import KINDS
 from neuralart.config.app_config import MODEL_TYPES, AudioConfig
@@ -379,12 +379,12 @@ def test_anchors_are_written_in_pairs_and_scaled_by_the_grid() -> None:
 
 def test_anchors_of_blazeface() -> None:
     """Each cell of a grid has its anchors in its middle, row by row; the coarse grid has three layers of two."""
-    first, second = anchors.blazeface(128)
+    first, second = vision.blazeface_anchors(128)
     assert (len(first), len(second)) == (512, 384)
     assert first[:3] == [(1 / 32, 1 / 32), (1 / 32, 1 / 32), (3 / 32, 1 / 32)]
     assert second[5:7] == [(1 / 16, 1 / 16), (3 / 16, 1 / 16)]
     assert first[-1] == (31 / 32, 31 / 32) and second[-1] == (15 / 16, 15 / 16)
-    assert anchors.blazeface(120) is None
+    assert vision.blazeface_anchors(120) is None
     files = header(made.FACES, "n6-v3").companions
     assert list(files) == ["fd_blazeface_anchors_0.h", "fd_blazeface_anchors_1.h"]
     assert "static const float32_t g_Anchors_0[1024] = {\n  0.03125f, 0.03125f,\n" in files["fd_blazeface_anchors_0.h"]

@@ -12,7 +12,7 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container, load_table
-from neuralart.relocatable.format.stamp import stamp_of
+from neuralart.relocatable.format.container import stamp_of
 from neuralart.resources import firmware_dir
 from support.loader_host import FLAGS, HERE, SANITIZER, Host, Model, unavailable
 

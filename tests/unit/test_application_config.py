@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.applications import arguments
+from neuralart.applications import cli
 from neuralart.config import application
-from neuralart.config.application_types import (
+from neuralart.config.application import (
     ELF,
     EXTERNAL,
     KINDS,
@@ -245,15 +245,15 @@ def test_paths_out_of_a_tree(path: str) -> None:
 def test_a_command_line_says_all_of_it(tmp_path: Path, text: str) -> None:
     """What SCons puts into a command is what the command understands, and depends on nothing else."""
     made = read(tmp_path, text)
-    words = [*arguments.words(made), *arguments.places(made)]
+    words = [*cli.words(made), *cli.places(made)]
     parser = __import__("argparse").ArgumentParser()
-    arguments.add(parser)
-    back = arguments.config_of(parser.parse_args(words))
+    cli.add(parser)
+    back = cli.config_of(parser.parse_args(words))
     assert back == made
     assert dict(back.places) == dict(made.places)
     if made.external is not None and back.external is not None:
         assert [rule.where for rule in back.external.stage.rules] == [rule.where for rule in made.external.stage.rules]
-    assert not [word for word in arguments.words(made) if "variants.yaml" in word], "places are apart"
+    assert not [word for word in cli.words(made) if "variants.yaml" in word], "places are apart"
 
 
 def test_every_field_is_on_the_command_line() -> None:
@@ -276,7 +276,7 @@ def test_every_field_is_on_the_command_line() -> None:
     )
     for field in dataclasses.fields(ExternalConfig):
         assert getattr(plain, field.name) != getattr(other, field.name)
-    assert len(arguments.words(ApplicationConfig("make", external=other))) == 1 + len(dataclasses.fields(other)) + 1
+    assert len(cli.words(ApplicationConfig("make", external=other))) == 1 + len(dataclasses.fields(other)) + 1
 
 
 def test_the_documentation_names_every_kind_and_key() -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.applications import archives, lock_facts, postprocessing, version_lock
+from neuralart.applications import lock_facts, runtime, version_lock
 from neuralart.applications.staging import Generated
 from neuralart.vendor.releases import RELEASES
 from support.fake_stedgeai import VERSIONS
@@ -75,7 +75,7 @@ def archive(*members: tuple[str, bytes]) -> bytes:
     ],
 )
 def test_names_of_libraries(name, cube, release, core, compiler, pic) -> None:
-    found = archives.parse_name(name)
+    found = runtime.parse_name(name)
     assert found is not None
     assert (found.cube, found.release, found.core, found.compiler, found.pic) == (cube, release, core, compiler, pic)
     assert name in found.said
@@ -85,7 +85,7 @@ def test_names_of_libraries(name, cube, release, core, compiler, pic) -> None:
     "name", ["libm.a", "NetworkRuntime_CM55_GCC.a", "NetworkRuntime1200_CM55_GCC.so", "xNetworkRuntime1200_CM7_GCC.a"]
 )
 def test_other_names(name: str) -> None:
-    assert archives.parse_name(name) is None
+    assert runtime.parse_name(name) is None
 
 
 @pytest.mark.parametrize(
@@ -106,7 +106,7 @@ def test_other_names(name: str) -> None:
 def test_the_c_library_of_an_archive(tmp_path: Path, members, found) -> None:
     path = tmp_path / "NetworkRuntime1200_CM55_GCC.a"
     path.write_bytes(archive(*((name, elf_object(undefined, defined)) for name, undefined, defined in members)))
-    need = archives.needed_library(path)
+    need = runtime.needed_library(path)
     assert (need and (need.libc, need.symbol, need.member)) == found
 
 
@@ -126,10 +126,10 @@ def test_an_archive_of_the_real_compiler(tmp_path: Path) -> None:
     for stem in ("one", "two"):
         subprocess.run([f"{prefix}gcc", *flags, "-c", f"{stem}.c"], cwd=tmp_path, check=True)
         subprocess.run([f"{prefix}ar", "rcs", f"{stem}.a", f"{stem}.o"], cwd=tmp_path, check=True)
-    one, two = (archives.needed_library(tmp_path / f"{stem}.a") for stem in ("one", "two"))
+    one, two = (runtime.needed_library(tmp_path / f"{stem}.a") for stem in ("one", "two"))
     assert one is not None
     assert one.libc == ("picolibc" if tools.libc == "picolibc" else "newlib")
-    assert two == archives.LibraryNeed("newlib", "__errno", "two.o")
+    assert two == runtime.LibraryNeed("newlib", "__errno", "two.o")
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_an_archive_of_the_real_compiler(tmp_path: Path) -> None:
 def test_archives_that_are_none(tmp_path: Path, data: bytes, said: str) -> None:
     path = tmp_path / "NetworkRuntime1200_CM55_GCC.a"
     path.write_bytes(data)
-    assert said in refusal(archives.needed_library, path)
+    assert said in refusal(runtime.needed_library, path)
 
 
 # Facts of a tree ------------------------------------------------------------------------------------------------
@@ -194,11 +194,11 @@ def conflicts(files, parts, **more) -> list[tuple[str, str]]:
 
 
 def test_what_fits(tmp_path: Path) -> None:
-    for core, runtime in RUNTIMES.items():
+    for core, version in RUNTIMES.items():
         cube = "".join(VERSIONS[core][1].split("-")[0].split("."))
         parts = tree(
             tmp_path / core,
-            Middlewares__ll_aton_version_dot_h=header(runtime),
+            Middlewares__ll_aton_version_dot_h=header(version),
             Lib__lib=b"",
             Makefile=f"LIB := NetworkRuntime{cube}_CM55_GCC.a\n",
         )
@@ -427,7 +427,7 @@ def test_post_processing(tmp_path: Path, kinds: dict[str, int], config: str, sai
 
 @pytest.mark.parametrize(("kinds", "release"), [(OLD, "1.0"), (NEW, "later than 1.0"), ({"A": 3}, "")])
 def test_the_release_of_a_wrapper(kinds: dict[str, int], release: str) -> None:
-    found = postprocessing.kinds(wrapper(kinds), "x.h")
+    found = lock_facts.kinds(wrapper(kinds), "x.h")
     assert found is not None
     assert found.release == release
 

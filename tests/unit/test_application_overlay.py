@@ -14,9 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neuralart.applications import overlay
-from neuralart.applications.staging import Generated, is_copied, stage
-from neuralart.applications.tree import is_left_out, scan
-from neuralart.config.application_types import StageConfig, StageRule
+from neuralart.applications.staging import Generated, is_copied, is_left_out, scan, stage
+from neuralart.config.application import StageConfig, StageRule
 from neuralart.errors import NeuralArtError
 from support.stedgeai_case import refusal
 

@@ -10,20 +10,17 @@ from pathlib import Path
 import pytest
 
 from neuralart.applications import (
-    archives,
-    arguments,
-    artefact,
+    cli,
     commands,
     errorlines,
     external,
-    programs,
     runtime,
     sources,
-    sources_lock,
     staging,
+    version_lock,
 )
 from neuralart.cli import main
-from neuralart.config.application_types import ApplicationConfig, ExternalConfig, SourcesConfig
+from neuralart.config.application import ApplicationConfig, ExternalConfig, SourcesConfig
 from neuralart.errors import NeuralArtError
 from support.fake_stedgeai import middlewares
 from support.stedgeai_case import refusal
@@ -152,16 +149,16 @@ def script(path: Path, text: str) -> Path:
 def test_where_programs_are_found(tmp_path: Path) -> None:
     gmake = script(tmp_path / "bin/gmake", "")
     environ = {"PATH": str(tmp_path / "bin"), "HOME": str(tmp_path)}
-    assert programs.find("make", "", tmp_path, environ) == gmake
-    assert programs.find("cubeide", "bin/gmake", tmp_path, environ) == gmake
-    assert programs.find("make", "gmake", tmp_path, environ) == gmake
-    said = refusal(programs.find, "cmake", "", tmp_path, environ, "v.yaml:3")
+    assert commands.find_program("make", "", tmp_path, environ) == gmake
+    assert commands.find_program("cubeide", "bin/gmake", tmp_path, environ) == gmake
+    assert commands.find_program("make", "gmake", tmp_path, environ) == gmake
+    said = refusal(commands.find_program, "cmake", "", tmp_path, environ, "v.yaml:3")
     assert said == "v.yaml:3: no cmake found (PATH looked at) (install CMake, for example with pip install cmake)"
-    said = refusal(programs.find, "make", "remake", tmp_path, environ)
+    said = refusal(commands.find_program, "make", "remake", tmp_path, environ)
     assert said.startswith("no remake found (PATH looked at)")
-    said = refusal(programs.find, "cubeide", "ide/x", tmp_path, environ, "v.yaml:3")
+    said = refusal(commands.find_program, "cubeide", "ide/x", tmp_path, environ, "v.yaml:3")
     assert said.startswith(f"v.yaml:3: executable: no file {tmp_path / 'ide/x'}")
-    said = refusal(programs.find, "cubeide", "", tmp_path, environ, platform="win32")
+    said = refusal(commands.find_program, "cubeide", "", tmp_path, environ, platform="win32")
     assert "no stm32cubeidec or stm32cubeide found (PATH, C:/ST/STM32CubeIDE_*" in said
 
 
@@ -350,11 +347,11 @@ def elf(machine: int = 40, bits: int = 1, kind: int = 2, mark: bytes = b"code") 
     return header + struct.pack("<8I", 1, 84, 0x34000400, 0x34000400, len(mark), len(mark), 5, 4) + mark
 
 
-NOTHING = artefact.Before()
+NOTHING = external.Before()
 
 
-def judge(folder: Path, before: artefact.Before = NOTHING, networks=(), since: int = 0) -> bytes:
-    return artefact.judge(
+def judge(folder: Path, before: external.Before = NOTHING, networks=(), since: int = 0) -> bytes:
+    return external.judge(
         *(folder / "build/a.elf", before, networks),
         **{"shown": "build/a.elf", "folder": folder, "since": since, "where": "v.yaml:5", "log": "w/log.txt"},
     )
@@ -392,7 +389,7 @@ def test_no_program_and_what_there_is_instead(tmp_path: Path) -> None:
 def test_a_program_that_is_older_than_its_network(tmp_path: Path) -> None:
     program = made(tmp_path, elf(), time=10**9)
     network = made(tmp_path, b"c", "Model/net.c", time=2 * 10**9)
-    before = artefact.look(program)
+    before = external.look(program)
     said = refusal(judge, tmp_path, before, [("net", network)])
     assert said.startswith(
         "v.yaml:5: the build ended without an error and did not make build/a.elf again, "
@@ -402,7 +399,7 @@ def test_a_program_that_is_older_than_its_network(tmp_path: Path) -> None:
     # Other bytes are a new program whatever its time; so is one that was not there.
     made(tmp_path, elf(mark=b"news"), time=10**9)
     assert judge(tmp_path, before, [("net", network)])
-    assert judge(tmp_path, artefact.Before(), [("net", network)])
+    assert judge(tmp_path, external.Before(), [("net", network)])
     # The same bytes with a new time: linked again.
     made(tmp_path, elf(), time=3 * 10**9)
     assert judge(tmp_path, before, [("net", network)])
@@ -472,7 +469,7 @@ def test_wrong_usage(words: list[str], capsys) -> None:
 def test_a_program_that_is_linked_already(tmp_path: Path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     made(tmp_path, elf(), "given/x.elf")
-    words = ["application", "build", *arguments.words(ApplicationConfig("elf", elf="x.elf")), "--root", "given"]
+    words = ["application", "build", *cli.words(ApplicationConfig("elf", elf="x.elf")), "--root", "given"]
     assert main([*words, "--work", "w", "--output", "out/firmware.elf"]) == 0
     assert (tmp_path / "out/firmware.elf").read_bytes() == elf()
     assert not (tmp_path / "w").exists()
@@ -578,7 +575,7 @@ def test_the_newest_library_of_several(tmp_path: Path) -> None:
     put(ai / "Lib/GCC/ARMCortexM55", "NetworkRuntime1201_CM55_GCC.a", "NetworkRuntime910_CM55_GCC.a")
     found = runtime.find(tmp_path).archive
     assert found is not None
-    name = archives.parse_name(found.name)
+    name = runtime.parse_name(found.name)
     assert name is not None
     assert name.cube == (12, 0, 1)
 
@@ -596,10 +593,10 @@ def test_sources_and_a_runtime_that_does_not_fit(tree: Path, tmp_path: Path) -> 
     files = [staging.Generated("net", network)]
     chosen = collect(tree, files=("start.s",), include_dirs=("inc",))
     pack(tmp_path / "good")
-    (conflict,) = sources_lock.check_sources(chosen, runtime.find(tmp_path / "good"), files, libc="newlib", core="CM55")
+    (conflict,) = version_lock.check_sources(chosen, runtime.find(tmp_path / "good"), files, libc="newlib", core="CM55")
     assert conflict.level == "note"
     pack(tmp_path / "bad", "2.2.0")
-    said = refusal(sources_lock.check_sources, chosen, runtime.find(tmp_path / "bad"), files)
+    said = refusal(version_lock.check_sources, chosen, runtime.find(tmp_path / "bad"), files)
     assert said.startswith(f"{network.as_posix()}:1: network net is made for runtime 1.1.3.275 (ST Edge AI Core 4.0.1)")
     assert "1.1.1.14 (ST Edge AI Core 2.2.0) at " in said
     # The header that the user's own folder has in front of it counts as well.
@@ -608,7 +605,7 @@ def test_sources_and_a_runtime_that_does_not_fit(tree: Path, tmp_path: Path) -> 
         "inc/ll_aton_version.h",
         text=(tmp_path / "bad/Middlewares/ST/AI/Npu/ll_aton/ll_aton_version.h").read_text(),
     )
-    assert "a tree/inc/ll_aton_version.h:2" in refusal(sources_lock.check_sources, chosen, None, files)
+    assert "a tree/inc/ll_aton_version.h:2" in refusal(version_lock.check_sources, chosen, None, files)
 
 
 def made_for(version: tuple[int, ...]) -> list[str]:

@@ -38,6 +38,11 @@ EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert"}
 CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
+MOST_FILES = 24
+# One file per operator: these folders hold a row of equals, whose order is their names.
+ROWS = {"compilers/reference/operators"}
+# Classes that share a name with another one, and why. At most ten.
+SAME_NAME: dict[str, str] = {}
 
 
 def _name(path: Path) -> str:
@@ -206,6 +211,23 @@ def test_imports_of_other_packages(path: Path) -> None:
 def test_size_of_a_module(path: Path) -> None:
     lines = len(path.read_text("utf-8").splitlines())
     assert lines <= LARGEST, f"{_name(path)} has {lines} lines: it does more than one thing"
+
+
+@pytest.mark.parametrize("folder", SUBROOMS, ids=_name)
+def test_number_of_files_of_a_folder(folder: Path) -> None:
+    files = len(list(folder.glob("*.py")))
+    assert files <= MOST_FILES or _name(folder) in ROWS, f"{files} files side by side hide their order: make rooms"
+
+
+def test_a_class_name_stands_for_one_class() -> None:
+    found: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.ClassDef):
+                found.setdefault(node.name, []).append(_name(path))
+    several = {name: places for name, places in found.items() if len(places) > 1}
+    assert several.keys() == SAME_NAME.keys(), several
+    assert len(SAME_NAME) <= 10
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)

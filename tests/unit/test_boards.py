@@ -14,7 +14,7 @@ import yaml
 
 from neuralart import boards, cli
 from neuralart.boards.cli import as_data
-from neuralart.boards.types import Boot, Console, Enable, FlashWindow, LoadSlots, Section
+from neuralart.boards.types import BoardSection, Boot, Console, Enable, FlashWindow, LoadSlots
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 
@@ -94,8 +94,8 @@ def test_n6_registers_and_firmware(board: str) -> None:
     assert (registers.memory_clock, registers.memory_sleep_clock) == (0x5602824C, 0x5602828C)
     assert (registers.ramcfg, registers.shutdown_bit) == (0x52023000, 20)
     assert (registers.ramcfg_clock, registers.ramcfg_clock_bit) == (0x56028254, 12)
-    assert loaded.code == Section("FLEXRAM", 0x400, 1023 * 1024)
-    assert loaded.data == Section("DTCM", 0, 128 * 1024)
+    assert loaded.code == BoardSection("FLEXRAM", 0x400, 1023 * 1024)
+    assert loaded.data == BoardSection("DTCM", 0, 128 * 1024)
     assert loaded.console is not None
     assert (loaded.console.base, loaded.console.clock_register, loaded.console.clock_bit) == (0x52001000, 0x5602826C, 4)
 
@@ -387,7 +387,7 @@ def test_own_board(write: Writer) -> None:
         "mine.yaml",
         ("mine.yaml",),
     )
-    assert board.data == Section("DATA", 0, 1 << 20)
+    assert board.data == BoardSection("DATA", 0, 1 << 20)
     assert board.region("BANK").enable == Enable(3, 0x80)
     assert board.console is not None
     assert board.console.clock_register is None
@@ -435,7 +435,7 @@ def test_a_board_may_drop_the_stock_pools(write: Writer) -> None:
 def test_section_may_run_on_only_without_a_gap(write: Writer) -> None:
     two = "  CODE: {base: 0x10000000, size: 32K, kind: ram}\n  CODE2: {base: 0x10008000, size: 32K, kind: ram}\n"
     old = "  CODE: {base: 0x10000000, alias: 0x0, size: 64K, kind: ram}\n"
-    assert boards.load("mine", [write(OWN.replace(old, two))]).code == Section("CODE", 0x400, 63 << 10)
+    assert boards.load("mine", [write(OWN.replace(old, two))]).code == BoardSection("CODE", 0x400, 63 << 10)
     gap = write(OWN.replace(old, two.replace("0x10008000", "0x1000A000")))
     assert (
         refusal(gap) == "mine.yaml:19: code.size: 0xfc00 bytes from 0x10000400 run over the end of memory at 0x10008000"

@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from neuralart import boards
-from neuralart.boards.types import FlashWindow, Machine, MemoryRegion, Section
+from neuralart.boards.types import BoardSection, FlashWindow, Machine, MemoryRegion
 from neuralart.errors import NeuralArtError
-from neuralart.memory.image import arm_attributes, check_cli, check_image, elf_facts
+from neuralart.memory.image import check_image, elf_facts
 from neuralart.memory.image.image_facts import Attributes, Part
 from neuralart.network.facts import to_json
 from support import images, smallboard
@@ -91,7 +91,7 @@ def test_alignment_of_the_table(size, alignment):
 
 
 def test_board_that_loads_in_place():
-    board = images.board(boot=None, code=Section("CODE", 0, 0x1000))
+    board = images.board(boot=None, code=BoardSection("CODE", 0, 0x1000))
     assert said(facts(), board) == [
         "error vector-table: the vector table is at 0x34000100, small takes it from 0x30000000 (link it to 0x30000000)"
     ]
@@ -242,7 +242,7 @@ def test_image_of_another_board():
 
 
 def no_boot(**changes):
-    return images.board(boot=None, code=Section("BANK1", HEADER, COPY - HEADER), **changes)
+    return images.board(boot=None, code=BoardSection("BANK1", HEADER, COPY - HEADER), **changes)
 
 
 OFF = "turned on by the firmware: set bit 0 of 0x50000010 (memory clock), clear bit 20 of 0x51000100 (shutdown)"
@@ -784,7 +784,7 @@ def one_line(data):
         return
     for line in said(image, networks=[net()]):
         assert "\n" not in line
-    check_cli.as_data(image, images.board(), images.board().machines["unicorn"], [], [])
+    check_image.as_data(image, images.board(), images.board().machines["unicorn"], [], [])
 
 
 WHOLE = images.elf()
@@ -822,7 +822,7 @@ def test_random_bytes(data):
 def test_random_attributes(data):
     for text in (data, b"A" + data, images.attributes()[: len(data)] + data):
         try:
-            arm_attributes.parse(text)
+            elf_facts.parse_attributes(text)
         except ValueError as error:
             assert "\n" not in str(error)
 
@@ -834,7 +834,7 @@ def test_attributes_of_every_kind():
     vendor = b"aeabi\0" + other + file
     foreign = struct.pack("<I", 9) + b"abcd\0"
     data = b"A" + foreign + struct.pack("<I", 4 + len(vendor)) + vendor
-    assert arm_attributes.parse(data) == Attributes(arch=21, mve=2)
+    assert elf_facts.parse_attributes(data) == Attributes(arch=21, mve=2)
 
 
 # ---- command ----
@@ -842,8 +842,8 @@ def test_attributes_of_every_kind():
 
 def run(*words):
     parser = argparse.ArgumentParser()
-    check_cli.configure(parser)
-    return check_cli.run(parser.parse_args([str(word) for word in words]))
+    check_image.configure(parser)
+    return check_image.run(parser.parse_args([str(word) for word in words]))
 
 
 N6 = 0x3400_0400

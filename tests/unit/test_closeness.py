@@ -12,9 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart import cli
-from neuralart.emulator.closeness import Closeness, compare, cosine, parse, root_mean_square
-from neuralart.emulator.stops import Difference
-from neuralart.emulator.vectors import DTYPES, Tensor, Vectors
+from neuralart.emulator import Difference
+from neuralart.emulator.vectors import (
+    DTYPES,
+    Closeness,
+    Vectors,
+    VectorTensor,
+    compare,
+    cosine,
+    parse,
+    root_mean_square,
+)
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Network, Port
 
@@ -129,7 +137,7 @@ def test_numbers_whose_squares_are_none(size: float) -> None:
 
 def _vectors(dtype: str, golden: list[Any], count: int = 1) -> Vectors:
     size = struct.calcsize("<" + DTYPES[dtype])
-    tensor = Tensor("scores", dtype, (1, len(golden)), len(golden) * size)
+    tensor = VectorTensor("scores", dtype, (1, len(golden)), len(golden) * size)
     data = struct.pack(f"<{len(golden)}{DTYPES[dtype]}", *golden)
     return Vectors("vectors", (), (tensor,), (b"",) * count, (data,) * count)
 
@@ -219,8 +227,8 @@ def test_too_few_bytes() -> None:
 
 
 def test_every_output_keeps_the_bounds_alone() -> None:
-    first = Tensor("first", "int8", (2,), 2)
-    second = Tensor("second", "float32", (1,), 4)
+    first = VectorTensor("first", "int8", (2,), 2)
+    second = VectorTensor("second", "float32", (1,), 4)
     data = struct.pack("<2bf", 100, 100, 1.0)
     vectors = Vectors("vectors", (), (first, second), (b"", b""), (data, data))
     ports = tuple(Port(each.name, "SRAM", 0, each.bytes, each.shape, each.dtype, 0.0, 0) for each in (first, second))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from neuralart import boards
 from neuralart.emulator.coherency import Coherency, Watched, watched_ranges
-from neuralart.emulator.core_registers import NpuCache, SystemControl
+from neuralart.emulator.devices import NpuCache, SystemControl
 from neuralart.network.facts import PoolUse
 from support.firmware import facts
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuralart import config
-from neuralart.config import variant_keys, variants
+from neuralart.config import variant_keys
 from neuralart.config.read import KEYS as TOP_KEYS
+from neuralart.config.read import RESERVED, VERBS
 from neuralart.config.types import (
     STRATEGIES,
     Location,
@@ -786,8 +787,8 @@ def test_every_key_of_the_file_and_every_word_is_documented() -> None:
     text = DOC.read_text()
     assert [key for key in sorted(TOP_KEYS) if f"| `{key}` |" not in text] == []
     for words in (
-        variants.VERBS,
-        variants.RESERVED,
+        VERBS,
+        RESERVED,
         variant_keys.OPTIMIZATIONS,
         variant_keys.LIBCS,
         variant_keys.MACHINES,

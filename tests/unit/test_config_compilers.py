@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart import config
-from neuralart.compilers.stedgeai.version import check_pin
 from neuralart.config.networks import PIN
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
+from neuralart.vendor.releases import check_pin
 from support.messages import one_message
 
 FILE = """\

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config import budgets, keys, loaded, networks, patch, tables, variant_keys
+from neuralart.config import keys, networks, patch, tables, variant_keys
 from neuralart.config.keys import Key
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
@@ -21,15 +21,15 @@ BESIDE = {
     ToolchainConfig: set(),
     RelocatableConfig: set(),
     patch.PatchConfig: {"where", "places"},
-    budgets.Budgets: {"places"},
+    networks.Budgets: {"places"},
 }
 OWNERS = [
     (NetworkConfig, networks.KEYS),
     (VariantConfig, [key for key in variant_keys.KEYS if key.name != "overrides"]),
     (ToolchainConfig, variant_keys.TOOLCHAIN_KEYS),
-    (RelocatableConfig, loaded.KEYS),
+    (RelocatableConfig, variant_keys.RELOCATABLE_KEYS),
     (patch.PatchConfig, patch.KEYS),
-    (budgets.Budgets, budgets.KEYS),
+    (networks.Budgets, networks.BUDGET_KEYS),
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from neuralart.config import app_config
 from neuralart.config.app_config import AppConfig, AudioConfig
-from neuralart.config.keywords import said_by, value_of
+from neuralart.config.keys import said_by, value_of
 from neuralart.errors import NeuralArtError
 
 WHERE = "AppConfig('net')"

@@ -17,13 +17,12 @@ from neuralart import cli
 from neuralart.compilers.reference.cpu import compile as cpu
 from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, build, compile_network, file_names, write
 from neuralart.compilers.reference.cpu.cpu_network import identifier
-from neuralart.compilers.reference.cpu.pool_file import ActivationMemory
+from neuralart.compilers.reference.cpu.placing import ActivationMemory
 from neuralart.errors import NeuralArtError
 from neuralart.memory import regions
 from neuralart.network import facts
 from neuralart.patching import network_files
-from neuralart.patching.inputs import read_c_info
-from neuralart.patching.network_files import NetworkFiles, read
+from neuralart.patching.network_files import NetworkFiles, read, read_c_info
 from neuralart.text.c_source import Source
 from support import cpu_native
 from support.h747 import DIGITS, pools

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart import boards
-from neuralart.compilers.reference.cpu.pool_file import ActivationMemory, parse_pools, read
+from neuralart.compilers.reference.cpu.placing import ActivationMemory, parse_pools, read
 from neuralart.errors import NeuralArtError
 
 DATA = Path(os.environ.get("NEURALART_REAL_DATA") or "/nonexistent")

@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from neuralart import boards
-from neuralart.applications import archives
+from neuralart.applications import runtime
 from neuralart.emulator.image import read_elf
 from neuralart.errors import NeuralArtError
 from neuralart.memory.image import elf_facts
-from neuralart.relocatable.build import elf_post
+from neuralart.relocatable.build import assemble
 from neuralart.report.summary import region_use
 from neuralart.text.elf import Elf
 from support import images
@@ -32,8 +32,8 @@ READERS: dict[str, Callable[[Path, bytes], object]] = {
     "check-image": lambda path, data: elf_facts.read(path, data),
     "virtual board": lambda path, data: path.write_bytes(data) and read_elf(path),
     "summary": lambda path, data: path.write_bytes(data) and region_use(path, BOARD),
-    "archive": lambda path, data: path.write_bytes(archive(data)) and archives.needed_library(path),
-    "relocatable": lambda path, data: elf_post.read(data, str(path), ()),
+    "archive": lambda path, data: path.write_bytes(archive(data)) and runtime.needed_library(path),
+    "relocatable": lambda path, data: assemble.read_linked(data, str(path), ()),
 }
 
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.compilers.stedgeai.fileset import Conditions, expected
+from neuralart.compilers.stedgeai.fileset import FileConditions, expected
 from neuralart.vendor.c_info.checks import check
 from neuralart.vendor.c_info.read import parse_c_info
-from neuralart.vendor.core_version import parse_core
 from neuralart.vendor.network_c.read import parse
+from neuralart.vendor.releases import parse_core
 from neuralart.vendor.report.read import parse_report
 from support import fake_stedgeai
 from support.fake_stedgeai import VERSIONS, calls, install, middlewares
@@ -41,7 +41,7 @@ def run(folder, root, *words, status=0, options="--Os", **environ) -> str:
 def test_the_documented_files(tmp_path, folder, version, controller):
     root = install(tmp_path / "st", version)
     out = run(folder, root, "--name", "net", options="--Os --enable-epoch-controller" if controller else "--Os")
-    given = Conditions("net", "net", controller=controller)
+    given = FileConditions("net", "net", controller=controller)
     files = {path.name for path in (folder / "st_ai_output").iterdir()}
     wanted = expected(given, parse_core(VERSIONS[version][0]))
     license = {"LICENSE.txt"} if version < "4" else set()

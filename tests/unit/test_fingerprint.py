@@ -163,8 +163,8 @@ def _copy(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("changed", "kinds"),
     [
-        ("compilers/stedgeai/asking.py", {STEDGEAI, RECORDED, AUTO}),
-        ("compilers/record_cli.py", {RECORDED, AUTO}),
+        ("compilers/stedgeai/install.py", {STEDGEAI, RECORDED, AUTO}),
+        ("compilers/recorded.py", {RECORDED, AUTO}),
         ("compilers/reference/lower.py", {REFERENCE, AUTO}),
         ("compilers/reference/operators/gelu.py", {REFERENCE, AUTO}),
         ("compilers/reference/cpu/compile.py", {REFERENCE, AUTO}),

@@ -10,8 +10,7 @@ import pytest
 from neuralart import cli
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
-from neuralart.flashing.nor import Chip, Nor, load
-from neuralart.flashing.program import program, verify
+from neuralart.flashing.nor import Chip, Nor, load, program_plan, verify_plan
 
 BASE = 0x70000000
 CHIP = Chip(BASE, 1 << 20, 0x1000)
@@ -130,7 +129,7 @@ def test_what_is_no_plan(tmp_path, text):
 def test_programming_writes_everything_and_says_what(tmp_path, three):
     nor = Nor(CHIP)
     plan = plans.read(make(tmp_path, three))
-    done = program(plan, nor, top=tmp_path)
+    done = program_plan(plan, nor, top=tmp_path)
     assert [(w.write.name, w.erased, w.kept, w.lost) for w in done] == [
         ("application", 2, 0, ()),
         ("weights", 2, 0, ()),
@@ -138,22 +137,22 @@ def test_programming_writes_everything_and_says_what(tmp_path, three):
     ]
     assert nor.read(0x20000, 0x20) == b"\xff" * 16 + b"\x5a" * 16
     assert nor.read(0x20010 + 0x1800 - 1, 2) == b"\x5a\xff"
-    assert verify(plan, nor, top=tmp_path) is None
+    assert verify_plan(plan, nor, top=tmp_path) is None
 
 
 def test_sectors_that_hold_their_bytes_are_left_alone(tmp_path, three):
     nor = Nor(CHIP)
     plan = plans.read(make(tmp_path, three))
-    program(plan, nor, top=tmp_path)
+    program_plan(plan, nor, top=tmp_path)
     nor.program(0x30800, b"kept")
-    again = program(plan, nor, top=tmp_path)
+    again = program_plan(plan, nor, top=tmp_path)
     assert [(w.erased, w.kept, w.lost) for w in again] == [(0, 2, ()), (0, 2, ()), (0, 1, ())]
     assert nor.read(0x30800, 4) == b"kept"
     changed = bytearray((tmp_path / "application.bin").read_bytes())
     changed[-1] ^= 0xFF
     (tmp_path / "application.bin").write_bytes(changed)
     rows = writes(tmp_path, ("application", "application", three[0].address, bytes(changed)))
-    (one,) = program(plans.read(make(tmp_path, rows)), nor, top=tmp_path)
+    (one,) = program_plan(plans.read(make(tmp_path, rows)), nor, top=tmp_path)
     assert (one.erased, one.kept) == (1, 1)
 
 
@@ -162,7 +161,7 @@ def test_what_shared_a_sector_is_lost_and_said(tmp_path, three):
     nor.program(0x20004, b"before")
     nor.program(0x21900, b"behind")
     nor.program(0x22000, b"next sector")
-    done = program(plans.read(make(tmp_path, three)), nor, top=tmp_path)
+    done = program_plan(plans.read(make(tmp_path, three)), nor, top=tmp_path)
     assert done[1].lost == ((BASE + 0x20004, BASE + 0x2000A), (BASE + 0x21900, BASE + 0x21906))
     assert nor.read(0x20004, 6) == nor.read(0x21900, 6) == b"\xff" * 6
     assert nor.read(0x22000, 11) == b"next sector"
@@ -174,7 +173,7 @@ def test_two_writes_in_one_sector(tmp_path, three):
     nor = Nor(CHIP)
     for only in (None, "application"):
         with pytest.raises(NeuralArtError) as caught:
-            program(plan, nor, only, tmp_path)
+            program_plan(plan, nor, only, tmp_path)
         text = str(caught.value)
         assert "'weights' [0x70020010, 0x70021810) and 'late' [0x70021900, 0x70021901)" in text
         assert "share the erase sector [0x70021000, 0x70022000)" in text
@@ -186,7 +185,7 @@ def test_a_write_outside_of_the_chip(tmp_path, three, address):
     far = writes(tmp_path, ("far", "model", address, bytes(32)))
     nor = Nor(CHIP)
     with pytest.raises(NeuralArtError, match=r"'far' .* is not within the flash .0x70000000, 0x70100000"):
-        program(plans.read(make(tmp_path, [*three, *far])), nor, top=tmp_path)
+        program_plan(plans.read(make(tmp_path, [*three, *far])), nor, top=tmp_path)
     assert list(nor.contents()) == []
 
 
@@ -195,42 +194,42 @@ def test_a_changed_file_stops_everything_before(tmp_path, three):
     nor = Nor(CHIP)
     (tmp_path / "descriptor.bin").write_bytes(b"XAID" * 8)
     with pytest.raises(NeuralArtError, match=r"'descriptor' has changed since the plan was made .*build again"):
-        program(plan, nor, top=tmp_path)
+        program_plan(plan, nor, top=tmp_path)
     assert list(nor.contents()) == []
     # What is not written is not looked at.
-    assert [w.write.name for w in program(plan, nor, "application", tmp_path)] == ["application"]
+    assert [w.write.name for w in program_plan(plan, nor, "application", tmp_path)] == ["application"]
     with pytest.raises(NeuralArtError, match="has changed"):
-        verify(plan, nor, top=tmp_path)
+        verify_plan(plan, nor, top=tmp_path)
     (tmp_path / "descriptor.bin").unlink()
     with pytest.raises(NeuralArtError, match=r"descriptor.bin: cannot read"):
-        program(plan, nor, top=tmp_path)
+        program_plan(plan, nor, top=tmp_path)
 
 
 def test_parts(tmp_path, three):
     plan = plans.read(make(tmp_path, three))
     nor = Nor(CHIP)
     nor.program(0x10000, b"\x11\x22")
-    assert [w.write.name for w in program(plan, nor, "model", tmp_path)] == ["weights", "descriptor"]
+    assert [w.write.name for w in program_plan(plan, nor, "model", tmp_path)] == ["weights", "descriptor"]
     assert nor.read(0x10000, 2) == b"\x11\x22"
-    assert verify(plan, nor, "model", tmp_path) is None
+    assert verify_plan(plan, nor, "model", tmp_path) is None
     with pytest.raises(NeuralArtError, match="no part 'modle'"):
-        program(plan, nor, "modle", tmp_path)
+        program_plan(plan, nor, "modle", tmp_path)
     alone = plans.read(make(tmp_path, three[:1]))
     with pytest.raises(NeuralArtError, match="nothing of kind model or descriptor is in it"):
-        program(alone, nor, "model", tmp_path)
+        program_plan(alone, nor, "model", tmp_path)
 
 
 def test_the_first_difference(tmp_path, three):
     plan = plans.read(make(tmp_path, three))
     nor = Nor(CHIP)
-    program(plan, nor, top=tmp_path)
+    program_plan(plan, nor, top=tmp_path)
     nor.program(0x21000, b"\x50")
     nor.program(0x30001, b"\0")
-    mismatch = verify(plan, nor, top=tmp_path)
+    mismatch = verify_plan(plan, nor, top=tmp_path)
     assert (mismatch.write.name, mismatch.offset, mismatch.expected, mismatch.found) == ("weights", 0xFF0, 0x5A, 0x50)
     assert str(mismatch) == ("'weights' differs at 0x70021000: weights.bin offset 0xff0 is 0x5a, the flash has 0x50")
     nor.erase(0x10000, 0x1000)
-    assert str(verify(plan, nor, top=tmp_path)).endswith("offset 0x0 is 0x00, the flash has 0xff (erased)")
+    assert str(verify_plan(plan, nor, top=tmp_path)).endswith("offset 0x0 is 0x00, the flash has 0xff (erased)")
 
 
 @pytest.fixture

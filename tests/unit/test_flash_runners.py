@@ -12,11 +12,9 @@ from neuralart import boards, cli
 from neuralart.boards.types import Machine
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
-from neuralart.flashing import record
+from neuralart.flashing.nor import Mismatch, Written
 from neuralart.flashing.plan import Write
-from neuralart.flashing.program import Mismatch, Written
-from neuralart.flashing.runners import Capabilities, Job, Refusal, Runner, find
-from neuralart.flashing.runners.virtual import Virtual
+from neuralart.flashing.runners import Capabilities, FlashJob, Refusal, Runner, Virtual, find
 
 BOARD = boards.load("stm32n6570-dk", [])
 SILICON, UNICORN = Machine("silicon", ()), Machine("unicorn", ())
@@ -34,7 +32,7 @@ class Shelf(Runner):
     held: ClassVar[dict[int, bytes]] = {}
     broken: ClassVar[bool] = False
 
-    def write(self, job: Job) -> tuple[Written, ...]:
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
         done = []
         for write in job.plan.chosen(job.only):
             data = (job.top / write.file).read_bytes()
@@ -45,7 +43,7 @@ class Shelf(Runner):
             done.append(Written(write, 0 if same else 1, 1 if same else 0))
         return tuple(done)
 
-    def verify(self, job: Job) -> Mismatch | None:
+    def verify(self, job: FlashJob) -> Mismatch | None:
         for write in job.plan.chosen(job.only):
             data = (job.top / write.file).read_bytes()
             if self.held.get(write.address) != data:
@@ -59,7 +57,7 @@ class Blind(Runner):
     name = "blind"
     capabilities = Capabilities(frozenset({"silicon", "unicorn"}), verify=False)
 
-    def write(self, job: Job) -> tuple[Written, ...]:
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
         return tuple(Written(write, 1, 0) for write in job.plan.chosen(job.only))
 
 
@@ -80,8 +78,8 @@ def plan(tmp_path: Path) -> Path:
     return path
 
 
-def job(plan: Path, only: str | None = None, probe: str = "0042") -> Job:
-    return Job(plans.read(plan), BOARD, plan.with_name("record.json"), probe, only, plan.parent)
+def job(plan: Path, only: str | None = None, probe: str = "0042") -> FlashJob:
+    return FlashJob(plans.read(plan), BOARD, plan.with_name("record.json"), probe, only, plan.parent)
 
 
 # ---- names
@@ -154,8 +152,8 @@ def test_the_record_says_what_a_device_holds(shelf: Shelf, plan: Path) -> None:
     assert (data["runner"], data["probe"], data["board"]) == ("shelf", "0042", "stm32n6570-dk")
     assert [row["name"] for row in data["holds"]] == ["weights"]
     shelf.flash(job(plan, "application"))
-    assert [write.name for write in record.read(path)] == ["application", "weights"]
-    assert record.read(path) == plans.read(plan).writes
+    assert [write.name for write in plans.read_record(path)] == ["application", "weights"]
+    assert plans.read_record(path) == plans.read(plan).writes
     before = path.read_bytes()
     done = shelf.flash(job(plan))
     assert [(written.erased, written.kept) for written in done] == [(0, 1), (0, 1)]
@@ -182,7 +180,7 @@ def test_what_is_refused_before_writing_leaves_the_record(shelf: Shelf, plan: Pa
     (plan.parent / "weights.bin").write_bytes(b"other")
     with pytest.raises(NeuralArtError, match="'weights' has changed since the plan was made"):
         shelf.flash(job(plan))
-    assert len(record.read(plan.with_name("record.json"))) == 2
+    assert len(plans.read_record(plan.with_name("record.json"))) == 2
 
 
 def _write(name: str, address: int, size: int) -> Write:
@@ -191,7 +189,7 @@ def _write(name: str, address: int, size: int) -> Write:
 
 def test_what_is_overwritten_is_no_longer_held() -> None:
     held = (_write("a", 0, 100), _write("b", 100, 100), _write("c", 300, 10))
-    after = record.after(held, (_write("c", 400, 10), _write("new", 150, 100)))
+    after = plans.held_after(held, (_write("c", 400, 10), _write("new", 150, 100)))
     assert [(write.name, write.address) for write in after] == [("a", 0), ("new", 150), ("c", 400)]
 
 
@@ -210,7 +208,7 @@ def test_a_record_that_is_none(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "record.json"
     path.write_text(text, "utf-8")
     with pytest.raises(NeuralArtError, match=said) as caught:
-        record.read(path)
+        plans.read_record(path)
     assert str(path) in str(caught.value)
 
 

@@ -13,11 +13,11 @@ from neuralart.errors import NeuralArtError
 from neuralart.inspect.views.network_c import as_record
 from neuralart.text import c_source
 from neuralart.vendor import releases
-from neuralart.vendor.network_c import checks, ecblobs, initializer_c, initializers
+from neuralart.vendor.network_c import checks, ecblobs, initializers, pools
 from neuralart.vendor.network_c.banner import guard, model_name
-from neuralart.vendor.network_c.pool_comments import in_use
+from neuralart.vendor.network_c.checks import covered, rows_by_pool
+from neuralart.vendor.network_c.pools import in_use
 from neuralart.vendor.network_c.read import parse, read
-from neuralart.vendor.network_c.usage import covered, rows_by_pool
 from support import vendor_network_c as vendor
 from support.vendor_network_c import RELEASES, Want
 
@@ -561,7 +561,7 @@ def test_what_is_no_blob_header():
 @pytest.mark.parametrize(("version", "relative"), list(itertools.product(RELEASES, [False, True])))
 def test_initializer_as_c(version, relative):
     want = Want(version=version, relative=relative)
-    found = initializer_c.parse(vendor.initializer_c(want), "i.c")
+    found = pools.parse_initializer(vendor.initializer_c(want), "i.c")
     assert found.data == vendor.raw(want)
     assert (found.network, found.symbol) == (want.c_name, f"_mem_pool_xSPI2_{want.c_name}")
     assert (found.size, found.words) == (1297, 163)
@@ -571,7 +571,7 @@ def test_initializer_as_c(version, relative):
 
 def test_initializer_without_comments():
     text = re.sub(r"/\*.*?\*/\n", "", vendor.initializer_c(Want()))
-    found = initializer_c.parse(text.replace("[163]", "[]"), "i.c")
+    found = pools.parse_initializer(text.replace("[163]", "[]"), "i.c")
     assert (found.pool, found.size, found.network) == (None, 1304, "")
     assert found.data[:1297] == vendor.raw(Want())
 
@@ -579,8 +579,8 @@ def test_initializer_without_comments():
 def test_initializer_with_comments_among_its_words():
     text = vendor.initializer_c(Want()).replace(",\n", ", /* 0x10 { */ // 7\n")
     with pytest.raises(NeuralArtError):  # a brace in a comment ends nothing, but this one does
-        initializer_c.parse("uint64_t _mem_pool_a_b[1] = {", "i.c")
-    assert initializer_c.parse(text, "i.c").data == vendor.raw(Want())
+        pools.parse_initializer("uint64_t _mem_pool_a_b[1] = {", "i.c")
+    assert pools.parse_initializer(text, "i.c").data == vendor.raw(Want())
 
 
 @pytest.mark.parametrize(
@@ -592,7 +592,7 @@ def test_initializer_with_comments_among_its_words():
     ],
 )
 def test_contradictions_of_an_initializer(old, new, said):
-    found = initializer_c.parse(swap(vendor.initializer_c(Want()), (old, new)), "i.c")
+    found = pools.parse_initializer(swap(vendor.initializer_c(Want()), (old, new)), "i.c")
     assert any(said in problem.what for problem in found.problems)
 
 
@@ -606,7 +606,7 @@ def test_contradictions_of_an_initializer(old, new, said):
 )
 def test_what_is_no_initializer(text, said):
     with pytest.raises(NeuralArtError, match=said):
-        initializer_c.parse(text, "i.c")
+        pools.parse_initializer(text, "i.c")
 
 
 # ---- text helpers

@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.emulator import link
+from neuralart.emulator import LinkFailure, MachineStop, link
 from neuralart.emulator.link import LONGEST, Damaged, Decoder, Frame, RemoteNetwork, Session, Text, encode, parse_hello
-from neuralart.emulator.stops import LinkFailure, MachineStop
 
 FRAMES = st.builds(Frame, st.sampled_from("HIOEQD"), st.binary(max_size=60))
 # Text for people never contains the start byte.

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout import descriptor_of, identity
+from neuralart.memory.layout import identity
 from neuralart.memory.layout.identity import Entry, build, check_name, parse, size_of
 from neuralart.memory.layout.placements import Initializer
 from support import smallboard
@@ -262,7 +262,7 @@ def test_descriptor_of_an_image() -> None:
     networks[1] = replace(networks[1], abi_stamp="fedcba9876543210")
     items = [initializer("a", "X", 0x70000000), initializer("b", "Y", 0x70001000), initializer("b", "Z", 0)]
     raws = {("a", "X"): (7, 1), ("b", "Y"): (0, 0), ("b", "Z"): (9, 2)}
-    assert parse(descriptor_of.build(networks, items, raws)) == (
+    assert parse(identity.describe(networks, items, raws)) == (
         Entry("fedcba9876543210", "X", 0x70000000, 7, 1, 1),
         Entry(STAMP, "Z", 0, 9, 2, 0),
     )
@@ -270,5 +270,5 @@ def test_descriptor_of_an_image() -> None:
 
 def test_nothing_to_describe() -> None:
     items = [initializer("net", "X", 0x70000000)]
-    assert descriptor_of.build([smallboard.network()], items, {("net", "X"): (0, 0)}) == b""
+    assert identity.describe([smallboard.network()], items, {("net", "X"): (0, 0)}) == b""
     assert identity.size_of(0) == 32

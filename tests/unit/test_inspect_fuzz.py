@@ -15,7 +15,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.inspect import cli as inspector
 from neuralart.inspect import kinds
 from neuralart.text import c_source
-from neuralart.vendor.network_c import checks, ecblobs, initializer_c
+from neuralart.vendor.network_c import checks, ecblobs, pools
 from neuralart.vendor.network_c.read import parse
 from support import vendor_network_c as vendor
 from support.fuzz import damage, damage_text
@@ -117,7 +117,7 @@ def test_files_that_are_cut_off(name, tmp_path):
 @given(st.lists(st.sampled_from(PARTS), max_size=60).map("".join))
 @settings(max_examples=4 * ROUNDS, deadline=None)
 def test_heaps_of_parts(text):
-    for read in (parse, ecblobs.parse, initializer_c.parse):
+    for read in (parse, ecblobs.parse, pools.parse_initializer):
         try:
             found = read(c_source.decode(text.encode("utf-8", "surrogatepass")), "n.c")
         except NeuralArtError as error:

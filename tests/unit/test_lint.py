@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.config.budgets import Budgets, read_settings, resolve
+from neuralart.config.networks import read_budgets, resolve_budgets
+from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
 from neuralart.lint import budgets, engine, gather, runtime_header
 from neuralart.network.facts import Epoch, Network, PoolUse
 from neuralart.text import yaml_values
 from neuralart.text.ihex import ihex
-from neuralart.vendor.c_info.graph import Estimate
-from neuralart.vendor.c_info.types import NPU, CInfo
+from neuralart.vendor.c_info.types import NPU, CInfo, Estimate
 from support.vendor_network_c import RAM5, RAM6, RELEASES, Want, make
 
 HEADER = "".join(
@@ -241,7 +241,7 @@ def test_limits_that_cannot_be_checked_are_not_kept() -> None:
 def limits_of(tmp_path: Path, text: str):
     path = tmp_path / "b.yaml"
     path.write_text(f"budgets: {text}\n")
-    return read_settings(yaml_values.read(path, "b.yaml").mapping()["budgets"])
+    return read_budgets(yaml_values.read(path, "b.yaml").mapping()["budgets"])
 
 
 def test_reading_limits(tmp_path: Path) -> None:
@@ -250,11 +250,11 @@ def test_reading_limits(tmp_path: Path) -> None:
         "  max_cycles: 12000000000\n  min_offload: 90"
     )
     read = limits_of(tmp_path, text)
-    found = resolve({"model": ("x", None), **read})
+    found = resolve_budgets({"model": ("x", None), **read})
     assert found == Budgets(3, ("hyperRAM",), 2 << 20, 448 << 10, 12_000_000_000, 90)
     assert found.said("max_weights") == "b.yaml:4" and bool(found) and not Budgets()
     # An override changes one limit and keeps the rest.
-    merged = resolve({**read, **limits_of(tmp_path, "{max_weights: 1}")})
+    merged = resolve_budgets({**read, **limits_of(tmp_path, "{max_weights: 1}")})
     assert (merged.max_weights, merged.max_cycles) == (1, 12_000_000_000)
 
 

@@ -17,7 +17,7 @@ from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.text.c_source import blanked
 from neuralart.text.linker_script import read as linker_script
 from neuralart.text.linker_script.types import LinkerScript
-from neuralart.vendor.profile_file import parse_profiles
+from neuralart.vendor.profile import parse_profiles
 from neuralart.vendor.q_json import QFile, QTensor
 
 DOC = Path(__file__).resolve().parents[2] / "docs" / "reference" / "lint.md"

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container, load_table
+from neuralart.relocatable.format.container import stamp_of
 from neuralart.relocatable.format.load_table import LoadTable, make, read
-from neuralart.relocatable.format.stamp import stamp_of
 from support.rel_images import SHAPES, Recipe, build
 
 AT, PARAMS = 0x7100_0000, 0x7180_0000

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from neuralart.compilers.reference.ir import ConstArg, Null, TensorArg
-from neuralart.compilers.reference.lower import supported
-from neuralart.compilers.reference.operators._broadcast import broadcast
+from neuralart.compilers.reference.moves import broadcast
+from neuralart.compilers.reference.operators import every
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import Quantization
 from support.lowering import Graph, lowered, one, parameters
@@ -359,7 +359,7 @@ def conv(**changes: Any) -> Callable[[Graph], None]:
     return lambda graph: (convolution(graph, **changes), None)[1]
 
 
-KINDS = ", ".join(info.kind for info in supported())
+KINDS = ", ".join(info.kind for info in every())
 IMAGE = ((1, 4, 4, 2),)
 REFUSALS: list[tuple[str, Callable[[Graph], None], str]] = [
     (
@@ -659,8 +659,8 @@ def test_a_tensor_is_filled_once() -> None:
 
 
 def test_what_is_supported_is_listed() -> None:
-    kinds = [info.kind for info in supported()]
+    kinds = [info.kind for info in every()]
     assert kinds == sorted(kinds)
     wanted = {"CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED", "MAX_POOL_2D", "AVERAGE_POOL_2D", "ADD", "RELU"}
     assert wanted | {"RELU6", "RESHAPE", "SOFTMAX", "QUANTIZE", "DEQUANTIZE"} <= set(kinds)
-    assert all(info.limits for info in supported())
+    assert all(info.limits for info in every())

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from neuralart.compilers.reference.ir import ConstArg, TensorArg
-from neuralart.compilers.reference.operators._factors import product_factor, quotient_factor
 from neuralart.compilers.reference.operators._table import nearest, rounding_shift, scaled
-from neuralart.compilers.reference.quantize import FixedPoint
+from neuralart.compilers.reference.quantize import FixedPoint, single
 from support.lowering import Graph, lowered, one, parameters, refusal
 
 TABLES = ("ABS", "EXP", "GELU", "HARD_SWISH", "LEAKY_RELU", "LOG", "LOGISTIC", "TANH")
@@ -130,10 +129,10 @@ def test_tables_depend_on_scales_only() -> None:
 
 def test_rounding_of_factors() -> None:
     third = float.fromhex("0x1.555556p-2")
-    assert quotient_factor(1.0, 3.0) == third
-    assert product_factor(2.0, 0.5, 3.0) == third
-    assert quotient_factor(1e30, 1e-30) == math.inf
-    assert product_factor(1e30, -1e30, 1.0) == -math.inf
+    assert single(1.0 / 3.0) == third
+    assert single(single(2.0 * 0.5) / 3.0) == third
+    assert single(1e30 / 1e-30) == math.inf
+    assert single(1e30 * -1e30) == -math.inf
     assert nearest(math.exp)(89.0) == nearest(math.exp)(1000.0) == math.inf
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.network import manifest
+from neuralart.network import facts
 
 FILES = {"net.c": b"int x;\n" * 50, "net_a.raw": bytes(range(256)) * 8, "network.json": b"{}\n"}
 
@@ -19,7 +19,7 @@ FILES = {"net.c": b"int x;\n" * 50, "net_a.raw": bytes(range(256)) * 8, "network
 def folder(tmp_path: Path) -> Path:
     for name, data in FILES.items():
         (tmp_path / name).write_bytes(data)
-    (tmp_path / manifest.NAME).write_text(manifest.manifest("net", FILES))
+    (tmp_path / facts.MANIFEST).write_text(facts.manifest("net", FILES))
     return tmp_path
 
 
@@ -30,16 +30,16 @@ def flip(path: Path) -> None:
 
 
 def test_what_was_compiled_is_right(folder: Path) -> None:
-    assert manifest.changed(folder) == ()
-    assert [row.name for row in manifest.check(folder)] == sorted(FILES)
+    assert facts.changed_files(folder) == ()
+    assert [row.name for row in facts.check_files(folder)] == sorted(FILES)
 
 
 @pytest.mark.parametrize("name", FILES)
 def test_every_changed_file_is_named(folder: Path, name: str) -> None:
     flip(folder / name)
-    assert manifest.changed(folder) == (name,)
+    assert facts.changed_files(folder) == (name,)
     with pytest.raises(NeuralArtError, match=re.escape(f"{name} changed since the network was compiled")):
-        manifest.check(folder)
+        facts.check_files(folder)
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -52,22 +52,22 @@ def test_what_was_changed_is_named(folder: Path, name: str, keep_time: bool) -> 
     flip(path)
     if keep_time:
         os.utime(path, ns=(before, before))
-    assert manifest.changed_since(folder, [*FILES, manifest.NAME]) == (name,)
+    assert facts.changed_since(folder, [*FILES, facts.MANIFEST]) == (name,)
     assert path.exists() or path.is_symlink()
 
 
 def test_what_nobody_touched_is_not_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     time.sleep(0.02)
-    (folder / manifest.NAME).write_text(manifest.manifest("net", FILES))
-    monkeypatch.setattr(manifest, "read_bytes", lambda path: pytest.fail(f"{path} was opened"))
-    assert manifest.changed_since(folder, [*FILES, manifest.NAME]) == ()
+    (folder / facts.MANIFEST).write_text(facts.manifest("net", FILES))
+    monkeypatch.setattr(facts, "read_bytes", lambda path: pytest.fail(f"{path} was opened"))
+    assert facts.changed_since(folder, [*FILES, facts.MANIFEST]) == ()
 
 
 def test_times_alone_change_nothing(folder: Path) -> None:
     time.sleep(0.02)
     (folder / "net.c").touch()
-    assert manifest.changed_since(folder, [*FILES, manifest.NAME]) == ()
-    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, manifest.NAME])
+    assert facts.changed_since(folder, [*FILES, facts.MANIFEST]) == ()
+    assert sorted(path.name for path in folder.iterdir()) == sorted([*FILES, facts.MANIFEST])
 
 
 @pytest.mark.skipif(not hasattr(os, "symlink"), reason="no links")
@@ -78,18 +78,18 @@ def test_a_link_is_no_file_of_a_compile(folder: Path, tmp_path_factory: pytest.T
     for target in (other, other.with_name("gone")):
         (folder / "net.c").unlink()
         (folder / "net.c").symlink_to(target)
-        assert manifest.changed(folder) == ("net.c",)
+        assert facts.changed_files(folder) == ("net.c",)
 
 
 def test_missing_files_are_seen_by_who_needs_them(folder: Path) -> None:
     (folder / "net.c").unlink()
-    assert manifest.changed(folder) == ()
+    assert facts.changed_files(folder) == ()
     with pytest.raises(NeuralArtError, match=r"net\.c is not there"):
-        manifest.check(folder)
-    (folder / manifest.NAME).unlink()
-    assert manifest.changed(folder) == ()
+        facts.check_files(folder)
+    (folder / facts.MANIFEST).unlink()
+    assert facts.changed_files(folder) == ()
     with pytest.raises(NeuralArtError, match="cannot read"):
-        manifest.check(folder)
+        facts.check_files(folder)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_missing_files_are_seen_by_who_needs_them(folder: Path) -> None:
     ],
 )
 def test_a_damaged_manifest(folder: Path, text: str) -> None:
-    (folder / manifest.NAME).write_text(text)
-    assert manifest.changed(folder) == (manifest.NAME,)
+    (folder / facts.MANIFEST).write_text(text)
+    assert facts.changed_files(folder) == (facts.MANIFEST,)
     with pytest.raises(NeuralArtError, match="not the manifest of a compile"):
-        manifest.check(folder)
+        facts.check_files(folder)

@@ -12,17 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart import toolchain
-from neuralart.boards.types import Console, Section
+from neuralart.boards.types import BoardSection, Console
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.regions import (
-    Span,
-    check_disjoint,
-    firmware_spans,
-    fold_alias,
-    network_spans,
-    touched_regions,
-)
+from neuralart.memory.regions import Span, check_disjoint, firmware_spans, fold_alias, network_spans, touched_regions
 from neuralart.memory.startup import linker
 from neuralart.text.ihex import ihex
 from support import smallboard as small
@@ -160,7 +153,7 @@ def test_memory_ld() -> None:
 
 
 @pytest.mark.parametrize(("changes", "name"), [({"code": None}, "code"), ({"data": None}, "data")])
-def test_memory_ld_of_a_board_that_says_nothing(changes: dict[str, Section | None], name: str) -> None:
+def test_memory_ld_of_a_board_that_says_nothing(changes: dict[str, BoardSection | None], name: str) -> None:
     with pytest.raises(NeuralArtError, match=f"board small: the board has no '{name}' section"):
         linker.memory_ld(small.board(**changes))
 

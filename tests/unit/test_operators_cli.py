@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli
-from neuralart.compilers.reference.lower import supported
+from neuralart.compilers.reference.operators import every
 from support.messages import flat
 
 DOC = Path(__file__).parents[2] / "docs" / "reference" / "operators.md"
@@ -25,9 +25,9 @@ def test_every_operator_has_limits(capsys: pytest.CaptureFixture[str]) -> None:
     table, _, note = capsys.readouterr().out.partition("\n\n")
     assert note.startswith("uint8 tensors are computed as int8")
     lines = table.splitlines()
-    assert [line.split()[0] for line in lines] == [each.kind for each in supported()]
+    assert [line.split()[0] for line in lines] == [each.kind for each in every()]
     assert all(len(line.split()) > 1 for line in lines)
-    assert not [each.kind for each in supported() if "|" in each.limits or "\n" in each.limits], "they stand in a table"
+    assert not [each.kind for each in every() if "|" in each.limits or "\n" in each.limits], "they stand in a table"
 
 
 def test_for_programs(capsys: pytest.CaptureFixture[str]) -> None:

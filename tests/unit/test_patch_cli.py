@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.patching import family, includes, mirror, patchlist, plan
-from neuralart.patching.includes import APPLICATION, ELSEWHERE, OUTPUT, IncludeDir
+from neuralart.patching import mirror, patchlist, plan
+from neuralart.patching.mirror import APPLICATION, ELSEWHERE, OUTPUT, IncludeDir
 from support.dependencies import bypasses
 from support.h747_app import INTERFACE, LINKER, MAIN_C, MAIN_H, ROOT, START, App, FakeNetwork, FakePool, tree
 from support.messages import one_message
@@ -154,7 +154,7 @@ def test_include_paths(tmp_path: Path) -> None:
         (tmp_path / "app" / folder).mkdir(parents=True)
     root = tmp_path / "app"
     given_ = ["Drivers", "Inc/CM7", str(root / "Src" / "CM7"), "Inc", "../other", "Inc/./CM7/sub", "Inc/CM7", "."]
-    assert includes.include_path(root, ["Inc/CM7", "Src/CM7"], given_) == (
+    assert mirror.include_path(root, ["Inc/CM7", "Src/CM7"], given_) == (
         IncludeDir(APPLICATION, "Drivers"),
         IncludeDir(OUTPUT, "Inc/CM7"),
         IncludeDir(OUTPUT, "Src/CM7"),
@@ -460,19 +460,19 @@ def test_an_n6_network(tmp_path: Path, capsys: Capture) -> None:
 def test_n6_targets() -> None:
     for target in ("stm32n6", "STM32N6570"):
         with pytest.raises(NeuralArtError, match="is not patched"):
-            family.check_target(target)
-    family.check_target("stm32h7")
+            patchlist.check_target(target)
+    patchlist.check_target("stm32h7")
 
 
 def test_looking_for_signs_of_an_n6_ends(tmp_path: Path) -> None:
     deep = tmp_path / "a/b/c/d/e/f"
     deep.mkdir(parents=True)
     (deep / "stm32n6xx.h").write_text("")
-    assert family.looks_like_n6(tmp_path) == ""
+    assert patchlist.looks_like_n6(tmp_path) == ""
     (tmp_path / "a" / "loop").symlink_to(tmp_path)
-    assert family.looks_like_n6(tmp_path) == ""
+    assert patchlist.looks_like_n6(tmp_path) == ""
     (tmp_path / "a/b/STM32N6xx").mkdir()
-    assert family.looks_like_n6(tmp_path) == "a/b/STM32N6xx"
+    assert patchlist.looks_like_n6(tmp_path) == "a/b/STM32N6xx"
 
 
 def test_the_other_c_api(tmp_path: Path, capsys: Capture) -> None:
@@ -504,8 +504,8 @@ def test_two_lists_that_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(patchlist, "DATA", tmp_path / "data")
     app = App(tmp_path)
     with pytest.raises(NeuralArtError, match=r"several patch lists fit: stm32h747i-disco, twin \(name one"):
-        plan.choose_list(app.folder)
-    assert plan.choose_list(app.folder, "twin").name == "twin"
+        patchlist.choose_list(app.folder)
+    assert patchlist.choose_list(app.folder, "twin").name == "twin"
 
 
 def test_a_tree_that_must_not_be_written(tmp_path: Path, capsys: Capture) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import camera, disk, inplace, mirror, patchlist, plan
+from neuralart.patching import decide, inplace, journal, mirror, patchlist, plan
 from neuralart.text import sizes
 from neuralart.text.linker_script.read import parse
 from support.h747_app import (
@@ -223,7 +223,7 @@ def test_defect_7_padding_counts_the_square_that_is_captured(
     assert patched(app2, "fit").decision.images["captured"].region == "AXIRAM"
 
 
-@pytest.mark.parametrize("mode", camera.MODES)
+@pytest.mark.parametrize("mode", decide.MODES)
 @pytest.mark.parametrize("channels", [1, 3])
 @pytest.mark.parametrize(("width", "height"), [(224, 224), (33, 17), (400, 300), (1, 1)])
 def test_defect_8_buffers_have_the_size_of_the_header_formula(
@@ -415,14 +415,14 @@ def test_defect_20_all_files_are_patched_or_none(tmp_path: Path, monkeypatch: py
     (app.network / "x").rename(app.network / "network_c_info.json")
     (app.root / INTERFACE).write_text(INTERFACE_TEXT)
 
-    real = disk.replace
+    real = journal.replace
 
     def fails(path: Path, target: Path) -> None:
         if target.name == "ai_interface.h" and path.parent.name == "new":
             raise OSError(28, "No space left on device", str(path))
         real(path, target)
 
-    monkeypatch.setattr(disk, "replace", fails)
+    monkeypatch.setattr(journal, "replace", fails)
     with pytest.raises(NeuralArtError, match="No space left on device; all files are as they were"):
         patched(app, "crop")
     assert app.snapshot() == before
@@ -478,7 +478,7 @@ def test_defect_22_files_are_written_only_when_different(tmp_path: Path) -> None
 
 def test_defect_23_missing_arguments_are_named(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match="aspect_ratio"):
-        plan.Request(
+        plan.PatchRequest(
             tmp_path, plan.NetworkFiles(tmp_path, tmp_path, tmp_path), patches=patchlist.load("stm32h747i-disco")
         )  # type: ignore[call-arg]
 
@@ -513,7 +513,7 @@ def test_defect_25_units_of_sizes(tmp_path: Path) -> None:
     assert parse(LINKER_TEXT.encode(), "a").memory("AXIRAM").length == 524_288
 
 
-@pytest.mark.parametrize("mode", camera.MODES)
+@pytest.mark.parametrize("mode", decide.MODES)
 def test_defect_25_patching_twice_changes_nothing(mode: str, tmp_path: Path) -> None:
     app = App(tmp_path, FakeNetwork(THREE))
     patched(app, mode)

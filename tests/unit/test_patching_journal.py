@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import disk, inplace, journal, mirror, plan
+from neuralart.patching import inplace, journal, mirror, plan
 from neuralart.patching.journal import STATE, Change
 from neuralart.resources import package_parent
 from support.h747_app import FILES, INTERFACE, MAIN_C, MAIN_H, App, FakeNetwork, FakePool, tree
@@ -67,10 +67,10 @@ class Faults:
 
 def run_with(faults: Faults, work: Callable[[], Any]) -> bool:
     """Run until it ends or is stopped; was it stopped?"""
-    reals = {name: getattr(disk, name) for name in PRIMITIVES}
+    reals = {name: getattr(journal, name) for name in PRIMITIVES}
     try:
         for name, real in reals.items():
-            setattr(disk, name, faults.wrap(name, real))
+            setattr(journal, name, faults.wrap(name, real))
         work()
     except Killed:
         pass
@@ -78,7 +78,7 @@ def run_with(faults: Faults, work: Callable[[], Any]) -> bool:
         assert faults.how in ("error", "errors")
     finally:
         for name, real in reals.items():
-            setattr(disk, name, real)
+            setattr(journal, name, real)
     return faults.hit
 
 
@@ -431,7 +431,7 @@ def test_backups_are_those_from_before_the_first_patch(versions: Any, tmp_path: 
 KILLER = """
 import os, signal, sys
 from neuralart import cli
-from neuralart.patching import disk
+from neuralart.patching import journal
 at, step = int(sys.argv[1]), [-1]
 def wrap(real):
     def call(*words):
@@ -443,7 +443,7 @@ def wrap(real):
         real(*words)
     return call
 for name in ("write", "set_mode", "replace", "remove", "make_folder", "remove_folder"):
-    setattr(disk, name, wrap(getattr(disk, name)))
+    setattr(journal, name, wrap(getattr(journal, name)))
 sys.exit(cli.main(sys.argv[2:]))
 """
 

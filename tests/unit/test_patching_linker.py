@@ -8,7 +8,7 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.patching import plan
-from neuralart.patching.budget import Budget, Use
+from neuralart.patching.decide import Budget, BufferUse
 from neuralart.text import sizes
 from neuralart.text.linker_script.read import parse
 from neuralart.text.linker_script.types import LinkerScript
@@ -25,18 +25,18 @@ def script(text: str) -> LinkerScript:
 def test_what_fits_exactly_fits() -> None:
     budget = Budget(script(LINKER_TEXT), {"AXIRAM": 24 << 10}, {"AXIRAM": 450 << 10})
     assert budget.regions["AXIRAM"].capacity == 450 << 10
-    budget.take("AXIRAM", Use("a", 449 << 10))
-    assert budget.choose(Use("b", 1 << 10), [("AXIRAM", "AXIRAM"), ("SDRAM", "SDRAM")]) == "AXIRAM"
+    budget.take("AXIRAM", BufferUse("a", 449 << 10))
+    assert budget.choose(BufferUse("b", 1 << 10), [("AXIRAM", "AXIRAM"), ("SDRAM", "SDRAM")]) == "AXIRAM"
     assert budget.free("AXIRAM") == 0
-    assert budget.choose(Use("c", 1), [("AXIRAM", "AXIRAM"), ("SDRAM", "SDRAM")]) == "SDRAM"
-    assert budget.choose(Use("nothing", 0), [("AXIRAM", "AXIRAM")]) == "AXIRAM"
+    assert budget.choose(BufferUse("c", 1), [("AXIRAM", "AXIRAM"), ("SDRAM", "SDRAM")]) == "SDRAM"
+    assert budget.choose(BufferUse("nothing", 0), [("AXIRAM", "AXIRAM")]) == "AXIRAM"
 
 
 def test_what_does_not_fit_is_told_with_every_number() -> None:
     budget = Budget(script(LINKER_TEXT), {"DTCMRAM": 8192}, {"DTCMRAM": 100_000})
-    budget.take("DTCMRAM", Use("first", 60_000))
+    budget.take("DTCMRAM", BufferUse("first", 60_000))
     with pytest.raises(NeuralArtError) as caught:
-        budget.take("DTCMRAM", Use("second", 40_001))
+        budget.take("DTCMRAM", BufferUse("second", 40_001))
     for text in (
         "second needs 40001",
         "40000 of 100000",
@@ -46,7 +46,7 @@ def test_what_does_not_fit_is_told_with_every_number() -> None:
     ):
         assert text in str(caught.value)
     with pytest.raises(NeuralArtError) as caught:
-        budget.choose(Use("huge", 1 << 26), [("a", "DTCMRAM"), ("b", "SDRAM")])
+        budget.choose(BufferUse("huge", 1 << 26), [("a", "DTCMRAM"), ("b", "SDRAM")])
     assert "DTCMRAM has 40000" in str(caught.value) and "SDRAM has 33554432" in str(caught.value)
 
 
@@ -61,7 +61,7 @@ def test_the_stack_at_the_end_of_a_memory_is_told() -> None:
     for reserve, said in ((0, True), (1023, True), (1024, False)):
         budget = Budget(script(LINKER_TEXT), {"AXIRAM": reserve}, {})
         assert budget.stack_note() == ""  # nothing in there to run into
-        budget.take("AXIRAM", Use("a", 1))
+        budget.take("AXIRAM", BufferUse("a", 1))
         assert ("wants 1024 bytes" in budget.stack_note()) is said
 
 

@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import camera, network_files, patchlist
+from neuralart.patching import decide as deciding
+from neuralart.patching import network_files, patchlist
 from neuralart.patching.decide import array_bytes, decide
-from neuralart.patching.inputs import activation_pools, image_shape, read_c_info
+from neuralart.patching.network_files import activation_pools, image_shape, read_c_info
 from neuralart.patching.plan import renderer
 from neuralart.text.c_source import Source
 from neuralart.text.linker_script.read import parse
@@ -66,28 +67,28 @@ TABLE: list[tuple[str, int, int, tuple[str, str, str, int, int] | None]] = [
 def test_camera_table(mode: str, width: int, height: int, channels: int, expected: Any) -> None:
     if expected is None:
         with pytest.raises(NeuralArtError) as caught:
-            camera.decide(mode, LADDER, width, height, channels, "net")
+            deciding.choose_camera(mode, LADDER, width, height, channels, "net")
         most = {"crop": "480x480", "padding": "640x640", "fit": "640x480"}[mode]
         assert f"{width}x{height}" in str(caught.value) and f"at most {most}" in str(caught.value)
         return
-    made = camera.decide(mode, LADDER, width, height, channels)
+    made = deciding.choose_camera(mode, LADDER, width, height, channels)
     assert (made.constant, made.width, made.height, made.buffer_width, made.buffer_height) == expected
     assert made.crop_x == {"CAMERA_R320x240": 40, "CAMERA_R640x480": 80}[made.constant] * (mode == "crop")
 
 
-@pytest.mark.parametrize(("mode", "channels"), list(itertools.product(camera.MODES, [0, 2, 4, -1, 32])))
+@pytest.mark.parametrize(("mode", "channels"), list(itertools.product(deciding.MODES, [0, 2, 4, -1, 32])))
 def test_channels_that_are_no_picture(mode: str, channels: int) -> None:
     with pytest.raises(NeuralArtError, match=f"{channels} channels; a camera application feeds 1"):
-        camera.decide(mode, LADDER, 8, 8, channels)
+        deciding.choose_camera(mode, LADDER, 8, 8, channels)
 
 
 @pytest.mark.parametrize("mode", ["", "full_screen", "Crop", "pading", "ASPECT_RATIO_FIT"])
 def test_modes_that_are_none(mode: str) -> None:
     with pytest.raises(NeuralArtError, match="known: crop, fit, padding"):
-        camera.decide(mode, LADDER, 8, 8, 3)
+        deciding.choose_camera(mode, LADDER, 8, 8, 3)
 
 
-@given(st.sampled_from(camera.MODES), st.integers(1, 700), st.integers(1, 700), st.sampled_from([1, 3]))
+@given(st.sampled_from(deciding.MODES), st.integers(1, 700), st.integers(1, 700), st.sampled_from([1, 3]))
 def test_the_smallest_resolution_whose_buffer_holds_the_input(
     mode: str, width: int, height: int, channels: int
 ) -> None:
@@ -98,7 +99,7 @@ def test_the_smallest_resolution_whose_buffer_holds_the_input(
     ]
     fits = [n for n, room in enumerate(rooms) if width <= room[0] and height <= room[1]]
     try:
-        made = camera.decide(mode, LADDER, width, height, channels)
+        made = deciding.choose_camera(mode, LADDER, width, height, channels)
     except NeuralArtError:
         assert fits == []
     else:
@@ -109,7 +110,7 @@ def test_the_smallest_resolution_whose_buffer_holds_the_input(
 @given(st.integers(0, 1 << 20))
 def test_sizes_of_arrays(size: int) -> None:
     assert array_bytes(size) % 32 == 0 and size < array_bytes(size) <= size + 32
-    assert camera.whole_lines(size) % 32 == 0 and size <= camera.whole_lines(size) < size + 32
+    assert deciding.whole_lines(size) % 32 == 0 and size <= deciding.whole_lines(size) < size + 32
 
 
 # Input shape ----------------------------------------------------------------------------------------------------------
@@ -412,7 +413,7 @@ def test_the_lists_of_the_package(name: str) -> None:
 def test_templates_that_do_not_work(template: str, said: str) -> None:
     network = FakeNetwork()
     info = info_of(network)
-    from neuralart.patching.inputs import network_for_patching
+    from neuralart.patching.network_files import network_for_patching
 
     facts = network_for_patching(info, "network", network_files.numbers(info, headers_of(network)))
     decision = decide(LIST, facts, parse(LINKER_TEXT.encode(), "a.ld"), "fit", {}, {})
@@ -425,7 +426,7 @@ def test_templates_that_do_not_work(template: str, said: str) -> None:
 def test_a_section_that_the_next_patch_would_not_find() -> None:
     network = FakeNetwork()
     info = info_of(network)
-    from neuralart.patching.inputs import network_for_patching
+    from neuralart.patching.network_files import network_for_patching
 
     facts = network_for_patching(info, "network", network_files.numbers(info, headers_of(network)))
     decision = decide(LIST, facts, parse(LINKER_TEXT.encode(), "a.ld"), "fit", {}, {})

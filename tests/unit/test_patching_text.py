@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.patching import apply, blocks, defines
-from neuralart.patching.blocks import Markers
+from neuralart.patching import places
+from neuralart.patching.places import Markers
 from neuralart.text.c_source import Edit, Source
 from support.messages import one_message
 
@@ -25,7 +25,7 @@ def source(text: str) -> Source:
 
 def names(text: str) -> list[tuple[str, str]]:
     made = source(text)
-    return [(each.name, defines.value_text(made, each)) for each in defines.definitions(made)]
+    return [(each.name, places.value_text(made, each)) for each in places.definitions(made)]
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_the_same_macros_as_the_compiler(eol: str, tmp_path) -> None:
 
 def test_a_value_changes_and_nothing_else() -> None:
     made = source("  #\tdefine  A\t(1)\t/* kept */  \r\n#define B 2")
-    first = defines.require(made, "A")
+    first = places.require_macro(made, "A")
     data = made.edited([Edit(*first.value, "(9)")])
     assert data == b"  #\tdefine  A\t(9)\t/* kept */  \r\n#define B 2"
 
@@ -124,7 +124,7 @@ def test_a_value_changes_and_nothing_else() -> None:
 )
 def test_a_macro_that_is_not_clear(text: str, said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        defines.require(source(text), "CAM_RES_WIDTH")
+        places.require_macro(source(text), "CAM_RES_WIDTH")
     assert said in str(caught.value)
 
 
@@ -134,17 +134,17 @@ def test_a_macro_that_is_not_clear(text: str, said: str) -> None:
 )
 def test_numbers(value: str, number: int) -> None:
     made = source(f"#define A {value}\n")
-    assert defines.integer(made, defines.require(made, "A")) == number
+    assert places.integer(made, places.require_macro(made, "A")) == number
 
 
 @pytest.mark.parametrize("value", ["", "B", "(1 + 2)", "010", "1.5", "(1", "-1", "1)("])
 def test_no_numbers(value: str) -> None:
     made = source(f"\n#define A {value}\n")
     with pytest.raises(NeuralArtError, match=r"f\.h:2: A is"):
-        defines.integer(made, defines.require(made, "A"))
+        places.integer(made, places.require_macro(made, "A"))
 
 
-def filled(block: blocks.Block, text: str) -> Edit:
+def filled(block: places.MarkedBlock, text: str) -> Edit:
     """The edit that puts a text into a block."""
     return Edit(block.start, block.stop, text.replace("\n", block.eol))
 
@@ -152,15 +152,17 @@ def filled(block: blocks.Block, text: str) -> Edit:
 def test_a_block_and_its_line_ends() -> None:
     for eol in ("\n", "\r\n"):
         made = source(eol.join(["a", MARKERS.start, "x", "y", MARKERS.stop, "b"]))
-        block = blocks.find(made, MARKERS)
-        assert (blocks.content(made, block), block.first, block.eol) == ("x\ny\n", 3, eol)
+        block = places.find_block(made, MARKERS)
+        assert (places.content(made, block), block.first, block.eol) == ("x\ny\n", 3, eol)
         data = made.edited([filled(block, "1\n2\n3\n")])
         assert data.decode() == eol.join(["a", MARKERS.start, "1", "2", "3", MARKERS.stop, "b"])
 
 
 def test_an_empty_block_and_one_at_the_end() -> None:
     made = source(f"{MARKERS.start}\n{MARKERS.stop}")
-    assert made.edited([filled(blocks.find(made, MARKERS), "x\n")]) == (f"{MARKERS.start}\nx\n{MARKERS.stop}".encode())
+    assert made.edited([filled(places.find_block(made, MARKERS), "x\n")]) == (
+        f"{MARKERS.start}\nx\n{MARKERS.stop}".encode()
+    )
 
 
 @pytest.mark.parametrize(
@@ -181,7 +183,7 @@ def test_an_empty_block_and_one_at_the_end() -> None:
 )
 def test_a_block_that_is_not_clear(lines: list[str], said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        blocks.find(source("\n".join(lines) + "\n"), MARKERS)
+        places.find_block(source("\n".join(lines) + "\n"), MARKERS)
     assert said in str(caught.value) and str(caught.value).startswith("f.h: ")
 
 
@@ -197,7 +199,7 @@ def test_a_block_that_is_not_clear(lines: list[str], said: str) -> None:
 )
 def test_a_section_attribute(text: str) -> None:
     made = source(text)
-    found = apply.require(made, ".A")
+    found = places.require_attribute(made, ".A")
     assert found.name in (".A_X", ".A")
     data = made.edited([Edit(found.start, found.stop, ".A_NEW")]).decode()
     assert data == text.replace(f'"{found.name}"', '".A_NEW"')
@@ -213,7 +215,7 @@ def test_a_section_attribute(text: str) -> None:
 )
 def test_a_section_attribute_that_is_not_clear(text: str, said: str) -> None:
     with pytest.raises(NeuralArtError) as caught:
-        apply.require(source(text), ".A")
+        places.require_attribute(source(text), ".A")
     assert said in str(caught.value)
 
 
@@ -246,7 +248,7 @@ def test_bytes_survive_and_offsets_stay(text: str) -> None:
         assert made.code[start:stop].strip() == "" and made.text[start] == "/"
     for before, after in zip(made.text, made.code, strict=True):
         assert after in (before, " ")
-    for each in defines.definitions(made):
+    for each in places.definitions(made):
         assert made.alive(each.start) and each.value[0] <= each.value[1] <= len(made.text)
 
 
@@ -255,11 +257,11 @@ def test_a_block_between_traps_is_replaced_whole_or_refused(before: str, inside:
     text = f"{before}{eol}{MARKERS.start}{eol}{inside}{eol}{MARKERS.stop}{eol}"
     made = Source("f.c", text.encode())
     try:
-        block = blocks.find(made, MARKERS)
+        block = places.find_block(made, MARKERS)
     except NeuralArtError as error:
         one_message(str(error))
         return
     data = made.edited([filled(block, "new\n")])
     assert data == f"{before}{eol}{MARKERS.start}{eol}new{eol}{MARKERS.stop}{eol}".encode()
     again = Source("f.c", data)
-    assert again.edited([filled(blocks.find(again, MARKERS), "new\n")]) == data
+    assert again.edited([filled(places.find_block(again, MARKERS), "new\n")]) == data

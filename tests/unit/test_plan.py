@@ -16,8 +16,8 @@ from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.identity import ENTRY_BYTES, HEADER_BYTES
 from neuralart.memory.layout.layout import LayoutNetwork
-from neuralart.memory.plan.occupancy import MemoryUse, memories
 from neuralart.memory.plan.plan import APPLICATION, CODE, DATA, AddressPlan, Use, check, make_plan, raw_key
+from neuralart.memory.plan.plan_report import MemoryUse, memories
 from neuralart.network.facts import PoolUse
 from support import smallboard
 from support.layouts import NOR, facts, layout, network, pool, pools

@@ -502,7 +502,7 @@ def test_a_mistake_of_our_own_is_not_blamed_on_plugins(places: Places) -> None:
 def test_a_board(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     path = places.project(
         "board.py",
-        "from pathlib import Path\nfrom neuralart.boards.find import BoardFile\n"
+        "from pathlib import Path\nfrom neuralart.boards.loading import BoardFile\n"
         "from neuralart.plugins import register\n"
         "register('boards', 'door', BoardFile(Path(__file__).with_name('door.yaml')), protocol=1)\n",
     )
@@ -522,8 +522,8 @@ def test_a_use_case(places: Places) -> None:
     path = places.project(
         "gaze.py",
         "from pathlib import Path\nfrom neuralart.plugins import register\n"
-        "from neuralart.app_config.kinds import Kind\nfrom neuralart.app_config.request import Values\n"
-        "register('use_cases', 'gaze/two_angles', Kind(Path(__file__).with_name('gaze.h.j2'), "
+        "from neuralart.app_config.kinds import UseCase\nfrom neuralart.app_config.request import Values\n"
+        "register('use_cases', 'gaze/two_angles', UseCase(Path(__file__).with_name('gaze.h.j2'), "
         "lambda request: Values('float32', {'angles': len(request.tensors.outputs)})), protocol=1)\n",
     )
     path.with_name("gaze.h.j2").write_text("#define GAZE_OF {{ network }}\n#define ANGLES {{ values.angles }}\n")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.cli import main
-from neuralart.profiling import formulas
+from neuralart.profiling import totals
 from neuralart.profiling.estimate import (
     EpochEstimate,
     NetworkEstimate,
@@ -22,8 +22,7 @@ from neuralart.profiling.estimate import (
 )
 from neuralart.profiling.totals import summary, to_record, totals_of
 from neuralart.vendor import network_csv
-from neuralart.vendor.c_info.graph import Access, Estimate, Graph, InfoNode, InfoOperator
-from neuralart.vendor.c_info.types import NPU, CInfo, InfoPool
+from neuralart.vendor.c_info.types import NPU, Access, CInfo, Estimate, Graph, InfoNode, InfoOperator, InfoPool
 
 HZ = 1e9
 TITLES = "epochs,flash (r),flash (w),flash (r+w),flash (r cycles),flash (w cycles),flash (cycles),"
@@ -178,39 +177,39 @@ def test_a_clock_is_in_megahertz(clock: str, capsys: pytest.CaptureFixture[str])
 
 def test_figures_of_a_published_epoch() -> None:
     operations, compute, most, core = 453348, 4608, 27648, 13300
-    assert f"{formulas.gops(operations, most, HZ):.1f}" == "16.4"
-    assert f"{formulas.gops(operations, compute, HZ):.1f}" == "98.4"
-    assert f"{formulas.gops(operations, core, HZ):.1f}" == "34.1"
-    phases = formulas.Phases(18859, 10599, 5253)
-    assert f"{formulas.milliseconds(phases.total, 800e6):.3f}" == "0.043"
-    shown = [f"{formulas.milliseconds(part, 800e6):.3f}" for part in (phases.pre, phases.core, phases.post)]
+    assert f"{totals.gops(operations, most, HZ):.1f}" == "16.4"
+    assert f"{totals.gops(operations, compute, HZ):.1f}" == "98.4"
+    assert f"{totals.gops(operations, core, HZ):.1f}" == "34.1"
+    phases = totals.Phases(18859, 10599, 5253)
+    assert f"{totals.milliseconds(phases.total, 800e6):.3f}" == "0.043"
+    shown = [f"{totals.milliseconds(part, 800e6):.3f}" for part in (phases.pre, phases.core, phases.post)]
     assert shown == ["0.024", "0.013", "0.007"]
-    cycles, of_core, of_estimate = formulas.difference(core, most)
+    cycles, of_core, of_estimate = totals.difference(core, most)
     assert (cycles, f"{100 * of_core:.2f}", f"{100 * of_estimate:.2f}") == (-14348, "-107.88", "-51.90")
-    assert f"{100 * formulas.ratio(compute, core):.2f}" == "34.65"
+    assert f"{100 * totals.ratio(compute, core):.2f}" == "34.65"
     reads, writes = [(8, 12, 16, 208), (4, 12, 8, 152)], (5, 9, 9, 117)
-    assert [formulas.burst_bytes(each) for each in (*reads, writes)] == [14080, 10208, 7960]
-    shown = [formulas.in_words(formulas.bandwidth(count, core, HZ)) for count in (14080, 18168, 32248)]
+    assert [totals.burst_bytes(each) for each in (*reads, writes)] == [14080, 10208, 7960]
+    shown = [totals.in_words(totals.bandwidth(count, core, HZ)) for count in (14080, 18168, 32248)]
     assert shown == ["1.06 GB/s", "1.37 GB/s", "2.42 GB/s"]
-    shown = [formulas.in_words(formulas.bandwidth(count, core, HZ)) for count in (4608, 28420, 33028)]
+    shown = [totals.in_words(totals.bandwidth(count, core, HZ)) for count in (4608, 28420, 33028)]
     assert shown == ["346.47 MB/s", "2.14 GB/s", "2.48 GB/s"]
-    assert f"{100 * formulas.ratio(15190, core):.2f}" == "114.21"
+    assert f"{100 * totals.ratio(15190, core):.2f}" == "114.21"
 
 
 def test_figures_of_a_published_network() -> None:
     operations, most, compute = 510646150, 15424817, 7485802
     total, npu, core = 10919340, 13692714, 13159399
-    assert formulas.whole_operations_per_cycle(operations, most) == 33
-    assert formulas.whole_operations_per_cycle(operations, compute) == 68
-    assert f"{formulas.per_second(most, HZ):.1f}" == "64.8" and f"{formulas.per_second(compute, HZ):.1f}" == "133.6"
-    assert f"{formulas.milliseconds(total, 800e6):.3f}" == "13.649"
-    assert f"{formulas.milliseconds(core, HZ):.3f}" == "13.159"
-    assert f"{formulas.per_second(total, 800e6):.1f}" == "73.3"
-    assert [f"{formulas.gops(operations, each, HZ):.1f}" for each in (npu, core)] == ["37.3", "38.8"]
-    assert [f"{100 * formulas.ratio(compute, each):.2f}" for each in (npu, core)] == ["54.67", "56.89"]
+    assert totals.whole_operations_per_cycle(operations, most) == 33
+    assert totals.whole_operations_per_cycle(operations, compute) == 68
+    assert f"{totals.per_second(most, HZ):.1f}" == "64.8" and f"{totals.per_second(compute, HZ):.1f}" == "133.6"
+    assert f"{totals.milliseconds(total, 800e6):.3f}" == "13.649"
+    assert f"{totals.milliseconds(core, HZ):.3f}" == "13.159"
+    assert f"{totals.per_second(total, 800e6):.1f}" == "73.3"
+    assert [f"{totals.gops(operations, each, HZ):.1f}" for each in (npu, core)] == ["37.3", "38.8"]
+    assert [f"{100 * totals.ratio(compute, each):.2f}" for each in (npu, core)] == ["54.67", "56.89"]
     ram5, everything = 20572262 + 11045878, 24939604 + 11949046
-    peak = [formulas.in_words(formulas.bandwidth(count, core, HZ)) for count in (ram5, everything)]
-    average = [formulas.in_words(formulas.bandwidth(count, total, 800e6)) for count in (ram5, everything)]
+    peak = [totals.in_words(totals.bandwidth(count, core, HZ)) for count in (ram5, everything)]
+    average = [totals.in_words(totals.bandwidth(count, total, 800e6)) for count in (ram5, everything)]
     assert (peak, average) == (["2.40 GB/s", "2.80 GB/s"], ["2.32 GB/s", "2.70 GB/s"])
 
 
@@ -228,8 +227,8 @@ def test_sums_of_a_published_network() -> None:
 
 
 def test_nothing_divides_by_zero() -> None:
-    assert formulas.per_second(0, HZ) is None and formulas.ratio(None, 3) is None
-    assert formulas.in_words(formulas.bandwidth(5, 0, HZ)) == "-"
+    assert totals.per_second(0, HZ) is None and totals.ratio(None, 3) is None
+    assert totals.in_words(totals.bandwidth(5, 0, HZ)) == "-"
     assert totals_of(NetworkEstimate("x", (), ()), HZ).inferences_per_second is None
     assert summary(NetworkEstimate("x", (), ()), HZ) == ["epochs       : none"]
 
@@ -241,7 +240,7 @@ def test_bounds_of_a_published_table() -> None:
     pools = sorted(Path(place).rglob("compile/stt_audio.mpool")) if place else []
     if not tables or not pools:
         pytest.skip("no network.csv with its pool file in NEURALART_REAL_DATA")
-    from neuralart.profiling.opening import speeds_of
+    from neuralart.profiling.estimate import speeds_of
 
     estimate = from_csv(network_csv.read(tables[0]), speeds=speeds_of(pools[0]))
     bounds = Counter(epoch.bound for epoch in estimate.epochs)

@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.profiling.metrics import compare
+from neuralart.profiling.totals import compare_outputs
 
 VALUES = st.floats(-1e3, 1e3, allow_nan=False)
 
 
 def test_each_figure_of_a_small_example_by_hand() -> None:
-    found = compare([[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [5.0, 4.0]], classifier=True)
+    found = compare_outputs([[1.0, 2.0], [3.0, 4.0]], [[1.0, 1.0], [5.0, 4.0]], classifier=True)
     # Errors: 0, 1, -2, 0.
     assert found.acc == 0.0
     assert found.rmse == pytest.approx(math.sqrt(5 / 4))
@@ -32,18 +32,18 @@ def test_each_figure_of_a_small_example_by_hand() -> None:
 
 
 def test_the_first_of_equal_scores_is_the_class() -> None:
-    assert compare([[1.0, 1.0], [0.0, 2.0]], [[2.0, 2.0], [2.0, 0.0]], classifier=True).acc == 0.5
+    assert compare_outputs([[1.0, 1.0], [0.0, 2.0]], [[2.0, 2.0], [2.0, 0.0]], classifier=True).acc == 0.5
 
 
 @given(st.lists(st.lists(VALUES, min_size=3, max_size=3), min_size=1, max_size=5))
 def test_equal_outputs_have_no_error(rows: list[list[float]]) -> None:
-    found = compare(rows, rows, classifier=True)
+    found = compare_outputs(rows, rows, classifier=True)
     assert (found.acc, found.rmse, found.mae, found.l2r, found.mean, found.std, found.nse) == (1.0, 0, 0, 0, 0, 0, 1)
 
 
 @given(st.lists(VALUES, min_size=2, max_size=6), st.floats(-10, 10), st.integers(1, 4))
 def test_an_offset_is_the_mean_and_no_deviation(row: list[float], offset: float, samples: int) -> None:
-    found = compare([row] * samples, [[value - offset for value in row]] * samples)
+    found = compare_outputs([row] * samples, [[value - offset for value in row]] * samples)
     assert found.mean == pytest.approx(offset, abs=1e-9) and found.std == pytest.approx(0, abs=1e-6)
     assert found.rmse == pytest.approx(abs(offset), abs=1e-9) and found.acc is None
 
@@ -53,7 +53,7 @@ def test_an_offset_is_the_mean_and_no_deviation(row: list[float], offset: float,
 )
 def test_what_cannot_be_compared_is_refused(reference: list[list[float]], predicted: list[list[float]]) -> None:
     with pytest.raises(NeuralArtError):
-        compare(reference, predicted)
+        compare_outputs(reference, predicted)
 
 
 def _rows(path: Path) -> list[list[float]]:
@@ -77,6 +77,6 @@ def test_figures_of_a_published_validation() -> None:
         for which in ("m", "c")
     ]
     told = json.loads((folder / "network_c_info.json").read_text())["validation"]["val_metrics"][0]
-    ours = compare(real[0], real[1])
+    ours = compare_outputs(real[0], real[1])
     for key in ("rmse", "mae", "l2r", "mean", "std", "nse", "cos"):
         assert getattr(ours, key) == pytest.approx(told[key], rel=2e-5), key

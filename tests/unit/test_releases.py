@@ -9,19 +9,17 @@ from typing import Any
 
 import pytest
 
-from neuralart.compilers.stedgeai import version
-from neuralart.compilers.stedgeai.fileset import Conditions, expected
+from neuralart.compilers.stedgeai.fileset import FileConditions, expected
 from neuralart.doctor import known_bad
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.build import vendor_pack
+from neuralart.relocatable.build import runtimes
 from neuralart.relocatable.build.request import BuildRequest
-from neuralart.relocatable.predict import predict_firmware
+from neuralart.relocatable.predict import prediction
 from neuralart.vendor import releases
 from neuralart.vendor.c_info.read import parse_c_info
-from neuralart.vendor.core_version import parse_core
 from neuralart.vendor.network_c import checks
 from neuralart.vendor.network_c.read import parse
-from neuralart.vendor.releases import RELEASES, Release
+from neuralart.vendor.releases import RELEASES, Release, parse_core
 from support import fake_pack, vendor_reports
 from support.vendor_network_c import Want, make
 
@@ -67,16 +65,16 @@ def with_new(monkeypatch: pytest.MonkeyPatch) -> Release:
 def test_a_new_release_is_known_to_the_command_line() -> None:
     found = parse_core("4.1.0-20700")
     assert found is not None
-    assert releases.is_known(found.numbers) and version.release_of(found) is NEW
-    needed = expected(Conditions("n", "m"), found).needed
+    assert releases.is_known(found.numbers) and releases.release_of(found) is NEW
+    needed = expected(FileConditions("n", "m"), found).needed
     assert "stai_n.c" in needed and "m_OE_3_3_1.onnx" in needed
 
 
 def test_a_new_release_is_the_nearest_known_one_without_its_row() -> None:
     found = parse_core("4.1.0-20700")
     assert found is not None
-    assert not releases.is_known(found.numbers) and version.release_of(found).core == "4.0.1"
-    assert "m_OE_3_3_1.onnx" not in expected(Conditions("n", "m"), found).needed
+    assert not releases.is_known(found.numbers) and releases.release_of(found).core == "4.0.1"
+    assert "m_OE_3_3_1.onnx" not in expected(FileConditions("n", "m"), found).needed
 
 
 def test_a_renamed_key_of_c_info_is_read_with_the_row_and_refused_without(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,9 +119,9 @@ def test_relocatable_models_of_a_new_release(with_new: Release, tmp_path: Any) -
     numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), RUNTIME, strict=True)
     header.write_text("".join(f"#define LL_ATON_VERSION_{part} {number}\n" for part, number in numbers))
     request = BuildRequest(tmp_path / "network.c", tmp_path / "out", "net")
-    made = vendor_pack.runtime(pack, RUNTIME, request, "network.c")
-    assert (made.version, made.header_words, made.context_words) == (RUNTIME, 26, 17)
-    assert predict_firmware.text_of(RUNTIME) == "1.1.4.7 (ST Edge AI Core 4.1.0)"
+    made = runtimes.installed(pack, RUNTIME, request, "network.c")
+    assert (made.version, made.header_words) == (RUNTIME, 26)
+    assert prediction.text_of(RUNTIME) == "1.1.4.7 (ST Edge AI Core 4.1.0)"
 
 
 @pytest.mark.usefixtures("with_new")

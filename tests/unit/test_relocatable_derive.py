@@ -11,12 +11,9 @@ import pytest
 from neuralart import boards
 from neuralart.config.types import NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout.derive import check_pools, derive
-from neuralart.memory.startup.static_pools import refuse_relative_pools
+from neuralart.memory.layout.relative_pools import check_pools, derive, refuse_relative_pools
 from neuralart.network.facts import Network, PoolUse
-from neuralart.network.pools import MemoryPool, PoolFile, default_initializers
-from neuralart.network.relative import symbol
-from neuralart.relocatable.build.network_source import SourcePool
+from neuralart.network.pools import MemoryPool, PoolFile, default_initializers, relative_symbol
 from neuralart.resources import board_data_dir
 from neuralart.text.values import Location
 from neuralart.vendor import mpool, profile
@@ -157,9 +154,8 @@ def test_the_least_address_of_a_relative_pool():
         check_pools(file(RAM, replace(NOR, address=0x5FFFFFFF)))
 
 
-def test_writer_and_reader_agree_on_the_symbol():
-    pool = SourcePool("xSPI2", "n", 0, 1, 0, 0, False, False, True, False, "")
-    assert pool.symbol("digits") == symbol("xSPI2", "digits") == "_mem_pool_xSPI2_digits"
+def test_symbol_of_a_relative_pool():
+    assert relative_symbol("xSPI2", "digits") == "_mem_pool_xSPI2_digits"
 
 
 # ---- programs that a network is linked into

@@ -8,9 +8,9 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container
-from neuralart.relocatable.predict.prediction import Call, Room
+from neuralart.relocatable.predict.prediction import InstallCall, Room
 from neuralart.relocatable.predict.predictor import predict
-from neuralart.relocatable.verify import report, verify_memories
+from neuralart.relocatable.verify import report, verify_pools
 from neuralart.relocatable.verify.verifier import verify
 from support import rel_images
 from support.rel_faults import FAULTS
@@ -267,7 +267,7 @@ def told(name: str) -> list[str]:
         return [f"refused {error}"]
     # Whatever can be read can be shown, and its install predicted.
     assert report.as_text(image) and report.as_data(image)
-    predict(image, Call(0x71000000, Room(0x34200000, 0x100000), Room(0x90000000, 0x100000)))
+    predict(image, InstallCall(0x71000000, Room(0x34200000, 0x100000), Room(0x90000000, 0x100000)))
     return [f"{finding.level} {finding.check}: {finding}" for finding in verify(image)]
 
 
@@ -294,7 +294,7 @@ NOWHERE = [
 def test_pools_where_no_board_has_memory(change, board, level, said) -> None:
     pool = replace(rel_images.RESET, **change)
     image = container.parse(bytes(rel_images.build(rel_images.Recipe(pools=(rel_images.PARAM, pool))).data), "x.bin")
-    found = verify(image, verify_memories.of_board(board))
+    found = verify(image, verify_pools.of_board(board))
     assert [finding.level for finding in found] == [level]
     assert said in str(found[0])
 
@@ -305,7 +305,7 @@ def test_pools_in_memory_of_a_board(dst) -> None:
     pool = replace(rel_images.RESET, dst=dst)
     image = container.parse(bytes(rel_images.build(rel_images.Recipe(pools=(rel_images.PARAM, pool))).data), "x.bin")
     for board in ("stm32n6570-dk", ""):
-        assert verify(image, verify_memories.of_board(board)) == ()
+        assert verify(image, verify_pools.of_board(board)) == ()
 
 
 def test_every_fault_has_its_own_words() -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from neuralart import cli
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.format import container, flags
+from neuralart.relocatable.format import container, types
 from neuralart.relocatable.verify import ec_blobs, report
 from neuralart.relocatable.verify.verifier import verify
 from support import rel_images
@@ -76,14 +76,18 @@ def test_context_size_is_known_by_its_last_pointer():
 
 
 def test_flags():
-    said = {word: flags.decode(word).text for word in (0x80785D22, 0x80685D22, 0x80585D22, 0x80695D22)}
+    said = {word: types.decode_flags(word).text for word in (0x80785D22, 0x80685D22, 0x80585D22, 0x80695D22)}
     assert said == {
         0x80785D22: "API 8.0, Cortex-M55, GCC, float ABI hard, FPU, secure, debug information, asynchronous",
         0x80685D22: "API 8.0, Cortex-M55, GCC, float ABI hard, FPU, non-secure, debug information, asynchronous",
         0x80585D22: "API 8.0, Cortex-M55, GCC, float ABI hard, FPU, secure, no debug information, asynchronous",
         0x80695D22: "API 8.0, Cortex-M55, LLVM clang, float ABI hard, FPU, non-secure, debug information, asynchronous",
     }
-    assert not flags.decode(0x80785D22).clang and flags.decode(0x80695D22).clang and flags.decode(0x806A5D22).clang
+    assert (
+        not types.decode_flags(0x80785D22).clang
+        and types.decode_flags(0x80695D22).clang
+        and types.decode_flags(0x806A5D22).clang
+    )
 
 
 def test_clang_may_list_words_of_its_code():

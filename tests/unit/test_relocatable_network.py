@@ -12,7 +12,7 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART_VERSION
-from neuralart.relocatable.build import builder, ec_headers, network_source, params_blob, pool_table
+from neuralart.relocatable.build import builder, network_source, pool_table, staging
 from neuralart.relocatable.build.network_source import SourcePool
 from neuralart.relocatable.build.objects import refusal
 from neuralart.relocatable.build.request import BuildRequest, check, find_network
@@ -67,20 +67,19 @@ def refused(code: Path, **options) -> str:
 
 def test_what_is_read(digits):
     source = network_source.read(digits)
-    assert (source.c_name, source.version, source.version_text) == ("network", (0, 1, 0, 0), "0.1.0.0")
+    assert (source.c_name, source.version) == ("network", (0, 1, 0, 0))
     assert source.description == "neuralart-reference-runtime-0.1.0.0"
     assert source.options["all-buffers-info"] == "true"
     assert not source.epoch_controller
     pools = {pool.fname: pool for pool in source.pools}
     assert [pool.address for pool in source.pools] == sorted((p.address for p in source.pools), reverse=True)
     flash = pools["xSPI2"]
-    assert (flash.relative, flash.writable, flash.cacheable, flash.capacity) == (True, False, True, 16 << 20)
+    assert (flash.relative, flash.writable, flash.cacheable, flash.size) == (True, False, True, 16 << 20)
     assert abs(flash.said - 4136) <= flash.precision
-    assert flash.symbol("network") == "_mem_pool_xSPI2_network"
     weights = [b for b in source.buffers if b.is_param]
     assert {b.symbol for b in weights} == {"_mem_pool_xSPI2_network"} and max(b.end for b in weights) == 4136
     image = next(b for b in source.buffers if b.name == "image")
-    assert (image.address, image.start, image.end, image.is_param) == (0x34200000, 2048, 2304, False)
+    assert (image.base, image.start, image.end, image.is_param) == (0x34200000, 2048, 2304, False)
 
 
 def test_version_of_the_runtime_is_that_of_its_header():
@@ -130,7 +129,7 @@ def test_a_network_in_other_words(tmp_path):
     source = network_source.read(path)
     assert source.version == (1, 1, 3, 262) and source.c_name == "Default" and source.epoch_controller
     assert [(p.fname, p.name, p.said, p.writable) for p in source.pools] == [("AXISRAM2", "cpu RAM", 1 << 20, True)]
-    assert [(b.address, b.start, b.end, b.is_param) for b in source.buffers] == [
+    assert [(b.base, b.start, b.end, b.is_param) for b in source.buffers] == [
         (0x34100000, 8, 0x20, True),
         (0x34100040, 0, 64, False),
     ]
@@ -192,16 +191,20 @@ ROOM = 1 << 20
 
 
 def pool(fname="P", address=0x34200000, *, rw=True, relative=False, cacheable=False, virtual=False) -> SourcePool:
-    return SourcePool(fname, fname, address, ROOM, 0, 0, rw, cacheable, relative, virtual, "network.c:7")
+    mode, rights = ("relative_mode" if relative else "absolute_mode"), ("READ_WRITE" if rw else "READ_ONLY")
+    place = "network.c:7"
+    return SourcePool(
+        0, fname, fname, address, ROOM, 0, 0, None, mode, rights, virtual, None, cacheable, False, where=place
+    )
 
 
-def use(of: SourcePool, params: int = 0, activations: int = 0) -> pool_table.PoolUse:
-    return pool_table.PoolUse(of, max(params, activations), params, activations, True)
+def use(of: SourcePool, params: int = 0, activations: int = 0) -> pool_table.SourcePoolUse:
+    return pool_table.SourcePoolUse(of, max(params, activations), params, activations)
 
 
 def notation(*uses, secure=True) -> list[str]:
     source = network_source.NetworkSource(Path("n.c"), "", "n", "", (0, 1, 0, 0), {}, (), ())
-    return [entry.descriptor(0).notation for entry in pool_table.table(source, uses, secure=secure)]
+    return [entry.descriptor.notation for entry in pool_table.table(source, uses, secure=secure)]
 
 
 @pytest.mark.parametrize(
@@ -260,13 +263,13 @@ def test_aliases_of_the_other_state():
 
 
 def buffered(*buffers, pools) -> network_source.NetworkSource:
-    rows = [network_source.SourceBuffer(*row, "network.c:9") for row in buffers]
+    rows = [network_source.SourceBuffer("internal", *row, False, None, "", where="network.c:9") for row in buffers]
     return network_source.NetworkSource(Path("n.c"), "", "n", "", (1, 1, 3, 8), {}, pools, tuple(rows))
 
 
 def test_sizes_of_both_layouts():
     low, high = pool("A", 0x34200000), replace(pool("B", 0x34300000), said=ROOM)
-    both = SourcePool("A_B", "A_B", 0x34200000, 2 * ROOM, 0, 0, True, False, False, True, "")
+    both = replace(pool("A_B", 0x34200000, virtual=True), size=2 * ROOM)
     source = buffered(
         ("x", "", 0x34200000, 64, 100, True), ("y", "", 0x34200000, 96, 200, False), pools=(high, low, both)
     )
@@ -288,7 +291,7 @@ def test_a_buffer_across_two_pools():
 
 
 def test_sizes_have_limits():
-    moved = replace(pool("R", 0x90000000, relative=True), capacity=1 << 31)
+    moved = replace(pool("R", 0x90000000, relative=True), size=1 << 31)
     with pytest.raises(NeuralArtError, match="134,217,729 bytes are in use in pool R"):
         notation(use(moved, 9, (128 << 20) + 1))
     source = buffered(("x", "_mem_pool_R_n", 0, 8, ROOM + 1, True), pools=(pool("R", 0x90000000, relative=True),))
@@ -322,11 +325,11 @@ def test_places_in_the_params(tmp_path, alignment, second):
     (tmp_path / "n_atonbuf.W.raw").write_bytes(b"w" * 101)
     (tmp_path / "n_atonbuf.R.raw").write_bytes(b"r" * 20)
     entries = pool_table.table(source, [use(pools[0], 90, 64), use(pools[1], 20)], secure=True)
-    first = params_blob.collect(source, entries, alignment=alignment, moved_first=False)
+    first = pool_table.collect(source, entries, alignment=alignment, moved_first=False)
     assert [d.foff for d in first.descriptors] == [0, second]
     assert first.data == (b"w" * 101).ljust(second, b"\0") + b"r" * 20 + bytes(4)
-    moved = params_blob.collect(source, entries, alignment=alignment, moved_first=True)
-    assert [d.foff for d in moved.descriptors] == [params_blob.align(24, alignment), 0]
+    moved = pool_table.collect(source, entries, alignment=alignment, moved_first=True)
+    assert [d.foff for d in moved.descriptors] == [pool_table.align(24, alignment), 0]
 
 
 def test_other_names_of_initializers(digits):
@@ -408,16 +411,16 @@ def test_which_network_is_meant(digits, tmp_path):
 
 def test_blobs_that_are_not_understood():
     with pytest.raises(NeuralArtError, match=r"h:2: no constant blob follows"):
-        ec_headers.in_params("\nECBLOB_CONST_SECTION\nint x;\n", "Default", "", "h")
+        staging.in_params("\nECBLOB_CONST_SECTION\nint x;\n", "Default", "", "h")
     with pytest.raises(NeuralArtError, match="has no constant blobs"):
-        ec_headers.in_params("int x;\n", "Default", "", "h")
+        staging.in_params("int x;\n", "Default", "", "h")
 
 
 def test_a_copy_that_only_the_code_names():
     text = "ECBLOB_CONST_SECTION\nstatic const uint64_t _ec_blob_Default_7[] = {1};\n"
-    assert "#define _ec_blob_Default_7 _ec_blob_PARAM_Default_7\n" in ec_headers.in_params(text, "Default", "", "h")
+    assert "#define _ec_blob_Default_7 _ec_blob_PARAM_Default_7\n" in staging.in_params(text, "Default", "", "h")
     code = "static uint64_t _ec_blob_Default_7_ptr[1];"
-    assert "#define _ec_blob_Default_7 _ec_blob_table[0]\n" in ec_headers.in_params(text, "Default", code, "h")
+    assert "#define _ec_blob_Default_7 _ec_blob_table[0]\n" in staging.in_params(text, "Default", code, "h")
 
 
 def test_complaints_of_the_linker():

@@ -10,8 +10,8 @@ import pytest
 from neuralart import cli
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container
-from neuralart.relocatable.predict import predict_firmware
-from neuralart.relocatable.predict.prediction import Call, Firmware, Room
+from neuralart.relocatable.predict import prediction
+from neuralart.relocatable.predict.prediction import InstallCall, LoadingFirmware, Room
 from neuralart.relocatable.predict.predictor import predict
 from support import rel_images
 from support.rel_images import CORE_21, CORE_22, CORE_30, CORE_40, FULL, MIXED, OURS, PARAM, SHAPES, Recipe, build
@@ -30,26 +30,26 @@ def image_of(recipe, **words):
 
 def answer(recipe, call=None, firmware=None, **words):
     """Code and reason."""
-    found = predict(image_of(recipe, **words), call or Call(AT, RAM, EXT), firmware)
+    found = predict(image_of(recipe, **words), call or InstallCall(AT, RAM, EXT), firmware)
     assert found.works == (found.code == 0 and not any(row.level == "error" for row in found.unnoticed))
     return found.code, found.reason
 
 
 def firmware(recipe, **changes):
-    return replace(Firmware(recipe.version, True, True), **changes)
+    return replace(LoadingFirmware(recipe.version, True, True), **changes)
 
 
 @pytest.mark.parametrize("name", SHAPES)
 @pytest.mark.parametrize("copy", [False, True])
 def test_sound_images_install(name, copy):
     if SHAPES[name].split:
-        assert answer(SHAPES[name], Call(AT, RAM, EXT, 0x71800000, copy))[0] == 0
+        assert answer(SHAPES[name], InstallCall(AT, RAM, EXT, 0x71800000, copy))[0] == 0
     else:
-        assert answer(SHAPES[name], Call(AT, RAM, EXT, copy=copy, clear=True))[0] == 0
+        assert answer(SHAPES[name], InstallCall(AT, RAM, EXT, copy=copy, clear=True))[0] == 0
 
 
 def test_steps():
-    found = predict(image_of(FULL), Call(AT, RAM, EXT, clear=True))
+    found = predict(image_of(FULL), InstallCall(AT, RAM, EXT, clear=True))
     assert found.steps == (
         "pool 0 (xSPI1) RELOC.MIXED.1.WCACHED: 40 bytes at 0x90000000, copied from 0x71000430",
         "pool 1 (AXISRAM6) COPY.MIXED.WRITE: 24 bytes from 0x71000458 to 0x34350000",
@@ -60,7 +60,7 @@ def test_steps():
         "addresses: 7 words of the GOT, 10 of the list",
     )
     assert (found.code, found.name, found.ram_needed, found.ext_ram_needed) == (0, "NONE", 5248, 40)
-    found = predict(image_of(FULL), Call(AT, RAM, EXT, copy=True))
+    found = predict(image_of(FULL), InstallCall(AT, RAM, EXT, copy=True))
     assert found.steps[3].endswith("left as it is")
     assert found.steps[4:6] == (
         "code: 784 bytes copied to 0x34200000 and executed there",
@@ -72,33 +72,37 @@ def test_steps():
 @pytest.mark.parametrize(
     ("call", "code", "words"),
     [
-        (Call(0, RAM, EXT), -4, "the image at 0x00000000 is not on a multiple of 4 above 0"),
-        (Call(AT + 2, RAM, EXT), -1, "the image at 0x71000002 is not on a multiple of 4 above 0"),
-        (Call(AT, Room(0x34200002, 9999), EXT), -2, "executive RAM at 0x34200002 is not on a multiple of 4 above 0"),
+        (InstallCall(0, RAM, EXT), -4, "the image at 0x00000000 is not on a multiple of 4 above 0"),
+        (InstallCall(AT + 2, RAM, EXT), -1, "the image at 0x71000002 is not on a multiple of 4 above 0"),
         (
-            Call(AT, Room(0x34200000, 5000), EXT),
+            InstallCall(AT, Room(0x34200002, 9999), EXT),
+            -2,
+            "executive RAM at 0x34200002 is not on a multiple of 4 above 0",
+        ),
+        (
+            InstallCall(AT, Room(0x34200000, 5000), EXT),
             -2,
             "executive RAM has 5,000 bytes, mode XIP needs 5,248",
         ),
         (
-            Call(AT, Room(0x34200000, 5248), EXT, copy=True),
+            InstallCall(AT, Room(0x34200000, 5248), EXT, copy=True),
             -2,
             "executive RAM has 5,248 bytes, mode COPY needs 6,032; mode XIP needs 5,248",
         ),
         (
-            Call(0x34100000, RAM, EXT),
+            InstallCall(0x34100000, RAM, EXT),
             -7,
             "pool 2 (xSPI2) is cacheable, its params at 0x34100470 must be above 0x60000000",
         ),
-        (Call(AT, RAM), -2, "pool 0 (xSPI1) needs 40 bytes of external RAM, none is given"),
-        (Call(AT, RAM, Room(0x90000000, 39)), -2, "external RAM has 39 bytes, pool 0 (xSPI1) needs 40"),
-        (Call(AT, RAM, Room(0x90000002, 64)), -2, "external RAM at 0x90000002 is not on a multiple of 4"),
+        (InstallCall(AT, RAM), -2, "pool 0 (xSPI1) needs 40 bytes of external RAM, none is given"),
+        (InstallCall(AT, RAM, Room(0x90000000, 39)), -2, "external RAM has 39 bytes, pool 0 (xSPI1) needs 40"),
+        (InstallCall(AT, RAM, Room(0x90000002, 64)), -2, "external RAM at 0x90000002 is not on a multiple of 4"),
         (
-            Call(AT, RAM, Room(0x34300000, 64)),
+            InstallCall(AT, RAM, Room(0x34300000, 64)),
             -7,
             "pool 0 (xSPI1) is cacheable, external RAM at 0x34300000 must be above 0x60000000",
         ),
-        (Call(AT, RAM, EXT, params=0x71000002), -7, "the params at 0x71000002 are not on a multiple of 4"),
+        (InstallCall(AT, RAM, EXT, params=0x71000002), -7, "the params at 0x71000002 are not on a multiple of 4"),
     ],
 )
 def test_refused_addresses(call, code, words):
@@ -108,10 +112,10 @@ def test_refused_addresses(call, code, words):
 def test_exactly_0x60000000_is_not_above():
     """The comparison is <=: the first address that works is one word higher."""
     recipe = SHAPES["split"]
-    assert answer(recipe, Call(AT, RAM, params=0x60000000))[0] == -7
-    assert answer(recipe, Call(AT, RAM, params=0x60000008))[0] == 0
+    assert answer(recipe, InstallCall(AT, RAM, params=0x60000000))[0] == -7
+    assert answer(recipe, InstallCall(AT, RAM, params=0x60000008))[0] == 0
     plain = replace(recipe, pools=(replace(PARAM, flags=0x01010100),))
-    assert answer(plain, Call(AT, RAM, params=0x34100000))[0] == 0
+    assert answer(plain, InstallCall(AT, RAM, params=0x34100000))[0] == 0
 
 
 def test_split_without_an_address():
@@ -144,7 +148,7 @@ def test_refused_images(words, code, reason):
 def test_ten_pools():
     pools = tuple(replace(rel_images.RESET, name=f"P{n}", dst=0x34300000 + 64 * n, size=64) for n in range(10))
     recipe = Recipe(pools=pools, got=(), pointers=())
-    assert answer(recipe, Call(AT, RAM, params=0x71800000)) == (-1, "the table has 10 pools, a loader takes 9")
+    assert answer(recipe, InstallCall(AT, RAM, params=0x71800000)) == (-1, "the table has 10 pools, a loader takes 9")
 
 
 @pytest.mark.parametrize(
@@ -171,7 +175,7 @@ def test_refused_firmware(recipe, loader, reason):
 
 
 def unnoticed(recipe, call=None, loader=None):
-    found = predict(image_of(recipe), call or Call(AT, RAM, EXT), loader)
+    found = predict(image_of(recipe), call or InstallCall(AT, RAM, EXT), loader)
     assert found.code == 0, found.reason
     return [f"{row.level} {row.check}: {row}" for row in found.unnoticed], found.works
 
@@ -194,43 +198,43 @@ def test_releases_that_are_the_same():
 
 
 def test_params_given_to_an_image_that_has_them():
-    said, works = unnoticed(FULL, Call(AT, RAM, EXT, params=0x71800000))
+    said, works = unnoticed(FULL, InstallCall(AT, RAM, EXT, params=0x71800000))
     assert not works and "the image holds its params itself, those at 0x71800000 would be taken instead" in said[0]
 
 
 def test_overlaps():
     """The vendor's loader overwrites what it reads; ours refuses."""
-    inside = Call(AT, Room(0x342E0000, 0x10000), EXT)
+    inside = InstallCall(AT, Room(0x342E0000, 0x10000), EXT)
     said, works = unnoticed(FULL, inside)
     assert not works
     assert said[0] == ("error overlap: pool 3 (AXISRAM5) and executive RAM share 5,248 bytes: one overwrites the other")
     ours = replace(OURS, pools=FULL.pools)
-    assert answer(ours, Call(AT, RAM, EXT))[0] == 0
+    assert answer(ours, InstallCall(AT, RAM, EXT))[0] == 0
     code, reason = answer(ours, inside)
     assert code == -2 and reason.startswith("pool 3 (AXISRAM5) and executive RAM share")
-    same = Call(AT, Room(0x90000000, 0x10000), EXT)
+    same = InstallCall(AT, Room(0x90000000, 0x10000), EXT)
     assert answer(ours, same)[1].startswith("executive RAM and external RAM share")
-    said, works = unnoticed(FULL, Call(0x90000100, Room(0x34200000, 0x10000), EXT))
+    said, works = unnoticed(FULL, InstallCall(0x90000100, Room(0x34200000, 0x10000), EXT))
     assert works and said == []
 
 
 def test_copy_onto_flash():
     said, works = unnoticed(
-        Recipe(pools=(PARAM, replace(rel_images.COPY, flags=0x02010100, dst=0x70100000))), Call(AT, RAM)
+        Recipe(pools=(PARAM, replace(rel_images.COPY, flags=0x02010100, dst=0x70100000))), InstallCall(AT, RAM)
     )
     assert not works and said[0].startswith("error flash: pool 1 (AXISRAM6) would be copied to 0x70100000")
 
 
 def test_alignment():
-    said, works = unnoticed(FULL, Call(AT + 4, Room(0x34200010, 0x10000), EXT))
+    said, works = unnoticed(FULL, InstallCall(AT + 4, Room(0x34200010, 0x10000), EXT))
     assert works and [line.split(" (")[0] for line in said] == [
         "warning alignment: the data of the model begin at 0x34200010: "
         "epoch-controller blobs in them want a multiple of 64",
         "warning alignment: the image at 0x71000004 is not on a multiple of 8",
     ]
-    said, _ = unnoticed(FULL, Call(AT, RAM, EXT, copy=True))
+    said, _ = unnoticed(FULL, InstallCall(AT, RAM, EXT, copy=True))
     assert said[0].endswith("(build with the layout that pads the code to 64)")
-    assert unnoticed(CORE_40, Call(AT, Room(0x34200010, 9999)))[0] == [
+    assert unnoticed(CORE_40, InstallCall(AT, Room(0x34200010, 9999)))[0] == [
         "warning alignment: executive RAM at 0x34200010 is not on a multiple of 32"
     ]
 
@@ -240,16 +244,16 @@ def test_clang_needs_a_copy():
     built.put("rel0", rel_images.ROM + 0x100)
     image = container.parse(bytes(built.data), "x.bin")
     image = replace(image, data=image.data[:0x100] + b"\x04\0\0\x80" + image.data[0x104:])
-    found = predict(image, Call(AT, RAM))
+    found = predict(image, InstallCall(AT, RAM))
     assert (found.code, found.remedy) == (-1, "use mode COPY")
-    assert predict(image, Call(AT, RAM, copy=True)).code == 0
+    assert predict(image, InstallCall(AT, RAM, copy=True)).code == 0
 
 
 def test_versions():
-    assert predict_firmware.read_version("1.1.3.8") == (1, 1, 3, 8)
+    assert prediction.read_version("1.1.3.8") == (1, 1, 3, 8)
     for text in ("1.1.3", "1.1.3.x", "1.1.3.", "a", "1.1.3.-8", "1.1.3.8.1", "1.1.3.²"):
         with pytest.raises(NeuralArtError, match=r"known: 0\.1\.0\.0, 1\.1\.0\.31"):
-            predict_firmware.read_version(text)
+            prediction.read_version(text)
 
 
 # ---- command ----

@@ -10,7 +10,7 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container
-from neuralart.relocatable.predict.prediction import Call, Firmware, Room
+from neuralart.relocatable.predict.prediction import InstallCall, LoadingFirmware, Room
 from neuralart.relocatable.predict.predictor import predict
 from support import rel_images
 from support.loader_host import CLEAR, COPY, XIP, Host, compile_host, unavailable
@@ -82,13 +82,13 @@ def _image(rng: random.Random, sizes: int) -> tuple[bytes, bool]:
     return bytes(built.data), bool(built.word("params_offset") == 0)
 
 
-def _call(rng: random.Random, split: bool) -> Call:
+def _call(rng: random.Random, split: bool) -> InstallCall:
     def base(usual: int) -> int:
         at = usual if rng.random() < 0.85 else rng.choice(BASES)
         return at + rng.choice((0, 0, 0, 0, 8, 0x40, 0x1000, 4, 2))
 
     given = split if rng.random() < 0.9 else not split
-    return Call(
+    return InstallCall(
         at=base(0x71000000),
         ram=Room(base(0x34000000), rng.choice((0x4000, 0x4000, 0x4000, 700, 200))),
         ext_ram=Room(base(0x90000000), rng.choice((0x2000, 0x2000, 0x1000, 40))) if rng.random() < 0.9 else None,
@@ -109,7 +109,7 @@ def test_the_loader_does_what_is_predicted(host):
         except NeuralArtError:
             # What the reader refuses is a matter of test_relocatable_faults.py.
             continue
-        firmware = Firmware((0, 1, 0, 0), secure=True, dbg_info=False)
+        firmware = LoadingFirmware((0, 1, 0, 0), secure=True, dbg_info=False)
         expected = predict(image, call, firmware)
         host.put(call.at & ~3, bytes(4096))
         host.put(call.at, data)

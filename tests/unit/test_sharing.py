@@ -312,8 +312,8 @@ def test_accesses_by_parts() -> None:
     one, two = made.split(0, 2)
     made.copy(one, 0, two, 16, 16)
     memories = Memories(made.program(two))
-    assert memories.writes(2, two, range(16, 32)) and not memories.writes(2, two, range(16))
-    assert memories.writes(0, one) and not memories.writes(0, two)
+    assert 2 in memories.writers(two, range(16, 32)) and 2 not in memories.writers(two, range(16))
+    assert 0 in memories.writers(one) and 0 not in memories.writers(two)
     assert (memories.first(0), memories.last(0), memories.last(two)) == (-1, 1, 3)
 
 

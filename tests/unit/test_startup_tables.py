@@ -17,7 +17,7 @@ from neuralart.boards.types import Board, Enable, FlashWindow, MemoryRegion, Reg
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.placements import Layout
-from neuralart.memory.startup import link_object, startup
+from neuralart.memory.startup import startup, tables
 from neuralart.network.facts import Network
 from neuralart.resources import firmware_dir
 from support import npu_memory_host as host
@@ -483,7 +483,7 @@ def _linked(tmp_path: Path, gcc: Sequence[str], prefix: str) -> None:
     folder = tmp_path / "with blank" / "net's (x)"
     folder.mkdir(parents=True)
     (folder / "n.A.raw").write_bytes(RAW)
-    text = link_object.source("net", "A", "net's (x)/n.A.raw")
+    text = tables.link_object_c("net", "A", "net's (x)/n.A.raw")
     (tmp_path / "link.c").write_text(text, "utf-8")
     command = [*gcc, "-Wall", "-Wextra", "-Werror", "-I", "with blank", "-c", "link.c"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -514,16 +514,16 @@ def test_raw_file_as_an_object_of_this_machine(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", ["/x/n.raw", "C:/n.raw", "c:n.raw"])
 def test_absolute_path_of_a_linked_file(path: str) -> None:
     with pytest.raises(NeuralArtError, match="is absolute"):
-        link_object.source("net", "A", path)
+        tables.link_object_c("net", "A", path)
 
 
 @pytest.mark.parametrize("path", ['a"b.raw', "a\\b.raw", "a\nb.raw", "é.raw", ""])
 def test_path_that_the_assembler_would_misread(path: str) -> None:
     with pytest.raises(NeuralArtError, match="cannot take this path"):
-        link_object.source("net", "A", path)
+        tables.link_object_c("net", "A", path)
 
 
 @pytest.mark.parametrize("pool", ["a-b", "a b", "", "ü"])
 def test_pool_whose_name_is_no_symbol(pool: str) -> None:
     with pytest.raises(NeuralArtError, match=r"cannot be linked: its name has more than letters, digits and '_'"):
-        link_object.symbol("net", pool)
+        tables.link_symbol("net", pool)

@@ -6,14 +6,11 @@ import pytest
 
 from neuralart.compilers.reference.options import GENERATE
 from neuralart.compilers.stedgeai import options as rules
-from neuralart.compilers.stedgeai.arguments import command_line
-from neuralart.compilers.stedgeai.cli import request_from_words
 from neuralart.compilers.stedgeai.compile import plan
-from neuralart.compilers.stedgeai.request import check_model, check_target
-from neuralart.compilers.stedgeai.version import release_of
+from neuralart.compilers.stedgeai.options import command_line
+from neuralart.compilers.stedgeai.request import check_model, check_target, request_from_words
 from neuralart.resources import package_parent
-from neuralart.vendor.core_version import parse_core
-from neuralart.vendor.releases import RELEASES
+from neuralart.vendor.releases import RELEASES, parse_core, release_of
 from support.fake_stedgeai import VERSIONS
 from support.stedgeai_case import make, refusal, request
 

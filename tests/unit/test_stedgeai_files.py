@@ -6,10 +6,16 @@ import json
 
 import pytest
 
-from neuralart.compilers.stedgeai import folder as folders
-from neuralart.compilers.stedgeai.collect import collect, sizes
-from neuralart.compilers.stedgeai.fileset import Conditions, file_names, initializers, is_initializer
-from neuralart.vendor.core_version import parse_core
+from neuralart.compilers.stedgeai import run as folders
+from neuralart.compilers.stedgeai.fileset import (
+    FileConditions,
+    collect,
+    file_names,
+    initializers,
+    is_initializer,
+    sizes,
+)
+from neuralart.vendor.releases import parse_core
 from support.fake_stedgeai import VERSIONS
 from support.programs import FLASH, RAM, pool_file
 from support.stedgeai_case import refusal
@@ -41,7 +47,7 @@ def npu(suffix: str, *more: str) -> set[str]:
 )
 def test_the_npu_files_of_each_version(version, files):
     def names(**given):
-        found = file_names(Conditions("n", "my.net", **given), CORE[version], {"xSPI2": "n_atonbuf.xSPI2.raw"})
+        found = file_names(FileConditions("n", "my.net", **given), CORE[version], {"xSPI2": "n_atonbuf.xSPI2.raw"})
         assert len(found) == len(set(found))
         return set(found)
 
@@ -56,7 +62,7 @@ def test_the_npu_files_of_each_version(version, files):
 @pytest.mark.parametrize("api", ["", "legacy", "st-ai"])
 def test_the_cpu_files_of_each_version(version, api):
     def names(**given):
-        return set(file_names(Conditions("n", "my.net", npu=False, c_api=api, **given), CORE[version], {}))
+        return set(file_names(FileConditions("n", "my.net", npu=False, c_api=api, **given), CORE[version], {}))
 
     legacy = api == "legacy" or (not api and version < "3")
     files = ALWAYS | OURS | (LEGACY if legacy else ST_AI)
@@ -67,7 +73,7 @@ def test_the_cpu_files_of_each_version(version, api):
 
 
 def test_an_unknown_version_promises_no_export():
-    found = file_names(Conditions("n", "m"), parse_core("4.1.0-1"), {})
+    found = file_names(FileConditions("n", "m"), parse_core("4.1.0-1"), {})
     assert {"stai_n.c", "n.h"} <= set(found)
     assert not [name for name in found if "_OE_" in name]
 
@@ -80,7 +86,7 @@ def pools_of(**formats):
 
 
 def test_initializers_by_format():
-    given = Conditions("n", "m")
+    given = FileConditions("n", "m")
     assert initializers(given, pools_of(), ("NOR", "RAM")) == {"NOR": "n_atonbuf.NOR.raw", "RAM": "n_atonbuf.RAM.raw"}
     assert initializers(given, pools_of(NOR="FORMAT_C"), ("NOR",)) == {"NOR": "n_atonbuf.NOR.c"}
     assert initializers(given, pools_of(RAM="FORMAT_HEX"), ("NOR",)) == {"NOR": "n_atonbuf.NOR.raw"}
@@ -127,7 +133,7 @@ DECLARED = {"NOR": "n_atonbuf.NOR.raw"}
 
 
 def collected(run, declared=DECLARED, csv="", version="2.2.0", **given):
-    return collect(run, Conditions("n", "m", csv=bool(csv), **given), CORE[version], declared, csv)
+    return collect(run, FileConditions("n", "m", csv=bool(csv), **given), CORE[version], declared, csv)
 
 
 def test_a_complete_run(run):

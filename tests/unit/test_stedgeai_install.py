@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.compilers.stedgeai import asking, places, version
+from neuralart.compilers.stedgeai import install as installs
 from neuralart.compilers.stedgeai.install import choose, find
 from neuralart.errors import NeuralArtError
 from neuralart.vendor import releases
-from neuralart.vendor.core_version import parse_core
+from neuralart.vendor.releases import parse_core
 from support.fake_stedgeai import VERSIONS, calls, install
 from support.messages import flat
 
@@ -27,8 +27,8 @@ def environ(tmp_path):
     return {
         "PATH": str(tmp_path / "bin"),
         "HOME": str(tmp_path / "home"),
-        places.ROOTS: str(tmp_path / "st"),
-        asking.CACHE_DIR: str(tmp_path / "cache"),
+        installs.ROOTS: str(tmp_path / "st"),
+        installs.CACHE_DIR: str(tmp_path / "cache"),
     }
 
 
@@ -44,23 +44,23 @@ def message(call, *words, **named) -> str:
 @pytest.mark.parametrize("text", VERSIONS)
 def test_what_version_prints(text):
     core = VERSIONS[text][0]
-    found = version.parse(f"some loader noise\r\nST Edge AI Core v{core}\n  ISPU 1.2\n  STM32CubeAI 12.0\n", "x")
+    found = releases.parse_answer(f"loader noise\r\nST Edge AI Core v{core}\n  ISPU 1.2\n  STM32CubeAI 12.0\n", "x")
     assert found.text == core
-    assert version.short(found) == text
+    assert found.short == text
     assert releases.is_known(found.numbers)
-    assert version.release_of(found).core == text
+    assert releases.release_of(found).core == text
 
 
 @pytest.mark.parametrize(
     "answer", ["", "4.0.1", "ST Edge AI Core 4.0.1", "ST Edge AI Core vX.Y", "stedgeai: command not found", "\n\n"]
 )
 def test_an_answer_without_a_version(answer):
-    assert "does not say which version it is" in message(version.parse, answer, "/x/stedgeai")
+    assert "does not say which version it is" in message(releases.parse_answer, answer, "/x/stedgeai")
 
 
 def test_a_pre_release():
-    found = version.parse("ST Edge AI Core v2.0.0-A1\n", "x")
-    assert (version.short(found), found.build, found.commit) == ("2.0.0", "A1", "")
+    found = releases.parse_answer("ST Edge AI Core v2.0.0-A1\n", "x")
+    assert (found.short, found.build, found.commit) == ("2.0.0", "A1", "")
 
 
 @pytest.mark.parametrize(
@@ -82,27 +82,27 @@ def test_a_pre_release():
 )
 def test_pins(pin, fitting):
     if pin:
-        version.check_pin(pin, "variants.yaml:3")
+        releases.check_pin(pin, "variants.yaml:3")
     known = {text: parse_core(VERSIONS[text][0]) for text in ("2.2.0", "4.0.0", "4.0.1")}
-    assert {text for text, found in known.items() if version.fits(found, pin)} == fitting
+    assert {text for text, found in known.items() if releases.fits(found, pin)} == fitting
 
 
 @pytest.mark.parametrize("pin", ["latest", "4.*.1", ">=4.0", "4.0.1.2", "v4.0", "*", "4.", " 4.0", "4.0.1-", "99999.1"])
 def test_what_is_no_pin(pin):
-    assert message(version.check_pin, pin, "v.yaml:3").startswith(f"v.yaml:3: '{pin}' is no version to ask for")
+    assert message(releases.check_pin, pin, "v.yaml:3").startswith(f"v.yaml:3: '{pin}' is no version to ask for")
 
 
 def test_versions_before_the_npu():
-    assert "has no Neural-ART compiler" in message(version.check_pin, "1.0.*", "v.yaml:3")
+    assert "has no Neural-ART compiler" in message(releases.check_pin, "1.0.*", "v.yaml:3")
     old = parse_core("1.0.0-19899")
-    assert "ST Edge AI Core 1.0.0-19899 has no Neural-ART" in message(version.release_of, old)
+    assert "ST Edge AI Core 1.0.0-19899 has no Neural-ART" in message(releases.release_of, old)
 
 
 def test_a_version_of_the_future_is_taken_as_the_nearest():
     future = parse_core("5.1.0-3")
     assert not releases.is_known(future.numbers)
-    assert version.release_of(future).series == (4, 0)
-    assert version.release_of(parse_core("2.9.0")).series == (2, 2)
+    assert releases.release_of(future).series == (4, 0)
+    assert releases.release_of(parse_core("2.9.0")).series == (2, 2)
 
 
 # ---- where
@@ -117,9 +117,9 @@ def test_a_version_of_the_future_is_taken_as_the_nearest():
     ],
 )
 def test_roots_of_three_systems(system, home, expected):
-    found = [path.as_posix() for path in places.usual_roots({home: "H"}, system)]
+    found = [path.as_posix() for path in installs.usual_roots({home: "H"}, system)]
     assert found == [*expected, "H/STM32Cube/Repository/Packs/STMicroelectronics/X-CUBE-AI"]
-    assert [path.as_posix() for path in places.usual_roots({}, system)] == [
+    assert [path.as_posix() for path in installs.usual_roots({}, system)] == [
         path for path in expected if not path.startswith("H")
     ]
 
@@ -137,16 +137,16 @@ def test_programs_of_three_systems(tmp_path, system, program):
     root = tmp_path / "4.0"
     (root / program).parent.mkdir(parents=True)
     (root / program).write_bytes(b"")
-    environ = {places.ROOTS: str(tmp_path), "PATH": ""}
-    assert [place.program for place in places.places(environ, system) if place.program] == [root / program]
-    assert places.root_of(root / program) == root.resolve()
+    environ = {installs.ROOTS: str(tmp_path), "PATH": ""}
+    assert [place.program for place in installs.places(environ, system) if place.program] == [root / program]
+    assert installs.root_of(root / program) == root.resolve()
 
 
 def test_the_newest_comes_first_by_number(tmp_path):
     for name in ("9.0.0", "10.2.0", "10.10.0", "notes"):
         install(tmp_path / name, "4.0.1")
-    environ = {places.ROOTS: str(tmp_path), "PATH": ""}
-    names = [Path(place.said).name for place in places.places(environ, sys.platform) if place.program]
+    environ = {installs.ROOTS: str(tmp_path), "PATH": ""}
+    names = [Path(place.said).name for place in installs.places(environ, sys.platform) if place.program]
     assert names == ["10.10.0", "10.2.0", "9.0.0", "notes"]
 
 
@@ -154,22 +154,22 @@ def test_the_order_of_places(tmp_path, environ):
     for name, text in (("named", "2.0.0"), ("path", "2.1.0"), ("st/2.2", "2.2.0"), ("st/4.0", "4.0.0")):
         install(tmp_path / name, text)
     environ["PATH"] = os.pathsep.join([str(tmp_path / "bin"), str(tmp_path / "path/Utilities/linux")])
-    assert version.short(find("", environ | {places.CORE_DIR: str(tmp_path / "named")}).version) == "2.0.0"
+    assert find("", environ | {installs.CORE_DIR: str(tmp_path / "named")}).version.short == "2.0.0"
     found = find("", environ)
-    assert version.short(found.version) == "2.1.0"
+    assert found.version.short == "2.1.0"
     assert found.root == (tmp_path / "path").resolve()
     assert found.found.startswith("PATH (")
     environ["PATH"] = ""
-    assert version.short(find("", environ).version) == "4.0.0"
-    assert version.short(find("2.2.*", environ).version) == "2.2.0"
+    assert find("", environ).version.short == "4.0.0"
+    assert find("2.2.*", environ).version.short == "2.2.0"
 
 
 def test_the_packs_of_cubemx(tmp_path, environ):
-    del environ[places.ROOTS]
+    del environ[installs.ROOTS]
     pack = tmp_path / "home/STM32Cube/Repository/Packs/STMicroelectronics/X-CUBE-AI/10.2.0"
     install(pack, "2.2.0")
     found = find("2.2.0", environ)
-    assert (found.root, version.short(found.version)) == (pack.absolute(), "2.2.0")
+    assert (found.root, found.version.short) == (pack.absolute(), "2.2.0")
 
 
 def test_a_root_may_be_an_installation_itself(tmp_path, environ):
@@ -180,8 +180,8 @@ def test_a_root_may_be_an_installation_itself(tmp_path, environ):
 def test_a_pin_passes_over_the_named_one(tmp_path, environ):
     install(tmp_path / "named", "2.0.0")
     install(tmp_path / "st/4.0", "4.0.1")
-    environ[places.CORE_DIR] = str(tmp_path / "named")
-    assert version.short(find("4.0.*", environ).version) == "4.0.1"
+    environ[installs.CORE_DIR] = str(tmp_path / "named")
+    assert find("4.0.*", environ).version.short == "4.0.1"
 
 
 def test_a_link_on_the_path_leads_to_its_installation(tmp_path, environ):
@@ -221,7 +221,7 @@ def test_no_installation_at_all(tmp_path, environ):
 
 def test_a_named_folder_without_the_tool_is_an_error_at_once(tmp_path, environ):
     install(tmp_path / "st/4.0", "4.0.1")
-    environ[places.CORE_DIR] = str(tmp_path / "wrong")
+    environ[installs.CORE_DIR] = str(tmp_path / "wrong")
     text = message(find, "", environ)
     assert f"STEDGEAI_CORE_DIR={tmp_path / 'wrong'}: no ST Edge AI Core in it" in text
     assert "Utilities" in text
@@ -229,7 +229,7 @@ def test_a_named_folder_without_the_tool_is_an_error_at_once(tmp_path, environ):
 
 def test_versions_without_the_npu_are_passed_over(tmp_path, environ, monkeypatch):
     install(tmp_path / "st/1.0", "2.0.0")
-    monkeypatch.setattr(asking, "ask", lambda *_: parse_core("1.0.0-19899"))
+    monkeypatch.setattr(installs, "ask", lambda *_: parse_core("1.0.0-19899"))
     assert "1.0: 1.0.0-19899, which has no Neural-ART compiler" in message(find, "", environ)
 
 
@@ -237,11 +237,11 @@ def test_broken_installations_are_named_in_the_trail(tmp_path, environ):
     broken = install(tmp_path / "st/5.0", "4.0.1") / "Utilities/linux/stedgeai"
     broken.write_text("#!/bin/sh\necho 'libfoo.so: not found'\nexit 127\n")
     install(tmp_path / "st/4.0", "4.0.1")
-    assert version.short(find("", environ).version) == "4.0.1"
+    assert find("", environ).version.short == "4.0.1"
     assert "5.0: does not say which version it is: 'libfoo.so: not found'" in message(find, "3.0", environ)
     broken.write_bytes(b"\x7fELFnonsense")
     assert "5.0: cannot be started: Exec format error" in message(find, "3.0", environ)
-    environ[places.CORE_DIR] = str(tmp_path / "st/5.0")
+    environ[installs.CORE_DIR] = str(tmp_path / "st/5.0")
     assert "cannot be started" in message(find, "", environ)
 
 
@@ -258,10 +258,10 @@ def test_the_version_is_asked_once(tmp_path, environ):
 
 def test_another_program_is_asked_again_and_the_old_answer_goes(tmp_path, environ):
     install(tmp_path / "st/4.0", "4.0.0")
-    assert version.short(find("", environ).version) == "4.0.0"
+    assert find("", environ).version.short == "4.0.0"
     install(tmp_path / "st/4.0", "4.0.1")
     os.utime(tmp_path / "st/4.0/Utilities/linux/stedgeai", ns=(1, 1))
-    assert version.short(find("", environ).version) == "4.0.1"
+    assert find("", environ).version.short == "4.0.1"
     assert len(json.loads((tmp_path / "cache/stedgeai.json").read_text())) == 1
 
 
@@ -270,7 +270,7 @@ def test_a_damaged_cache_knows_nothing(tmp_path, environ, text):
     root = install(tmp_path / "st/4.0", "4.0.1")
     (tmp_path / "cache").mkdir()
     (tmp_path / "cache/stedgeai.json").write_text(text, "utf-8")
-    assert version.short(find("", environ).version) == "4.0.1"
+    assert find("", environ).version.short == "4.0.1"
     find("", environ)
     assert len(calls(root)) == 1
 
@@ -280,7 +280,7 @@ def test_a_cache_with_a_wrong_answer_for_the_program(tmp_path, environ):
     find("", environ)
     cache = tmp_path / "cache/stedgeai.json"
     cache.write_text(cache.read_text().replace("4.0.1-20581 7ed50de05", "nonsense"))
-    assert version.short(find("", environ).version) == "4.0.1"
+    assert find("", environ).version.short == "4.0.1"
     assert len(calls(root)) == 2
 
 
@@ -294,7 +294,7 @@ def test_a_cache_that_cannot_be_written_is_left_alone(tmp_path, environ):
 
 def test_where_the_cache_is():
     def at(system, **environ):
-        found = asking.default_cache(environ, system)
+        found = installs.default_cache(environ, system)
         return found.as_posix() if found else None
 
     assert at("linux", HOME="/h") == "/h/.cache/scons-neuralart/stedgeai.json"
@@ -307,7 +307,7 @@ def test_where_the_cache_is():
 
 def test_a_tool_that_does_not_answer(tmp_path, environ):
     install(tmp_path / "st/4.0", "4.0.1")
-    environ |= {"FAKE_STEDGEAI_HANG": "20", asking.PATIENCE: "0.2", places.CORE_DIR: str(tmp_path / "st/4.0")}
+    environ |= {"FAKE_STEDGEAI_HANG": "20", installs.PATIENCE: "0.2", installs.CORE_DIR: str(tmp_path / "st/4.0")}
     text = message(find, "", environ)
     assert "does not answer '--version' within 0.2 seconds (the first start of a new installation is slow" in text
 
@@ -315,18 +315,18 @@ def test_a_tool_that_does_not_answer(tmp_path, environ):
 @pytest.mark.parametrize("text", ["soon", "-1", "0", "nan", "inf"])
 def test_a_patience_that_is_none(tmp_path, environ, text):
     install(tmp_path / "st/4.0", "4.0.1")
-    environ |= {asking.PATIENCE: text, places.CORE_DIR: str(tmp_path / "st/4.0")}
-    assert f"{asking.PATIENCE}: '{text}' is no number of seconds" in message(find, "", environ)
+    environ |= {installs.PATIENCE: text, installs.CORE_DIR: str(tmp_path / "st/4.0")}
+    assert f"{installs.PATIENCE}: '{text}' is no number of seconds" in message(find, "", environ)
 
 
 def test_what_the_tool_sees_of_the_environment():
-    environ = {"PATH": "/bin", "PYTHONPATH": "/ours", "PYTHONHOME": "/ours", "LANG": "C", places.CORE_DIR: "/other"}
-    assert asking.child_environment(environ, Path("/opt/x")) == {
+    environ = {"PATH": "/bin", "PYTHONPATH": "/ours", "PYTHONHOME": "/ours", "LANG": "C", installs.CORE_DIR: "/other"}
+    assert installs.child_environment(environ, Path("/opt/x")) == {
         "PATH": "/bin",
         "LANG": "C",
-        places.CORE_DIR: str(Path("/opt/x")),
+        installs.CORE_DIR: str(Path("/opt/x")),
     }
-    assert asking.child_environment(environ, None)[places.CORE_DIR] == "/other"
+    assert installs.child_environment(environ, None)[installs.CORE_DIR] == "/other"
 
 
 # ---- auto
@@ -339,5 +339,5 @@ def test_auto(tmp_path, environ):
     assert choose("4.0.*", environ) == "stedgeai"
     assert choose("3.0.*", environ) == "reference"
     assert "is no version" in message(choose, "newest", environ)
-    environ[places.CORE_DIR] = str(tmp_path / "wrong")
+    environ[installs.CORE_DIR] = str(tmp_path / "wrong")
     assert "no ST Edge AI Core in it" in message(choose, "", environ)

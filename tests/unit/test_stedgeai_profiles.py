@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.compilers import profile_edits
-from neuralart.compilers.stedgeai import profiles
+from neuralart.compilers.stedgeai import staging
 from neuralart.compilers.stedgeai.staging import conditions_of, stage
 from neuralart.vendor import mpool, profile
 from neuralart.vendor.releases import RELEASES
@@ -228,11 +228,11 @@ def test_a_bad_pool_file_is_found_before_the_tool_is_asked(folder):
 
 
 def test_a_profile_elsewhere_finds_its_pools(folder):
-    text = profiles.derive(
+    text = staging.derive(
         folder / "na.json",
         "blobs",
         options=("--Os",),
-        memory_pool=profiles.reference(folder / "pools/n6.mpool", folder / "build"),
+        memory_pool=staging.reference(folder / "pools/n6.mpool", folder / "build"),
     )
     (folder / "build").mkdir()
     (folder / "build/derived.json").write_text(text)

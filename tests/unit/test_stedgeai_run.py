@@ -9,7 +9,7 @@ import pytest
 
 from neuralart.compilers.stedgeai.install import Install
 from neuralart.compilers.stedgeai.run import command_text, execute, put, working_folder
-from neuralart.vendor.core_version import parse_core
+from neuralart.vendor.releases import parse_core
 from support.fake_stedgeai import install
 from support.stedgeai_case import make, refusal
 

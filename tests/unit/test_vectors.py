@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.emulator import vectors
-from neuralart.emulator.stops import Difference
-from neuralart.emulator.vectors import Tensor, Vectors
+from neuralart.emulator import Difference, vectors
+from neuralart.emulator.vectors import Vectors, VectorTensor
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import Network
 from support.firmware import facts, pixels, reference, write_vectors
+
+NETWORK = Network("net", "neuralart", (0, 1, 0, 0), "0" * 16, "", (), (), (), (), 0)
 
 
 def test_reading(tmp_path):
@@ -22,7 +24,7 @@ def test_reading(tmp_path):
     assert read.count == 3
     assert read.input_data == tuple(pixels(n) for n in range(3))
     assert read.output_data == tuple(reference(pixels(n)) for n in range(3))
-    assert read.outputs[1] == Tensor("sums", "int16", (1, 4), 8)
+    assert read.outputs[1] == VectorTensor("sums", "int16", (1, 4), 8)
     vectors.check(read, facts())
 
 
@@ -91,7 +93,10 @@ def test_vectors_of_another_network(tmp_path):
 
 def one(dtype: str, expected: bytes) -> Vectors:
     size = struct.calcsize("<" + vectors.DTYPES[dtype])
-    outputs = (Tensor("first", "int8", (3,), 3), Tensor("softmax", dtype, (len(expected) // size,), len(expected)))
+    outputs = (
+        VectorTensor("first", "int8", (3,), 3),
+        VectorTensor("softmax", dtype, (len(expected) // size,), len(expected)),
+    )
     return Vectors("v", (), outputs, (b"",), (b"\x01\x02\x03" + expected,))
 
 
@@ -116,7 +121,7 @@ def one(dtype: str, expected: bytes) -> Vectors:
 def test_the_first_difference(dtype, expected, got, text):
     golden = one(dtype, expected)
     with pytest.raises(Difference) as caught:
-        vectors.compare(golden, 0, b"\x01\x02\x03" + got, "net")
+        vectors.compare(golden, 0, b"\x01\x02\x03" + got, NETWORK)
     assert str(caught.value) == f"net: vector 0, output 'softmax' index {text}"
     assert vectors.first_difference(golden, 0, golden.output_data[0]) == ""
 
@@ -135,7 +140,9 @@ def test_outputs_of_another_size():
 
 @given(st.binary(min_size=12, max_size=12), st.integers(0, 11), st.integers(1, 255))
 def test_every_changed_byte_is_found(data, at, flip):
-    golden = Vectors("v", (), (Tensor("a", "int32", (2,), 8), Tensor("b", "int16", (2,), 4)), (b"",), (data,))
+    golden = Vectors(
+        "v", (), (VectorTensor("a", "int32", (2,), 8), VectorTensor("b", "int16", (2,), 4)), (b"",), (data,)
+    )
     changed = bytearray(data)
     changed[at] ^= flip
     name, index = ("a", at // 4) if at < 8 else ("b", (at - 8) // 2)

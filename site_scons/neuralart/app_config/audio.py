@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 
-from neuralart.app_config.ctext import cfloat
+from neuralart.app_config.render import cfloat
 from neuralart.app_config.request import Request, Values
 from neuralart.config.app_config import AudioConfig
 from neuralart.errors import NeuralArtError
@@ -41,25 +40,15 @@ def window(length: int) -> list[float]:
 
 @dataclass(frozen=True)
 class Filters:
-    """Mel filters.
+    """Mel filters."""
 
-    Attributes:
-        weights: All coefficients that are not zero, filter after filter.
-        first: First bin of each filter.
-        last: Last bin of each filter.
-    """
-
-    weights: tuple[float, ...]
-    first: tuple[int, ...]
-    last: tuple[int, ...]
+    weights: tuple[float, ...]  # all coefficients that are not zero, filter after filter
+    first: tuple[int, ...]  # first bin of each filter
+    last: tuple[int, ...]  # last bin of each filter
 
 
 def filters(audio: AudioConfig, where: str = "") -> Filters:
-    """Mel filters for some settings.
-
-    Raises:
-        NeuralArtError: A filter lies between two bins.
-    """
+    """Mel filters for some settings; NeuralArtError: a filter lies between two bins."""
     low, high = _to_mel(audio.fmin, audio.htk), _to_mel(audio.fmax, audio.htk)
     count = audio.n_mels
     points = [_to_hertz(low + (high - low) * at / (count + 1), audio.htk) for at in range(count + 2)]
@@ -88,20 +77,10 @@ def filters(audio: AudioConfig, where: str = "") -> Filters:
     return Filters(tuple(weights), tuple(first), tuple(last))
 
 
-def _rows(items: Sequence[str], each: int = 8) -> list[str]:
-    return [f"  {', '.join(items[at : at + each])}," for at in range(0, len(items), each)]
-
-
 def tables(audio: AudioConfig, real: str, where: str = "") -> dict[str, str]:
-    """Texts of ``user_mel_tables.h`` and ``user_mel_tables.c``.
+    """Texts of ``user_mel_tables.h`` and ``user_mel_tables.c``; errors as :func:`filters`.
 
-    Args:
-        audio: Settings.
-        real: C type of a real number, ``float32_t`` or ``PREPROC_FLOAT_T``.
-        where: For messages.
-
-    Raises:
-        NeuralArtError: As :func:`filters`.
+    The C type of a real number is ``float32_t`` or ``PREPROC_FLOAT_T``.
     """
     made = filters(audio, where)
     arrays = (
@@ -111,25 +90,15 @@ def tables(audio: AudioConfig, real: str, where: str = "") -> dict[str, str]:
         ("uint32_t", "user_melFiltersStopIndices", [f"{value}u" for value in made.last]),
     )
     includes = ['#include "arm_math.h"', *(['#include "preproc_dpu.h"'] if real != "float32_t" else [])]
-    head = [
-        f"/* Hann window of {audio.window_length} and {audio.n_mels} mel filters, {audio.fmin} to {audio.fmax} Hz. "
-        "Generated. */"
-    ]
-    header = [
-        *head,
-        "#ifndef USER_MEL_TABLES_H",
-        "#define USER_MEL_TABLES_H",
-        "",
-        *includes,
-        "",
-        *(f"extern const {kind} {name}[{len(items)}];" for kind, name, items in arrays),
-        "",
-        "#endif",
-        "",
-    ]
-    source = [*head, '#include "user_mel_tables.h"', ""]
+    said = f"Hann window of {audio.window_length} and {audio.n_mels} mel filters, {audio.fmin} to {audio.fmax} Hz"
+    head = f"/* {said}. Generated. */"
+    header = [head, "#ifndef USER_MEL_TABLES_H", "#define USER_MEL_TABLES_H", "", *includes, ""]
+    header += [f"extern const {kind} {name}[{len(items)}];" for kind, name, items in arrays]
+    header += ["", "#endif", ""]
+    source = [head, '#include "user_mel_tables.h"', ""]
     for kind, name, items in arrays:
-        source += [f"const {kind} {name}[{len(items)}] = {{", *_rows(items), "};", ""]
+        rows = [f"  {', '.join(items[at : at + 8])}," for at in range(0, len(items), 8)]
+        source += [f"const {kind} {name}[{len(items)}] = {{", *rows, "};", ""]
     return {"user_mel_tables.h": "\n".join(header), "user_mel_tables.c": "\n".join(source)}
 
 

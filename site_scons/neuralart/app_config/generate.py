@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neuralart.app_config import render, symbols
 from neuralart.app_config.application import Application
-from neuralart.app_config.application import generation as detect
-from neuralart.app_config.generations import GENERATIONS, H7_SYMBOLS, Generation
-from neuralart.app_config.kinds import Kind, kind_of
-from neuralart.app_config.request import Image, Request, Values, image
+from neuralart.app_config.generations import GENERATIONS, H7_SYMBOLS, Generation, expected
+from neuralart.app_config.kinds import UseCase, check_reads, choose_prefix, choose_symbol, kind_of
+from neuralart.app_config.render import render
+from neuralart.app_config.request import ImageSize, Request, Values, image
 from neuralart.app_config.tensors import TensorInfo, Tensors
 from neuralart.config.app_config import AppConfig
 from neuralart.errors import NeuralArtError
@@ -25,31 +24,18 @@ _CAMERA_WIDTH = 16
 
 @dataclass(frozen=True)
 class Header:
-    """What was made.
+    """What was made."""
 
-    Attributes:
-        name: Name of the file that the application includes.
-        text: Its text.
-        generation: Which kind of header it is.
-        symbol: ``POSTPROCESS_...``; empty where the use case has none.
-        companions: Further files of the same folder, name -> text.
-        notes: What the user should know, one line each.
-    """
-
-    name: str
-    text: str
-    generation: str
-    symbol: str
-    companions: Mapping[str, str] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    name: str  # name of the file that the application includes
+    text: str  # its text
+    generation: str  # which kind of header it is
+    symbol: str  # ``POSTPROCESS_...``; empty where the use case has none
+    companions: Mapping[str, str] = field(default_factory=dict)  # further files of the same folder, name -> text
+    notes: tuple[str, ...] = ()  # what the user should know, one line each
 
 
 def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
-    """Names of the classes, from either key.
-
-    Args:
-        config: The settings.
-        base: Folder that ``class_names_file`` is relative to.
+    """Names of the classes, from either key; ``class_names_file`` is relative to the base.
 
     Raises:
         NeuralArtError: The file cannot be read or holds no names.
@@ -78,12 +64,7 @@ def class_names(config: AppConfig, base: Path) -> tuple[str, ...]:
 
 
 def generation_of(config: AppConfig, application: Application | None, override: str = "") -> Generation:
-    """Which kind of header is wanted.
-
-    Args:
-        config: The settings.
-        application: The application it is for, if one is named.
-        override: Wins over both.
+    """Which kind of header is wanted: what overrides wins, then the settings, then the application, if one is named.
 
     Raises:
         NeuralArtError: Nothing says it, or the application's sources contradict each other.
@@ -96,7 +77,7 @@ def generation_of(config: AppConfig, application: Application | None, override: 
                 where=config.said(),
                 hint=f"name the application's folder (application:), or generation: one of {', '.join(GENERATIONS)}",
             )
-        name = detect(application, config.said("application"))
+        name = expected(application, config.said("application"))
     return GENERATIONS[name]
 
 
@@ -134,23 +115,20 @@ def header(
     kind_of_header = generation_of(config, application, generation)
     kind = kind_of(config.use_case, config.model_type)
     if kind_of_header.name not in kind.generations:
-        raise NeuralArtError(
-            f"app_config: {config.use_case} with {config.model_type} does not exist in generation "
-            f"{kind_of_header.name}",
-            where=config.said("use_case"),
-            hint=f"it exists in {', '.join(kind.generations)}",
-        )
+        what = f"{config.use_case} with {config.model_type} does not exist in generation {kind_of_header.name}"
+        hint = f"it exists in {', '.join(kind.generations)}"
+        raise NeuralArtError(f"app_config: {what}", where=config.said("use_case"), hint=hint)
     request = Request(config, tensors, classes or config.class_names, kind_of_header, application)
     values = kind.derive(request)
-    symbol = symbols.choose(request, kind, values.dtype)
-    prefix = symbols.prefix(request, kind, symbol)
-    context = _context(request, values, symbol, prefix, model_name, board)
+    symbol = choose_symbol(request, kind, values.dtype)
+    context = _context(request, values, symbol, choose_prefix(request, kind, symbol))
+    context |= {"model_name": model_name or tensors.network, "board": board}
     context["welcome"] = _welcome(request, model_name, narrow_display)
     if isinstance(kind.template, Path):
         # A plugin's, unless the user has one.
         template, template_display = template or kind.template, template_display or kind.template.name
-    text = render.render(str(kind.template), context, template, template_display)
-    symbols.check_reads(request, kind, symbol, text)
+    text = render(str(kind.template), context, template, template_display)
+    check_reads(request, kind, symbol, text)
     return Header(
         name=kind_of_header.header,
         text=text,
@@ -162,41 +140,27 @@ def header(
 
 
 def _symbol(request: Request, key: str, table: Mapping[str, str] | None) -> str:
-    """The symbol for a setting.
-
-    Raises:
-        NeuralArtError: Applications of this generation have none.
-    """
+    """The symbol for a setting; NeuralArtError: applications of this generation have none."""
     value = str(getattr(request.config, key))
     if table is None:
         return ""
     if value not in table:
-        raise request.refuse(
-            f"app_config: {key}: {value} does not exist in applications of generation {request.generation.name}",
-            f"known: {', '.join(table)}",
-            key,
-        )
+        what = f"app_config: {key}: {value} does not exist in applications of generation {request.generation.name}"
+        raise request.refuse(what, f"known: {', '.join(table)}", key)
     return table[value]
 
 
-def _context(
-    request: Request, values: Values, symbol: str, prefix: str, model_name: str, board: str
-) -> dict[str, object]:
-    config, generation = request.config, request.generation
-    application = request.application
-    vision = generation.aspect_ratios is not None
-    size = image(request) if vision else Image(0, 0, 0)
-    outputs = request.tensors.outputs
+def _context(request: Request, values: Values, symbol: str, prefix: str) -> dict[str, object]:
+    config, generation, application = request.config, request.generation, request.application
+    inputs, outputs = request.tensors.inputs, request.tensors.outputs
     return {
         "generation": generation.name,
         "use_case": config.use_case,
         "model_type": config.model_type,
         "network": request.tensors.network,
-        "model_name": model_name or request.tensors.network,
-        "board": board,
-        "inputs": request.tensors.inputs,
+        "inputs": inputs,
         "outputs": outputs,
-        "size": size,
+        "size": image(request) if generation.aspect_ratios is not None else ImageSize(0, 0, 0),
         "config": config,
         "classes": values.classes,
         "postprocess_type": symbol,
@@ -207,7 +171,7 @@ def _context(
         "camera_flip": "CMW_MIRRORFLIP_" + config.camera_flip.upper(),
         "sizes": generation.sizes or bool(application and application.reads_any("NN_WIDTH", "LCD_FG_WIDTH")),
         "h7_symbols": H7_SYMBOLS,
-        "input_format": _format(request.tensors.inputs),
+        "input_format": _format(inputs),
         "output_format": _format(outputs),
         "interfaces": _interfaces(request),
         "audio_prefix": "CTRL_X_CUBE_AI_MODEL_" if generation.name == "audio-v2" else "CTRL_X_CUBE_AI_MODE_",
@@ -226,7 +190,7 @@ def _welcome(request: Request, model_name: str, narrow: bool) -> dict[str, objec
     if not narrow:
         return {"first": first, "second": second, "parts": ()}
     words = second.split(" ")
-    half = max(1, (len(words) + 1) // 2)
+    half = (len(words) + 1) // 2
     return {"first": first, "second": second, "parts": (" ".join(words[:half]), " ".join(words[half:]))}
 
 
@@ -241,11 +205,8 @@ def _interfaces(request: Request) -> dict[str, str] | None:
         return None
     key = "display" if display else "camera"
     if request.generation.name != "h7":
-        raise request.refuse(
-            f"app_config: '{key}' means nothing in generation {request.generation.name}",
-            "it chooses between the interfaces of a NUCLEO-H743ZI2",
-            key,
-        )
+        what = f"app_config: '{key}' means nothing in generation {request.generation.name}"
+        raise request.refuse(what, "it chooses between the interfaces of a NUCLEO-H743ZI2", key)
     if not display or not camera:
         other = "camera" if display else "display"
         raise request.refuse(f"app_config: '{other}' is missing beside '{key}'", "name both, or none", key)
@@ -254,7 +215,7 @@ def _interfaces(request: Request) -> dict[str, str] | None:
     return {"display": f"DISPLAY_INTERFACE_{display.upper()}", "camera": f"CAMERA_INTERFACE_{camera.upper()}"}
 
 
-def _notes(request: Request, kind: Kind) -> list[str]:
+def _notes(request: Request, kind: UseCase) -> list[str]:
     notes = []
     if request.generation.name.startswith("n6"):
         width = image(request).width
@@ -264,7 +225,6 @@ def _notes(request: Request, kind: Kind) -> list[str]:
                 "buffer from which the application cuts each line"
             )
     application = request.application
-    wrapper = application.wrapper if application else None
-    if application is not None and wrapper is None and (kind.stems or kind.h7_symbol):
+    if application is not None and application.wrapper is None and (kind.stems or kind.h7_symbol):
         notes.append(f"no post-processing wrapper below {application.root}: symbols are those of the generation")
     return notes

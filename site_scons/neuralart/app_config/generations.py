@@ -1,83 +1,45 @@
-"""The generations of headers, which are not compatible with each other, and the symbols that each one knows."""
+"""The generations of headers, which are not compatible with each other, and which one an application expects."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from neuralart.app_config.application import Application, Wrapper
+from neuralart.errors import NeuralArtError
+
 
 @dataclass(frozen=True)
 class Generation:
-    """A generation.
+    """A generation."""
 
-    Attributes:
-        name: As in ``generation:``.
-        header: Name of the file.
-        layout: Template that the templates of use cases extend.
-        symbols: ``POSTPROCESS_...`` symbols that its wrapper defines; where an application is named, its own wrapper
-            decides instead.
-        sizes: The header brings NN_*, CAPTURE_* and LCD_* along.
-        aspect_ratios: ``aspect_ratio:`` -> symbol.
-        color_modes: ``color_mode:`` -> symbol.
-    """
-
-    name: str
-    header: str
-    layout: str
+    name: str  # as in ``generation:``
+    header: str  # name of the file
+    layout: str  # template that the templates of use cases extend
+    # ``POSTPROCESS_...`` symbols that its wrapper defines; where an application is named, its own wrapper decides
+    # instead
     symbols: tuple[str, ...]
-    sizes: bool = False
-    aspect_ratios: Mapping[str, str] | None = None
-    color_modes: Mapping[str, str] | None = None
+    sizes: bool = False  # the header brings NN_*, CAPTURE_* and LCD_* along
+    aspect_ratios: Mapping[str, str] | None = None  # ``aspect_ratio:`` -> symbol
+    color_modes: Mapping[str, str] | None = None  # ``color_mode:`` -> symbol
 
 
-_N6_FIRST = (
-    "POSTPROCESS_OD_YOLO_V2_UF",
-    "POSTPROCESS_OD_YOLO_V5_UU",
-    "POSTPROCESS_OD_YOLO_V8_UF",
-    "POSTPROCESS_OD_YOLO_V8_UI",
-    "POSTPROCESS_OD_ST_YOLOX_UF",
-    "POSTPROCESS_OD_ST_SSD_UF",
-    "POSTPROCESS_MPE_YOLO_V8_UF",
-    "POSTPROCESS_MPE_PD_UF",
-    "POSTPROCESS_SPE_MOVENET_UF",
-    "POSTPROCESS_ISEG_YOLO_V8_UI",
-    "POSTPROCESS_SSEG_DEEPLAB_V3_UF",
-    "POSTPROCESS_CUSTOM",
-)
-_N6_LATER = (
-    "POSTPROCESS_OD_YOLO_V2_UF",
-    "POSTPROCESS_OD_YOLO_V2_UI",
-    "POSTPROCESS_OD_YOLO_V5_UU",
-    "POSTPROCESS_OD_YOLO_V8_UF",
-    "POSTPROCESS_OD_YOLO_V8_UI",
-    "POSTPROCESS_OD_ST_YOLOX_UF",
-    "POSTPROCESS_OD_ST_YOLOX_UI",
-    "POSTPROCESS_OD_SSD_UF",
-    "POSTPROCESS_OD_SSD_UI",
-    "POSTPROCESS_OD_ST_YOLOD_UI",
-    "POSTPROCESS_OD_BLAZEFACE_UF",
-    "POSTPROCESS_OD_BLAZEFACE_UU",
-    "POSTPROCESS_OD_BLAZEFACE_UI",
-    "POSTPROCESS_MPE_YOLO_V8_UF",
-    "POSTPROCESS_MPE_YOLO_V8_UI",
-    "POSTPROCESS_MPE_PD_UF",
-    "POSTPROCESS_SPE_MOVENET_UF",
-    "POSTPROCESS_SPE_MOVENET_UI",
-    "POSTPROCESS_ISEG_YOLO_V8_UI",
-    "POSTPROCESS_SSEG_DEEPLAB_V3_UF",
-    "POSTPROCESS_SSEG_DEEPLAB_V3_UI",
-    "POSTPROCESS_FD_BLAZEFACE_UI",
-    "POSTPROCESS_FD_YUNET_UI",
-    "POSTPROCESS_CUSTOM",
-)
+def _symbols(words: str) -> tuple[str, ...]:
+    return tuple(f"POSTPROCESS_{word}" for word in words.split())
+
+
+_N6_FIRST = _symbols("""
+    OD_YOLO_V2_UF OD_YOLO_V5_UU OD_YOLO_V8_UF OD_YOLO_V8_UI OD_ST_YOLOX_UF OD_ST_SSD_UF MPE_YOLO_V8_UF MPE_PD_UF
+    SPE_MOVENET_UF ISEG_YOLO_V8_UI SSEG_DEEPLAB_V3_UF CUSTOM
+""")
+_N6_LATER = _symbols("""
+    OD_YOLO_V2_UF OD_YOLO_V2_UI OD_YOLO_V5_UU OD_YOLO_V8_UF OD_YOLO_V8_UI OD_ST_YOLOX_UF OD_ST_YOLOX_UI OD_SSD_UF
+    OD_SSD_UI OD_ST_YOLOD_UI OD_BLAZEFACE_UF OD_BLAZEFACE_UU OD_BLAZEFACE_UI MPE_YOLO_V8_UF MPE_YOLO_V8_UI MPE_PD_UF
+    SPE_MOVENET_UF SPE_MOVENET_UI ISEG_YOLO_V8_UI SSEG_DEEPLAB_V3_UF SSEG_DEEPLAB_V3_UI FD_BLAZEFACE_UI FD_YUNET_UI
+    CUSTOM
+""")
 # The header itself numbers these from 1, in this order.
-H7_SYMBOLS = (
-    "POSTPROCESS_CENTER_NET",
-    "POSTPROCESS_YOLO_V2",
-    "POSTPROCESS_ST_SSD",
-    "POSTPROCESS_SSD",
-    "POSTPROCESS_ST_YOLO_X",
-)
+H7_SYMBOLS = _symbols("CENTER_NET YOLO_V2 ST_SSD SSD ST_YOLO_X")
 _N6_ASPECT = {"crop": "ASPECT_RATIO_CROP", "fit": "ASPECT_RATIO_FIT", "full_screen": "ASPECT_RATIO_FULLSCREEN"}
 _H7_ASPECT = {"crop": "ASPECT_RATIO_CROP", "fit": "ASPECT_RATIO_FIT", "padding": "ASPECT_RATIO_PADDING"}
 _N6_COLOR = {"rgb": "COLOR_RGB", "bgr": "COLOR_BGR"}
@@ -95,3 +57,57 @@ GENERATIONS: Mapping[str, Generation] = {generation.name: generation for generat
 N6 = ("n6-v1", "n6-v2", "n6-v3")
 VISION = ("h7", *N6)
 AUDIO = ("audio-v1", "audio-v2")
+
+_HINT = "say it: generation: n6-v2, for example"
+
+
+def expected(application: Application, where: str = "") -> str:
+    """Which generation of header an application expects.
+
+    Raises:
+        NeuralArtError: Its sources do not show it, or contradict each other.
+    """
+    wrapper = application.wrapper
+    if wrapper is not None and (wrapper.symbols or wrapper.tested):
+        return _by_wrapper(wrapper)
+    if wrapper is not None and wrapper.header:
+        raise NeuralArtError("defines no POSTPROCESS_ symbol", where=wrapper.header, hint=_HINT)
+    sizes = application.reads_any("STAI_NETWORK_IN_1_")
+    found = {
+        "audio-v1": application.reads_any("CTRL_X_CUBE_AI_MODE_"),
+        "audio-v2": application.reads_any("CTRL_X_CUBE_AI_MODEL_"),
+        "h7": application.reads_any("QUANT_INPUT_TYPE", "PP_COLOR_MODE"),
+        "n6-v3": sizes,
+        # Sizes that the header brings along; an application may read both for a while.
+        "n6-v2": "" if sizes else application.reads_any("NN_WIDTH"),
+    }
+    said = [(name, reason) for name, reason in found.items() if reason]
+    if len(said) > 1:
+        what = "sources of two generations: " + "; ".join(f"{name}, {reason}" for name, reason in said)
+        raise NeuralArtError(what, where=where or application.root, hint=_HINT)
+    if not said:
+        raise NeuralArtError(
+            f"there is no app_postprocess.h below {application.root}, and no source reads a macro of a generated "
+            "header",
+            where=where,
+            hint=_HINT,
+        )
+    return said[0][0]
+
+
+def _by_wrapper(wrapper: Wrapper) -> str:
+    if not wrapper.symbols:
+        if set(wrapper.tested) & set(H7_SYMBOLS):
+            return "h7"
+        name, place = min(wrapper.tested.items(), key=lambda item: item[1])
+        raise NeuralArtError(
+            f"compares POSTPROCESS_TYPE with {name}, which no app_postprocess.h defines",
+            where=place,
+            hint="is the application complete? or say the generation: generation: n6-v2, for example",
+        )
+    ids = [number for name, number in wrapper.numbers.items() if name != "POSTPROCESS_CUSTOM"]
+    # The later wrapper counts in hundreds and asks the st-ai runtime for quantization.
+    if any(number >= 100 for number in ids) or "stai_network_info" in wrapper.words:
+        return "n6-v3"
+    old = any(read.name.startswith("AI_OBJDETECT_") and "_PP_" in read.name for read in wrapper.reads)
+    return "n6-v1" if old else "n6-v2"

@@ -1,14 +1,19 @@
-"""Templates: ours, and the user's own, which extends ours block by block."""
+"""Templates: ours, and the user's own, which extends ours block by block; and what they write as C.
+
+The same input gives the same bytes on every machine.
+"""
 
 from __future__ import annotations
 
+import math
 import re
+import struct
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuralart.app_config import ctext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.resources import PACKAGE
@@ -17,6 +22,63 @@ if TYPE_CHECKING:
     from jinja2 import Environment
 
 TEMPLATES = PACKAGE / "app_config" / "templates"
+# No question mark: two of them begin a trigraph. No quote, no backslash.
+_PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./:;,+-=()[]@#$%&|^~<>!'`{} ")
+_SMALLEST = 2.0**-126  # of the normal float32; smaller ones are flushed to zero on some cores
+_FIRST_PLAIN, _LAST_PLAIN = -5, 8  # exponents of numbers that are written without one
+
+
+def cstring(text: str) -> str:
+    """A C string literal of any text, UTF-8, ASCII only.
+
+    Octal escapes have three digits always, so a digit behind one stays itself.
+    """
+    data = str(text).encode("utf-8", "backslashreplace")
+    return '"' + "".join(chr(byte) if chr(byte) in _PLAIN else f"\\{byte:03o}" for byte in data) + '"'
+
+
+def ccomment(text: str) -> str:
+    """Text that cannot end the comment it stands in."""
+    shown = "".join(char if " " <= char <= "~" else "?" for char in str(text))
+    return shown.replace("*/", "* /").replace("/*", "/ *").replace("??/", "? ?/")
+
+
+def cint(value: int) -> str:
+    """A whole number in parentheses, as applications write macros; NeuralArtError: it does not fit into 32 bits."""
+    number = int(value)
+    if not -(1 << 31) < number < 1 << 32:
+        raise NeuralArtError(f"{number} does not fit into 32 bits")
+    return f"({number})"
+
+
+def _single(value: float) -> float:
+    """The nearest float32; infinite where there is none."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", value))[0])
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def cfloat(value: float) -> str:
+    """A float32 as a C constant: the fewest digits that give the same float32.
+
+    Raises:
+        NeuralArtError: Not a number, or outside of what a float32 holds.
+    """
+    number = float(value)
+    if not math.isfinite(number):
+        raise NeuralArtError(f"{number} is not a number that C can write")
+    rounded = _single(number)
+    if not math.isfinite(rounded):
+        raise NeuralArtError(f"{number:g} is too large for a float32")
+    if number and abs(rounded) < _SMALLEST:
+        raise NeuralArtError(f"{number:g} is too small for a float32")
+    if not rounded:
+        return "0.0f"
+    text = next(text for text in (f"{rounded:.{n}e}" for n in range(9)) if _single(float(text)) == rounded)
+    if _FIRST_PLAIN <= int(text.partition("e")[2]) <= _LAST_PLAIN:
+        text = format(Decimal(text), "f")
+    return f"{text}f" if "." in text or "e" in text else f"{text}.0f"
 
 
 @cache
@@ -33,10 +95,8 @@ def _text(path: Path, shown: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise NeuralArtError(
-            f"byte 0x{data[error.start]:02x} is not UTF-8", where=f"{shown}:{line}", hint="save the file as UTF-8"
-        ) from error
+        line, what = data[: error.start].count(b"\n") + 1, f"byte 0x{data[error.start]:02x} is not UTF-8"
+        raise NeuralArtError(what, where=f"{shown}:{line}", hint="save the file as UTF-8") from error
 
 
 @cache
@@ -59,21 +119,18 @@ def _environment(user: str, source: str) -> Environment:
         keep_trailing_newline=True,
         autoescape=False,
     )
-    environment.filters.update(cstring=ctext.cstring, cfloat=ctext.cfloat, cint=ctext.cint, ccomment=ctext.ccomment)
+    environment.filters.update(cstring=cstring, cfloat=cfloat, cint=cint, ccomment=ccomment)
     return environment
 
 
 def render(template: str, context: Mapping[str, object], user: Path | None = None, display: str = "") -> str:
-    """Text of a header.
+    """Text of a header, with LF line ends.
 
     Args:
         template: One of ours.
         context: What templates can name.
         user: The user's own template; it finds the name of ours as ``default_template``.
         display: Its name in messages; the path unless given.
-
-    Returns:
-        Text with LF line ends.
 
     Raises:
         NeuralArtError: A template is wrong; ``where`` is its file and line.
@@ -83,31 +140,30 @@ def render(template: str, context: Mapping[str, object], user: Path | None = Non
     shown = (display or user.as_posix()) if user is not None else ""
     environment = _environment(shown, _text(user, shown) if user is not None else "")
     entry = shown or template
+
+    def refuse(error: BaseException, what: str, where: str = "", hint: str = "") -> NeuralArtError:
+        return NeuralArtError(f"template: {what}", where=where or _place(error, entry), hint=hint)
+
     try:
         text = environment.get_template(entry).render({**context, "default_template": template})
     except jinja2.TemplateSyntaxError as error:
-        name = error.filename or error.name or entry
-        raise NeuralArtError(f"template: {error.message}", where=f"{name}:{error.lineno}") from error
+        where = f"{error.filename or error.name or entry}:{error.lineno}"
+        raise refuse(error, str(error.message), where) from error
     except jinja2.TemplateNotFound as error:
         hint = f"extend one of: default_template (here {template}), {', '.join(names())}"
-        raise NeuralArtError(
-            f"template: there is no '{error.name}'", where=_place(error, entry, environment), hint=hint
-        ) from error
+        raise refuse(error, f"there is no '{error.name}'", hint=hint) from error
     except NeuralArtError as error:  # of a filter
-        raise NeuralArtError(
-            f"template: {error.what}", where=_place(error, entry, environment), hint=error.hint
-        ) from error
+        raise refuse(error, error.what, hint=error.hint) from error
     except RecursionError as error:
-        raise NeuralArtError("template: it extends or includes itself", where=entry) from error
+        raise refuse(error, "it extends or includes itself", entry) from error
     except Exception as error:  # whatever an expression of the user's does: a division by zero, a wrong type
-        said = str(error) or type(error).__name__
-        raise NeuralArtError(f"template: {said}", where=_place(error, entry, environment)) from error
+        raise refuse(error, str(error) or type(error).__name__) from error
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
     # An empty block leaves its blank lines behind.
     return re.sub(r"\n{3,}", "\n\n", "\n".join(line.rstrip() for line in lines)).rstrip("\n") + "\n"
 
 
-def _place(error: BaseException, entry: str, environment: Environment) -> str:
+def _place(error: BaseException, entry: str) -> str:
     """Innermost line of a template in the traceback, which jinja2 writes in terms of templates."""
     known = {entry, *(f"neuralart:{name}" for name in names())}
     place = entry

@@ -17,49 +17,29 @@ LETTERS = {"float32": "F", "int8": "I", "uint8": "U"}
 
 @dataclass(frozen=True)
 class Request:
-    """A header to be made.
+    """A header to be made."""
 
-    Attributes:
-        config: The user's settings.
-        tensors: The network's inputs and outputs.
-        classes: Names of the classes, from either key.
-        generation: Which kind of header.
-        application: The application it is for; None where only the generation is known.
-    """
-
-    config: AppConfig
-    tensors: Tensors
-    classes: tuple[str, ...]
-    generation: Generation
-    application: Application | None = None
+    config: AppConfig  # the user's settings
+    tensors: Tensors  # the network's inputs and outputs
+    classes: tuple[str, ...]  # names of the classes, from either key
+    generation: Generation  # which kind of header
+    application: Application | None = None  # the application it is for; None where only the generation is known
 
     @property
     def input(self) -> TensorInfo:
-        """The only input.
-
-        Raises:
-            NeuralArtError: There are others.
-        """
+        """The only input; NeuralArtError: there are others."""
         if len(self.tensors.inputs) != 1:
-            raise self.refuse(
-                f"{self.config.use_case} takes a network with one input, this one has {len(self.tensors.inputs)}"
-            )
+            count = len(self.tensors.inputs)
+            raise self.refuse(f"{self.config.use_case} takes a network with one input, this one has {count}")
         return self.tensors.inputs[0]
 
     def outputs(self, count: int) -> tuple[TensorInfo, ...]:
-        """All outputs.
-
-        Raises:
-            NeuralArtError: There are more or fewer.
-        """
+        """All outputs; NeuralArtError: there are more or fewer."""
         found = self.tensors.outputs
         if len(found) != count:
-            listed = ", ".join(map(str, found))
-            raise self.refuse(
-                f"{self.config.model_type} has {count} output{'s' if count > 1 else ''}, this network has "
-                f"{len(found)}: {listed}",
-                "is model_type right?",
-            )
+            wanted = f"{self.config.model_type} has {count} output{'s' if count > 1 else ''}"
+            listed = f"{len(found)}: {', '.join(map(str, found))}"
+            raise self.refuse(f"{wanted}, this network has {listed}", "is model_type right?")
         return found
 
     def refuse(self, what: str, hint: str = "", key: str = "") -> NeuralArtError:
@@ -68,29 +48,19 @@ class Request:
         return NeuralArtError(what, where=where, hint=hint)
 
     def dtype(self, tensors: tuple[TensorInfo, ...]) -> str:
-        """The element type that outputs share.
-
-        Raises:
-            NeuralArtError: They differ, or the post-processing takes no such type.
-        """
+        """The element type that outputs share; NeuralArtError: they differ, or no post-processing takes it."""
         first = tensors[0]
         for other in tensors[1:]:
             if other.dtype != first.dtype:
-                raise self.refuse(
-                    f"outputs of different types: {first} and {other}", "compile with one output_data_type"
-                )
+                what = f"outputs of different types: {first} and {other}"
+                raise self.refuse(what, "compile with one output_data_type")
         if first.dtype not in LETTERS:
-            raise self.refuse(
-                f"output {first}: the post-processing takes {', '.join(LETTERS)}", "compile with output_data_type"
-            )
+            what = f"output {first}: the post-processing takes {', '.join(LETTERS)}"
+            raise self.refuse(what, "compile with output_data_type")
         return first.dtype
 
     def need(self, key: str) -> float:
-        """A number that this use case cannot do without.
-
-        Raises:
-            NeuralArtError: The file does not say it.
-        """
+        """A number that this use case cannot do without; NeuralArtError: the file does not say it."""
         found = getattr(self.config, key)
         if found is None or (key == "max_detection_boxes" and not found):
             raise self.refuse(
@@ -101,11 +71,7 @@ class Request:
         return float(found)
 
     def thresholds(self) -> dict[str, object]:
-        """What every detector is told.
-
-        Raises:
-            NeuralArtError: One of them is missing.
-        """
+        """What every detector is told; NeuralArtError: one of them is missing."""
         return {
             "confidence": self.need("confidence_thresh"),
             "iou": self.need("nms_thresh"),
@@ -113,49 +79,33 @@ class Request:
         }
 
     def equal(self, found: int, wanted: int, what: str, why: str, key: str = "", hint: str = "") -> None:
-        """Two numbers that must be the same.
-
-        Raises:
-            NeuralArtError: They are not; both are in the message.
-        """
+        """Two numbers that must be the same; NeuralArtError: they are not; both are in the message."""
         if found != wanted:
             raise self.refuse(f"{what}: {found}, but {wanted} {why}", hint, key)
 
 
 @dataclass(frozen=True)
 class Values:
-    """What a use case says.
+    """What a use case says."""
 
-    Attributes:
-        dtype: Element type of the outputs that are post-processed.
-        values: For the template.
-        classes: Names for the class table; None: the header has none.
-        notes: What the user should know, one line each.
-        companions: Further files, name -> text.
-    """
-
-    dtype: str
-    values: Mapping[str, object]
-    classes: tuple[str, ...] | None = None
-    notes: tuple[str, ...] = ()
-    companions: Mapping[str, str] = field(default_factory=dict)
+    dtype: str  # element type of the outputs that are post-processed
+    values: Mapping[str, object]  # for the template
+    classes: tuple[str, ...] | None = None  # names for the class table; None: the header has none
+    notes: tuple[str, ...] = ()  # what the user should know, one line each
+    companions: Mapping[str, str] = field(default_factory=dict)  # further files, name -> text
 
 
 @dataclass(frozen=True)
-class Image:
-    """Size of an image."""
+class ImageSize:
+    """Size of an image, in pixels."""
 
     width: int
     height: int
     channels: int
 
 
-def image(request: Request) -> Image:
-    """The input as an image, by its layout.
-
-    Raises:
-        NeuralArtError: It is none, or the camera cannot give it.
-    """
+def image(request: Request) -> ImageSize:
+    """The input as an image, by its layout; NeuralArtError: it is none, or the camera cannot give it."""
     tensor = request.input
     height, width, channels = (tensor.axis(letter) for letter in "HWC")
     if len(tensor.shape) != 4 or height is None or width is None or channels is None:
@@ -168,22 +118,17 @@ def image(request: Request) -> Image:
     if batch != 1:
         raise request.refuse(f"input {tensor} has a batch of {batch}, the application gives 1 image")
     if request.generation.name.startswith("n6"):
-        if tensor.layout != "NHWC":
-            raise request.refuse(
-                f"input {tensor} is {tensor.layout}, the camera writes NHWC", "compile with inputs_ch_position: chlast"
-            )
-        if channels != 3:
-            raise request.refuse(f"input {tensor} has {channels} channels, the camera writes 3")
-        if tensor.dtype != "uint8":
-            raise request.refuse(
-                f"input {tensor} is {tensor.dtype}, the camera writes uint8", "compile with input_data_type: uint8"
-            )
+        for wrong, what, hint in (
+            (tensor.layout != "NHWC", f"is {tensor.layout}, the camera writes NHWC", "inputs_ch_position: chlast"),
+            (channels != 3, f"has {channels} channels, the camera writes 3", ""),
+            (tensor.dtype != "uint8", f"is {tensor.dtype}, the camera writes uint8", "input_data_type: uint8"),
+        ):
+            if wrong:
+                raise request.refuse(f"input {tensor} {what}", f"compile with {hint}" if hint else "")
     else:
-        gray = request.config.color_mode == "grayscale"
-        wanted = 1 if gray else 3
         request.equal(
             channels,
-            wanted,
+            1 if request.config.color_mode == "grayscale" else 3,
             f"channels of input {tensor}",
             f"with color_mode: {request.config.color_mode}",
             "color_mode",
@@ -191,20 +136,13 @@ def image(request: Request) -> Image:
         )
         if tensor.dtype not in LETTERS:
             raise request.refuse(f"input {tensor}: the application takes {', '.join(LETTERS)}")
-    return Image(width, height, channels)
+    return ImageSize(width, height, channels)
 
 
 def class_count(request: Request, found: int, what: str, extra: int = 0) -> int:
-    """Number of classes, compared with the names.
+    """Number of classes as the network has it (and where), compared with the names.
 
-    Args:
-        request: The request.
-        found: As the network has it.
-        what: Where it has it.
-        extra: Classes that have no name in the file (background).
-
-    Raises:
-        NeuralArtError: There are no names, or more or fewer.
+    Some classes (``extra``) have no name in the file: the background. NeuralArtError: no names, or more or fewer.
     """
     if not request.classes:
         raise request.refuse(

@@ -20,23 +20,14 @@ _SPACE = {3: "W", 4: "HW", 5: "DHW"}
 
 @dataclass(frozen=True)
 class TensorInfo:
-    """An input or an output.
+    """An input or an output."""
 
-    Attributes:
-        name: Name of the tensor in the model.
-        shape: With the batch, in memory order.
-        layout: One letter for each axis (``NHWC``); empty where the network does not say.
-        dtype: ``int8``, ``uint8``, ``float32``...
-        scale: 0.0 when not quantized.
-        zero_point: 0 when not quantized.
-    """
-
-    name: str
-    shape: tuple[int, ...]
-    layout: str
-    dtype: str
-    scale: float
-    zero_point: int
+    name: str  # name of the tensor in the model
+    shape: tuple[int, ...]  # with the batch, in memory order
+    layout: str  # one letter for each axis (``NHWC``); empty where the network does not say
+    dtype: str  # ``int8``, ``uint8``, ``float32``...
+    scale: float  # 0.0 when not quantized
+    zero_point: int  # 0 when not quantized
 
     @property
     def elements(self) -> int:
@@ -54,19 +45,12 @@ class TensorInfo:
 
 @dataclass(frozen=True)
 class Tensors:
-    """All of a network.
+    """All of a network."""
 
-    Attributes:
-        network: C name.
-        inputs: In the model's order.
-        outputs: In the model's order.
-        where: The file they come from, for messages.
-    """
-
-    network: str
-    inputs: tuple[TensorInfo, ...]
-    outputs: tuple[TensorInfo, ...]
-    where: str = ""
+    network: str  # C name
+    inputs: tuple[TensorInfo, ...]  # in the model's order
+    outputs: tuple[TensorInfo, ...]  # in the model's order
+    where: str = ""  # the file they come from, for messages
 
 
 def _layout(port: facts.Port) -> str:
@@ -91,11 +75,7 @@ def from_network(network: facts.Network, where: str = "") -> Tensors:
 
 
 def read(path: Path, display: str = "") -> Tensors:
-    """Read ``network.json`` or a ``c_info.json``.
-
-    Raises:
-        NeuralArtError: It cannot be read, or is neither.
-    """
+    """Read ``network.json`` or a ``c_info.json``; NeuralArtError: it cannot be read, or is neither."""
     shown = display or str(path)
     data = read_bytes(path)
     top = parse_tool(data, shown).value

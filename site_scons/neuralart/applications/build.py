@@ -7,74 +7,47 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
-from neuralart.applications import artefact, commands, errorlines, external, lock_facts, overlay, programs, version_lock
-from neuralart.applications.staging import Generated, Staged, stage
-from neuralart.applications.tree import Tree, scan
-from neuralart.config.application_types import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
+from neuralart.applications import commands, errorlines, external, lock_facts, overlay, version_lock
+from neuralart.applications.staging import Generated, Staged, Tree, scan, stage
+from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.text.c_source import decode
 
 
 @dataclass(frozen=True)
-class Request:
-    """What is built of what.
+class ApplicationRequest:
+    """What is built of what."""
 
-    Attributes:
-        config: The application: an external one, or a linked program.
-        generated: Files that go into the tree.
-        work: Folder for the copy, the log and what the build leaves.
-        output: The program.
-        root: What paths of the application are relative to.
-        jobs: How many compiles at a time.
-        libc: C library of the variant, where the tree does not name one.
-        core: ``CM55``, ``CM7``: which library of the runtime fits; empty: any.
-        toolchain: Folder in front of PATH; None: PATH as it is.
-        made_with: What else counts: what was built with something else is not built upon.
-    """
-
-    config: ApplicationConfig
-    generated: tuple[Generated, ...]
-    work: Path
-    output: Path
-    root: Path = Path()
-    jobs: int = 1
-    libc: str = ""
-    core: str = ""
-    toolchain: Path | None = None
-    made_with: str = ""
+    config: ApplicationConfig  # the application: an external one, or a linked program
+    generated: tuple[Generated, ...]  # files that go into the tree
+    work: Path  # folder for the copy, the log and what the build leaves
+    output: Path  # the program
+    root: Path = Path()  # what paths of the application are relative to
+    jobs: int = 1  # how many compiles at a time
+    libc: str = ""  # C library of the variant, where the tree does not name one
+    core: str = ""  # ``CM55``, ``CM7``: which library of the runtime fits; empty: any
+    toolchain: Path | None = None  # folder in front of PATH; None: PATH as it is
+    made_with: str = ""  # what else counts: what was built with something else is not built upon
 
 
 @dataclass(frozen=True)
-class Plan:
-    """The tree as it will be.
+class StagedTree:
+    """The tree as it will be."""
 
-    Attributes:
-        tree: The user's folder.
-        staged: Generated files in it.
-        files: Path -> where its bytes are, of both.
-        shown: The user's folder as messages name it.
-    """
-
-    tree: Tree
-    staged: Staged
-    files: dict[str, Path] = field(repr=False)
-    shown: str = ""
+    tree: Tree  # the user's folder
+    staged: Staged  # generated files in it
+    files: dict[str, Path] = field(repr=False)  # path -> where its bytes are, of both
+    shown: str = ""  # the user's folder as messages name it
 
 
 @dataclass(frozen=True)
-class Result:
-    """What came out.
+class BuiltProgram:
+    """What came out."""
 
-    Attributes:
-        program: Its bytes.
-        changes: Of the copy; None for a program that was linked already.
-        notes: What is worth a look.
-    """
-
-    program: bytes = field(repr=False)
-    changes: overlay.Changes | None = None
-    notes: tuple[str, ...] = ()
+    program: bytes = field(repr=False)  # its bytes
+    changes: overlay.Changes | None = None  # of the copy; None for a program that was linked already
+    notes: tuple[str, ...] = ()  # what is worth a look
 
 
 def patterns(config: ApplicationConfig) -> tuple[str, ...]:
@@ -89,21 +62,15 @@ def patterns(config: ApplicationConfig) -> tuple[str, ...]:
 
 
 def inputs(config: ApplicationConfig, root: Path, avoid: Sequence[Path] = ()) -> Tree:
-    """The files of the user's tree that an external build depends on.
+    """The files of the user's tree (but for build folders) that an external build depends on.
 
-    Args:
-        config: The application.
-        root: What its folder is relative to.
-        avoid: Build folders.
-
-    Raises:
-        NeuralArtError: The folder is not there.
+    NeuralArtError: The folder is not there.
     """
     assert config.external is not None
     return scan(root / config.external.folder, patterns(config), avoid, config.said("folder"))
 
 
-def plan(request: Request) -> Plan:
+def plan(request: ApplicationRequest) -> StagedTree:
     """Say which files the copy will hold; nothing is written.
 
     Raises:
@@ -114,24 +81,17 @@ def plan(request: Request) -> Plan:
     tree = inputs(config, request.root, (request.work,))
     staged = stage(request.generated, config.external.stage, tree.files)
     kept = {name: path for name, path in tree.files.items() if name not in staged.superseded}
-    return Plan(
-        tree, staged, {**kept, **staged.files}, PurePosixPath(Path(config.external.folder).as_posix()).as_posix()
-    )
+    shown = PurePosixPath(Path(config.external.folder).as_posix()).as_posix()
+    return StagedTree(tree, staged, {**kept, **staged.files}, shown)
 
 
-def lock(request: Request, made: Plan) -> lock_facts.LockFacts:
-    """What the parts of the application say of their versions.
-
-    Raises:
-        NeuralArtError: A file cannot be read.
-    """
-    where = request.config.said("libc")
-    return lock_facts.gather(
-        request.generated, made.files, shown=made.shown, libc=request.libc, libc_where=where, core=request.core
-    )
+def lock(request: ApplicationRequest, made: StagedTree) -> lock_facts.LockFacts:
+    """What the parts of the application say of their versions; NeuralArtError: a file cannot be read."""
+    said = {"libc": request.libc, "libc_where": request.config.said("libc"), "core": request.core}
+    return lock_facts.gather(request.generated, made.files, shown=made.shown, **said)
 
 
-def _known_file(made: Plan, tree: Path, start: Path) -> Callable[[str, str], str]:
+def _known_file(made: StagedTree, tree: Path, start: Path) -> Callable[[str, str], str]:
     """Names of files in the copy become those of the user's, or of the generated ones."""
     root = tree.resolve()
 
@@ -149,18 +109,20 @@ def _known_file(made: Plan, tree: Path, start: Path) -> Callable[[str, str], str
     return known
 
 
-def _failed(request: Request, outcome: external.Outcome, found: errorlines.Found | None, log: Path) -> NeuralArtError:
+def _failed(
+    request: ApplicationRequest, outcome: external.Outcome, found: errorlines.Found | None, log: Path
+) -> NeuralArtError:
     ended = f"ended with status {outcome.status}" if outcome.status >= 0 else f"was killed by signal {-outcome.status}"
     said = found.what if found is not None else "it printed nothing"
     hint = f"{found.hint}; log: {log}" if found is not None and found.hint else f"log: {log}"
-    where = found.where if found is not None and found.where else request.config.said()
+    where = (found.where if found is not None else "") or request.config.said()
     return NeuralArtError(f"{outcome.program} {ended}: {said}", where=where, hint=hint)
 
 
-def _notes(request: Request, made: Plan) -> list[str]:
+def _notes(request: ApplicationRequest, made: StagedTree) -> list[str]:
     notes = [f"{made.shown}: {note}" for note in made.tree.notes]
-    for name in made.staged.superseded:
-        notes.append(f"{made.shown}/{name} is of another compile of the network that is put beside it: left out")
+    beside = "is of another compile of the network that is put beside it: left out"
+    notes += [f"{made.shown}/{name} {beside}" for name in made.staged.superseded]
     given = request.config.external
     if request.config.kind == MAKE and given is not None and given.variables:
         makefiles = {
@@ -172,7 +134,7 @@ def _notes(request: Request, made: Plan) -> list[str]:
     return notes
 
 
-def _external(request: Request, environ: Mapping[str, str], listen: Callable[[str], None]) -> Result:
+def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: Callable[[str], None]) -> BuiltProgram:
     config = request.config
     given = config.external
     assert given is not None
@@ -187,24 +149,22 @@ def _external(request: Request, environ: Mapping[str, str], listen: Callable[[st
         child = external.environment(environ, request.toolchain)
         run = commands.commands(
             config,
-            lambda: programs.find(config.kind, given.executable, request.root, child, config.said("executable")),
+            lambda: commands.find_program(
+                config.kind, given.executable, request.root, child, config.said("executable")
+            ),
             tree,
             work,
             jobs=request.jobs,
             what=made.shown if given.directory == "." else f"{made.shown}/{given.directory}",
         )
         run = replace(run, identity=f"{request.made_with}\n{run.identity}")
-        before = artefact.look(run.artefact)
+        before = external.look(run.artefact)
         since = time.time_ns()
         outcome = external.run(run, log, child, listen)
         if outcome.status:
-            raise _failed(
-                request,
-                outcome,
-                errorlines.find(outcome.lines, _known_file(made, tree, run.folder)),
-                request.work / external.LOG,
-            )
-        data = artefact.judge(
+            found = errorlines.find(outcome.lines, _known_file(made, tree, run.folder))
+            raise _failed(request, outcome, found, request.work / external.LOG)
+        data = external.judge(
             run.artefact,
             before,
             [(name, tree / place) for name, place in made.staged.networks],
@@ -214,7 +174,7 @@ def _external(request: Request, environ: Mapping[str, str], listen: Callable[[st
             where=config.said("artefact"),
             log=(request.work / external.LOG).as_posix(),
         )
-    return Result(data, changes, tuple(notes))
+    return BuiltProgram(data, changes, tuple(notes))
 
 
 def discard(output: Path) -> None:
@@ -229,7 +189,9 @@ def discard(output: Path) -> None:
         raise NeuralArtError(f"cannot be replaced: {error.strerror}", where=str(output)) from error
 
 
-def build(request: Request, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None) -> Result:
+def build(
+    request: ApplicationRequest, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None
+) -> BuiltProgram:
     """Make the program of an application and write it to the output.
 
     Args:
@@ -250,7 +212,7 @@ def build(request: Request, environ: Mapping[str, str], listen: Callable[[str], 
         path = request.root / config.elf
         if not path.is_file():
             raise NeuralArtError(f"no file {path}", where=where, hint="paths are relative to the project file")
-        result = Result(artefact.read_program(path, config.elf, where))
+        result = BuiltProgram(external.read_program(path, config.elf, where))
     else:
         raise NeuralArtError(f"an application of kind {config.kind} has no build of its own", where=config.said())
     write_bytes(request.output, result.program)

@@ -1,21 +1,171 @@
-"""``neuralart application``: the user's own application around networks."""
+"""``neuralart application``: the user's own application around networks.
+
+What ``application build`` depends on is on its command line, so its settings are words both ways.
+"""
 
 from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.applications.staging import Generated
+from neuralart.config.application import (
+    CONFIGURATION,
+    CUBEIDE,
+    ELF,
+    EXTERNAL,
+    ApplicationConfig,
+    ExternalConfig,
+    StageConfig,
+    StageRule,
+    inside,
+)
+from neuralart.errors import NeuralArtError
+
+if TYPE_CHECKING:
+    from neuralart.applications.build import BuiltProgram
+
+_NETWORK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+# Options with one text each: what they show and say; each is a field of the same name.
+_TEXTS = {
+    "--folder": ("DIR", "the folder that holds all of the application"),
+    "--directory": ("DIR", "below it: where make runs, where CMakeLists.txt or the project is"),
+    "--artefact": ("FILE", "the linked program, below that; with cmake below its build folder"),
+    "--target": ("NAME", "target of make or cmake"),
+    "--generator": ("NAME", "generator of cmake"),
+    "--toolchain-file": ("FILE", "of cmake"),
+    "--configuration": ("NAME", "of STM32CubeIDE"),
+    "--executable": ("FILE", "make, cmake or STM32CubeIDE"),
+}
+
+
+def words(config: ApplicationConfig) -> list[str]:
+    """The settings of an external application, or a linked program, as arguments: words ``--option=value``."""
+    if config.kind == ELF:
+        return [f"--with={ELF}", f"--elf={config.elf}"]
+    given = config.external
+    assert given is not None
+    plain = ExternalConfig("", "")
+    found = [f"--with={config.kind}"]
+    for option in _TEXTS:
+        field = option.removeprefix("--").replace("-", "_")
+        if getattr(given, field) != getattr(plain, field):
+            found.append(f"{option}={getattr(given, field)}")
+    found += [f"--variable={name}={value}" for name, value in given.variables]
+    found += [f"--option={option}" for option in given.options]
+    found += [f"--exclude={pattern}" for pattern in given.exclude]
+    if given.stage.folder != plain.stage.folder:
+        found.append(f"--stage-folder={given.stage.folder}")
+    return found + [f"--stage={rule.pattern}={rule.destination}" for rule in given.stage.rules]
+
+
+def places(config: ApplicationConfig) -> list[str]:
+    """Where the settings were written, for messages; the program does not depend on it."""
+    found = [f"--place={key}={place}" for key, place in sorted(config.places.items())]
+    rules = config.external.stage.rules if config.external is not None else ()
+    return found + [f"--place=stage:{rule.pattern}={rule.where}" for rule in rules if rule.where]
+
+
+def generated_words(files: Sequence[Generated]) -> list[str]:
+    """Generated files as arguments."""
+    return [f"--generated={item.network}:{item.path.as_posix()}" for item in files]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that :func:`words` gives."""
+    parser.add_argument("--with", dest="kind", choices=(*EXTERNAL, ELF), required=True, help="how it is built")
+    parser.add_argument("--elf", default="", metavar="FILE", help="a program that is linked already")
+    for option, (metavar, text) in _TEXTS.items():
+        parser.add_argument(option, default="", metavar=metavar, help=text)
+    parser.add_argument("--variable", action="append", default=[], metavar="NAME=VALUE", help="for make")
+    parser.add_argument("--option", action="append", default=[], metavar="WORD", help="for the configuration of cmake")
+    parser.add_argument("--exclude", action="append", default=[], metavar="PATTERN", help="what is not copied")
+    parser.add_argument("--stage-folder", default="", metavar="DIR", help="where generated files go")
+    parser.add_argument(
+        "--stage", action="append", default=[], metavar="PATTERN=PLACE", help="where some generated files go instead"
+    )
+    parser.add_argument("--place", action="append", default=[], metavar="KEY=FILE:LINE", help=argparse.SUPPRESS)
+
+
+def _split(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals or not name:
+        raise NeuralArtError(f"'{text}' is no NAME=VALUE", where=option)
+    return name, value
+
+
+def _inside(text: str, option: str) -> str:
+    try:
+        return inside(text)
+    except ValueError as error:
+        raise NeuralArtError(f"'{text}' {error}", where=option) from None
+
+
+def _rule(text: str, where: dict[str, str]) -> StageRule:
+    pattern, destination = _split(text, "--stage")
+    if destination:
+        plain = _inside(destination, "--stage")
+        destination = f"{plain}/" if destination.endswith("/") or plain == "." else plain
+    return StageRule(pattern, destination, where.get(f"stage:{pattern}", "--stage"))
+
+
+def config_of(args: argparse.Namespace) -> ApplicationConfig:
+    """The application that arguments describe; NeuralArtError: a value is wrong, or one is missing."""
+    # The key of the application itself is empty.
+    where = {key: place for key, _, place in (text.partition("=") for text in args.place)}
+    rules = tuple(_rule(text, where) for text in args.stage)
+    where = {key: place for key, place in where.items() if not key.startswith("stage:")}
+    if args.kind == ELF:
+        if not args.elf:
+            raise NeuralArtError("is missing", where="--elf")
+        return ApplicationConfig(ELF, elf=args.elf, places=where)
+    for option, missing in (("--folder", not args.folder), ("--artefact", not args.artefact and args.kind != CUBEIDE)):
+        if missing:
+            raise NeuralArtError("is missing", where=option)
+    external = ExternalConfig(
+        folder=args.folder,
+        artefact=_inside(args.artefact, "--artefact") if args.artefact else "",
+        directory=_inside(args.directory or ".", "--directory"),
+        target=args.target,
+        variables=tuple(_split(text, "--variable") for text in args.variable),
+        generator=args.generator,
+        toolchain_file=args.toolchain_file,
+        options=tuple(args.option),
+        configuration=args.configuration or CONFIGURATION,
+        executable=args.executable,
+        exclude=tuple(args.exclude),
+        stage=StageConfig(_inside(args.stage_folder or StageConfig().folder, "--stage-folder"), rules),
+    )
+    return ApplicationConfig(args.kind, external=external, places=where)
+
+
+def generated_of(texts: Sequence[str]) -> tuple[Generated, ...]:
+    """Generated files that arguments name; NeuralArtError: one is no ``NETWORK:FILE``, or the file is not there."""
+    found = []
+    for text in texts:
+        network, colon, path = text.partition(":")
+        if not colon or not path or (network and not _NETWORK.fullmatch(network)):
+            raise NeuralArtError(f"'{text}' is no NETWORK:FILE", where="--generated", hint="for all networks: ':FILE'")
+        if not Path(path).is_file():
+            raise NeuralArtError(f"no file {path}", where="--generated")
+        found.append(Generated(network, Path(path)))
+    return tuple(found)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the sub-commands and their arguments."""
-    from neuralart.applications import arguments
-
     kinds = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-    text = "put generated files into a copy of the user's tree and run the build that it has"
-    build = kinds.add_parser("build", help=text, description=text[0].upper() + text[1:] + ".")
-    arguments.add(build)
+
+    def action(name: str, text: str) -> argparse.ArgumentParser:
+        return kinds.add_parser(name, help=text, description=f"{text[0].upper()}{text[1:]}.")
+
+    build = action("build", "put generated files into a copy of the user's tree and run the build that it has")
+    add(build)
     build.add_argument("--work", type=Path, required=True, metavar="DIR", help="folder for the copy and the log")
     build.add_argument("--output", type=Path, required=True, metavar="FILE", help="the program")
     build.add_argument(
@@ -25,8 +175,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--made-with", default="", metavar="TEXT", help="begin anew if this text is another one")
     build.add_argument("--jobs", type=int, default=1, metavar="N", help="compiles at a time")
     build.add_argument("--quiet", action="store_true", help="print nothing when it went well")
-    text = "say whether networks, runtime, libraries and post-processing belong together"
-    check = kinds.add_parser("check", help=text, description=text[0].upper() + text[1:] + ".")
+    check = action("check", "say whether networks, runtime, libraries and post-processing belong together")
     check.add_argument("--folder", type=Path, action="append", required=True, metavar="DIR", help="the application")
     for each in (build, check):
         each.add_argument(
@@ -37,36 +186,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build or check.
+    """Build or check; 1 where parts do not belong together.
 
-    Returns:
-        0, or 1 where parts do not belong together.
-
-    Raises:
-        NeuralArtError: As :func:`~neuralart.applications.build.build`.
+    NeuralArtError: As :func:`~neuralart.applications.build.build`.
     """
     return _build(args) if args.action == "build" else _check(args)
 
 
 def _build(args: argparse.Namespace) -> int:
-    from neuralart.applications import arguments, build
-    from neuralart.errors import NeuralArtError
+    from neuralart.applications import build
 
     build.discard(args.output)
     if args.jobs < 1:
         raise NeuralArtError(f"{args.jobs} is no number of compiles", where="--jobs")
-    request = build.Request(
-        config=arguments.config_of(args),
-        generated=arguments.generated_of(args.generated),
-        work=args.work,
-        output=args.output,
-        root=args.root,
-        jobs=args.jobs,
-        libc=args.libc,
-        core=args.core,
-        toolchain=args.toolchain,
-        made_with=args.made_with,
-    )
+    same = ("work", "output", "root", "jobs", "libc", "core", "toolchain", "made_with")
+    given = {name: getattr(args, name) for name in same}
+    request = build.ApplicationRequest(config_of(args), generated_of(args.generated), **given)
     live = not args.quiet and sys.stderr.isatty()
 
     def listen(text: str) -> None:
@@ -85,10 +220,7 @@ def _build(args: argparse.Namespace) -> int:
     return 0
 
 
-def _summary(output: Path, result: object) -> str:
-    from neuralart.applications.build import Result
-
-    assert isinstance(result, Result)
+def _summary(output: Path, result: BuiltProgram) -> str:
     text = f"{output.as_posix()}: {len(result.program):,} bytes"
     if result.changes is not None:
         text += f"; {len(result.changes.written)} files new, {result.changes.kept} as they were"
@@ -97,16 +229,14 @@ def _summary(output: Path, result: object) -> str:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from neuralart.applications import arguments, lock_facts, version_lock
-    from neuralart.applications.tree import scan
+    from neuralart.applications import lock_facts, version_lock
+    from neuralart.applications.staging import scan
 
     tree: dict[str, Path] = {}
     for folder in args.folder:
         found = scan(folder, where="--folder")
         tree |= {f"{folder.as_posix()}/{name}": path for name, path in found.files.items()}
-    facts = lock_facts.gather(
-        arguments.generated_of(args.generated), tree, libc=args.libc, libc_where="--libc", core=args.core
-    )
+    facts = lock_facts.gather(generated_of(args.generated), tree, libc=args.libc, libc_where="--libc", core=args.core)
     found_conflicts = version_lock.conflicts(facts)
     for conflict in found_conflicts:
         print(f"{conflict.where}: {conflict.level}: {conflict.text}")

@@ -1,38 +1,36 @@
-"""What is run in the copy of the user's tree, as words."""
+"""What is run in the copy of the user's tree, as words, and the programs: found as the doctor finds them."""
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from neuralart.config.application_types import CMAKE, CUBEIDE, ApplicationConfig, ExternalConfig
+from neuralart.config.application import CMAKE, CUBEIDE, MAKE, ApplicationConfig, ExternalConfig
+from neuralart.doctor import finding, tools
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 
+_BELOW = "directory: FOLDER below it"
 CMAKE_FOLDER, WORKSPACE = "cmake", "workspace"
+_TOOLS = {MAKE: tools.MAKE, CMAKE: tools.CMAKE, CUBEIDE: tools.CUBEIDE}
 _HEADLESS = "org.eclipse.cdt.managedbuilder.core.headlessbuild"
 
 
 @dataclass(frozen=True)
 class Commands:
-    """How an application is built.
+    """How an application is built."""
 
-    Attributes:
-        lines: Programs with their arguments, in order; the first that fails ends it.
-        folder: Where they run.
-        artefact: The linked program.
-        private: A folder of the program's own that is of no use to other arguments; None if there is none.
-        identity: Arguments that the private folder was made with.
-    """
-
-    lines: tuple[tuple[str, ...], ...]
-    folder: Path
-    artefact: Path
+    lines: tuple[tuple[str, ...], ...]  # programs with their arguments, in order; the first that fails ends it
+    folder: Path  # where they run
+    artefact: Path  # the linked program
+    # a folder of the program's own that is of no use to other arguments; None if there is none
     private: Path | None = None
-    identity: str = ""
+    identity: str = ""  # arguments that the private folder was made with
 
 
 def _make(given: ExternalConfig, program: str, place: Path, jobs: int) -> Commands:
@@ -55,9 +53,8 @@ def _cmake(given: ExternalConfig, program: str, place: Path, work: Path, jobs: i
 
 def _xml(path: Path, what: str, where: str) -> ElementTree.Element:
     if not path.is_file():
-        raise NeuralArtError(
-            f"there is no {path.name} in {what}", where=where, hint="directory names the folder of the project"
-        )
+        hint = "directory names the folder of the project"
+        raise NeuralArtError(f"there is no {path.name} in {what}", where=where, hint=hint)
     try:
         return ElementTree.fromstring(read_bytes(path))
     except ElementTree.ParseError as error:
@@ -65,11 +62,7 @@ def _xml(path: Path, what: str, where: str) -> ElementTree.Element:
 
 
 def project_name(place: Path, what: str, where: str) -> str:
-    """Name of the project of STM32CubeIDE in a folder.
-
-    Raises:
-        NeuralArtError: There is none.
-    """
+    """Name of the project of STM32CubeIDE in a folder; NeuralArtError: there is none."""
     name = (_xml(place / ".project", what, where).findtext("name") or "").strip()
     if not re.fullmatch(r"[^/\\:*?\"<>|\x00-\x1f]+", name):
         raise NeuralArtError("names no project", where=str(place / ".project"))
@@ -91,11 +84,8 @@ def _cubeide(given: ExternalConfig, program: str, place: Path, work: Path, what:
     name = project_name(place, what, where)
     known = _configurations(place, what, where)
     if given.configuration not in known:
-        raise NeuralArtError(
-            f"project {name} has no configuration '{given.configuration}'",
-            where=where,
-            hint=nearest(given.configuration, known),
-        )
+        said = f"project {name} has no configuration '{given.configuration}'"
+        raise NeuralArtError(said, where=where, hint=nearest(given.configuration, known))
     workspace = work / WORKSPACE
     words = [program, "--launcher.suppressErrors", "-nosplash", "-application", _HEADLESS, "-data", str(workspace)]
     words += ["-import", str(place), "-build", f"{name}/{given.configuration}"]
@@ -106,7 +96,7 @@ def _cubeide(given: ExternalConfig, program: str, place: Path, work: Path, what:
 def commands(
     config: ApplicationConfig, find: Callable[[], Path], tree: Path, work: Path, *, jobs: int = 1, what: str = ""
 ) -> Commands:
-    """How to build an application whose copy is in place.
+    """How to build an application whose copy (``tree``) is in place.
 
     Args:
         config: The application.
@@ -130,32 +120,50 @@ def commands(
         return _cubeide(given, str(find()), place, work, what, config.said("configuration"))
     if config.kind == CMAKE:
         if not (place / "CMakeLists.txt").is_file():
-            raise NeuralArtError(
-                f"there is no CMakeLists.txt in {what}", where=where, hint="directory: FOLDER below it"
-            )
+            raise NeuralArtError(f"there is no CMakeLists.txt in {what}", where=where, hint=_BELOW)
         file = given.toolchain_file
         if file and not (place / file).is_file():
             raise NeuralArtError(f"there is no {file} in {what}", where=config.said("toolchain_file"))
         return _cmake(given, str(find()), place, work, jobs)
     if not any((place / name).is_file() for name in ("GNUmakefile", "makefile", "Makefile")):
-        raise NeuralArtError(f"there is no Makefile in {what}", where=where, hint="directory: FOLDER below it")
+        raise NeuralArtError(f"there is no Makefile in {what}", where=where, hint=_BELOW)
     return _make(given, str(find()), place, jobs)
 
 
 def overruled(variables: Sequence[tuple[str, str]], makefiles: dict[str, str]) -> list[str]:
-    """Variables on the command line whose later additions in a Makefile are lost, one line for each.
-
-    Args:
-        variables: Name and value.
-        makefiles: Place -> text.
-    """
+    """Variables on the command line whose later additions in a Makefile (place -> text) are lost, one line for each."""
     said = []
     for name, _ in variables:
         addition = re.compile(rf"^[ \t]*{re.escape(name)}[ \t]*\+=", re.M)
-        for place, text in makefiles.items():
-            match = addition.search(text)
-            if match is not None:
-                line = text.count("\n", 0, match.start()) + 1
-                said.append(f"{place}:{line}: make ignores this addition to {name}, which is given on its command line")
-                break
+        found = ((place, text, match.start()) for place, text in makefiles.items() if (match := addition.search(text)))
+        for place, text, start in itertools.islice(found, 1):
+            line = text.count("\n", 0, start) + 1
+            said.append(f"{place}:{line}: make ignores this addition to {name}, which is given on its command line")
     return said
+
+
+def find_program(
+    kind: str, executable: str, root: Path, environ: Mapping[str, str], where: str = "", platform: str = sys.platform
+) -> Path:
+    """The program (``make``, ``cmake``, ``cubeide``) that builds an application.
+
+    It is a name on PATH, or a path relative to the root; empty: the usual names and places. NeuralArtError: it is not
+    there; says where it was looked for.
+    """
+    system = {"win32": "windows", "cygwin": "windows", "darwin": "mac"}.get(platform, "linux")
+    tool = _TOOLS[kind]
+    if "/" in executable or "\\" in executable:
+        path = root / executable
+        if not path.is_file():
+            raise NeuralArtError(f"executable: no file {path}", where=where, hint=tool.get)
+        return path.absolute()
+    names = (executable,) if executable else tool.programs
+    found = finding.on_path(names, environ, system)
+    if found:
+        return found[0]
+    if not executable:
+        placed = next(finding.in_places(tool.places.get(system, ()), environ, system), None)
+        if placed is not None:
+            return placed
+    places = ", ".join(("PATH", *(() if executable else tool.places.get(system, ()))))
+    raise NeuralArtError(f"no {' or '.join(names)} found ({places} looked at)", where=where, hint=tool.get)

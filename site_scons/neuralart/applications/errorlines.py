@@ -14,17 +14,11 @@ _LINE = r":(?P<line>\d+)(?::(?P<column>\d+))?"
 
 @dataclass(frozen=True)
 class Found:
-    """Why a build failed.
+    """Why a build failed."""
 
-    Attributes:
-        where: ``file:line:column`` as the user knows the file; may be empty.
-        what: In the words of the program.
-        hint: What to do, where it is known.
-    """
-
-    where: str
-    what: str
-    hint: str = ""
+    where: str  # ``file:line:column`` as the user knows the file; may be empty
+    what: str  # in the words of the program
+    hint: str = ""  # what to do, where it is known
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Run the user's own build, listen to it, and keep what it says."""
+"""Run the user's own build, listen to it, keep what it says, and judge what it left."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
 from neuralart.applications.commands import Commands
 from neuralart.errors import NeuralArtError
@@ -25,25 +26,17 @@ _LONGEST = 70
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run was.
+    """What a run was."""
 
-    Attributes:
-        status: Exit status of the last program that ran; negative: killed by that signal.
-        program: Its name.
-        lines: What all of them printed.
-    """
-
-    status: int
-    program: str
-    lines: tuple[str, ...] = field(repr=False)
+    status: int  # exit status of the last program that ran; negative: killed by that signal
+    program: str  # its name
+    lines: tuple[str, ...] = field(repr=False)  # what all of them printed
 
 
 def environment(environ: Mapping[str, str], first: Path | None = None) -> dict[str, str]:
     """The environment of the build: the user's, with messages in English and a folder in front of PATH.
 
-    Args:
-        environ: Of this process.
-        first: Folder of the cross compiler; None: PATH as it is.
+    The folder is that of the cross compiler; None: PATH as it is.
     """
     child = {name: value for name, value in environ.items() if name not in _NOT_FOR_IT}
     # Errors are looked for in what is printed. Only the language changes: file names keep their letters.
@@ -81,30 +74,22 @@ def _prepare(given: Commands) -> None:
 
 
 def _one(
-    words: Sequence[str],
-    folder: Path,
-    env: Mapping[str, str],
-    log: Callable[[bytes], object],
-    listen: Callable[[str], None],
+    words: Sequence[str], folder: Path, env: Mapping[str, str], log: BinaryIO, listen: Callable[[str], None]
 ) -> int:
-    import subprocess
+    from subprocess import DEVNULL, PIPE, STDOUT, Popen
 
+    log.write(f"$ {shlex.join(words)}\n".encode())
+    log.flush()
     try:
-        process = subprocess.Popen(
-            list(words),
-            cwd=folder,
-            env=dict(env),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-        )
+        process = Popen(list(words), cwd=folder, env=dict(env), stdin=DEVNULL, stdout=PIPE, stderr=STDOUT)
     except OSError as error:
         raise NeuralArtError(f"cannot be started: {error.strerror}", where=words[0]) from error
     assert process.stdout is not None
     try:
         with process.stdout as stream:
             for line in stream:
-                log(line)
+                log.write(line)
+                log.flush()
                 text = progress(line.decode("utf-8", "replace").rstrip())
                 if text:
                     listen(text)
@@ -116,10 +101,7 @@ def _one(
 
 
 def run(
-    given: Commands,
-    log: Path,
-    environ: Mapping[str, str],
-    listen: Callable[[str], None] = lambda _text: None,
+    given: Commands, log: Path, environ: Mapping[str, str], listen: Callable[[str], None] = lambda _text: None
 ) -> Outcome:
     """Run the programs of a build, up to the first that fails.
 
@@ -139,17 +121,101 @@ def run(
         with log.open("wb") as stream:
             for words in given.lines:
                 program = Path(words[0]).stem
-                stream.write(f"$ {shlex.join(words)}\n".encode())
-                stream.flush()
-
-                def keep(line: bytes) -> None:
-                    stream.write(line)
-                    stream.flush()
-
-                status = _one(words, given.folder, environ, keep, listen)
+                status = _one(words, given.folder, environ, stream, listen)
                 if status:
                     break
     except OSError as error:
         raise NeuralArtError(f"cannot be written: {error.strerror}", where=str(error.filename or log)) from error
     text = read_bytes(log).decode("utf-8", "replace")
     return Outcome(status, program, tuple(line for line in text.splitlines() if not line.startswith("$ ")))
+
+
+_ELF = b"\x7fELF"
+_SHOWN = 3
+
+
+@dataclass(frozen=True)
+class Before:
+    """What was there before the build: time and bytes; None: nothing."""
+
+    time: int | None = None
+    data: bytes | None = None
+
+
+def look(path: Path) -> Before:
+    """Remember a file before a build."""
+    return Before(path.stat().st_mtime_ns, read_bytes(path)) if path.is_file() else Before()
+
+
+def _others(folder: Path, since: int) -> list[str]:
+    """Programs that a build has made, by their paths below a folder."""
+    found = []
+    for path in sorted(folder.rglob("*"), key=lambda each: (each.parent, each.name)):
+        old = path.is_symlink() or not path.is_file() or path.stat().st_mtime_ns < since
+        if not old and (path.suffix in (".elf", ".axf", ".out") or not path.suffix):
+            with path.open("rb") as stream:
+                found += [path.relative_to(folder).as_posix()] if stream.read(len(_ELF)) == _ELF else []
+    return found
+
+
+def read_program(path: Path, shown: str, where: str) -> bytes:
+    """The bytes of a linked program for an Arm core; NeuralArtError: it is no such program."""
+    from neuralart.memory.image import elf_facts
+
+    data = read_bytes(path)
+    if not data.startswith(_ELF):
+        raise NeuralArtError(
+            f"{shown} is no ELF file: it begins with {data[:4].hex(' ') or 'nothing'}",
+            where=where,
+            hint="name the linked program, not the .bin or .hex that is made of it",
+        )
+    try:
+        elf_facts.read(path, data)
+    except NeuralArtError as error:
+        raise NeuralArtError(f"{shown}: {error.what}", where=where, hint=error.hint) from error
+    return data
+
+
+def judge(
+    path: Path,
+    before: Before,
+    networks: Sequence[tuple[str, Path]],
+    *,
+    shown: str,
+    folder: Path,
+    since: int,
+    where: str,
+    log: str,
+) -> bytes:
+    """The program that a build made.
+
+    Args:
+        path: Where it must be.
+        before: What was there before.
+        networks: (name of a network, its C or programs in the tree): what it must not be older than.
+        shown: Its name for messages.
+        folder: Where to look for others if it is missing.
+        since: Time at which the build began, in nanoseconds.
+        where: Who names it.
+        log: What the build printed.
+
+    Raises:
+        NeuralArtError: It is missing, older than the networks in it, or no program for an Arm core.
+    """
+    if not path.is_file():
+        others = _others(folder, since)
+        made = f"; it made {', '.join(others[:_SHOWN])}" if others else ""
+        hint = f"artefact: {others[0]}" if others else "does the target link it?"
+        what = f"the build ended without an error and there is no {shown}{made}"
+        raise NeuralArtError(what, where=where, hint=f"{hint}; log: {log}")
+    data = read_program(path, shown, where)
+    time = path.stat().st_mtime_ns
+    for name, source in networks:
+        if time < source.stat().st_mtime_ns and data == before.data:
+            raise NeuralArtError(
+                f"the build ended without an error and did not make {shown} again, which is older than "
+                f"{source.name} of network {name}",
+                where=where,
+                hint=f"is that file compiled into it, and does the target link it? log: {log}",
+            )
+    return data

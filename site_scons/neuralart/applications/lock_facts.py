@@ -1,4 +1,8 @@
-"""What the parts of an application say of the versions they belong to."""
+"""What the parts of an application say of the versions they belong to.
+
+The header of its post-processing names kinds, ``POSTPROCESS_OD_YOLO_V8_UI`` and so on; releases of it have other ones
+and other numbers. ``app_config.h`` chooses one: ``POSTPROCESS_TYPE``.
+"""
 
 from __future__ import annotations
 
@@ -7,17 +11,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neuralart.applications import archives, postprocessing
-from neuralart.applications.archives import NEWLIB, PICOLIBC, ArchiveName
-from neuralart.applications.postprocessing import Choice, Kinds
+from neuralart.applications.runtime import NEWLIB, PICOLIBC, ArchiveName, parse_name
 from neuralart.applications.staging import Generated
 from neuralart.files import read_bytes
 from neuralart.lint import runtime_header
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.text.c_source import Lines, decode
-from neuralart.vendor.core_version import CoreVersion, parse_core
 from neuralart.vendor.network_c.banner import guard
+from neuralart.vendor.releases import CoreVersion, parse_core
 
+CHOICE = "POSTPROCESS_TYPE"
+_DEFINE = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(POSTPROCESS_\w+)[ \t]+(.*?)[ \t]*(?://.*)?$", re.M)
+_COMMENT = re.compile(r"/\*.*?(?:\*/|\Z)", re.S)
+_NUMBER = re.compile(r"\(?\s*(\d{1,9})\s*\)?")
+_NAME = re.compile(r"\(?\s*(POSTPROCESS_\w+)\s*\)?")
+# A configuration may repeat a few of the wrapper's lines; the wrapper itself has more of them.
+_LEAST = 4
 _GUARD = re.compile(r"LL_ATON_VERSION_MAJOR")
 _REPORTS = ("{0}_generate_report.txt", "{0}_analyze_report.txt")
 _BUILD_FILE = re.compile(r"(?:GNU|)[Mm]akefile|.*\.mk|CMakeLists\.txt|.*\.cmake|\.cproject|.*\.ld|CMakePresets\.json")
@@ -30,87 +39,113 @@ _LARGEST = 4 << 20
 
 
 @dataclass(frozen=True)
+class Kinds:
+    """Post-processings that a header names."""
+
+    file: str  # the header
+    values: Mapping[str, tuple[int, str]] = field(repr=False)  # name -> (number, ``file:line``)
+
+    @property
+    def release(self) -> str:
+        """Which release of the wrapper, by its numbers; empty if they are of none that is known."""
+        number = min((value for value, _ in self.values.values()), default=-1)
+        if 10 <= number < 100:
+            return "1.0"
+        return "later than 1.0" if number >= 100 else ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """``POSTPROCESS_TYPE`` of a configuration."""
+
+    name: str  # what it is; empty where it is a number
+    number: int | None  # the number; None where it is a name
+    where: str  # ``file:line``
+
+
+def _defines(text: str, file: str) -> list[tuple[str, str, str]]:
+    text = _COMMENT.sub(lambda match: re.sub(r"[^\n]", " ", match[0]), text)
+    lines = Lines(text)
+    return [(match[1], match[2], f"{file}:{lines.of(match.start(1))}") for match in _DEFINE.finditer(text)]
+
+
+def kinds(text: str, file: str) -> Kinds | None:
+    """The kinds of post-processing that a header names; None if it names none."""
+    found: dict[str, tuple[int, str]] = {}
+    for name, value, where in _defines(text, file):
+        number = _NUMBER.fullmatch(value)
+        if name != CHOICE and number is not None:
+            found.setdefault(name, (int(number[1]), where))
+    return Kinds(file, found) if found else None
+
+
+def is_wrapper(found: Kinds) -> bool:
+    """Whether a header is the wrapper's own, and does not only repeat a few of its lines."""
+    return len(found.values) >= _LEAST
+
+
+def choices(text: str, file: str) -> list[Choice]:
+    """What a configuration chooses; more than one under conditions."""
+    found = []
+    for value, where in [(value, where) for name, value, where in _defines(text, file) if name == CHOICE]:
+        if (other := _NAME.fullmatch(value)) is not None:
+            found.append(Choice(other[1], None, where))
+        elif (number := _NUMBER.fullmatch(value)) is not None:
+            found.append(Choice("", int(number[1]), where))
+    return found
+
+
+@dataclass(frozen=True)
 class NetworkStamp:
-    """What a network's C says.
+    """What a network's C says."""
 
-    Attributes:
-        name: Of the network.
-        runtime: The runtime that it was made for; None if it does not say.
-        guard: ``error`` or ``warning``: what another runtime gives.
-        where: ``file:line`` of the guard.
-        tool: The compiler's version as its report says it; None without report.
-        tool_where: ``file:line`` of that.
-    """
-
-    name: str
-    runtime: tuple[int, int, int, int] | None
-    guard: str
-    where: str
-    tool: CoreVersion | None = None
-    tool_where: str = ""
+    name: str  # of the network
+    runtime: tuple[int, int, int, int] | None  # the runtime that it was made for; None if it does not say
+    guard: str  # ``error`` or ``warning``: what another runtime gives
+    where: str  # ``file:line`` of the guard
+    tool: CoreVersion | None = None  # the compiler's version as its report says it; None without report
+    tool_where: str = ""  # ``file:line`` of that
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A library of the runtime: in the tree, or named by a build file.
+    """A library of the runtime: in the tree, or named by a build file."""
 
-    Attributes:
-        name: What its name says.
-        where: The file, or ``file:line`` of who names it.
-        path: The file; None where it is only named.
-    """
-
-    name: ArchiveName
-    where: str
-    path: Path | None = None
+    name: ArchiveName  # what its name says
+    where: str  # the file, or ``file:line`` of who names it
+    path: Path | None = None  # the file; None where it is only named
 
 
 @dataclass(frozen=True)
 class CLibrary:
-    """The C library that the application is linked with.
+    """The C library that the application is linked with."""
 
-    Attributes:
-        name: ``newlib`` or ``picolibc``.
-        where: Who says so.
-    """
-
-    name: str
-    where: str
+    name: str  # ``newlib`` or ``picolibc``
+    where: str  # who says so
 
 
 @dataclass(frozen=True)
 class LockFacts:
-    """All of it.
+    """All of it."""
 
-    Attributes:
-        networks: The networks of the application.
-        headers: Every ``ll_aton_version.h``.
-        archives: Libraries of the runtime in the tree.
-        mentions: Libraries that build files name.
-        libraries: C libraries that build files name, or that somebody said.
-        kinds: Headers that name post-processings.
-        choices: Post-processings that configurations choose.
-        core: ``CM55``, ``CM7``: of the board; empty: not known.
-    """
-
-    networks: tuple[NetworkStamp, ...] = ()
-    headers: tuple[RuntimeHeader, ...] = ()
-    archives: tuple[Archive, ...] = ()
-    mentions: tuple[Archive, ...] = ()
-    libraries: tuple[CLibrary, ...] = ()
-    kinds: tuple[Kinds, ...] = ()
-    choices: tuple[Choice, ...] = ()
-    core: str = ""
+    networks: tuple[NetworkStamp, ...] = ()  # the networks of the application
+    headers: tuple[RuntimeHeader, ...] = ()  # every ``ll_aton_version.h``
+    archives: tuple[Archive, ...] = ()  # libraries of the runtime in the tree
+    mentions: tuple[Archive, ...] = ()  # libraries that build files name
+    libraries: tuple[CLibrary, ...] = ()  # C libraries that build files name, or that somebody said
+    kinds: tuple[Kinds, ...] = ()  # headers that name post-processings
+    choices: tuple[Choice, ...] = ()  # post-processings that configurations choose
+    core: str = ""  # ``CM55``, ``CM7``: of the board; empty: not known
 
 
 def is_read(name: str) -> bool:
     """Whether a file of this name says something about versions."""
-    special = name == runtime_header.NAME or archives.parse_name(name) is not None
+    special = name == runtime_header.NAME or parse_name(name) is not None
     return special or any(each.fullmatch(name) for each in (_CONFIGURATION, _POSTPROCESSING, _BUILD_FILE))
 
 
 @dataclass
-class _Draft:
+class _Gathered:
     headers: list[RuntimeHeader] = field(default_factory=list)
     archives: list[Archive] = field(default_factory=list)
     mentions: list[Archive] = field(default_factory=list)
@@ -120,7 +155,7 @@ class _Draft:
 
     def file(self, path: Path, shown: str) -> None:
         name = path.name
-        archive = archives.parse_name(name)
+        archive = parse_name(name)
         if archive is not None:
             self.archives.append(Archive(archive, shown, path))
         elif name == runtime_header.NAME:
@@ -128,9 +163,9 @@ class _Draft:
             self.headers += [found] if found is not None else []
         elif _CONFIGURATION.fullmatch(name) or _POSTPROCESSING.fullmatch(name):
             text = _text(path)
-            kinds = postprocessing.kinds(text, shown)
-            self.kinds += [kinds] if kinds is not None else []
-            self.choices += postprocessing.choices(text, shown)
+            found_kinds = kinds(text, shown)
+            self.kinds += [found_kinds] if found_kinds is not None else []
+            self.choices += choices(text, shown)
         elif _BUILD_FILE.fullmatch(name):
             self._build_file(_text(path), shown)
 
@@ -142,11 +177,8 @@ class _Draft:
                 continue
             where = f"{shown}:{lines.of(match.start())}"
             if match[1]:
-                libc = PICOLIBC if match[1].startswith(PICOLIBC) else NEWLIB
-                self.libraries.append(CLibrary(libc, where))
-                continue
-            name = archives.parse_name(f"{match[0]}.a")
-            if name is not None:
+                self.libraries.append(CLibrary(PICOLIBC if match[1].startswith(PICOLIBC) else NEWLIB, where))
+            elif (name := parse_name(f"{match[0]}.a")) is not None:
                 self.mentions.append(Archive(name, where))
 
 
@@ -166,11 +198,7 @@ def _tool(path: Path, name: str) -> tuple[CoreVersion | None, str]:
 
 
 def stamps(files: Sequence[Generated]) -> tuple[NetworkStamp, ...]:
-    """What the C of each network says.
-
-    Raises:
-        NeuralArtError: A file cannot be read.
-    """
+    """What the C of each network says; NeuralArtError: a file cannot be read."""
     found = []
     for item in files:
         if not item.network or item.name != f"{item.network}.c":
@@ -206,19 +234,10 @@ def gather(
     Raises:
         NeuralArtError: A file cannot be read.
     """
-    draft = _Draft()
+    draft = _Gathered()
     for name, path in tree.items():
         draft.file(path, f"{shown}/{name}" if shown else name)
     plain = NEWLIB if libc.startswith(NEWLIB) else libc
     if plain and not draft.libraries:
         draft.libraries.append(CLibrary(plain, libc_where or "toolchain"))
-    return LockFacts(
-        stamps(files),
-        tuple(draft.headers),
-        tuple(draft.archives),
-        tuple(draft.mentions),
-        tuple(draft.libraries),
-        tuple(draft.kinds),
-        tuple(draft.choices),
-        core,
-    )
+    return LockFacts(stamps(files), **{name: tuple(found) for name, found in vars(draft).items()}, core=core)

@@ -12,7 +12,7 @@ import shutil
 import stat
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -31,45 +31,28 @@ _COMPILED = (".c", ".h", ".cc", ".cpp", ".cxx", ".hh", ".hpp", ".inc", ".inl", "
 
 @dataclass(frozen=True)
 class Changes:
-    """What a synchronization did.
+    """What a synchronization did."""
 
-    Attributes:
-        written: Paths that are new or have other bytes now.
-        removed: Paths that are gone.
-        kept: How many files stayed as they were.
-    """
-
-    written: tuple[str, ...] = field(repr=False)
-    removed: tuple[str, ...] = field(repr=False)
-    kept: int = 0
+    written: tuple[str, ...] = field(repr=False)  # paths that are new or have other bytes now
+    removed: tuple[str, ...] = field(repr=False)  # paths that are gone
+    kept: int = 0  # how many files stayed as they were
 
 
 @dataclass(frozen=True)
 class _Mark:
-    """By what a file is known again.
+    """By what a file is known again."""
 
-    Attributes:
-        size: Of the source.
-        time: Of the source; -1: it was too new to be trusted.
-        changed: When the source was last touched in any way. An archive may give all its files one time of their own.
-        runs: It can be run.
-        copied: Time of the copy.
-    """
-
-    size: int
-    time: int
-    changed: int
-    runs: bool
-    copied: int
+    size: int  # of the source
+    time: int  # of the source; -1: it was too new to be trusted
+    changed: int  # when the source was last touched in any way. An archive may give all its files one time of their own
+    runs: bool  # it can be run
+    copied: int  # time of the copy
 
     @staticmethod
     def parse(data: Any) -> _Mark | None:
         if not isinstance(data, list) or len(data) != 5:
             return None
         return _Mark(int(data[0]), int(data[1]), int(data[2]), bool(data[3]), int(data[4]))
-
-    def row(self) -> list[Any]:
-        return [self.size, self.time, self.changed, self.runs, self.copied]
 
 
 @dataclass(frozen=True)
@@ -94,7 +77,7 @@ def _read_record(path: Path) -> _Known | None:
 
 
 def _write_record(path: Path, files: Mapping[str, _Mark | None], folders: Iterable[str], settings: str) -> None:
-    rows = {name: mark.row() if mark is not None else None for name, mark in sorted(files.items())}
+    rows = {name: list(astuple(mark)) if mark is not None else None for name, mark in sorted(files.items())}
     data = {"schema": SCHEMA, "settings": settings, "folders": sorted(folders), "files": rows}
     write_text(path, json.dumps(data, indent=0) + "\n")
 
@@ -231,14 +214,13 @@ def synchronize(
             if known is None:
                 shutil.rmtree(tree, ignore_errors=True)
         elif tree.is_dir() and any(tree.iterdir()):
-            raise NeuralArtError(
-                "this folder was not made by this tool, so nothing is put into it", where=str(tree), hint="delete it"
-            )
+            what = "this folder was not made by this tool, so nothing is put into it"
+            raise NeuralArtError(what, where=str(tree), hint="delete it")
         return _synchronize(wanted, tree, record, known, set(folders), set(generated), settings)
     except OSError as error:
-        raise NeuralArtError(
-            f"cannot be copied: {error.strerror or error}", where=str(error.filename or tree), hint="is the disk full?"
-        ) from error
+        where = str(error.filename or tree)
+        what = f"cannot be copied: {error.strerror or error}"
+        raise NeuralArtError(what, where=where, hint="is the disk full?") from error
 
 
 def _synchronize(

@@ -1,22 +1,139 @@
 """The vendor's runtime as a user has it: in an installation of ST Edge AI Core or in an application's Middlewares.
 
 Nothing of it is copied: the user's files are compiled in place. The names of files, folders and macros are its
-interface (versions 2.0 to 4.0.1).
+interface (versions 2.0 to 4.0.1). Of its library, the name tells the version, the symbols tell the C library.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.applications import archives
-from neuralart.applications.archives import ArchiveName
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.lint import runtime_header
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.text.c_source import decode
+from neuralart.text.elf import UNDEFINED, Elf
 from neuralart.vendor.releases import of_runtime
+
+NAME = re.compile(r"NetworkRuntime(\d{3,6})_(CM\w+?)_(GCC|IAR|Keil|ARM)(_PIC)?(\w*)\.(?:a|lib)")
+_MAGIC, _THIN = b"!<arch>\n", b"!<thin>\n"
+_HEADER = 60
+# ST Edge AI Core 2.0 has component 10.0.
+_OFFSET = 8
+_OLDEST = 10
+NEWLIB, PICOLIBC = "newlib", "picolibc"
+# What only one of them has: newlib keeps errno and the standard streams in a structure that it reaches through these,
+# picolibc has them as variables (errno of each thread).
+_SYMBOLS = {
+    **dict.fromkeys(("_impure_ptr", "_global_impure_ptr", "__errno", "__getreent", "__sinit", "__swbuf_r"), NEWLIB),
+    **dict.fromkeys(("errno", "stdout", "stderr", "stdin", "__aeabi_read_tp"), PICOLIBC),
+}
+
+
+@dataclass(frozen=True)
+class ArchiveName:
+    """What ``NetworkRuntime1201_CM55_GCC.a`` says."""
+
+    text: str  # the name
+    cube: tuple[int, int, int]  # version of the component (STM32Cube.AI): major, minor, patch
+    core: str  # ``CM55``, ``CM7``...
+    compiler: str  # ``GCC``, ``IAR``...
+    pic: bool  # for relocatable models
+
+    @property
+    def release(self) -> tuple[int, int, int] | None:
+        """Version of ST Edge AI Core; None for those before 2.0, which count differently."""
+        major, minor, patch = self.cube
+        return (major - _OFFSET, minor, patch) if major >= _OLDEST else None
+
+    @property
+    def said(self) -> str:
+        """For people."""
+        if self.release is None:
+            return f"{self.text} (STM32Cube.AI {'.'.join(map(str, self.cube))}, before ST Edge AI Core 2.0)"
+        return f"{self.text} (ST Edge AI Core {'.'.join(map(str, self.release))})"
+
+
+def parse_name(name: str) -> ArchiveName | None:
+    """Understand a file name; None if it is no library of the runtime."""
+    found = NAME.fullmatch(name)
+    if found is None:
+        return None
+    digits = found[1]
+    cube = (int(digits[:-2]), int(digits[-2]), int(digits[-1]))
+    return ArchiveName(name, cube, found[2], found[3], found[4] is not None)
+
+
+def members(data: bytes, where: str) -> Iterator[tuple[str, bytes]]:
+    """Names and contents of an archive's members, without its tables.
+
+    Format: the common ``ar`` with the extension of System V and GNU for long names.
+
+    Raises:
+        NeuralArtError: It is none, or damaged.
+    """
+    if data[:8] == _THIN:
+        raise NeuralArtError("is a thin archive: its members are elsewhere", where=where)
+    if data[:8] != _MAGIC:
+        raise NeuralArtError("is no archive", where=where, hint="a pointer of Git LFS? then: git lfs pull")
+    at = len(_MAGIC)
+    long_names = b""
+    while at + _HEADER <= len(data):
+        header = data[at : at + _HEADER]
+        size = header[48:58].strip()
+        body = at + _HEADER
+        if header[58:] != b"`\n" or not size.isdigit() or body + int(size) > len(data):
+            raise NeuralArtError("damaged: the header of a member is none", where=f"{where}@0x{at:x}")
+        content = data[body : body + int(size)]
+        name = header[:16].rstrip()
+        if name == b"//":
+            long_names = content
+        elif name not in (b"/", b"/SYM64/"):
+            if name[:1] == b"/" and name[1:].isdigit():
+                name = long_names[int(name[1:]) :].partition(b"\n")[0]
+            yield name.removesuffix(b"/").decode("utf-8", "replace"), content
+        at = body + int(size) + int(size) % 2
+
+
+def _symbols(content: bytes, where: str) -> tuple[set[str], set[str]]:
+    """Undefined and defined symbols of an object."""
+    symbols = [each for each in Elf(content, where).symbols if each.name and each.binding != "STB_LOCAL"]
+    undefined = {each.name for each in symbols if each.section == UNDEFINED}
+    return undefined, {each.name for each in symbols if each.section != UNDEFINED}
+
+
+@dataclass(frozen=True)
+class LibraryNeed:
+    """The C library that an archive was compiled for."""
+
+    libc: str  # ``newlib`` or ``picolibc``
+    symbol: str  # that gives it away
+    member: str  # the object that needs the symbol
+
+
+def needed_library(path: Path) -> LibraryNeed | None:
+    """The C library that an archive was compiled for; None if nothing in it tells.
+
+    Raises:
+        NeuralArtError: It cannot be read, or is damaged.
+    """
+    where = str(path)
+    wanted: dict[str, str] = {}
+    has: set[str] = set()
+    for name, content in members(read_bytes(path), where):
+        if content[:4] != b"\x7fELF":
+            continue
+        undefined, defined = _symbols(content, f"{where}: member {name}")
+        has |= defined
+        for symbol in undefined & _SYMBOLS.keys():
+            wanted.setdefault(symbol, name)
+    symbol = min(wanted.keys() - has, default="")
+    return LibraryNeed(_SYMBOLS[symbol], symbol, wanted[symbol]) if symbol else None
+
 
 # Where Npu, Lib and Inc are below what a user names, and what else the folder of them may be called.
 _TOPS = (".", "Middlewares/ST/AI", "ST/AI", "AI", "AI_Runtime")
@@ -36,23 +153,14 @@ DEFINES = (
 
 @dataclass(frozen=True)
 class VendorRuntime:
-    """A runtime.
+    """A runtime."""
 
-    Attributes:
-        root: The folder with Npu, Lib and Inc in it.
-        header: Its version, and where that is written.
-        include_dirs: Folders of its headers.
-        sources: Its C, for a program without an operating system.
-        defines: What networks on an STM32N6 are compiled with.
-        archive: Library of kernels for the core; None if it has none for GCC.
-    """
-
-    root: Path
-    header: RuntimeHeader
-    include_dirs: tuple[Path, ...]
-    sources: tuple[Path, ...]
-    defines: tuple[str, ...]
-    archive: Path | None
+    root: Path  # the folder with Npu, Lib and Inc in it
+    header: RuntimeHeader  # its version, and where that is written
+    include_dirs: tuple[Path, ...]  # folders of its headers
+    sources: tuple[Path, ...]  # its C, for a program without an operating system
+    defines: tuple[str, ...]  # what networks on an STM32N6 are compiled with
+    archive: Path | None  # library of kernels for the core; None if it has none for GCC
 
 
 def _top(folder: Path, where: str) -> Path:
@@ -73,7 +181,7 @@ def _archive(top: Path, core: str, header: RuntimeHeader) -> Path | None:
     wanted = release.core if release is not None else ""
     found: list[tuple[ArchiveName, Path]] = []
     for path in sorted((top / "Lib").rglob("NetworkRuntime*")):
-        name = archives.parse_name(path.name)
+        name = parse_name(path.name)
         if name is not None and name.compiler == "GCC" and not name.pic and name.core == core:
             found.append((name, path))
 
@@ -93,12 +201,7 @@ def _devices(top: Path) -> list[Path]:
 
 
 def find(folder: Path, core: str = "CM55", where: str = "") -> VendorRuntime:
-    """Describe the runtime in a folder.
-
-    Args:
-        folder: An installation, a Middlewares folder, or what is below it.
-        core: ``CM55``, ``CM7``.
-        where: Who names it.
+    """Describe the runtime in a folder: an installation, a Middlewares folder, or what is below it.
 
     Raises:
         NeuralArtError: There is none, or its version cannot be read.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from neuralart.config.application_types import ApplicationConfig
+from neuralart.config.application import ApplicationConfig
 from neuralart.errors import NeuralArtError, nearest
 
 COMPILED = (".c", ".s", ".S", ".cc", ".cpp", ".cxx")
@@ -16,23 +16,14 @@ _MAGIC = "*?["
 
 @dataclass(frozen=True)
 class SourceSet:
-    """What a program of the user's is made of.
+    """What a program of the user's is made of."""
 
-    Attributes:
-        files: To compile, each once, in the order of the patterns and by name within one.
-        include_dirs: Folders.
-        defines: ``NAME`` or ``NAME=value``.
-        linker_script: None: the board's own.
-        archives: Files to link.
-        libraries: Names as behind ``-l``.
-    """
-
-    files: tuple[Path, ...]
-    include_dirs: tuple[Path, ...] = ()
-    defines: tuple[str, ...] = ()
-    linker_script: Path | None = None
-    archives: tuple[Path, ...] = ()
-    libraries: tuple[str, ...] = ()
+    files: tuple[Path, ...]  # to compile, each once, in the order of the patterns and by name within one
+    include_dirs: tuple[Path, ...] = ()  # folders
+    defines: tuple[str, ...] = ()  # ``NAME`` or ``NAME=value``
+    linker_script: Path | None = None  # None: the board's own
+    archives: tuple[Path, ...] = ()  # files to link
+    libraries: tuple[str, ...] = ()  # names as behind ``-l``
 
 
 def _is_pattern(text: str) -> bool:

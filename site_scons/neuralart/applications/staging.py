@@ -1,15 +1,117 @@
-"""Which generated files go where in the copy of a user's tree."""
+"""What a user's folder holds, without what nobody wants copied, and where generated files go in its copy."""
 
 from __future__ import annotations
 
 import re
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from pathlib import Path
 
-from neuralart.config.application_types import StageConfig, StageRule
+from neuralart.config.application import StageConfig, StageRule
 from neuralart.errors import NeuralArtError, nearest
+
+# Histories of version control, caches, and what earlier builds of the user's own left: their objects belong to other
+# flags and to another network.
+USUAL = (".git", ".hg", ".svn", ".DS_Store", "__pycache__/", ".venv/", "node_modules/", ".metadata/", "*.o", "/build/")
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A folder's contents."""
+
+    files: dict[str, Path] = field(repr=False)  # path below the folder, with ``/`` -> where its bytes are
+    folders: tuple[str, ...] = field(repr=False)  # all folders below, the empty ones too
+    notes: tuple[str, ...] = ()  # what was left out although no pattern says so
+
+
+def _matches(pattern: str, name: str, path: str, is_folder: bool) -> bool:
+    if pattern.endswith("/"):
+        if not is_folder:
+            return False
+        pattern = pattern.rstrip("/")
+    if "/" in pattern:
+        return fnmatchcase(path, pattern.removeprefix("/"))
+    return fnmatchcase(name, pattern)
+
+
+def is_left_out(path: str, is_folder: bool, patterns: Sequence[str]) -> bool:
+    """Whether patterns leave something out (a path below the folder); the last one that fits decides.
+
+    A name without ``/`` fits anywhere, others fit from the top; ``/`` at the end: folders only; ``!`` in front takes
+    back what an earlier one says.
+    """
+    name = path.rpartition("/")[2]
+    left_out = False
+    for pattern in patterns:
+        plain = pattern.removeprefix("!")
+        if _matches(plain, name, path, is_folder):
+            left_out = plain is pattern
+    return left_out
+
+
+@dataclass
+class _Walk:
+    patterns: Sequence[str]
+    avoided: frozenset[Path]
+    files: dict[str, Path] = field(default_factory=dict)
+    folders: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def folder(self, place: Path, below: str, above: tuple[Path, ...]) -> None:
+        for name in sorted(entry.name for entry in place.iterdir()):
+            path = f"{below}/{name}" if below else name
+            self._entry(place / name, path, above)
+
+    def _entry(self, place: Path, path: str, above: tuple[Path, ...]) -> None:
+        try:
+            # Links are followed: in another place a relative one would lead elsewhere, or into the user's own tree.
+            kind = place.stat().st_mode
+        except OSError:
+            if not is_left_out(path, False, self.patterns):
+                self.notes.append(f"{path} is a link that leads nowhere: left out")
+            return
+        if stat.S_ISDIR(kind):
+            if is_left_out(path, True, self.patterns):
+                return
+            real = place.resolve()
+            if real in self.avoided:
+                return
+            if real in above:
+                self.notes.append(f"{path} is a link to a folder that it is in: left out")
+                return
+            self.folders.append(path)
+            self.folder(place, path, (*above, real))
+        elif stat.S_ISREG(kind):
+            if not is_left_out(path, False, self.patterns):
+                self.files[path] = place
+        elif not is_left_out(path, False, self.patterns):
+            self.notes.append(f"{path} is neither a file nor a folder: left out")
+
+
+def scan(folder: Path, exclude: Sequence[str] = (), avoid: Sequence[Path] = (), where: str = "") -> Tree:
+    """Look through a folder; the order is that of the names, on every machine.
+
+    Args:
+        folder: The folder.
+        exclude: Patterns behind the usual ones (:data:`USUAL`).
+        avoid: Folders that are no part of it although they may lie in it: where we build.
+        where: Who names it.
+
+    Raises:
+        NeuralArtError: It is no folder, or a part of it cannot be read.
+    """
+    if not folder.is_dir():
+        what = "is a file, it must be a folder" if folder.exists() else "no such folder"
+        raise NeuralArtError(f"{folder}: {what}", where=where, hint="paths are relative to the project file")
+    walk = _Walk((*USUAL, *exclude), frozenset(path.resolve() for path in avoid))
+    try:
+        walk.folder(folder, "", (folder.resolve(),))
+    except OSError as error:
+        raise NeuralArtError(f"cannot read: {error.strerror}", where=str(error.filename or folder)) from error
+    return Tree(walk.files, tuple(walk.folders), tuple(walk.notes))
+
 
 # What a network's folder may hold besides what an application copies.
 _COPIED = re.compile(r".*\.(?:c|h|raw|bin|s|S)")
@@ -17,15 +119,10 @@ _COPIED = re.compile(r".*\.(?:c|h|raw|bin|s|S)")
 
 @dataclass(frozen=True)
 class Generated:
-    """A file that a build made for an application.
+    """A file that a build made for an application."""
 
-    Attributes:
-        network: Name of its network; empty: for all networks together.
-        path: The file.
-    """
-
-    network: str
-    path: Path
+    network: str  # name of its network; empty: for all networks together
+    path: Path  # the file
 
     @property
     def name(self) -> str:
@@ -35,16 +132,11 @@ class Generated:
 
 @dataclass(frozen=True)
 class Staged:
-    """Where files go.
+    """Where files go."""
 
-    Attributes:
-        files: Path in the tree -> the file.
-        superseded: Paths in the user's tree that belong to another generation of a staged network.
-        networks: (name of a network, path in the tree of its C and of its epoch-controller programs).
-    """
-
-    files: dict[str, Path] = field(repr=False)
-    superseded: tuple[str, ...] = ()
+    files: dict[str, Path] = field(repr=False)  # path in the tree -> the file
+    superseded: tuple[str, ...] = ()  # paths in the user's tree that belong to another generation of a staged network
+    # (name of a network, path in the tree of its C and of its epoch-controller programs)
     networks: tuple[tuple[str, str], ...] = ()
 
 
@@ -53,33 +145,21 @@ def is_copied(name: str) -> bool:
     return _COPIED.fullmatch(name) is not None
 
 
-def _default(item: Generated, folder: str) -> str:
-    parts = [part for part in (folder if folder != "." else "", item.network, item.name) if part]
-    return "/".join(parts)
-
-
-def _by_rule(item: Generated, rule: StageRule) -> str:
-    if rule.destination == "./":
-        return item.name
-    return f"{rule.destination}{item.name}" if rule.destination.endswith("/") else rule.destination
-
-
 def _place(item: Generated, stage: StageConfig) -> tuple[str, StageRule | None]:
+    """Where a file goes (empty: nowhere), and the rule that says so."""
     rule = next((rule for rule in stage.rules if fnmatchcase(item.name, rule.pattern)), None)
     if rule is None:
-        return _default(item, stage.folder), None
-    return (_by_rule(item, rule) if rule.destination else ""), rule
+        return "/".join(filter(None, (stage.folder if stage.folder != "." else "", item.network, item.name))), None
+    inside = rule.destination.endswith("/")
+    return (f"{rule.destination}{item.name}".removeprefix("./") if inside else rule.destination), rule
 
 
 def _check_rules(files: Sequence[Generated], stage: StageConfig) -> None:
     names = [item.name for item in files]
     for rule in stage.rules:
         if rule.literal and rule.pattern not in names:
-            raise NeuralArtError(
-                f"stage: no file {rule.pattern} is generated",
-                where=rule.where,
-                hint=f"{nearest(rule.pattern, names)}; a pattern (*_ecblobs.h) may fit nothing",
-            )
+            hint = f"{nearest(rule.pattern, names)}; a pattern (*_ecblobs.h) may fit nothing"
+            raise NeuralArtError(f"stage: no file {rule.pattern} is generated", where=rule.where, hint=hint)
 
 
 def _superseded(place: str, files: Mapping[str, Path], tree: Iterable[str]) -> list[str]:
@@ -98,9 +178,8 @@ def _refuse_collisions(files: Mapping[str, Path], tree: Iterable[str]) -> None:
     for path, source in files.items():
         other = known.get(path.casefold(), path)
         if other != path:
-            raise NeuralArtError(
-                f"stage: {path} differs from the tree's {other} only in upper and lower case", where=str(source)
-            )
+            what = f"stage: {path} differs from the tree's {other} only in upper and lower case"
+            raise NeuralArtError(what, where=str(source))
         if path in folders or any(each.startswith(f"{path}/") for each in known.values()):
             raise NeuralArtError(f"stage: {path} is a folder", where=str(source), hint=f"{path}/ puts the file into it")
     for folder in folders:
@@ -109,12 +188,7 @@ def _refuse_collisions(files: Mapping[str, Path], tree: Iterable[str]) -> None:
 
 
 def stage(files: Sequence[Generated], config: StageConfig, tree: Iterable[str] = ()) -> Staged:
-    """Give generated files their places.
-
-    Args:
-        files: What there is.
-        config: The rules.
-        tree: Files of the user's tree; one at the place of a generated file is replaced.
+    """Give generated files their places; a file of the user's tree at such a place is replaced.
 
     Raises:
         NeuralArtError: Two files want one place, a rule names a file that there is not, or a place is impossible.
@@ -130,10 +204,8 @@ def stage(files: Sequence[Generated], config: StageConfig, tree: Iterable[str] =
             continue
         other = owners.get(place.casefold())
         if other is not None:
-            raise NeuralArtError(
-                f"stage: {other} and {item.path} would both become {place}",
-                where=rule.where if rule else str(item.path),
-            )
+            what = f"stage: {other} and {item.path} would both become {place}"
+            raise NeuralArtError(what, where=rule.where if rule else str(item.path))
         owners[place.casefold()] = str(item.path)
         made[place] = item.path
         if item.network and item.name in (f"{item.network}.c", f"{item.network}_ecblobs.h"):

@@ -7,12 +7,15 @@ which folder is the wrong one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from neuralart.applications import archives
-from neuralart.applications.lock_facts import Archive, LockFacts, NetworkStamp
-from neuralart.applications.postprocessing import CHOICE, Kinds, is_wrapper
+from neuralart.applications import lock_facts, runtime
+from neuralart.applications.lock_facts import CHOICE, Archive, Kinds, LockFacts, NetworkStamp, is_wrapper
+from neuralart.applications.runtime import VendorRuntime
+from neuralart.applications.sources import SourceSet
+from neuralart.applications.staging import Generated
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.vendor.releases import Release, of_runtime
@@ -23,19 +26,12 @@ _TAKE = "take Middlewares/ST/AI of the installation that compiles the network, o
 
 @dataclass(frozen=True)
 class Conflict:
-    """Two places that do not belong together.
+    """Two places that do not belong together."""
 
-    Attributes:
-        level: ``error``, or ``note`` where it may be meant.
-        what: In words; names the other place.
-        where: ``file:line``.
-        hint: What to do.
-    """
-
-    level: str
-    what: str
-    where: str
-    hint: str = ""
+    level: str  # ``error``, or ``note`` where it may be meant
+    what: str  # in words; names the other place
+    where: str  # ``file:line``
+    hint: str = ""  # what to do
 
     @property
     def error(self) -> NeuralArtError:
@@ -68,14 +64,11 @@ def _headers(facts: LockFacts) -> Iterator[Conflict]:
             continue
         header = wrong[0]
         text = f"network {network.name} is made for runtime {_said(network.runtime)}, the application has "
+        other = f"{_said(header.version)} at {header.where}"
         if len(wrong) < len(facts.headers):
-            yield Conflict(
-                NOTE, f"{text}also {_said(header.version)} at {header.where}", network.where, "which one is compiled?"
-            )
+            yield Conflict(NOTE, f"{text}also {other}", network.where, "which one is compiled?")
         else:
-            yield Conflict(
-                ERROR, f"{text}{_said(header.version)} at {header.where}", network.where, _remedy(network, header)
-            )
+            yield Conflict(ERROR, f"{text}{other}", network.where, _remedy(network, header))
 
 
 def _remedy(network: NetworkStamp, header: RuntimeHeader) -> str:
@@ -89,19 +82,13 @@ def _remedy(network: NetworkStamp, header: RuntimeHeader) -> str:
 
 
 def _several(facts: LockFacts) -> Iterator[Conflict]:
-    stamped = [network for network in facts.networks if network.runtime is not None]
-    for network in stamped[1:]:
-        first = stamped[0]
-        if network.runtime != first.runtime:
-            assert network.runtime is not None
-            assert first.runtime is not None
-            yield Conflict(
-                ERROR,
-                f"network {network.name} is made for runtime {_said(network.runtime)}, network {first.name} for "
-                f"{_said(first.runtime)} at {first.where}: no program has both",
-                network.where,
-                "compile all networks with the same version",
-            )
+    stamped = [(network, network.runtime) for network in facts.networks if network.runtime is not None]
+    for network, mine in stamped[1:]:
+        first, other = stamped[0]
+        if mine != other:
+            what = f"network {network.name} is made for runtime {_said(mine)}, network {first.name} for "
+            what += f"{_said(other)} at {first.where}: no program has both"
+            yield Conflict(ERROR, what, network.where, "compile all networks with the same version")
 
 
 def _tools(facts: LockFacts) -> Iterator[Conflict]:
@@ -111,25 +98,19 @@ def _tools(facts: LockFacts) -> Iterator[Conflict]:
             continue
         core = ".".join(map(str, network.tool.numbers))
         if core != release.core:
-            yield Conflict(
-                ERROR,
-                f"network {network.name} is of ST Edge AI Core {release.core} by its guard, and of {core} by its "
-                f"report at {network.tool_where}: files of two compiles are mixed",
-                network.where,
-                "compile it again",
-            )
+            what = f"network {network.name} is of ST Edge AI Core {release.core} by its guard, and of {core} by its "
+            what += f"report at {network.tool_where}: files of two compiles are mixed"
+            yield Conflict(ERROR, what, network.where, "compile it again")
 
 
 def _wanted(facts: LockFacts) -> tuple[str, Release] | None:
     """The release that everything else must be of, and who says so: the network, else the headers."""
-    for network in facts.networks:
-        release = of_runtime(network.runtime)
+    told = [(f"network {each.name} is made by", each.runtime, each.where) for each in facts.networks]
+    told += [("the headers are those of", each.version, each.where) for each in facts.headers]
+    for text, version, where in told:
+        release = of_runtime(version)
         if release is not None:
-            return f"network {network.name} is made by ST Edge AI Core {release.core} ({network.where})", release
-    for header in facts.headers:
-        release = of_runtime(header.version)
-        if release is not None:
-            return f"the headers are those of ST Edge AI Core {release.core} ({header.where})", release
+            return f"{text} ST Edge AI Core {release.core} ({where})", release
     return None
 
 
@@ -142,10 +123,8 @@ def _linked(facts: LockFacts) -> tuple[Archive, ...]:
 def _cores(facts: LockFacts) -> Iterator[Conflict]:
     linked = _linked(facts)
     if facts.core and linked and not any(each.name.core == facts.core for each in linked):
-        level = ERROR if facts.mentions else NOTE
-        yield Conflict(
-            level, f"{linked[0].name.text} is for another core than {facts.core}", linked[0].where, "link the right one"
-        )
+        what = f"{linked[0].name.text} is for another core than {facts.core}"
+        yield Conflict(ERROR if facts.mentions else NOTE, what, linked[0].where, "link the right one")
 
 
 def _libraries(facts: LockFacts) -> Iterator[Conflict]:
@@ -172,16 +151,13 @@ def _c_library(facts: LockFacts) -> Iterator[Conflict]:
             continue
         if facts.core and archive.name.core != facts.core:
             continue
-        need = archives.needed_library(archive.path)
+        need = runtime.needed_library(archive.path)
         if need is not None and all(each.name != need.libc for each in facts.libraries):
             other = facts.libraries[0]
-            yield Conflict(
-                ERROR,
-                f"{archive.name.text} is compiled for {need.libc} ({need.member} needs {need.symbol}), the application "
-                f"is linked with {other.name} ({other.where})",
-                archive.where,
-                f"link with {need.libc}, in variants.yaml toolchain: {{libc: {need.libc}}}",
-            )
+            what = f"{archive.name.text} is compiled for {need.libc} ({need.member} needs {need.symbol}), the "
+            what += f"application is linked with {other.name} ({other.where})"
+            hint = f"link with {need.libc}, in variants.yaml toolchain: {{libc: {need.libc}}}"
+            yield Conflict(ERROR, what, archive.where, hint)
 
 
 def _processing(facts: LockFacts) -> Iterator[Conflict]:
@@ -194,19 +170,12 @@ def _processing(facts: LockFacts) -> Iterator[Conflict]:
         if any(choice.name in each.values for each in wrappers):
             continue
         if not choice.name:
-            yield Conflict(
-                ERROR,
-                f"{CHOICE} is the number {choice.number}, which every release of the wrapper gives to something else",
-                choice.where,
-                f"write its name; {_names(wrapper, choice.number)}",
-            )
+            what = f"the number {choice.number}, which every release of the wrapper gives to something else"
+            hint = f"write its name; {_names(wrapper, choice.number)}"
         else:
-            yield Conflict(
-                ERROR,
-                f"{CHOICE} is {choice.name}, the post-processing at {wrapper.file}{release} has no such",
-                choice.where,
-                nearest(choice.name, tuple(wrapper.values)),
-            )
+            what = f"{choice.name}, the post-processing at {wrapper.file}{release} has no such"
+            hint = nearest(choice.name, tuple(wrapper.values))
+        yield Conflict(ERROR, f"{CHOICE} is {what}", choice.where, hint)
     for other in facts.kinds:
         yield from _renumbered(other, wrapper)
 
@@ -221,44 +190,25 @@ def _renumbered(other: Kinds, wrapper: Kinds) -> Iterator[Conflict]:
     for name, (value, where) in other.values.items():
         if other is not wrapper and name in wrapper.values and wrapper.values[name][0] != value:
             number, there = wrapper.values[name]
-            yield Conflict(
-                ERROR,
-                f"{name} is {value}, but {number} at {there}",
-                where,
-                "leave the definition to the post-processing's own header",
-            )
+            hint = "leave the definition to the post-processing's own header"
+            yield Conflict(ERROR, f"{name} is {value}, but {number} at {there}", where, hint)
             return
 
 
-RULES: tuple[Callable[[LockFacts], Iterator[Conflict]], ...] = (
-    _several,
-    _tools,
-    _headers,
-    _libraries,
-    _cores,
-    _c_library,
-    _processing,
-)
+_Rule = Callable[[LockFacts], Iterator[Conflict]]
+RULES: tuple[_Rule, ...] = (_several, _tools, _headers, _libraries, _cores, _c_library, _processing)
 
 
 def conflicts(facts: LockFacts) -> tuple[Conflict, ...]:
-    """Everything that does not belong together, errors first.
-
-    Raises:
-        NeuralArtError: A library cannot be read.
-    """
+    """Everything that does not belong together, errors first; NeuralArtError: a library cannot be read."""
     found = [conflict for rule in RULES for conflict in rule(facts)]
     return tuple(sorted(dict.fromkeys(found), key=lambda each: each.level != ERROR))
 
 
 def check(facts: LockFacts) -> tuple[Conflict, ...]:
-    """Refuse parts that do not belong together.
+    """Refuse parts that do not belong together; what may be meant is returned.
 
-    Returns:
-        What may be meant.
-
-    Raises:
-        NeuralArtError: The first mismatch; says how many more there are.
+    NeuralArtError: The first mismatch; says how many more there are.
     """
     found = conflicts(facts)
     errors = [conflict for conflict in found if conflict.level == ERROR]
@@ -267,3 +217,48 @@ def check(facts: LockFacts) -> tuple[Conflict, ...]:
         more = f"; {len(errors) - 1} more of this kind: neuralart application check" if len(errors) > 1 else ""
         raise NeuralArtError(first.what, where=first.where, hint=f"{first.hint}{more}")
     return found
+
+
+def parts(chosen: SourceSet, vendor: VendorRuntime | None) -> list[Path]:
+    """Headers and libraries that are compiled and linked and say something of their versions.
+
+    The vendor's runtime is None where it is that of this project.
+    """
+    found = [*chosen.archives]
+    folders = [*chosen.include_dirs, *(vendor.include_dirs if vendor is not None else ())]
+    for folder in folders:
+        found += [path for path in sorted(folder.iterdir()) if path.suffix == ".h" and lock_facts.is_read(path.name)]
+    found += [vendor.archive] if vendor is not None and vendor.archive is not None else []
+    return found
+
+
+def check_sources(
+    chosen: SourceSet,
+    vendor: VendorRuntime | None,
+    files: Sequence[Generated],
+    *,
+    libc: str = "",
+    libc_where: str = "",
+    core: str = "",
+    shown: Callable[[Path], str] = Path.as_posix,
+) -> tuple[Conflict, ...]:
+    """:func:`check` for a program that SCons compiles.
+
+    Args:
+        chosen: The user's sources.
+        vendor: The vendor's runtime; None: that of this project.
+        files: The networks' files.
+        libc: ``picolibc``, ``newlib`` or ``newlib-nano``.
+        libc_where: Who says so.
+        core: ``CM55``, ``CM7``.
+        shown: How messages name a part.
+
+    Returns:
+        What may be meant.
+
+    Raises:
+        NeuralArtError: The first mismatch, or a part cannot be read.
+    """
+    looked_at = {shown(path): path for path in parts(chosen, vendor)}
+    facts = lock_facts.gather(files, looked_at, libc=libc, libc_where=libc_where, core=core)
+    return check(facts)

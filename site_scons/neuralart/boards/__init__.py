@@ -13,30 +13,14 @@ if TYPE_CHECKING:
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
-    """Read a board, built in or of the user's own files.
-
-    Args:
-        name: Its name: the stem of its file.
-        extra: The user's own board files.
-        where: Who asks, for the message when there is no such board.
-
-    Raises:
-        NeuralArtError: There is no such board, or one of its files is wrong.
-    """
+    """Read a board by its name (the stem of its file), built in or of the user's own files; ``where``: who asks."""
     from neuralart.boards import loading
 
     return loading.load(name, extra, where)
 
 
 def names(extra: Sequence[Path] = ()) -> tuple[str, ...]:
-    """Names of all boards, sorted; no file is opened.
+    """Names of all boards, sorted; no file is opened. NeuralArtError: a file's name cannot be used, or is taken."""
+    from neuralart.boards import loading
 
-    Args:
-        extra: The user's own board files.
-
-    Raises:
-        NeuralArtError: A file has a name that no board can have, or that another one has.
-    """
-    from neuralart.boards import find
-
-    return find.names(extra)
+    return loading.names(extra)

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from neuralart.boards.types import Board, MemoryRegion, Section
+from neuralart.boards.types import Board, BoardSection, MemoryRegion
 from neuralart.errors import nearest
 from neuralart.text.values import Value
 
 
 def check(board: Board, top: Value) -> None:
-    """Check that memories do not overlap, and that registers, sections, flash and slots lie in them.
-
-    Args:
-        board: The board.
-        top: What it was made from, for the places in messages.
-
-    Raises:
-        NeuralArtError: Something does not fit.
-    """
+    """Check memories, registers, sections, flash and slots together. NeuralArtError: something does not fit."""
     memory = top.mapping()["memory"]
     if not board.memory:
         raise memory.error("is empty", "a board needs at least one memory")
@@ -85,7 +77,7 @@ def _check_enables(board: Board, memory: Value) -> None:
             raise place.error("ramcfg_offset needs 'registers: ramcfg' and 'shutdown_bit'")
 
 
-def _check_section(board: Board, section: Section, place: Value) -> int:
+def _check_section(board: Board, section: BoardSection, place: Value) -> int:
     """A section may run on into the memory that follows without a gap (FLEXRAM and AXISRAM1 of the STM32N6)."""
     known = {region.name: region for region in board.memory}
     if section.region not in known:

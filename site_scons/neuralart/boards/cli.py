@@ -26,11 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print what was asked for.
-
-    Raises:
-        NeuralArtError: No such board, or a board file is wrong.
-    """
+    """Print what was asked for. NeuralArtError: no such board, or a board file is wrong."""
     from neuralart import boards
 
     extra: list[Path] = args.board_file

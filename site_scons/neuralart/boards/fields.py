@@ -1,11 +1,16 @@
-"""The keys of a board file, each group into its dataclass."""
+"""The keys of a board file, each group into its dataclass. Each reader raises NeuralArtError for what is wrong."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from neuralart.boards.types import Console, Enable, Machine, MemoryRegion, Registers, Section
+from neuralart.boards import types
+from neuralart.boards.types import Boot, Console, Enable, FlashWindow, LoadSlots, Machine, MemoryRegion, Registers
+from neuralart.errors import nearest
 from neuralart.text.values import Value
 
 KINDS = ("ram", "flash", "psram", "rom")
@@ -14,73 +19,41 @@ SECURITIES = ("secure", "none")
 MACHINES = ("silicon", "unicorn", "qemu")
 # Cores that gcc takes to have MVE unless told otherwise.
 _MVE_CORES = ("cortex-m55", "cortex-m85")
-
 _ADDRESS_SPACE = 1 << 32
-_REGION_KEYS = (
-    "base",
-    "alias",
-    "size",
-    "kind",
-    "pool_name",
-    "owner",
-    "risaf",
-    "enable",
-    "on_at_reset",
-    "sector",
-    "mpu_normal",
-    "note",
-)
-_REGISTER_KEYS = (
-    "memory_clock",
-    "memory_sleep_clock",
-    "ramcfg",
-    "ramcfg_clock",
-    "ramcfg_clock_bit",
-    "shutdown_bit",
-    "npu_cache",
-    "npu_cache_clock",
-    "npu_cache_clock_bit",
-    "rimc_npu",
-    "rimc_npu_value",
-    "rimc_clock",
-    "rimc_clock_bit",
-    "source",
-)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*", re.ASCII)
 _WORD = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*", re.ASCII)
 _SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
 _FLAG = re.compile(r"-\S+")
 
 
-def word(top: Value, key: str) -> str:
-    """A required word such as ``stm32n6``.
+def keys_of(owner: type, *without: str) -> tuple[str, ...]:
+    """Keys of a group: the fields of its dataclass but for some."""
+    return tuple(field.name for field in dataclasses.fields(owner) if field.name not in without)
 
-    Raises:
-        NeuralArtError: It is missing or no word.
-    """
+
+def word(top: Value, key: str) -> str:
+    """A required word such as ``stm32n6``."""
     return need(top, key).matching(_WORD, "one word")
 
 
 def need(value: Value, key: str) -> Value:
-    """A required key.
-
-    Raises:
-        NeuralArtError: It is missing.
-    """
+    """A required key."""
     found = value.mapping().get(key)
     if found is None:
         raise value.error(f"'{key}' is missing")
     return found
 
 
-def text(value: Value, key: str, default: str = "") -> str:
-    """An optional text.
-
-    Raises:
-        NeuralArtError: It is something else.
-    """
+def text(value: Value, key: str) -> str:
+    """An optional text, which may be empty."""
     found = value.mapping().get(key)
-    return default if found is None else found.text(empty=True)
+    return "" if found is None else found.text(empty=True)
+
+
+def flag(value: Value, key: str, default: bool = False) -> bool:
+    """An optional truth value."""
+    found = value.mapping().get(key)
+    return default if found is None else found.boolean()
 
 
 def _number(value: Value, key: str, low: int = 0, high: int = _ADDRESS_SPACE - 1) -> int | None:
@@ -88,27 +61,57 @@ def _number(value: Value, key: str, low: int = 0, high: int = _ADDRESS_SPACE - 1
     return None if found is None else found.integer(low, high)
 
 
-def memory(value: Value) -> tuple[MemoryRegion, ...]:
-    """All memories that are fitted (size above 0).
+def _bit(value: Value, key: str) -> int | None:
+    return _number(value, key, 0, 31)
 
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+
+def _register(value: Value, key: str) -> int | None:
+    """The address of a 32-bit register."""
+    address = _number(value, key)
+    if address is not None and address % 4:
+        raise need(value, key).error(f"{address:#010x} is not a multiple of 4")
+    return address
+
+
+def _needed_register(value: Value, key: str) -> int:
+    need(value, key)
+    return _register(value, key) or 0
+
+
+def _together(value: Value, one: str, other: str) -> None:
+    if (one in value.mapping()) != (other in value.mapping()):
+        raise value.error(f"'{one}' and '{other}' belong together", "give both, or none")
+
+
+def _check_end(place: Value, start: int, size: int) -> None:
+    if start + size > _ADDRESS_SPACE:
+        raise place.error(f"{start:#010x} + {size:#x} bytes runs over the end of the address space")
+
+
+def _power_of_two(value: Value) -> int:
+    """A number such as the size of a sector or a page, at most 16M."""
+    number = value.integer(1, 1 << 24)
+    if number & (number - 1):
+        raise value.error(f"{number} is not a power of two")
+    return number
+
+
+def memory(value: Value) -> tuple[MemoryRegion, ...]:
+    """All memories that are fitted (size above 0)."""
     regions = [_region(name, entry) for name, entry in value.mapping().items()]
     return tuple(region for region in regions if region.size)
 
 
 def _region(name: str, value: Value) -> MemoryRegion:
-    fields = value.fields(_REGION_KEYS)
+    fields = value.fields(keys_of(MemoryRegion, "name"))
     if not _NAME.fullmatch(name):
         raise value.error("the name of a memory must be letters, digits and '_'")
     size = need(value, "size").integer(0, _ADDRESS_SPACE)
     base = need(value, "base").integer()
     alias = _number(value, "alias")
     for key, start in (("base", base), ("alias", alias)):
-        if start is not None and start + size > _ADDRESS_SPACE:
-            raise fields[key].error(f"{start:#010x} + {size:#x} bytes runs over the end of the address space")
-    enable, on = fields.get("enable"), fields.get("on_at_reset")
+        if start is not None:
+            _check_end(fields.get(key, value), start, size)
     kind = need(value, "kind").choice(KINDS)
     if "sector" in fields and kind != "flash":
         raise fields["sector"].error(f"only flash is erased by sectors, this is {kind}")
@@ -120,134 +123,62 @@ def _region(name: str, value: Value) -> MemoryRegion:
         pool_name=text(value, "pool_name"),
         alias=alias,
         owner=fields["owner"].choice(OWNERS) if "owner" in fields else "cpu",
-        enable=_enable(enable) if enable is not None else None,
-        on_at_reset=on.boolean() if on is not None else True,
+        enable=_enable(fields["enable"]) if "enable" in fields else None,
+        on_at_reset=flag(value, "on_at_reset", True),
         note=text(value, "note"),
         risaf=_number(value, "risaf", 1, 63),
-        sector=power_of_two(fields["sector"]) if "sector" in fields else None,
-        mpu_normal=fields["mpu_normal"].boolean() if "mpu_normal" in fields else False,
+        sector=_power_of_two(fields["sector"]) if "sector" in fields else None,
+        mpu_normal=flag(value, "mpu_normal"),
     )
-
-
-def window(value: Value | None) -> tuple[int, int] | None:
-    """A range of addresses as ``base`` and ``size``: its first address and the one behind its last.
-
-    Raises:
-        NeuralArtError: A key is wrong, or it runs over the end of the address space.
-    """
-    if value is None:
-        return None
-    value.fields(("base", "size"))
-    base, size = need(value, "base").integer(), need(value, "size").integer(1, _ADDRESS_SPACE)
-    if base + size > _ADDRESS_SPACE:
-        raise value.error(f"{base:#010x} + {size:#x} bytes runs over the end of the address space")
-    return base, base + size
-
-
-def power_of_two(value: Value) -> int:
-    """A number such as the size of a sector or a page.
-
-    Raises:
-        NeuralArtError: No power of two, or more than 16M.
-    """
-    number = value.integer(1, 1 << 24)
-    if number & (number - 1):
-        raise value.error(f"{number} is not a power of two")
-    return number
 
 
 def _enable(value: Value) -> Enable:
-    value.fields(("clock_bit", "ramcfg_offset"))
+    value.fields(keys_of(Enable))
     offset = _number(value, "ramcfg_offset", 0, 0xFFC)
     if offset is not None and offset % 4:
         raise need(value, "ramcfg_offset").error(f"{offset:#x} is not a multiple of 4")
-    return Enable(_number(value, "clock_bit", 0, 31), offset)
+    return Enable(_bit(value, "clock_bit"), offset)
 
 
-def registers(value: Value | None) -> Registers:
-    """Addresses and bits of the registers that turn banks on.
+def window(value: Value) -> tuple[int, int]:
+    """A range of addresses: the first and the one behind the last."""
+    value.fields(("base", "size"))
+    base, size = need(value, "base").integer(), need(value, "size").integer(1, _ADDRESS_SPACE)
+    _check_end(value, base, size)
+    return base, base + size
 
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
-    if value is None:
-        return Registers()
-    value.fields(_REGISTER_KEYS)
+
+def registers(value: Value) -> Registers:
+    """Addresses and bits of the registers that turn banks on."""
+    value.fields(keys_of(Registers))
     source = need(value, "source").text()
-    if ("rimc_npu" in value.mapping()) != ("rimc_npu_value" in value.mapping()):
-        raise value.error("'rimc_npu' and 'rimc_npu_value' belong together", "give both, or none")
+    _together(value, "rimc_npu", "rimc_npu_value")
     for clock in ("npu_cache_clock", "rimc_clock"):
-        if (clock in value.mapping()) != (f"{clock}_bit" in value.mapping()):
-            raise value.error(f"'{clock}' and '{clock}_bit' belong together", "give both, or none")
-    return Registers(
-        memory_clock=register(value, "memory_clock"),
-        memory_sleep_clock=register(value, "memory_sleep_clock"),
-        ramcfg=register(value, "ramcfg"),
-        ramcfg_clock=register(value, "ramcfg_clock"),
-        ramcfg_clock_bit=_number(value, "ramcfg_clock_bit", 0, 31),
-        shutdown_bit=_number(value, "shutdown_bit", 0, 31),
-        source=source,
-        npu_cache=register(value, "npu_cache"),
-        rimc_npu=register(value, "rimc_npu"),
-        rimc_npu_value=_number(value, "rimc_npu_value"),
-        npu_cache_clock=register(value, "npu_cache_clock"),
-        npu_cache_clock_bit=_number(value, "npu_cache_clock_bit", 0, 31),
-        rimc_clock=register(value, "rimc_clock"),
-        rimc_clock_bit=_number(value, "rimc_clock_bit", 0, 31),
-    )
+        _together(value, clock, f"{clock}_bit")
+    made: dict[str, Any] = {"source": source, "rimc_npu_value": _number(value, "rimc_npu_value")}
+    for key in keys_of(Registers, *made):
+        made[key] = _bit(value, key) if key.endswith("_bit") else _register(value, key)
+    return Registers(**made)
 
 
-def register(value: Value, key: str) -> int | None:
-    """The address of a 32-bit register.
-
-    Raises:
-        NeuralArtError: Not such an address.
-    """
-    address = _number(value, key)
-    if address is not None and address % 4:
-        raise need(value, key).error(f"{address:#010x} is not a multiple of 4")
-    return address
-
-
-def console(value: Value | None) -> Console | None:
-    """The serial port.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
-    if value is None:
-        return None
-    fields = value.fields(("driver", "base", "clock_register", "clock_bit"))
+def console(value: Value) -> Console:
+    """The serial port."""
+    value.fields(keys_of(Console))
     driver = need(value, "driver").matching(_NAME, "the name of a driver, like uart_stm32")
-    need(value, "base")
-    base = register(value, "base") or 0
-    if ("clock_register" in fields) != ("clock_bit" in fields):
-        raise value.error("'clock_register' and 'clock_bit' belong together", "give both, or none")
-    return Console(driver, base, register(value, "clock_register"), _number(value, "clock_bit", 0, 31))
+    base = _needed_register(value, "base")
+    _together(value, "clock_register", "clock_bit")
+    return Console(driver, base, _register(value, "clock_register"), _bit(value, "clock_bit"))
 
 
-def section(value: Value | None) -> Section | None:
-    """Where a part of the firmware goes.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
-    if value is None:
-        return None
-    value.fields(("region", "offset", "size"))
-    return Section(
-        region=need(value, "region").text(),
-        offset=_number(value, "offset") or 0,
-        size=need(value, "size").integer(1, _ADDRESS_SPACE),
-    )
+def section(value: Value) -> types.BoardSection:
+    """Where a part of the firmware goes."""
+    value.fields(keys_of(types.BoardSection))
+    region, size = need(value, "region").text(), need(value, "size").integer(1, _ADDRESS_SPACE)
+    return types.BoardSection(region, _number(value, "offset") or 0, size)
 
 
 def machines(value: Value) -> dict[str, Machine]:
-    """Where images execute, by kind.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong, or there is none.
-    """
+    """Where images execute, by kind; at least one."""
     found = value.fields(MACHINES)
     if not found:
         raise value.error("is empty", f"name at least one of {', '.join(MACHINES)}")
@@ -255,20 +186,19 @@ def machines(value: Value) -> dict[str, Machine]:
 
 
 def _machine(kind: str, value: Value) -> Machine:
-    value.fields(("model", "cpu_flags", "cpuid", "isa", "note", "mve"))
+    value.fields(keys_of(Machine, "kind"))
     flags = tuple(item.matching(_FLAG, "a flag of gcc, like -mthumb") for item in need(value, "cpu_flags").items())
     if not flags:
         raise need(value, "cpu_flags").error("is empty", "name at least -mcpu=...")
     # An emulator has to be told what to emulate.
-    model = text(value, "model") if kind == "silicon" else need(value, "model").matching(_WORD, "one word")
-    mve = value.mapping().get("mve")
-    with_mve = mve is not None and mve.boolean()
-    if mve is not None and with_mve and not _compiles_mve(flags):
-        raise mve.error(
+    model = text(value, "model") if kind == "silicon" else word(value, "model")
+    mve = flag(value, "mve")
+    if mve and not _compiles_mve(flags):
+        raise need(value, "mve").error(
             "'cpu_flags' do not let gcc use MVE",
             "they need -mcpu=" + " or ".join(_MVE_CORES) + " without +nomve, and -mfloat-abi=hard",
         )
-    return Machine(kind, flags, model, _number(value, "cpuid"), text(value, "isa"), text(value, "note"), with_mve)
+    return Machine(kind, flags, model, _number(value, "cpuid"), text(value, "isa"), text(value, "note"), mve)
 
 
 def _compiles_mve(flags: tuple[str, ...]) -> bool:
@@ -280,59 +210,97 @@ def _compiles_mve(flags: tuple[str, ...]) -> bool:
     return with_it and named.get("-mfloat-abi") in ("hard", "softfp")
 
 
-def flash(value: Value | None) -> dict[str, str | int]:
-    """The flash that slots are in.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
-    if value is None:
-        return {}
+def flash(value: Value) -> dict[str, str | int]:
+    """The flash that slots are in."""
     value.fields(("part", "base", "size", "sector", "page", "loader"))
-    made: dict[str, str | int] = {
-        "part": need(value, "part").text(),
-        "base": need(value, "base").integer(),
-        "size": need(value, "size").integer(1, _ADDRESS_SPACE),
-    }
+    made: dict[str, str | int] = {"part": need(value, "part").text(), "base": need(value, "base").integer()}
+    made["size"] = need(value, "size").integer(1, _ADDRESS_SPACE)
     for key in ("sector", "page"):
-        made[key] = power_of_two(need(value, key))
-    made["loader"] = text(value, "loader")
-    return made
+        made[key] = _power_of_two(need(value, key))
+    return {**made, "loader": text(value, "loader")}
 
 
-def slots(value: Value | None) -> dict[str, int]:
-    """Flash addresses by name.
-
-    Raises:
-        NeuralArtError: A name or an address is wrong.
-    """
+def slots(value: Value) -> dict[str, int]:
+    """Flash addresses by name."""
     made = {}
-    for name, entry in value.mapping().items() if value is not None else ():
+    for name, entry in value.mapping().items():
         if not _SLOT.fullmatch(name):
             raise entry.error("the name of a slot must be small letters, digits, '_' and '-'")
         made[name] = entry.integer()
     return made
 
 
-def switches(value: Value | None) -> dict[str, str]:
-    """Boot switches in words, by mode.
-
-    Raises:
-        NeuralArtError: Not text.
-    """
-    return {mode: entry.text() for mode, entry in value.mapping().items()} if value is not None else {}
+def switches(value: Value) -> dict[str, str]:
+    """Boot switches in words, by mode."""
+    return {mode: entry.text() for mode, entry in value.mapping().items()}
 
 
-def file(value: Value | None) -> str:
-    """A file named relative to the board file that names it; empty if there is none.
-
-    Raises:
-        NeuralArtError: There is no such file.
-    """
-    name = value.text(empty=True) if value is not None else ""
-    if value is None or not name:
-        return ""
+def file(value: Value) -> str:
+    """A file (empty: none), relative to the board file that names it."""
+    name = value.text(empty=True)
     path = Path(value.file).parent / name
-    if not path.is_file():
+    if name and not path.is_file():
         raise value.error(f"no file {path}", "the path is relative to the board file that names it")
-    return str(path)
+    return str(path) if name else ""
+
+
+def boot(value: Value) -> Boot:
+    """How the boot chain brings an image to where it runs."""
+    value.fields(keys_of(Boot))
+    made = Boot(
+        slot=need(value, "slot").text(),
+        copy_to=need(value, "copy_to").integer(),
+        copy_size=need(value, "copy_size").integer(1, _ADDRESS_SPACE),
+        header=need(value, "header").integer(0, _ADDRESS_SPACE),
+    )
+    if made.header >= made.copy_size:
+        raise need(value, "header").error(f"{made.header:#x} leaves nothing of the {made.copy_size:#x} bytes copied")
+    # The vector table follows the header; VTOR ignores its low seven bits.
+    if made.header % 128:
+        raise need(value, "header").error(f"{made.header:#x} is not a multiple of 128, a vector table cannot follow it")
+    _check_end(need(value, "copy_to"), made.copy_to, made.copy_size)
+    return made
+
+
+def windows(value: Value, memory: Value) -> tuple[FlashWindow, ...]:
+    """Memories behind a controller that must be in memory-mapped mode, but for those not fitted (size 0)."""
+    found: dict[str, FlashWindow] = {}
+    known = memory.mapping()
+    for item in value.items():
+        fields = item.fields(keys_of(FlashWindow))
+        region = need(item, "region").text()
+        if region not in known:
+            raise fields["region"].error(f"no memory '{region}'", nearest(region, tuple(known)))
+        if region in found:
+            raise fields["region"].error(f"'{region}' has a window already")
+        mask, wanted = need(item, "mask").integer(1), need(item, "value").integer()
+        if wanted & ~mask:
+            raise fields["value"].error(f"{wanted:#x} has bits that the mask {mask:#x} does not look at")
+        found[region] = FlashWindow(
+            region=region,
+            control=_needed_register(item, "control"),
+            mask=mask,
+            value=wanted,
+            clock_register=_needed_register(item, "clock_register"),
+            clock_bit=need(item, "clock_bit").integer(0, 31),
+            mapped_by_boot=flag(item, "mapped_by_boot", True),
+        )
+    return tuple(each for each in found.values() if need(known[each.region], "size").integer(0, _ADDRESS_SPACE))
+
+
+def load_slots(value: Value, top: Value, flash: Mapping[str, int | str]) -> LoadSlots | None:
+    """Where relocatable models are loaded from; None: only a base board says it, and this flash has no such place."""
+    known = need(top, "memory").mapping()
+    fields = value.fields(keys_of(LoadSlots))
+    ext_ram = text(value, "ext_ram")
+    if ext_ram and ext_ram not in known:
+        raise fields["ext_ram"].error(f"no memory '{ext_ram}'", nearest(ext_ram, tuple(known)))
+    if ext_ram and need(known[ext_ram], "kind").text() not in ("ram", "psram"):
+        raise fields["ext_ram"].error(f"{ext_ram} is not RAM", "activations of models are written there")
+    table, model, params = (need(value, key).integer() for key in ("table", "model", "params"))
+    if flash and all(field.file != top.file for field in fields.values()):
+        first, sector = int(flash["base"]), int(flash["sector"])
+        last = first + int(flash["size"])
+        if not all(first <= at < last and at % sector == 0 for at in (table, model, params)):
+            return None
+    return LoadSlots(table, model, params, ext_ram)

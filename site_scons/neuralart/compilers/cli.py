@@ -11,11 +11,7 @@ __all__ = ["configure", "run"]
 
 
 def run(args: argparse.Namespace) -> int:
-    """Compile.
-
-    Raises:
-        NeuralArtError: The input is wrong, or the compiler is missing or failed.
-    """
+    """Compile."""
     from neuralart.compilers.protocol import Job, compile_job
 
     text = compile_job(args.compiler, Job(args), Path(args.output or "st_ai_output"))

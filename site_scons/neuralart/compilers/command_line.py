@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
+from typing import Any, NoReturn
 
 from neuralart.compilers.reference.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
 from neuralart.errors import NeuralArtError
@@ -16,7 +17,7 @@ _VENDOR_DOC = "docs/reference/stedgeai.md"
 _ROOMS = {
     REFERENCE: ("compilers/reference", "compilers/command_line.py"),
     STEDGEAI: ("compilers/stedgeai", "compilers/command_line.py"),
-    RECORDED: ("compilers/recorded.py", "compilers/record_cli.py"),
+    RECORDED: ("compilers/recorded.py",),
 }
 
 
@@ -24,10 +25,7 @@ def rooms_of(kind: str) -> tuple[str, ...]:
     """The code that decides what a compile makes, for :func:`~neuralart.fingerprint.fingerprint`.
 
     Only the compiler itself: a change of the vendor's driver compiles no network of the reference compiler again.
-
-    Args:
-        kind: One of :data:`COMPILERS`, or the name of a plugin, whose own code is looked at elsewhere; ``auto`` may
-            become any of ours.
+    ``auto`` may become any of ours; the code of a plugin is looked at elsewhere.
     """
     if kind == AUTO:
         return tuple(dict.fromkeys(room for rooms in _ROOMS.values() for room in rooms))
@@ -56,18 +54,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.epilog = f"Options that are accepted without effect, or refused: {DOC}"
     for option in GENERATE:
         shown = option.why if option.effect == HONORED else argparse.SUPPRESS
-        names = option.names
+        form: dict[str, Any]
         if option.effect == REFUSED:
             # Whatever follows, the answer is the reason.
-            parser.add_argument(*names, dest=option_key(option), nargs="?", const="", help=shown)
+            form = {"nargs": "?", "const": ""}
         elif option.takes == FLAG:
-            parser.add_argument(*names, dest=option_key(option), action="store_true", default=None, help=shown)
+            form = {"action": "store_true", "default": None}
         elif option.takes == MAYBE:
-            meta = option.metavar or "VALUE"
-            parser.add_argument(*names, dest=option_key(option), nargs="?", const="", help=shown, metavar=meta)
+            form = {"nargs": "?", "const": "", "metavar": option.metavar or "VALUE"}
         else:
-            meta = option.metavar or "{" + ",".join(option.choices) + "}"
-            parser.add_argument(*names, dest=option_key(option), help=shown, metavar=meta)
+            form = {"metavar": option.metavar or "{" + ",".join(option.choices) + "}"}
+        parser.add_argument(*option.names, dest=option_key(option), help=shown, **form)
     more = parser.add_argument_group("which compiler, and what differs from the profile's file", _VENDOR_DOC)
     more.add_argument(
         "--compiler",
@@ -91,19 +88,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def split_words(texts: list[str] | None) -> tuple[str, ...]:
-    """Words of options that may be given several times, each with several words.
-
-    Raises:
-        NeuralArtError: A quote is not closed.
-    """
+    """Words of options that may be given several times, each with several words; NeuralArtError for an open quote."""
     words: list[str] = []
     for text in texts or ():
         try:
             words += shlex.split(text)
         except ValueError as error:
-            raise NeuralArtError(
-                f"'{text}': {error}".lower(), where="--profile-add, --profile-remove, --extra-options"
-            ) from error
+            where = "--profile-add, --profile-remove, --extra-options"
+            raise NeuralArtError(f"'{text}': {error}".lower(), where=where) from error
     return tuple(words)
 
 
@@ -122,12 +114,11 @@ def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
     Raises:
         NeuralArtError: The words are none of that command.
     """
-    from typing import NoReturn
 
-    class Parser(argparse.ArgumentParser):
+    class CompileParser(argparse.ArgumentParser):
         def error(self, message: str) -> NoReturn:
             raise NeuralArtError(message, where=where)
 
-    parser = Parser(prog="neuralart compile", add_help=False)
+    parser = CompileParser(prog="neuralart compile", add_help=False)
     configure(parser)
     return parser.parse_args(list(words))

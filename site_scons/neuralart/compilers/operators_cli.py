@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from neuralart.compilers.reference.lower import OperatorInfo
+    from neuralart.compilers.reference.operators import Registration
 
 SCHEMA = 1
 NOTE = "uint8 tensors are computed as int8 with shifted zero points; what is constant is computed by the compiler"
@@ -21,30 +21,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form.add_argument("--markdown", action="store_true", help="the table of docs/reference/operators.md")
 
 
-def markdown(operators: Sequence[OperatorInfo]) -> str:
+def markdown(operators: Sequence[Registration]) -> str:
     """A table with a row per operator."""
     rows = [f"| {each.kind} | {each.limits} |" for each in operators]
     return "\n".join(["| operator | limits |", "|---|---|", *rows, ""])
 
 
-def text(operators: Sequence[OperatorInfo]) -> str:
+def text(operators: Sequence[Registration]) -> str:
     """Columns for a terminal."""
     width = max(len(each.kind) for each in operators)
     return "".join(f"{each.kind:<{width}}  {each.limits}\n" for each in operators) + f"\n{NOTE}\n"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print them.
-
-    Raises:
-        NeuralArtError: One that was asked for is not supported.
-    """
+    """Print them; NeuralArtError if one that was asked for is not supported."""
     import json
 
-    from neuralart.compilers.reference.lower import supported
+    from neuralart.compilers.reference.operators import every
     from neuralart.errors import NeuralArtError, nearest
 
-    found = supported()
+    found: Sequence[Registration] = every()
     known = {each.kind: each for each in found}
     for kind in args.operator:
         if kind.upper() not in known:

@@ -13,7 +13,7 @@ from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.plugins import register
 
 if TYPE_CHECKING:
-    from neuralart.vendor.core_version import CoreVersion
+    from neuralart.vendor.releases import CoreVersion
 
 
 class Reference:
@@ -43,19 +43,19 @@ class Stedgeai:
 
     def identity(self, job: Job) -> str:
         """The release and build of the tool."""
-        from neuralart.compilers.stedgeai.cli import find_install
+        from neuralart.compilers.stedgeai.install import find_install
 
         return find_install(job.args, os.environ).identity
 
     def files(self, job: Job) -> FileSet:
         """By release, target, profile and options."""
-        from neuralart.compilers.stedgeai.cli import find_install
+        from neuralart.compilers.stedgeai.install import find_install
 
         return vendor_files(job, find_install(job.args, os.environ).version)
 
     def compile(self, job: Job, output: Path) -> str:
         """Compile."""
-        from neuralart.compilers.stedgeai.cli import compile_by_tool
+        from neuralart.compilers.stedgeai.compile import compile_by_tool
 
         if job.args.recording is not None:
             raise NeuralArtError(
@@ -79,9 +79,9 @@ class Recorded:
 
     def compile(self, job: Job, output: Path) -> str:
         """Bring back what was recorded."""
-        from neuralart.compilers.record_cli import replay
+        from neuralart.compilers.recorded import replay_asked
 
-        return replay(job.args, output)
+        return replay_asked(job.args, output)
 
     def _tool(self, job: Job) -> CoreVersion:
         from neuralart.compilers.recorded import load
@@ -115,17 +115,9 @@ class Auto:
 
 
 def vendor_files(job: Job, version: CoreVersion) -> FileSet:
-    """The files that a release of ST Edge AI Core makes.
-
-    Args:
-        job: What is asked for.
-        version: The release.
-
-    Raises:
-        NeuralArtError: Something is missing, wrong or refused.
-    """
-    from neuralart.compilers.stedgeai.cli import request_of
+    """The files that a release of ST Edge AI Core makes; NeuralArtError if something is missing, wrong or refused."""
     from neuralart.compilers.stedgeai.compile import plan
+    from neuralart.compilers.stedgeai.request import request_of
 
     planned = plan(request_of(job.args), version)
     raws = dict(planned.declared or {})

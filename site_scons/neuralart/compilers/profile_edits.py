@@ -13,29 +13,23 @@ CONTROLLER = "--enable-epoch-controller"
 _OF_CONTROLLER = (CONTROLLER, "--ec-single-epoch")
 
 
-class Group(NamedTuple):
-    """An option of a profile with its value.
+class ProfileOption(NamedTuple):
+    """An option of a profile with its value."""
 
-    Attributes:
-        name: Canonical spelling; the first word where the option is not known.
-        words: As written.
-    """
-
-    name: str
-    words: tuple[str, ...]
+    name: str  # Canonical spelling; the first word where the option is not known
+    words: tuple[str, ...]  # As written
 
 
 def _is_option(word: str) -> bool:
     return len(word) > 1 and word.startswith("-") and not word[1].isdigit()
 
 
-def groups(words: Sequence[str], where: str = "profile options") -> list[Group]:
+def groups(words: Sequence[str], where: str = "profile options") -> list[ProfileOption]:
     """Options and their values; the value of an option that nobody knows is what follows without a dash.
 
-    Raises:
-        NeuralArtError: A word belongs to no option.
+    NeuralArtError if a word belongs to no option.
     """
-    found: list[Group] = []
+    found: list[ProfileOption] = []
     at = 0
     while at < len(words):
         word = words[at]
@@ -50,29 +44,21 @@ def groups(words: Sequence[str], where: str = "profile options") -> list[Group]:
         if not closed and at < len(words) and not _is_option(words[at]):
             taken.append(words[at])
             at += 1
-        found.append(Group(option.name if option is not None else name, tuple(taken)))
+        found.append(ProfileOption(option.name if option is not None else name, tuple(taken)))
     return found
 
 
-def _words(found: Sequence[Group]) -> tuple[str, ...]:
+def _words(found: Sequence[ProfileOption]) -> tuple[str, ...]:
     return tuple(word for group in found for word in group.words)
 
 
 def edit(
     options: Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = (), where: str = "profile"
 ) -> tuple[str, ...]:
-    """Options with some removed and some added.
+    """Options of a profile with some removed (by name) and some added (with their values).
 
-    An added option takes the place of the same one of the profile, in any spelling.
-
-    Args:
-        options: Of the profile.
-        add: Options with their values.
-        remove: Names of options.
-        where: Who says so, for messages.
-
-    Raises:
-        NeuralArtError: What is to be removed is not there, or a word is no option.
+    An added option takes the place of the same one of the profile, in any spelling. NeuralArtError if what is to be
+    removed is not there, or a word is no option.
     """
     found = groups(options)
     for group in groups(remove, f"{where}: remove"):

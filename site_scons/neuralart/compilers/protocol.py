@@ -29,19 +29,13 @@ NEEDED = ("c", "facts", "manifest")
 
 @dataclass(frozen=True)
 class FileSet:
-    """Files of a compile, as names in the folder of the network.
+    """Files of a compile, as names in the folder of the network."""
 
-    Attributes:
-        plain: By role: ``c``, ``header``, ``facts``, ``manifest``, ``c_info``, ``report``, ``provenance``; the rest by
-            their own names. ``c``, ``facts`` and ``manifest`` are always there; names of roles are those of
-            :func:`roles`.
-        initializers: File of each declared pool (fname).
-        sources: Further files that the compile reads.
-    """
-
+    # By role: ``c``, ``header``, ``facts``, ``manifest``, ``c_info``, ``report``, ``provenance``; the rest by their own
+    # names. ``c``, ``facts`` and ``manifest`` are always there; names of roles are those of :func:`roles`.
     plain: dict[str, str]
-    initializers: dict[str, str]
-    sources: tuple[Path, ...] = ()
+    initializers: dict[str, str]  # File of each declared pool (fname)
+    sources: tuple[Path, ...] = ()  # Further files that the compile reads
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -50,11 +44,7 @@ class FileSet:
 
 
 def roles(name: str) -> dict[str, str]:
-    """Files that the package's own compilers make, by role.
-
-    Args:
-        name: C name of the network.
-    """
+    """Files that the package's own compilers make of a network with that C name, by role."""
     return {
         "c": f"{name}.c",
         "header": f"{name}.h",
@@ -68,16 +58,12 @@ def roles(name: str) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class Job:
-    """What a compiler is asked for.
+    """What a compiler is asked for."""
 
-    Attributes:
-        args: The words behind ``neuralart compile``, parsed: an attribute for each option. ``args.extra_options`` are
-            the user's words for this compiler alone.
-        where: Who says so, for messages.
-    """
-
+    # The words behind ``neuralart compile``, parsed: an attribute for each option. ``args.extra_options`` are the
+    # user's words for this compiler alone.
     args: argparse.Namespace
-    where: str = ""
+    where: str = ""  # Who says so, for messages
 
     @property
     def name(self) -> str:
@@ -103,8 +89,7 @@ class Job:
     def request(self) -> CompileRequest:
         """The job with types, as the reference compiler takes it: pool file, options of the profile, data types.
 
-        Raises:
-            NeuralArtError: An option is missing, refused or contradicts another.
+        NeuralArtError if an option is missing, refused or contradicts another.
         """
         from neuralart.compilers.reference.cli import request_of
 
@@ -112,22 +97,14 @@ class Job:
 
     @cached_property
     def pools(self) -> PoolFile:
-        """The memory pools to compile for.
-
-        Raises:
-            NeuralArtError: The pool file cannot be read.
-        """
+        """The memory pools to compile for; NeuralArtError if the pool file cannot be read."""
         from neuralart.vendor import mpool
 
         return mpool.read(self.request.mpool, self.request.mpool_display)
 
     @cached_property
     def initializers(self) -> dict[str, str]:
-        """Declared pools (fname) and the names that the package's own compilers give their files.
-
-        Raises:
-            NeuralArtError: The pool file cannot be read.
-        """
+        """Declared pools (fname) and the names that the package's own compilers give their files."""
         from neuralart.compilers.reference.fileset import initializer_name
         from neuralart.network.pools import default_initializers
 
@@ -137,15 +114,7 @@ class Job:
 
 
 def job_from_words(words: Sequence[str], where: str = "") -> Job:
-    """The job that the words of a command line ask for, for whoever must know its files before it runs.
-
-    Args:
-        words: As behind ``neuralart compile``; paths as they are found from the current folder.
-        where: Who says so, for messages.
-
-    Raises:
-        NeuralArtError: The words are none of that command.
-    """
+    """The job that words ask for, as of :func:`~neuralart.compilers.command_line.parsed`."""
     return Job(parsed(words, where), where)
 
 
@@ -183,15 +152,7 @@ class Compiler(Protocol):
 
 
 def checked_files(plugin: Plugin, job: Job) -> FileSet:
-    """What a plugin's compiler says that it will make.
-
-    Args:
-        plugin: The compiler.
-        job: What is asked for.
-
-    Raises:
-        NeuralArtError: It refuses the job; or what it says is no set of files of a network.
-    """
+    """What a plugin's compiler says that it will make; NeuralArtError if it refuses, or it is no set of files."""
     found = plugin.call("files", job)
     if not isinstance(found, FileSet):
         raise plugin.error(f"files() returned {type(found).__name__}, not a FileSet")
@@ -211,16 +172,7 @@ def checked_files(plugin: Plugin, job: Job) -> FileSet:
 
 
 def compile_job(name: str, job: Job, output: Path) -> str:
-    """Compile by the compiler of a name, and look whether it made what it said.
-
-    Args:
-        name: The compiler.
-        job: What to compile.
-        output: Where to.
-
-    Raises:
-        NeuralArtError: As of the compiler; or a file that it declared is missing.
-    """
+    """Compile by the compiler of a name; NeuralArtError also if a file that it declared is missing."""
     from neuralart.plugins import OWN, find
 
     plugin = find("compilers", name, "--compiler")

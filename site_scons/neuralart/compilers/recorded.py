@@ -1,23 +1,30 @@
-"""Compiles that were recorded: their results come back for the same inputs, without the tool that made them."""
+"""Compiles that were recorded: their results come back for the same inputs, without the tool that made them.
+
+``neuralart record`` compiles with the user's ST Edge AI Core and keeps the result for machines without it.
+"""
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext
-from neuralart.compilers.stedgeai import folder as folders
-from neuralart.compilers.stedgeai.compile import Plan, Result, plan
-from neuralart.compilers.stedgeai.install import Install
+from neuralart.compilers import command_line
+from neuralart.compilers.command_line import STEDGEAI
+from neuralart.compilers.stedgeai import run as folders
+from neuralart.compilers.stedgeai.compile import Result, ToolPlan, compile_network, plan
+from neuralart.compilers.stedgeai.install import Install, find_install
 from neuralart.compilers.stedgeai.options import PATH, RULES, handed_on
-from neuralart.compilers.stedgeai.request import Request, check_model
+from neuralart.compilers.stedgeai.request import ToolRequest, check_model, request_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.vendor.core_version import CoreVersion, parse_core
+from neuralart.vendor.releases import CoreVersion, check_pin, fits, parse_core
 
 SCHEMA = 1
 NAME = "recording.json"
@@ -27,38 +34,23 @@ _AGAIN = "record it again where the tool is installed: neuralart record"
 
 @dataclass(frozen=True)
 class Input:
-    """A file that a compile depends on.
+    """A file that a compile depends on."""
 
-    Attributes:
-        role: ``model``, ``profile``, ``memory pools``...
-        name: Without its folder.
-        sha256: Of its content.
-    """
-
-    role: str
-    name: str
-    sha256: str
+    role: str  # ``model``, ``profile``, ``memory pools``...
+    name: str  # Without its folder
+    sha256: str  # Of its content
 
 
 @dataclass(frozen=True)
 class Recording:
-    """A recorded compile.
+    """A recorded compile."""
 
-    Attributes:
-        path: Its folder.
-        network: C name.
-        tool: Version of the tool.
-        inputs: What it depends on.
-        options: Option -> value, in the order of the command line.
-        files: Name -> SHA-256 of the result.
-    """
-
-    path: Path
-    network: str
-    tool: CoreVersion
-    inputs: tuple[Input, ...]
-    options: tuple[tuple[str, str], ...]
-    files: Mapping[str, str] = field(repr=False)
+    path: Path  # Its folder
+    network: str  # C name
+    tool: CoreVersion  # Version of the tool
+    inputs: tuple[Input, ...]  # What it depends on
+    options: tuple[tuple[str, str], ...]  # Option -> value, in the order of the command line
+    files: Mapping[str, str] = field(repr=False)  # Name -> SHA-256 of the result
 
 
 def _digest(content: bytes) -> str:
@@ -71,12 +63,8 @@ def _role(name: str) -> str:
     return "machine description" if name.startswith("profile/machine/") else "profile"
 
 
-def inputs_of(request: Request, planned: Plan) -> tuple[Input, ...]:
-    """Every file that decides the result.
-
-    Raises:
-        NeuralArtError: One cannot be read.
-    """
+def inputs_of(request: ToolRequest, planned: ToolPlan) -> tuple[Input, ...]:
+    """Every file that decides the result."""
     found = [Input("model", request.model.name, _digest(read_bytes(request.model)))]
     for name, content in sorted(planned.staged.files.items()):
         role = _role(name)
@@ -89,12 +77,8 @@ def inputs_of(request: Request, planned: Plan) -> tuple[Input, ...]:
     return tuple(found)
 
 
-def options_of(request: Request, planned: Plan) -> tuple[tuple[str, str], ...]:
-    """Every option that decides the result; of files the names alone, their content is an input.
-
-    Raises:
-        NeuralArtError: An option is refused.
-    """
+def options_of(request: ToolRequest, planned: ToolPlan) -> tuple[tuple[str, str], ...]:
+    """Every option that decides the result; of files the names alone, their content is an input."""
     words, _ = handed_on(request.values, npu=request.npu, path=lambda text: Path(text).name)
     found = [("--target", request.target), ("--name", request.name)]
     if request.npu:
@@ -107,26 +91,15 @@ def options_of(request: Request, planned: Plan) -> tuple[tuple[str, str], ...]:
 
 
 def check_folder(folder: Path) -> None:
-    """Refuse a folder that holds something else than a recording.
-
-    Raises:
-        NeuralArtError: It does.
-    """
+    """Refuse a folder that holds something else than a recording."""
     if folder.is_dir() and any(folder.iterdir()) and not (folder / NAME).is_file():
         raise NeuralArtError("is not empty and no recording", where=str(folder), hint="give an empty or a new folder")
 
 
-def record(request: Request, install: Install, result: Result, folder: Path) -> Recording:
-    """Store a compile.
+def record(request: ToolRequest, install: Install, result: Result, folder: Path) -> Recording:
+    """Store a compile in a folder; what it held before is replaced.
 
-    Args:
-        request: What was compiled.
-        install: By which installation.
-        result: What came out.
-        folder: Where to; what it held before is replaced.
-
-    Raises:
-        NeuralArtError: The folder cannot be written, or holds something else.
+    NeuralArtError if the folder cannot be written, or holds something else than a recording.
     """
     planned = plan(request, install.version)
     made = Recording(
@@ -165,11 +138,7 @@ def _text(value: Any) -> str:
 
 
 def load(folder: Path) -> Recording:
-    """Read a recording; its files are not looked at.
-
-    Raises:
-        NeuralArtError: There is none, or it is damaged or of another schema.
-    """
+    """Read a recording; its files are not looked at. NeuralArtError if it is missing, damaged or of another schema."""
     path = folder / NAME
     if not path.is_file():
         raise NeuralArtError(f"no recording: there is no {NAME}", where=str(folder), hint="neuralart record makes one")
@@ -195,7 +164,7 @@ def load(folder: Path) -> Recording:
         raise NeuralArtError(f"is no recording: {error}", where=str(path), hint=_AGAIN) from error
 
 
-def differences(recording: Recording, request: Request, planned: Plan) -> list[str]:
+def differences(recording: Recording, request: ToolRequest, planned: ToolPlan) -> list[str]:
     """What is not as it was recorded, in words."""
     said: list[str] = []
     known = {each.role: each for each in recording.inputs}
@@ -214,17 +183,8 @@ def differences(recording: Recording, request: Request, planned: Plan) -> list[s
     return said
 
 
-def replay(request: Request, folder: Path, output: Path) -> Recording:
-    """Bring back what was recorded.
-
-    Args:
-        request: What to compile.
-        folder: The recording.
-        output: Where to.
-
-    Raises:
-        NeuralArtError: There is no recording, it is damaged, or it was made from something else.
-    """
+def replay(request: ToolRequest, folder: Path, output: Path) -> Recording:
+    """Bring back what was recorded; NeuralArtError if it is missing, damaged, or was made from something else."""
     recording = load(folder)
     check_model(request.model, request.model_display)
     planned = plan(request, recording.tool)
@@ -245,3 +205,53 @@ def replay(request: Request, folder: Path, output: Path) -> Recording:
     folders.clear(output, request.name)
     folders.fill(output, files, {})
     return recording
+
+
+def replay_asked(args: argparse.Namespace, output: Path) -> str:
+    """``neuralart compile --compiler recorded``: what a person wants to know; errors as of :func:`replay`."""
+    if not args.recording:
+        raise NeuralArtError(
+            "is required", where="--recording", hint="the folder that 'neuralart record' made with the tool"
+        )
+    folder = Path(args.recording)
+    if args.compiler_version:
+        check_pin(args.compiler_version, "--compiler-version")
+        tool = load(folder).tool
+        if not fits(tool, args.compiler_version):
+            raise NeuralArtError(
+                f"was made by ST Edge AI Core {tool.full}, wanted {args.compiler_version}",
+                where=args.recording,
+                hint="record it again with that version, or change the pin",
+            )
+    found = replay(request_of(args), folder, output)
+    return (
+        f"network {found.network}: recorded with ST Edge AI Core {found.tool.text}\n"
+        f"  {output}: {len(found.files)} files"
+    )
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """The options of ``neuralart compile``; ``--recording`` says where to."""
+    command_line.configure(parser)
+    parser.set_defaults(compiler=STEDGEAI)
+
+
+def run(args: argparse.Namespace) -> int:
+    """``neuralart record``: compile and record."""
+    if not args.recording:
+        raise NeuralArtError("is required", where="--recording", hint="the folder to record into")
+    if args.compiler != STEDGEAI:
+        raise NeuralArtError(
+            f"'{args.compiler}' is not recorded", where="--compiler", hint="the reference compiler is there everywhere"
+        )
+    request = request_of(args)
+    install = find_install(args, os.environ)
+    folder = Path(args.recording)
+    check_folder(folder)  # before the tool needs a minute
+    output = Path(args.output or "st_ai_output")
+    result = compile_network(request, install, output, os.environ, tables=tuple(args.failures or ()))
+    made = record(request, install, result, folder)
+    if not args.quiet:
+        inputs = ", ".join(f"{each.role} {each.name}" for each in made.inputs)
+        print(f"recorded network {made.network} by {install.identity} in {args.recording}: {inputs}")
+    return 0

@@ -5,13 +5,13 @@ The section is read in layers like the other keys of a network: defaults, the ne
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
+from neuralart.config.keys import Located, Settings, define, members
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
 from neuralart.text.values import NOWHERE, Location, Value
@@ -37,112 +37,60 @@ CAMERAS = ("dcmi", "usb", "spi")
 NORMS = ("none", "slaney")
 SAMPLE_RATES = (16000, 48000)  # what the digital microphone can do
 
-_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
 _PREFIX = "app_config."
 _AUDIO = "app_config.audio."
-
-Settings = Mapping[str, tuple[Any, Location]]
 
 
 @dataclass(frozen=True)
 class AudioConfig:
-    """How sound becomes the input of a network, and what its output means.
+    """How sound becomes the input of a network, and what its output means."""
 
-    Attributes:
-        target_rate: Samples per second, 16000 or 48000.
-        n_mels: Rows of the spectrogram.
-        patch_length: Columns of the spectrogram.
-        hop_length: Samples from one column to the next.
-        n_fft: Length of the Fourier transform, a power of two.
-        window_length: Samples under the window, at most ``n_fft``.
-        fmin: Lowest frequency in Hz.
-        fmax: Highest frequency in Hz.
-        power: 1 magnitude, 2 power.
-        norm: ``none`` or ``slaney``.
-        htk: Mel formula of HTK instead of Slaney's.
-        to_db: Decibels instead of the natural logarithm.
-        use_garbage_class: The network has one more class, ``other``.
-        unknown_class_threshold: Below it a sound counts as unknown, 0 to 1; 0 turns this off.
-        silence_threshold: Below this sum of a spectrogram it counts as silence; None: by rule.
-        sensor: Name of the microphone.
-    """
-
-    target_rate: int = 16000
-    n_mels: int = 64
-    patch_length: int = 96
-    hop_length: int = 160
-    n_fft: int = 512
-    window_length: int = 400
-    fmin: int = 125
-    fmax: int = 7500
-    power: int = 1
-    norm: str = "none"
-    htk: bool = True
-    to_db: bool = False
-    use_garbage_class: bool = False
-    unknown_class_threshold: float = 0.0
-    silence_threshold: float | None = None
-    sensor: str = "imp34dt05"
+    target_rate: int = 16000  # Samples per second, 16000 or 48000
+    n_mels: int = 64  # Rows of the spectrogram
+    patch_length: int = 96  # Columns of the spectrogram
+    hop_length: int = 160  # Samples from one column to the next
+    n_fft: int = 512  # Length of the Fourier transform, a power of two
+    window_length: int = 400  # Samples under the window, at most ``n_fft``
+    fmin: int = 125  # Lowest frequency in Hz
+    fmax: int = 7500  # Highest frequency in Hz
+    power: int = 1  # 1 magnitude, 2 power
+    norm: str = "none"  # ``none`` or ``slaney``
+    htk: bool = True  # Mel formula of HTK instead of Slaney's
+    to_db: bool = False  # Decibels instead of the natural logarithm
+    use_garbage_class: bool = False  # The network has one more class, ``other``
+    unknown_class_threshold: float = 0.0  # Below it a sound counts as unknown, 0 to 1; 0 turns this off
+    silence_threshold: float | None = None  # Below this sum of a spectrogram it counts as silence; None: by rule
+    sensor: str = "imp34dt05"  # Name of the microphone
 
 
 @dataclass(frozen=True)
-class AppConfig:
-    """The section, resolved. What is empty, zero or None was not said.
+class AppConfig(Located):
+    """The section, resolved. What is empty, zero or None was not said."""
 
-    Attributes:
-        use_case: One of :data:`USE_CASES`.
-        model_type: One of :data:`MODEL_TYPES` of the use case.
-        class_names: In the order of the network's output.
-        class_names_file: Instead of ``class_names``: a file with one name a line.
-        keypoints: Number of keypoints, to be compared with the network's.
-        aspect_ratio: ``crop``, ``fit``, ``full_screen`` (N6) or ``padding`` (H7).
-        color_mode: ``rgb``, ``bgr``, ``grayscale`` (H7).
-        camera_flip: ``none``, ``flip``, ``mirror`` or ``flip_mirror``.
-        confidence_thresh: 0 to 1.
-        nms_thresh: 0 to 1.
-        max_detection_boxes: At least 1.
-        anchors: Widths and heights in turn.
-        network_stride: Pixels of the input per cell of the output.
-        welcome: Up to two lines for the display.
-        generation: One of :data:`GENERATIONS`; empty: by the application.
-        application: Folder of the application's sources; empty: none.
-        template: The user's own template; empty: ours.
-        display: H743 only: ``usb`` or ``spi``.
-        camera: H743 only: ``dcmi``, ``usb`` or ``spi``.
-        defines: Further macros, ``NAME`` or ``NAME=value``.
-        audio: Sound; None without the section.
-        where: Where the section was written.
-        places: Where each of its keys was written.
-    """
-
-    use_case: str
-    model_type: str
-    class_names: tuple[str, ...] = ()
-    class_names_file: str = ""
-    keypoints: int = 0
-    aspect_ratio: str = "crop"
-    color_mode: str = "rgb"
-    camera_flip: str = "none"
-    confidence_thresh: float | None = None
-    nms_thresh: float | None = None
-    max_detection_boxes: int = 0
-    anchors: tuple[float, ...] = ()
-    network_stride: int = 0
-    welcome: tuple[str, ...] = ()
-    generation: str = ""
-    application: str = ""
-    template: str = ""
-    display: str = ""
-    camera: str = ""
-    defines: tuple[str, ...] = ()
-    audio: AudioConfig | None = None
-    where: Location = NOWHERE
+    use_case: str  # One of USE_CASES
+    model_type: str  # One of MODEL_TYPES of the use case
+    class_names: tuple[str, ...] = ()  # In the order of the network's output
+    class_names_file: str = ""  # Instead of ``class_names``: a file with one name a line
+    keypoints: int = 0  # Number of keypoints, to be compared with the network's
+    aspect_ratio: str = "crop"  # ``crop``, ``fit``, ``full_screen`` (N6) or ``padding`` (H7)
+    color_mode: str = "rgb"  # ``rgb``, ``bgr``, ``grayscale`` (H7)
+    camera_flip: str = "none"  # ``none``, ``flip``, ``mirror`` or ``flip_mirror``
+    confidence_thresh: float | None = None  # 0 to 1
+    nms_thresh: float | None = None  # 0 to 1
+    max_detection_boxes: int = 0  # At least 1
+    anchors: tuple[float, ...] = ()  # Widths and heights in turn
+    network_stride: int = 0  # Pixels of the input per cell of the output
+    welcome: tuple[str, ...] = ()  # Up to two lines for the display
+    generation: str = ""  # One of GENERATIONS; empty: by the application
+    application: str = ""  # Folder of the application's sources; empty: none
+    template: str = ""  # The user's own template; empty: ours
+    display: str = ""  # H743 only: ``usb`` or ``spi``
+    camera: str = ""  # H743 only: ``dcmi``, ``usb`` or ``spi``
+    defines: tuple[str, ...] = ()  # Further macros, ``NAME`` or ``NAME=value``
+    audio: AudioConfig | None = None  # Sound; None without the section
+    where: Location = NOWHERE  # Where the section was written
+    # Where each of its keys was written
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
-
-    def said(self, key: str = "") -> str:
-        """The place of a key for a message (``audio.n_fft`` for one of sound's); empty where no file said it."""
-        place = self.places.get(key, self.where)
-        return str(place) if place.file else ""
 
 
 def _names(value: Value) -> tuple[str, ...]:
@@ -212,7 +160,7 @@ _READERS: dict[str, Callable[[Value], Any]] = {
     "template": Value.text,
     "display": lambda value: value.choice(DISPLAYS),
     "camera": lambda value: value.choice(CAMERAS),
-    "defines": lambda value: tuple(item.matching(_DEFINE, "NAME or NAME=value") for item in value.items()),
+    "defines": lambda value: tuple(define(item) for item in value.items()),
 }
 _AUDIO_READERS: dict[str, Callable[[Value], Any]] = {
     "target_rate": _rate,
@@ -237,15 +185,9 @@ AUDIO_KEYS = tuple(_AUDIO_READERS)
 
 
 def read_settings(value: Value) -> Settings:
-    """Read the section as one layer.
-
-    Returns:
-        For each key that is there its value and its place, keyed like ``app_config.nms_thresh`` and
-        ``app_config.audio.n_fft``, so that an override may change one key and keep the rest; ``app_config.`` itself
-        has the place of the section.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
+    """Read the section as one layer. Returns for each key that is there its value and its place, keyed like
+    ``app_config.nms_thresh`` and ``app_config.audio.n_fft``, so that an override may change one key and keep the
+    rest; ``app_config.`` itself has the place of the section.
     """
     settings: dict[str, tuple[Any, Location]] = {_PREFIX: (None, value.where)}
     for name, entry in value.fields(KEYS).items():
@@ -259,25 +201,14 @@ def read_settings(value: Value) -> Settings:
 
 
 def resolve(settings: Settings) -> AppConfig | None:
-    """The section from layers that were merged.
-
-    Args:
-        settings: Of a network; keys of other sections are left alone.
-
-    Returns:
-        None where no layer has the section.
-
-    Raises:
-        NeuralArtError: It names no use case, or keys contradict each other.
-    """
-    mine = {key: setting for key, setting in settings.items() if key.startswith(_PREFIX)}
+    """The section from merged layers of a network; None without it. NeuralArtError: no use case, or a contradiction."""
+    mine = members(settings, "app_config")
     if not mine:
         return None
-    where = mine[_PREFIX][1]
-    places = {key.removeprefix(_PREFIX): place for key, (_, place) in mine.items() if key not in (_PREFIX, _AUDIO)}
-    plain = {key: value for key, (value, _) in mine.items() if not key.startswith(_AUDIO) and key != _PREFIX}
-    values: dict[str, Any] = {key.removeprefix(_PREFIX): value for key, value in plain.items()}
-    audio = {key.removeprefix(_AUDIO): v for key, (v, _) in mine.items() if key.startswith(_AUDIO) and key != _AUDIO}
+    _, where = mine.pop("")
+    audio = {key: value for key, (value, _) in members(mine, "audio").items()}
+    places = {key: place for key, (_, place) in mine.items() if key != "audio."}
+    values: dict[str, Any] = {key: value for key, (value, _) in mine.items() if not key.startswith("audio.")}
     if "use_case" not in values:
         raise NeuralArtError(
             "app_config: 'use_case' is missing", where=str(where), hint="known: " + ", ".join(USE_CASES)
@@ -289,8 +220,10 @@ def resolve(settings: Settings) -> AppConfig | None:
             where=str(places["class_names_file"]),
             hint="keep one of them",
         )
-    sound = AudioConfig(**audio) if _AUDIO in mine else None
-    if sound is not None:
+    sound = None
+    if "" in audio:
+        del audio[""]
+        sound = AudioConfig(**audio)
         _check_audio(sound, places, where)
     return AppConfig(audio=sound, where=where, places=places, **values)
 
@@ -332,15 +265,7 @@ def _check_audio(audio: AudioConfig, places: Mapping[str, Location], where: Loca
 
 
 def read(path: Path, display: str = "") -> AppConfig:
-    """Read a file of its own: ``schema: 1`` and ``app_config:``.
-
-    Args:
-        path: The file.
-        display: Its name in messages; the path unless given.
-
-    Raises:
-        NeuralArtError: It cannot be read, or says something that is not allowed.
-    """
+    """Read a file of its own (``schema: 1`` and ``app_config:``); ``display`` is its name in messages."""
     top = yaml_values.read(path, display)
     yaml_values.check_schema(top, SCHEMA)
     fields = top.fields(("schema", "app_config"))

@@ -1,31 +1,111 @@
-"""The key ``application`` of a variant in variants.yaml."""
+"""The application of a variant: who supplies the firmware around its networks.
+
+Places are texts (``file:line``), so that these types need none of the reader's.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from neuralart.config.application_types import (
-    CMAKE,
-    CONFIGURATION,
-    CUBEIDE,
-    ELF,
-    KINDS,
-    MAKE,
-    REFERENCE,
-    SOURCES,
-    ApplicationConfig,
-    ExternalConfig,
-    SourcesConfig,
-    StageConfig,
-    StageRule,
-    inside,
-)
+from neuralart.config.keys import define, distinct
 from neuralart.errors import nearest
 from neuralart.text.values import Value
 
-_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
+REFERENCE, SOURCES, MAKE, CMAKE, CUBEIDE, ELF = "reference", "sources", "make", "cmake", "cubeide", "elf"
+KINDS = (REFERENCE, SOURCES, MAKE, CMAKE, CUBEIDE, ELF)
+# Builds of the user's own that run in a copy of the user's tree.
+EXTERNAL = (MAKE, CMAKE, CUBEIDE)
+STAGE_FOLDER = "neuralart"
+CONFIGURATION = "Debug"
+_DRIVE = re.compile(r"[A-Za-z]:")
+
+
+def inside(text: str) -> str:
+    """A path within a tree in its shortest form, the tree being ``.``; ValueError: it leads out of it, or is none."""
+    if "\\" in text:
+        raise ValueError("write / between the parts of a path")
+    if text.startswith("/") or _DRIVE.match(text):
+        raise ValueError("must be a path within the folder, this is an absolute one")
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if ".." in parts:
+        raise ValueError("leads out of the folder with '..'")
+    return "/".join(parts) or "."
+
+
+@dataclass(frozen=True)
+class StageRule:
+    """Where some generated files go in the copy of the user's tree."""
+
+    pattern: str  # File name, or a pattern of names with ``*``, ``?`` and ``[...]``
+    destination: str  # File; with ``/`` at its end a folder; empty: nowhere
+    where: str = field(default="", compare=False)  # ``file:line``
+
+    @property
+    def literal(self) -> bool:
+        """It names one file."""
+        return not any(sign in self.pattern for sign in "*?[")
+
+
+@dataclass(frozen=True)
+class StageConfig:
+    """Where generated files go."""
+
+    # For what no rule is about: ``<folder>/<network>/`` and, for files of all networks, ``<folder>/``
+    folder: str = STAGE_FOLDER
+    rules: tuple[StageRule, ...] = ()  # The first that fits decides
+
+
+@dataclass(frozen=True)
+class SourcesConfig:
+    """The user's sources, compiled by SCons."""
+
+    # Paths and patterns relative to the project file, ``**`` for any folders; with ``!`` in front: left out
+    files: tuple[str, ...]
+    include_dirs: tuple[str, ...] = ()  # Folders
+    defines: tuple[str, ...] = ()  # ``NAME`` or ``NAME=value``
+    linker_script: str = ""  # Path; empty: the board's own
+    libraries: tuple[str, ...] = ()  # Archives (paths) and names as behind ``-l``
+    runtime: str = ""  # Folder of the user's ST Edge AI Core or of its Middlewares; empty: the runtime of this project
+
+
+@dataclass(frozen=True)
+class ExternalConfig:
+    """A build of the user's own, run in a copy of the user's tree."""
+
+    folder: str  # The tree, relative to the project file
+    artefact: str  # The linked program; below ``directory``, with CMake below the build folder
+    directory: str = "."  # Where make runs, where CMakeLists.txt or the project of STM32CubeIDE is; below ``folder``
+    target: str = ""  # Of make or CMake; empty: its own default
+    variables: tuple[tuple[str, str], ...] = ()  # (name, value) on the command line of make
+    generator: str = ""  # Of CMake; empty: its own default
+    toolchain_file: str = ""  # Of CMake: below ``directory``, or absolute
+    options: tuple[str, ...] = ()  # Words for the command line of CMake's configuration
+    configuration: str = CONFIGURATION  # Of STM32CubeIDE
+    executable: str = ""  # STM32CubeIDE, make or cmake: a name on PATH or a path; empty: found
+    exclude: tuple[str, ...] = ()  # Patterns of what is not copied, besides the usual
+    stage: StageConfig = StageConfig()  # Where generated files go
+
+
+@dataclass(frozen=True)
+class ApplicationConfig:
+    """``application:`` of a variant."""
+
+    kind: str = REFERENCE  # One of KINDS
+    sources: SourcesConfig | None = None  # Of kind ``sources``, else None
+    external: ExternalConfig | None = None  # Of the kinds in EXTERNAL, else None
+    elf: str = ""  # Of kind ``elf``: a program that somebody has linked already; else empty
+    # ``file:line`` of each key, of the application itself under the empty key
+    places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
+
+    def said(self, key: str = "") -> str:
+        """The place of a key for a message; its name where no file said it."""
+        place = self.places.get(key) or self.places.get("", "")
+        return place or (f"application.{self.kind}.{key}" if key else f"application {self.kind}")
+
+
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 _TARGET = re.compile(r"[^\s=#:-][^\s=#:]*")
 _FILE_PATTERN = re.compile(r"[^\s/\\]+")
@@ -44,11 +124,7 @@ _EXAMPLE = "for example application: {make: {folder: ../my-app, artefact: build/
 
 
 def application(value: Value) -> ApplicationConfig:
-    """``reference``, or a mapping with the one kind of application that it is.
-
-    Raises:
-        NeuralArtError: A key or a value is wrong.
-    """
+    """``reference``, or a mapping with the one kind of application that it is."""
     if not value.is_mapping:
         text = value.text()
         if text == REFERENCE:
@@ -77,20 +153,6 @@ def _needed(owner: Value, fields: dict[str, Value], key: str, hint: str) -> Valu
     return fields[key]
 
 
-def _texts(value: Value, read: Callable[[Value], str]) -> tuple[str, ...]:
-    found: list[str] = []
-    for item in value.items():
-        text = read(item)
-        if text in found:
-            raise item.error(f"'{text}' is named twice")
-        found.append(text)
-    return tuple(found)
-
-
-def _define(value: Value) -> str:
-    return value.matching(_DEFINE, "NAME or NAME=value")
-
-
 def _inside(value: Value) -> str:
     try:
         return inside(value.text())
@@ -100,11 +162,11 @@ def _inside(value: Value) -> str:
 
 def _sources(owner: Value, fields: dict[str, Value]) -> SourcesConfig:
     files = _needed(owner, fields, "files", "files: [src/**/*.c]")
-    patterns = _texts(files, Value.text)
+    patterns = distinct(files, Value.text)
     if not any(not pattern.startswith("!") for pattern in patterns):
         raise files.error("names no source file", "for example [src/**/*.c, startup.s]")
     made: dict[str, Any] = {
-        key: _texts(fields[key], _define if key == "defines" else Value.text)
+        key: distinct(fields[key], define if key == "defines" else Value.text)
         for key in ("include_dirs", "defines", "libraries")
         if key in fields
     }
@@ -185,22 +247,19 @@ def _artefact(kind: str, owner: Value, fields: dict[str, Value]) -> str:
 def _external(kind: str, owner: Value, fields: dict[str, Value]) -> ExternalConfig:
     folder = _needed(owner, fields, "folder", "the folder that holds all of the application").text()
     made: dict[str, Any] = {"artefact": _artefact(kind, owner, fields)}
-    if "directory" in fields:
-        made["directory"] = _inside(fields["directory"])
-    if "target" in fields:
-        made["target"] = fields["target"].matching(_TARGET, "a target: one word, no option and no VARIABLE=value")
-    if "variables" in fields:
-        made["variables"] = _variables(fields["variables"])
-    if "options" in fields:
-        made["options"] = tuple(_option(item) for item in fields["options"].items())
-    if "toolchain_file" in fields:
-        made["toolchain_file"] = _toolchain_file(fields["toolchain_file"])
-    for key in ("generator", "executable"):
-        if key in fields:
-            made[key] = fields[key].text()
-    made["configuration"] = fields["configuration"].text() if "configuration" in fields else CONFIGURATION
-    if "exclude" in fields:
-        made["exclude"] = _texts(fields["exclude"], _exclude)
-    if "stage" in fields:
-        made["stage"] = _stage(fields["stage"])
+    made |= {key: read(fields[key]) for key, read in _READERS.items() if key in fields}
     return ExternalConfig(folder, **made)
+
+
+_READERS: Mapping[str, Callable[[Value], Any]] = {
+    "directory": _inside,
+    "target": lambda value: value.matching(_TARGET, "a target: one word, no option and no VARIABLE=value"),
+    "variables": _variables,
+    "options": lambda value: tuple(_option(item) for item in value.items()),
+    "toolchain_file": _toolchain_file,
+    "generator": Value.text,
+    "executable": Value.text,
+    "configuration": Value.text,
+    "exclude": lambda value: distinct(value, _exclude),
+    "stage": _stage,
+}

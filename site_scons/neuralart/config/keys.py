@@ -7,71 +7,78 @@ documentation come from the declaration. Type and default are those of the field
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
+from neuralart.errors import NeuralArtError
 from neuralart.text.values import Location, Value
+from neuralart.text.yaml_nodes import MAX_DEPTH
+from neuralart.text.yaml_values import parse
 
 Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.
 PATH = "path"
 WORDS = "words"
+_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
+
+
+class Located:
+    """Something that a file says, which knows where its keys were written."""
+
+    where: Location
+    places: Mapping[str, Location]
+
+    def place(self, key: str) -> Location:
+        """Where a key was written; the place of the whole if nobody wrote it."""
+        return self.places.get(key, self.where)
+
+    def said(self, key: str = "") -> str:
+        """The place of a key for a message; where no file said it, what the whole is called."""
+        place = self.place(key)
+        return str(place) if place.file else self.unsaid()
+
+    def unsaid(self) -> str:
+        """For messages about something that no file says."""
+        return ""
 
 
 @dataclass(frozen=True)
 class Key:
-    """One key.
+    """One key."""
 
-    Attributes:
-        name: As it is written.
-        read: Reads the value, or refuses it. The reader of a section returns its members as settings.
-        doc: What the key says, in Markdown.
-        without: What holds without it, in Markdown; empty: the default of its field.
-        needed: There is no default that a table could show: ``without`` is all there is to say.
-        section: Its members are settings by themselves, so that a later layer may change one and keep the rest.
-        decides: Fields that it sets, where that is not the one of its name.
-        join: Makes the value of its field of the settings of a section.
-        form: What an SConstruct may write: ``path`` (text with variables, a node or a ``pathlib`` path) or ``words`` (a
-            text with blanks, or a list). Of a mapping by member; the member ``""`` is the value that is no mapping.
-        keyword: ``env.Network`` takes it.
-        option: Word of ``neuralart compile`` that passes it on: with its text, or alone where a truth value differs
-            from the default.
-        taken: Words of ``neuralart compile`` that the build writes itself because of this key.
-        shared: ``defaults:`` may have it.
-    """
-
-    name: str
+    name: str  # As it is written
+    # Reads the value, or refuses it. The reader of a section returns its members as settings
     read: Callable[[Value], Any]
-    doc: str
-    without: str = ""
-    needed: bool = False
+    doc: str  # What the key says, in Markdown
+    without: str = ""  # What holds without it, in Markdown; empty: the default of its field
+    needed: bool = False  # There is no default that a table could show: ``without`` is all there is to say
+    # Its members are settings by themselves, so that a later layer may change one and keep the rest
     section: bool = False
-    decides: tuple[str, ...] = ()
-    join: Callable[[Settings], Any] | None = None
+    decides: tuple[str, ...] = ()  # Fields that it sets, where that is not the one of its name
+    join: Callable[[Settings], Any] | None = None  # Makes the value of its field of the settings of a section
+    # What an SConstruct may write: ``path`` (text with variables, a node or a ``pathlib`` path) or ``words`` (a text
+    # with blanks, or a list). Of a mapping by member; the member ``""`` is the value that is no mapping
     form: str | Mapping[str, str] = field(default_factory=dict)
-    keyword: bool = True
+    keyword: bool = True  # ``env.Network`` takes it
+    # Word of ``neuralart compile`` that passes it on: with its text, or alone where a truth value differs from the
+    # default
     option: str = ""
-    taken: tuple[str, ...] = ()
-    shared: bool = True
+    taken: tuple[str, ...] = ()  # Words of ``neuralart compile`` that the build writes itself because of this key
+    shared: bool = True  # ``defaults:`` may have it
 
     def settings(self, value: Value) -> Settings:
-        """What is written under the key.
-
-        Raises:
-            NeuralArtError: The value is wrong.
-        """
+        """What is written under the key. NeuralArtError: the value is wrong."""
         if self.section or self.decides:
             read: Settings = self.read(value)
             return read
         return {self.name: (self.read(value), value.where)}
 
     def values(self, merged: Settings) -> dict[str, Any]:
-        """The fields that the key decides, from layers that were merged; what nobody said is not among them.
-
-        Raises:
-            NeuralArtError: Members of a section contradict each other.
-        """
+        """The fields that the key decides, from merged layers. NeuralArtError: members contradict each other."""
         if self.join is not None:
             return {self.name: self.join(merged)}
         return {name: merged[name][0] for name in self.decides or (self.name,) if name in merged}
@@ -83,16 +90,7 @@ def names(keys: Iterable[Key]) -> tuple[str, ...]:
 
 
 def read_settings(value: Value, keys: Sequence[Key], known: Sequence[str]) -> dict[str, tuple[Any, Location]]:
-    """Read a mapping of keys.
-
-    Args:
-        value: The mapping.
-        keys: Declarations.
-        known: Names that may be there; those without a declaration are left to the caller.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
-    """
+    """Read a mapping of keys; ``known`` names without a declaration are left to the caller."""
     by_name = {key.name: key for key in keys}
     read: dict[str, tuple[Any, Location]] = {}
     for name, entry in value.fields(known).items():
@@ -102,37 +100,54 @@ def read_settings(value: Value, keys: Sequence[Key], known: Sequence[str]) -> di
 
 
 def section(name: str, value: Value, keys: Sequence[Key]) -> Settings:
-    """Read a section whose keys are settings by themselves, named like ``budgets.max_weights``.
-
-    Args:
-        name: Of the section.
-        value: What is written there.
-        keys: Of the section.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
-    """
+    """Read a section whose keys are settings by themselves, named like ``budgets.max_weights``."""
     return {f"{name}.{key}": setting for key, setting in read_settings(value, keys, names(keys)).items()}
 
 
 def members(merged: Settings, section: str) -> dict[str, tuple[Any, Location]]:
-    """The settings of a section, by the names of its members.
-
-    Args:
-        merged: Settings of all keys.
-        section: Name of the key.
-    """
+    """The settings of a section, by the names of its members."""
     start = f"{section}."
     return {name.removeprefix(start): setting for name, setting in merged.items() if name.startswith(start)}
 
 
-def option_words(config: Any, keys: Iterable[Key]) -> list[str]:
-    """The words by which keys reach ``neuralart compile``.
+def named(section: str, value: Value, pattern: re.Pattern[str], wrong: str, read: Callable[[Value], Any]) -> Settings:
+    """Read a section whose keys are free names, so that a later layer may change one and keep the rest."""
+    made: dict[str, tuple[Any, Location]] = {}
+    for name, entry in value.mapping().items():
+        if not pattern.fullmatch(name):
+            raise entry.error(wrong)
+        made[f"{section}.{name}"] = (read(entry), entry.where)
+    return made
 
-    Args:
-        config: The resolved object; what its fields have by default needs no words.
-        keys: Declarations.
-    """
+
+def pairs(section: str) -> Callable[[Settings], tuple[tuple[str, Any], ...]]:
+    """What joins the settings of such a section to pairs of name and value."""
+    return lambda merged: tuple((name, value) for name, (value, _) in members(merged, section).items())
+
+
+def distinct(value: Value, read: Callable[[Value], str] = Value.text) -> tuple[str, ...]:
+    """The items of a list, of which none may be there twice."""
+    found: list[str] = []
+    for item in value.items():
+        text = read(item)
+        if text in found:
+            raise item.error(f"'{text}' is named twice")
+        found.append(text)
+    return tuple(found)
+
+
+def text_or_none(value: Value) -> str:
+    """A text that may be empty."""
+    return value.text(empty=True)
+
+
+def define(value: Value) -> str:
+    """A preprocessor definition."""
+    return value.matching(_DEFINE, "NAME or NAME=value")
+
+
+def option_words(config: Any, keys: Iterable[Key]) -> list[str]:
+    """The words by which keys reach ``neuralart compile``; what fields have by default needs no words."""
     words: list[str] = []
     for key in keys:
         value = getattr(config, key.name) if key.option else None
@@ -144,12 +159,7 @@ def option_words(config: Any, keys: Iterable[Key]) -> list[str]:
 
 
 def default_of(owner: type, name: str) -> Any:
-    """The default of a field; ``MISSING`` where it must be given.
-
-    Args:
-        owner: A dataclass.
-        name: Of the field.
-    """
+    """The default of a field of a dataclass; ``MISSING`` where it must be given."""
     found = next(each for each in fields(owner) if each.name == name)
     return found.default if found.default_factory is MISSING else found.default_factory()
 
@@ -166,12 +176,7 @@ def listed(keys: Iterable[Key]) -> str:
 
 
 def table(keys: Sequence[Key], owner: type | None) -> str:
-    """The rows of a documentation page.
-
-    Args:
-        keys: Declarations, in order.
-        owner: The dataclass with their defaults; None: there is no column for them.
-    """
+    """The rows of a documentation page; without the dataclass that has the defaults there is no column for them."""
     lines = ["| key | what |", "|---|---|"] if owner is None else ["| key | what | without it |", "|---|---|---|"]
     for key in keys:
         row = f"| `{key.name}` | {key.doc} |"
@@ -185,3 +190,54 @@ def _shown(owner: type, name: str) -> str:
     value = default_of(owner, name)
     assert isinstance(value, (bool, int, str)) and value != "", f"'{name}' needs a text for a page"
     return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def value_of(given: Mapping[str, Any], where: str | Location) -> Value:
+    """Keywords of a method as YAML, to be checked by the same code and refused in the same words.
+
+    ``where`` says who gives it; a line of a file becomes the place of all that is in it. NeuralArtError: something else
+    than texts, numbers, truth values, and lists and mappings of these is in it.
+    """
+    file, line = (where.file, where.line) if isinstance(where, Location) else (where, 1)
+    for key, item in given.items():
+        _check(item, key, str(where), MAX_DEPTH)
+    try:
+        # JSON is YAML; what stands in quotes there is text here.
+        data = json.dumps(given, ensure_ascii=False).encode()
+    except UnicodeEncodeError as error:
+        raise NeuralArtError("a text holds half a character", where=str(where)) from error
+    except ValueError as error:
+        raise NeuralArtError("a number has thousands of digits", where=str(where)) from error
+    return parse(b"\n" * (line - 1) + data, file)
+
+
+def _check(item: object, key: str, where: str, levels: int) -> None:
+    if not levels:
+        raise NeuralArtError(f"{key[:60]}: nested deeper than {MAX_DEPTH} levels", where=where)
+    if isinstance(item, Mapping):
+        for name, inner in item.items():
+            if not isinstance(name, str):
+                raise NeuralArtError(f"{key}: a key must be text, this is {name!r}", where=where)
+            _check(inner, f"{key}.{name}", where, levels - 1)
+    elif isinstance(item, (list, tuple)):
+        for inner in item:
+            _check(inner, key, where, levels - 1)
+    elif not isinstance(item, (str, bool, int, float)):
+        raise NeuralArtError(f"{key}: must be text, a number or a list, not {_shown_item(item)}", where=where)
+
+
+def _shown_item(item: object) -> str:
+    text = repr(item)
+    # Of most objects that is their type and an address.
+    return type(item).__name__ if text.startswith("<") else text
+
+
+@contextmanager
+def said_by(where: str) -> Iterator[None]:
+    """Leave out the line that errors (NeuralArtError) of such a value name: a method has none."""
+    try:
+        yield
+    except NeuralArtError as error:
+        if error.where != f"{where}:1":
+            raise
+        raise NeuralArtError(error.what, where=where, hint=error.hint) from error

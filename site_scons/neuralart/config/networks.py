@@ -6,10 +6,23 @@ import re
 from typing import Any
 
 from neuralart import plugins
-from neuralart.config import app_config, budgets
-from neuralart.config.keys import PATH, WORDS, Key, Settings, either, listed, members, names
+from neuralart.config import app_config
+from neuralart.config.keys import (
+    PATH,
+    WORDS,
+    Key,
+    Settings,
+    distinct,
+    either,
+    listed,
+    members,
+    named,
+    names,
+    section,
+    text_or_none,
+)
 from neuralart.config.keys import read_settings as read_keys
-from neuralart.config.types import COMPILERS, STRATEGIES, NetworkConfig
+from neuralart.config.types import COMPILERS, STRATEGIES, Budgets, NetworkConfig
 from neuralart.text.values import Location, Value
 
 DATA_TYPES = ("float32", "int8", "uint8", "int32")
@@ -74,14 +87,6 @@ def _named(value: Value, own: tuple[str, ...], kind: str) -> str:
     return value.choice(tuple(dict.fromkeys((*own, *plugins.names(kind)))))
 
 
-def _path(value: Value) -> str:
-    return value.text()
-
-
-def _path_or_none(value: Value) -> str:
-    return value.text(empty=True)
-
-
 def _profile(value: Value) -> Settings:
     """A profile, or ``{base: a profile, add: [options], remove: [options]}``."""
     if not value.is_mapping:
@@ -111,10 +116,6 @@ def _check(value: Value) -> tuple[tuple[str, float], ...]:
     return tuple(sorted(bounds.items()))
 
 
-def _pair(value: Value) -> str:
-    return value.choice(PAIRS, empty=True)
-
-
 def _profile_name(value: Value) -> str:
     """``file.json``, ``profile@file.json``, or ``profile@`` for a profile of the board's own file."""
     text = value.text(empty=True)
@@ -124,11 +125,7 @@ def _profile_name(value: Value) -> str:
 
 
 def _pool_names(value: Value) -> tuple[str, ...]:
-    names = tuple(item.matching(POOL, "the fname of a pool, like xSPI2") for item in value.items())
-    for index, item in enumerate(value.items()):
-        if names[index] in names[:index]:
-            raise item.error(f"'{names[index]}' is named twice")
-    return names
+    return distinct(value, lambda item: item.matching(POOL, "the fname of a pool, like xSPI2"))
 
 
 def _strategy(value: Value) -> str:
@@ -137,23 +134,52 @@ def _strategy(value: Value) -> str:
 
 def _strategies(value: Value) -> Settings:
     """Keyed like ``strategies.AXISRAM5``, so that an override may change one pool and keep the rest."""
-    read: dict[str, tuple[Any, Location]] = {}
-    for pool, entry in value.mapping().items():
-        if not POOL.fullmatch(pool):
-            raise entry.error("the key must be the fname of a pool, like xSPI2")
-        read[f"strategies.{pool}"] = (_strategy(entry), entry.where)
-    return read
+    return named("strategies", value, POOL, "the key must be the fname of a pool, like xSPI2", _strategy)
 
 
 def _chosen(merged: Settings) -> tuple[tuple[str, str], ...]:
     return tuple((pool, strategy) for pool, (strategy, _) in members(merged, "strategies").items() if strategy)
 
 
+BUDGET_KEYS: tuple[Key, ...] = (
+    Key("max_sw_epochs", Value.integer, "epochs that the CPU computes, alone or together with the NPU"),
+    Key(
+        "forbidden_pools",
+        lambda value: distinct(value, lambda item: item.matching(POOL, "the name of a pool, like hyperRAM or xSPI1")),
+        "pools, by fname or report name (`xSPI1` or `hyperRAM`), of which nothing may be used",
+    ),
+    Key("max_weights", Value.integer, "bytes of constants in all pools together; a virtual pool counts with its parts"),
+    Key("max_activations", Value.integer, "bytes of activations, likewise"),
+    Key(
+        "max_cycles",
+        lambda value: value.integer(0, 10**15),
+        "NPU cycles of one inference as the compiler estimates them. Software epochs count 0 there",
+    ),
+    Key(
+        "min_offload",
+        lambda value: value.integer(0, 100),
+        "per cent of the epochs that the NPU computes alone; shared ones do not count",
+    ),
+)
+
+
+def read_budgets(value: Value) -> Settings:
+    """Read ``budgets:``, keyed like ``budgets.max_weights``: an override may change one limit and keep the rest."""
+    return section("budgets", value, BUDGET_KEYS)
+
+
+def resolve_budgets(merged: Settings) -> Budgets | None:
+    """The limits among merged settings of a network; None where there is no limit."""
+    mine = members(merged, "budgets")
+    values = {key: setting[0] for key, setting in mine.items()}
+    return Budgets(**values, places={key: setting[1] for key, setting in mine.items()}) or None
+
+
 # In the order of the documentation, which is that of the words of a compile.
 KEYS: tuple[Key, ...] = (
     Key(
         "model",
-        _path,
+        Value.text,
         "the `.tflite` file",
         "refused",
         form=PATH,
@@ -185,14 +211,14 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "pair",
-        _pair,
+        lambda value: value.choice(PAIRS, empty=True),
         "`profiling`: the network is compiled once more without the epoch controller, whose blobs hide their epochs",
         "one compile",
         taken=("--pair",),
     ),
     Key(
         "mpool",
-        _path_or_none,
+        text_or_none,
         "a pool file, instead of the one that the profile names",
         "the profile's",
         form=PATH,
@@ -237,7 +263,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "failures",
-        _path_or_none,
+        text_or_none,
         "a YAML file that explains failures of ST Edge AI Core, asked before our own table",
         "our table",
         form=PATH,
@@ -272,7 +298,7 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "vectors",
-        _path_or_none,
+        text_or_none,
         "a folder of golden vectors for `run-<variant>` and `boot-<variant>`",
         "those two refuse",
         form=PATH,
@@ -286,11 +312,11 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "budgets",
-        budgets.read_settings,
-        f"limits, checked before the link: {listed(budgets.KEYS)}. [lint.md](lint.md)",
+        read_budgets,
+        f"limits, checked before the link: {listed(BUDGET_KEYS)}. [lint.md](lint.md)",
         "no limit",
         section=True,
-        join=budgets.resolve,
+        join=resolve_budgets,
     ),
 )
 SHARED_KEYS = tuple(key.name for key in KEYS if key.shared)
@@ -298,24 +324,12 @@ KEYWORDS = tuple(key.name for key in KEYS if key.keyword)
 
 
 def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
-    """Read some of a network's keys.
-
-    Returns:
-        For each key that is there its value and its place; the keys of ``strategies`` as ``strategies.xSPI2``, those of
-        ``app_config`` and ``budgets`` likewise.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
-    """
+    """Read some of a network's keys; those of sections come out like ``strategies.xSPI2``, each with its place."""
     return read_keys(value, KEYS, known)
 
 
 def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
-    """A network from its layers; later ones win.
-
-    Raises:
-        NeuralArtError: Keys of ``app_config`` do not go together.
-    """
+    """A network from its layers; later ones win. NeuralArtError: keys of ``app_config`` do not go together."""
     merged = {key: setting for layer in layers for key, setting in layer.items()}
     values = {field: value for key in KEYS for field, value in key.values(merged).items()}
     return NetworkConfig(name=name, where=where, places={key: s[1] for key, s in merged.items()}, **values)

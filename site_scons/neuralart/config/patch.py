@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from neuralart.config.keys import Key, Settings, either, members, section
+from neuralart.config.keys import Key, Located, Settings, either, members, named, pairs, section, text_or_none
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import NOWHERE, Location, Value
 
@@ -15,35 +15,19 @@ _MEMORY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 
 
 @dataclass(frozen=True)
-class PatchConfig:
-    """The section, resolved. What is empty was not said.
+class PatchConfig(Located):
+    """The section, resolved. What is empty was not said."""
 
-    Attributes:
-        application: Folder of the application; empty: the reference application.
-        aspect_ratio: One of :data:`ASPECT_RATIOS`; empty: as ``app_config`` says.
-        list: Patch list, by name or a file; empty: the one whose files the application has.
-        linker_script: Instead of the list's.
-        memory_pools: Memory-pool file that limits memories, instead of the list's.
-        reserve: (memory, bytes) kept free for the application, instead of the list's.
-        include: The application's include path, from the list's root.
-        where: Where the section was written.
-        places: Where each of its keys was written.
-    """
-
-    application: str = ""
-    aspect_ratio: str = ""
-    list: str = ""
-    linker_script: str = ""
-    memory_pools: str = ""
-    reserve: tuple[tuple[str, int], ...] = ()
-    include: tuple[str, ...] = ()
-    where: Location = NOWHERE
+    application: str = ""  # Folder of the application; empty: the reference application
+    aspect_ratio: str = ""  # One of ASPECT_RATIOS; empty: as ``app_config`` says
+    list: str = ""  # Patch list, by name or a file; empty: the one whose files the application has
+    linker_script: str = ""  # Instead of the list's
+    memory_pools: str = ""  # Memory-pool file that limits memories, instead of the list's
+    reserve: tuple[tuple[str, int], ...] = ()  # (memory, bytes) kept free for the application, instead of the list's
+    include: tuple[str, ...] = ()  # The application's include path, from the list's root
+    where: Location = NOWHERE  # Where the section was written
+    # Where each of its keys was written
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
-
-    def said(self, key: str = "") -> str:
-        """The place of a key for a message; empty where no file said it."""
-        place = self.places.get(key, self.where)
-        return str(place) if place.file else ""
 
 
 def is_file(name: str) -> bool:
@@ -51,22 +35,8 @@ def is_file(name: str) -> bool:
     return name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name
 
 
-def _path_or_none(value: Value) -> str:
-    return value.text(empty=True)
-
-
 def _reserve(value: Value) -> Settings:
-    """Keyed like ``reserve.AXIRAM``, so that a variant may change one memory and keep the rest."""
-    read: dict[str, tuple[int, Location]] = {}
-    for memory, size in value.mapping().items():
-        if not _MEMORY.fullmatch(memory):
-            raise size.error("the key must be a memory of the linker script, like AXIRAM")
-        read[f"reserve.{memory}"] = (size.integer(), size.where)
-    return read
-
-
-def _reserved(merged: Settings) -> tuple[tuple[str, int], ...]:
-    return tuple((memory, size) for memory, (size, _) in members(merged, "reserve").items())
+    return named("reserve", value, _MEMORY, "the key must be a memory of the linker script, like AXIRAM", Value.integer)
 
 
 KEYS: tuple[Key, ...] = (
@@ -83,26 +53,16 @@ KEYS: tuple[Key, ...] = (
         either(ASPECT_RATIOS),
         "as `app_config` of the network says; refused if that does not say it either. Both must agree",
     ),
-    Key(
-        "list",
-        _path_or_none,
-        "patch list, by name, or a file of your own",
-        "the one whose files the application has",
-    ),
-    Key("linker_script", _path_or_none, "the one that the application is linked with", "the list's"),
-    Key(
-        "memory_pools",
-        _path_or_none,
-        "memory-pool file that limits memories",
-        "the list's, if it is there",
-    ),
+    Key("list", text_or_none, "patch list, by name, or a file of your own", "the one whose files the application has"),
+    Key("linker_script", text_or_none, "the one that the application is linked with", "the list's"),
+    Key("memory_pools", text_or_none, "memory-pool file that limits memories", "the list's, if it is there"),
     Key(
         "reserve",
         _reserve,
         "memory: size, kept free for the application: `{AXIRAM: 96K}`",
         "the list's",
         section=True,
-        join=_reserved,
+        join=pairs("reserve"),
     ),
     Key(
         "include",
@@ -114,27 +74,12 @@ KEYS: tuple[Key, ...] = (
 
 
 def read_settings(value: Value) -> Settings:
-    """Read the section as one layer.
-
-    Returns:
-        For each key that is there its value and its place, keyed like ``patch.list`` and ``patch.reserve.AXIRAM``;
-        ``patch.`` itself has the place of the section.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
-    """
+    """Read the section as one layer, keyed like ``patch.reserve.AXIRAM``; ``patch.`` has the section's own place."""
     return {"patch.": (None, value.where), **section("patch", value, KEYS)}
 
 
 def resolve(settings: Settings) -> PatchConfig | None:
-    """The section from layers that were merged.
-
-    Args:
-        settings: Of a variant; keys of other sections are left alone.
-
-    Returns:
-        None where no layer has the section.
-    """
+    """The section from merged layers of a variant (keys of other sections are left alone); None without it."""
     mine = members(settings, "patch")
     if not mine:
         return None
@@ -144,16 +89,10 @@ def resolve(settings: Settings) -> PatchConfig | None:
 
 
 def aspect_ratio(config: PatchConfig, of_header: str, header_said: str, where: str) -> str:
-    """How the camera's picture becomes the network's, said once or twice alike.
+    """How the camera's picture becomes the network's, said once (``patch`` or ``app_config``) or twice alike.
 
-    Args:
-        config: The section.
-        of_header: As ``app_config`` says it; empty: there is no such section.
-        header_said: Where it says so.
-        where: For messages where neither has a place.
-
-    Raises:
-        NeuralArtError: Nobody says it, both say different things, or no application for this can do it.
+    ``of_header`` is empty without ``app_config``; ``where`` is for messages where neither has a place. NeuralArtError:
+    nobody says it, both say different things, or no application for this can do it.
     """
     said = config.said("aspect_ratio") or config.said() or where
     if config.aspect_ratio and of_header and config.aspect_ratio != of_header:

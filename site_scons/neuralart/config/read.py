@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neuralart.config import networks, variant_keys, variants
-from neuralart.config.keys import Key, Settings, names
-from neuralart.config.types import ProjectConfig, VariantConfig
+from neuralart.config import networks, variant_keys
+from neuralart.config.keys import Key, Settings, distinct, names
+from neuralart.config.types import NetworkConfig, ProjectConfig, VariantConfig
+from neuralart.config.variant_keys import read_settings, values_of
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
 from neuralart.text.values import Location, Value
@@ -20,23 +21,15 @@ KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
 
 @dataclass(frozen=True)
 class ProjectFile:
-    """A project file that was read.
+    """A project file that was read."""
 
-    Attributes:
-        config: What holds for the whole file.
-    """
-
-    config: ProjectConfig
+    config: ProjectConfig  # What holds for the whole file
     _networks: Mapping[str, tuple[Location, Settings]]
-    _variants: Mapping[str, variants.Draft]
+    _variants: Mapping[str, Draft]
     _network_defaults: Settings
 
     def variant(self, name: str) -> VariantConfig:
-        """One variant, its networks with all overrides applied.
-
-        Raises:
-            NeuralArtError: The file has no such variant.
-        """
+        """One variant, its networks with all overrides applied. NeuralArtError: the file has no such variant."""
         draft = self._variants.get(name)
         if draft is None:
             raise NeuralArtError(
@@ -47,19 +40,11 @@ class ProjectFile:
             where, settings = self._networks[network]
             override = draft.overrides.get(network, {})
             made.append(networks.resolve(network, where, self._network_defaults, settings, override))
-        return variants.resolve(draft, tuple(made))
+        return _resolve(draft, tuple(made))
 
 
 def read(path: Path, display: str = "") -> ProjectFile:
-    """Read a project file.
-
-    Args:
-        path: The file, usually ``variants.yaml``.
-        display: Its name in messages; the path unless given.
-
-    Raises:
-        NeuralArtError: It cannot be read, is not YAML, or says something that is not allowed.
-    """
+    """Read a project file, usually ``variants.yaml``. NeuralArtError: it says something that is not allowed."""
     top = yaml_values.read(path, display)
     yaml_values.check_schema(top, SCHEMA)
     entries = top.fields(KEYS)
@@ -72,7 +57,7 @@ def read(path: Path, display: str = "") -> ProjectFile:
         for name, value in _named(entries["networks"], networks.NAME, "a C identifier")
     }
     drafts = {
-        name: variants.read_draft(name, value, variant_defaults, nets)
+        name: read_draft(name, value, variant_defaults, nets)
         for name, value in _named(entries["variants"], variant_keys.NAME, "letters, digits, '.', '_' and '-'")
     }
     for name in drafts:
@@ -81,7 +66,7 @@ def read(path: Path, display: str = "") -> ProjectFile:
         path=top.file,
         default=_default(entries.get("default"), tuple(drafts)),
         titles={name: draft.title for name, draft in drafts.items()},
-        boards=_boards(entries.get("boards")),
+        boards=distinct(entries["boards"]) if "boards" in entries else (),
     )
     return ProjectFile(config, nets, drafts, network_defaults)
 
@@ -110,18 +95,18 @@ def _network(value: Value) -> Settings:
 
 def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
     folded = name.casefold()
-    for verb in variants.VERBS:
+    for verb in VERBS:
         if folded.startswith(verb):
             raise value.error(f"the name must not begin with '{verb}'", f"'{verb}NAME' is what one does with NAME")
-    for part in variants.FLASH_PARTS:
+    for part in FLASH_PARTS:
         if folded.startswith(part) and folded.removeprefix(part) in {other.casefold() for other in names}:
             other = name[len(part) :]
             raise value.error(
                 f"flash-{name} would mean two things: to flash this variant, and a part of '{other}'",
                 "rename one of them",
             )
-    if folded in variants.RESERVED:
-        raise value.error("this name is taken by a folder of the build", f"taken: {', '.join(variants.RESERVED)}")
+    if folded in RESERVED:
+        raise value.error("this name is taken by a folder of the build", f"taken: {', '.join(RESERVED)}")
 
 
 def _defaults(value: Value | None) -> tuple[Settings, Settings]:
@@ -160,13 +145,65 @@ def _default(value: Value | None, known: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _boards(value: Value | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    paths: list[str] = []
-    for item in value.items():
-        path = item.text()
-        if path in paths:
-            raise item.error(f"'{path}' is named twice")
-        paths.append(path)
-    return tuple(paths)
+VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
+# flash-application-NAME and flash-model-NAME write a part of NAME.
+FLASH_PARTS = ("application-", "model-")
+# Folders of the build directory that do not belong to one variant.
+RESERVED = ("app_config", "firmware", "initializers", "networks", "patched", "relocatable")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A variant, checked but not yet joined with its networks."""
+
+    name: str  # As written
+    settings: Settings  # Defaults and own keys
+    overrides: Mapping[str, Settings]  # What differs from its networks, by network
+    where: Location  # Where it was written
+
+    @property
+    def networks(self) -> tuple[str, ...]:
+        """Names of its networks."""
+        return tuple(self.settings["networks"][0])
+
+    @property
+    def title(self) -> str:
+        """For people."""
+        if "title" in self.settings:
+            return str(self.settings["title"][0])
+        return f"{', '.join(self.networks)} on {self.settings['board'][0]}"
+
+
+def read_draft(name: str, value: Value, defaults: Settings, known: Mapping[str, object]) -> Draft:
+    """Check one variant of a file with ``known`` networks. NeuralArtError: no board, no network, or a wrong key."""
+    settings = {**defaults, **read_settings(value)}
+    if "board" not in settings:
+        raise value.error("names no board", "for example board: stm32n6570-dk")
+    if "networks" not in settings:
+        raise value.error("names no network", "add network: NAME; " + nearest("", tuple(known)))
+    mine, place = settings["networks"]
+    for network in mine:
+        if network not in known:
+            raise NeuralArtError(
+                f"{value.key}: no network '{network}'", where=str(place), hint=nearest(network, tuple(known))
+            )
+    overrides: dict[str, Settings] = {}
+    written = value.mapping().get("overrides")
+    for network, entry in written.mapping().items() if written is not None else ():
+        if network not in mine:
+            raise entry.error("this variant does not build such a network", nearest(network, mine))
+        overrides[network] = networks.read_settings(entry)
+    return Draft(name, settings, overrides, value.where)
+
+
+def _resolve(draft: Draft, made: tuple[NetworkConfig, ...]) -> VariantConfig:
+    """The variant with its networks."""
+    return VariantConfig(
+        name=draft.name,
+        title=draft.title,
+        board=draft.settings["board"][0],
+        networks=made,
+        where=draft.where,
+        places={key: setting[1] for key, setting in draft.settings.items()},
+        **{"machine": "", **values_of(draft.settings)},
+    )

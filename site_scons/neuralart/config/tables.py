@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from neuralart.config import budgets, loaded, networks, patch, variant_keys
+from neuralart.config import networks, patch, variant_keys
 from neuralart.config.keys import table
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
@@ -22,22 +22,14 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "variant": lambda: table(variant_keys.KEYS, VariantConfig),
     "toolchain": lambda: table(variant_keys.TOOLCHAIN_KEYS, ToolchainConfig),
     "patch": lambda: table(patch.KEYS, patch.PatchConfig),
-    "relocatable": lambda: table(loaded.KEYS, RelocatableConfig),
-    "budgets": lambda: table(budgets.KEYS, None),
+    "relocatable": lambda: table(variant_keys.RELOCATABLE_KEYS, RelocatableConfig),
+    "budgets": lambda: table(networks.BUDGET_KEYS, None),
 }
 _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n)(?:\|.*\n)*")
 
 
 def filled(page: str, where: str = "page") -> str:
-    """A page with its tables as the declarations have them.
-
-    Args:
-        page: Its text.
-        where: Its name, for the message.
-
-    Raises:
-        NeuralArtError: It asks for a table that there is none of.
-    """
+    """A page (``where``: its name) with its tables as declared. NeuralArtError: it asks for an unknown table."""
 
     def made(found: re.Match[str]) -> str:
         if found[2] not in TABLES:

@@ -1,17 +1,16 @@
-"""The keys of a variant in variants.yaml."""
+"""The keys of a variant in variants.yaml, those of its ``relocatable:`` too."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NoReturn
 
 from neuralart.config import patch
 from neuralart.config.application import application
-from neuralart.config.keys import Key, Settings, either, members, names, section
+from neuralart.config.keys import Key, Settings, define, distinct, either, members, named, names, pairs, section
 from neuralart.config.keys import read_settings as read_keys
-from neuralart.config.loaded import relocatable
-from neuralart.config.types import KERNELS, Reserved, ToolchainConfig
-from neuralart.text.values import Location, Value
+from neuralart.config.types import KERNELS, LOAD_MODES, RelocatableConfig, Reserved, ToolchainConfig
+from neuralart.text.values import Value
 
 MACHINES = ("silicon", "unicorn", "qemu")
 LIBCS = ("auto", "picolibc", "newlib", "newlib-nano")
@@ -20,7 +19,6 @@ OPTIMIZATIONS = ("-O0", "-O1", "-O2", "-O3", "-Os", "-Og", "-Oz")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*", re.ASCII)
 _VERSION = re.compile(r"[0-9]+(?:\.[0-9]+)*", re.ASCII)
-_DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
 _SLOT = re.compile(r"[a-z][a-z0-9_-]*", re.ASCII)
 
 TOOLCHAIN_KEYS: tuple[Key, ...] = (
@@ -47,18 +45,9 @@ def _joined_toolchain(merged: Settings) -> ToolchainConfig:
     return ToolchainConfig(**{name: setting[0] for name, setting in members(merged, "toolchain").items()})
 
 
-def _joined_slots(merged: Settings) -> tuple[tuple[str, int], ...]:
-    return tuple((name, setting[0]) for name, setting in members(merged, "slots").items())
-
-
 def _slots(value: Value) -> Settings:
-    """Keyed like ``slots.descriptor``, so that a variant may move one and keep the rest of its defaults."""
-    read: dict[str, tuple[Any, Location]] = {}
-    for name, entry in value.mapping().items():
-        if not _SLOT.fullmatch(name):
-            raise entry.error("the name of a slot must be small letters, digits, '_' and '-'")
-        read[f"slots.{name}"] = (entry.integer(), entry.where)
-    return read
+    wrong = "the name of a slot must be small letters, digits, '_' and '-'"
+    return named("slots", value, _SLOT, wrong, Value.integer)
 
 
 def _reserved(value: Value) -> tuple[Reserved, ...]:
@@ -80,15 +69,11 @@ def _reserved(value: Value) -> tuple[Reserved, ...]:
 
 
 def _network_names(value: Value) -> tuple[str, ...]:
-    names: list[str] = []
-    for item in value.items():
-        name = item.text()
-        if name in names:
-            raise item.error(f"'{name}' is named twice")
-        names.append(name)
-    if not names:
-        raise value.error("is empty", "name at least one network")
-    return tuple(names)
+    return distinct(value) or _empty(value, "name at least one network")
+
+
+def _empty(value: Value, hint: str) -> NoReturn:
+    raise value.error("is empty", hint)
 
 
 def _optimization(value: Value) -> str:
@@ -100,12 +85,65 @@ def _optimization(value: Value) -> str:
     return value.choice(OPTIMIZATIONS)
 
 
-def _defines(value: Value) -> tuple[str, ...]:
-    return tuple(item.matching(_DEFINE, "NAME or NAME=value") for item in value.items())
-
-
 def _one_network(value: Value) -> Settings:
     return {"networks": ((value.text(),), value.where)}
+
+
+LAYOUTS = ("aligned", "vendor")
+# The firmware aligns what it keeps for a model to this, and a model has at least a context and a vector of pools.
+_LEAST_EXEC_RAM = 4 << 10
+_MOST_EXEC_RAM = 16 << 20
+
+
+def _modes(value: Value) -> tuple[str, ...]:
+    modes = distinct(value, lambda item: item.choice(LOAD_MODES))
+    return modes or _empty(value, f"one or more of {', '.join(LOAD_MODES)}")
+
+
+_DOC = "relocatable-build.md"
+RELOCATABLE_KEYS: tuple[Key, ...] = (
+    Key(
+        "split",
+        Value.boolean,
+        "`true`: the constants in a file and a flash slot of their own, `network_rel_params.bin`",
+    ),
+    Key("secure", Value.boolean, "`false`: for firmware in the non-secure state"),
+    Key("debug_info", Value.boolean, "`false`: epochs carry no numbers; the firmware is compiled alike"),
+    Key(
+        "layout",
+        lambda value: value.choice(LAYOUTS, empty=True),
+        f"`aligned` or `vendor`, see [{_DOC}]({_DOC}#layouts)",
+        "`aligned`",
+    ),
+    Key(
+        "modes",
+        _modes,
+        "what `load-<variant>` tries, of `xip` (code stays in flash) and `copy` (code is copied into RAM); the first "
+        "is what `run-`, `flash-` and `boot-` use",
+        "`[xip, copy]`",
+    ),
+    Key("clear", Value.boolean, "`true`: the loader fills activation pools with zeros"),
+    Key(
+        "also_on",
+        distinct,
+        "further boards: `load-<variant>` runs the same file there, with a firmware of their own",
+        "none",
+    ),
+    Key(
+        "exec_ram",
+        lambda value: value.integer(_LEAST_EXEC_RAM, _MOST_EXEC_RAM),
+        "bytes that the firmware keeps for code and data of the model, `4K` to `16M`",
+        "`256K`",
+    ),
+)
+
+
+def _relocatable(value: Value) -> RelocatableConfig | None:
+    """``true``, ``false``, or a mapping of what differs from the defaults."""
+    if not value.is_mapping:
+        return RelocatableConfig() if value.boolean() else None
+    read = read_keys(value, RELOCATABLE_KEYS, names(RELOCATABLE_KEYS))
+    return RelocatableConfig(**{name: setting[0] for name, setting in read.items()})
 
 
 KEYS: tuple[Key, ...] = (
@@ -118,12 +156,7 @@ KEYS: tuple[Key, ...] = (
         "the first machine of the board",
     ),
     Key("network", _one_network, "one network", needed=True, decides=("networks",)),
-    Key(
-        "networks",
-        _network_names,
-        "several: `[digits, wake_word]`; one of the two keys must be there",
-        needed=True,
-    ),
+    Key("networks", _network_names, "several: `[digits, wake_word]`; one of the two keys must be there", needed=True),
     Key(
         "overrides",
         # They are the keys of networks, read when the variant's networks are known.
@@ -148,11 +181,7 @@ KEYS: tuple[Key, ...] = (
         section=True,
         join=_joined_toolchain,
     ),
-    Key(
-        "optimization",
-        _optimization,
-        f"{either(OPTIMIZATIONS)}. `-Ofast` is refused: it changes results",
-    ),
+    Key("optimization", _optimization, f"{either(OPTIMIZATIONS)}. `-Ofast` is refused: it changes results"),
     Key(
         "slots",
         _slots,
@@ -161,14 +190,9 @@ KEYS: tuple[Key, ...] = (
         "here, the pool file decides",
         "the board's; for the identity descriptor and staged initializers a free place is found",
         section=True,
-        join=_joined_slots,
+        join=pairs("slots"),
     ),
-    Key(
-        "reserved",
-        _reserved,
-        "ranges to keep free: a list of `{name: nvs, address: 0x70090000, size: 64K}`",
-        "none",
-    ),
+    Key("reserved", _reserved, "ranges to keep free: a list of `{name: nvs, address: 0x70090000, size: 64K}`", "none"),
     Key(
         "dead_bank",
         lambda value: value.choice(DEAD_BANKS),
@@ -198,13 +222,13 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "defines",
-        lambda value: tuple(item.matching(_DEFINE, "NAME or NAME=value") for item in value.items()),
+        lambda value: tuple(define(item) for item in value.items()),
         "preprocessor definitions of the firmware: `NAME` or `NAME=value`",
         "none",
     ),
     Key(
         "relocatable",
-        relocatable,
+        _relocatable,
         "`true`, or a mapping of what differs: the firmware loads its network from flash, see below",
         "`false`: it is linked in",
     ),
@@ -215,15 +239,7 @@ _ELSEWHERE = ("title", "board", "network", "networks", "overrides")
 
 
 def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:
-    """Read a variant's keys, all but the overrides.
-
-    Returns:
-        For each key that is there its value and its place; ``network:`` comes out as ``networks``, the keys of
-        ``toolchain`` as ``toolchain.prefix`` and so on, those of ``slots`` and ``patch`` likewise.
-
-    Raises:
-        NeuralArtError: An unknown key or a wrong value.
-    """
+    """Read a variant's keys but for overrides: ``network`` as ``networks``, sections like ``toolchain.prefix``."""
     fields = value.fields(known)
     if "network" in fields and "networks" in fields:
         raise fields["network"].error("'network' and 'networks' cannot both be there", "keep one of them")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from neuralart.boards.types import Board, Machine
+from neuralart.config.read import VERBS
 from neuralart.config.types import NetworkConfig, ToolchainConfig, VariantConfig
-from neuralart.config.variants import VERBS
 from neuralart.doctor.cross import Wanted, wanted
 from neuralart.doctor.types import Need
 from neuralart.errors import NeuralArtError, nearest

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from neuralart.compilers.stedgeai import asking, install
-from neuralart.compilers.stedgeai.places import ROOTS, places
+from neuralart.compilers.stedgeai import install
+from neuralart.compilers.stedgeai.install import ROOTS, places
 from neuralart.doctor.types import BROKEN, MISSING, NOTE, OK, UNFIT, WARNING, Remark, Row
 from neuralart.errors import NeuralArtError
 
@@ -20,7 +20,7 @@ _SYSTEMS = {"linux": "linux", "windows": "win32", "mac": "darwin"}
 
 def _environment(environ: Mapping[str, str], seconds: float, usual_places: bool) -> dict[str, str]:
     child = dict(environ)
-    child.setdefault(asking.PATIENCE, f"{seconds:g}")
+    child.setdefault(install.PATIENCE, f"{seconds:g}")
     if not usual_places:
         child.setdefault(ROOTS, "")
     return child
@@ -40,7 +40,7 @@ def row(pin: str, environ: Mapping[str, str], system: str, seconds: float, *, us
     child = _environment(environ, seconds, usual_places)
     with tempfile.TemporaryDirectory() as folder:
         # What is remembered of earlier answers is used, and not added to: looking at a machine changes nothing on it.
-        known = asking.default_cache(child, _SYSTEMS[system])
+        known = install.default_cache(child, _SYSTEMS[system])
         cache = Path(folder) / "stedgeai.json"
         if known is not None and known.is_file():
             shutil.copy(known, cache)

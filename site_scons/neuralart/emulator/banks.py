@@ -1,14 +1,15 @@
-"""Memories of a virtual board: host memory behind them, and whether they answer right now."""
+"""What answers at an address of a virtual board: memories, with host memory behind them, and peripherals."""
 
 from __future__ import annotations
 
 import ctypes
 import mmap
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from neuralart.boards.types import Board, MemoryRegion
-from neuralart.emulator.devices import PAGE
+from neuralart.emulator.devices import PAGE, Device
 from neuralart.emulator.image import Load
 from neuralart.emulator.power import Power
 from neuralart.errors import NeuralArtError
@@ -21,11 +22,7 @@ UNDEFINED = 0xA5
 
 
 def import_unicorn() -> Any:
-    """The emulator of the CPU.
-
-    Raises:
-        NeuralArtError: It is not installed.
-    """
+    """The emulator of the CPU. NeuralArtError: it is not installed."""
     try:
         import unicorn
     except ImportError as error:
@@ -65,18 +62,7 @@ class Banks:
         zeros: bool = False,
         lost: Callable[[int, int], None] = lambda start, end: None,
     ) -> None:
-        """Maps nothing yet.
-
-        Args:
-            uc: The emulator of the CPU.
-            board: Its memories.
-            power: What answers.
-            zeros: A bank that is off reads as zeros instead of not answering.
-            lost: Told the range of a bank whose contents are gone.
-
-        Raises:
-            NeuralArtError: A memory does not begin or end at a page.
-        """
+        """Maps nothing. ``lost`` is told ranges whose contents are gone. NeuralArtError: a memory is no whole pages."""
         self._uc = uc
         self._board = board
         self._power = power
@@ -128,11 +114,7 @@ class Banks:
         return True
 
     def pretend(self, address: int) -> MemoryRegion | None:
-        """Let the bank at an address read as zeros, if it is off and the board is to do that.
-
-        Returns:
-            The bank that does so from now on.
-        """
+        """The bank at an address, if it is off and the board lets such banks read as zeros: so it does now."""
         found = self._locate(address)
         if not self._zeros or found is None or not self._power.bank_off(found[0]):
             return None
@@ -167,11 +149,7 @@ class Banks:
                     self._lost(region.base, region.end)
 
     def load(self, load: Load) -> None:
-        """Put bytes into memories that are on.
-
-        Raises:
-            NeuralArtError: No memory is there, or it is off.
-        """
+        """Put bytes into memories that are on. NeuralArtError: no memory is there, or it is off."""
         address = load.address
         while address < load.end:
             found = self._locate(address)
@@ -215,3 +193,73 @@ class Banks:
             parts.append(part)
             address, count = address + len(part), count - len(part)
         return b"".join(parts)
+
+
+@dataclass(frozen=True)
+class _Place:
+    device: Device
+    missing: Callable[[], str]
+
+
+@dataclass
+class Bus:
+    """Maps the devices that answer; an access to one that does not is an access to nothing."""
+
+    _uc: Any
+    _halt: Callable[[str], None]
+    _near: Callable[[], str]  # Where the core is
+    _changed: Callable[[], None]  # Called after every write to a register
+    _places: dict[int, _Place] = field(default_factory=dict)
+    _mapped: set[int] = field(default_factory=set)
+
+    def add(self, device: Device, missing: Callable[[], str] = lambda: "") -> None:
+        """Take a device, with what tells why it does not answer (empty: it does). NeuralArtError: its page is taken."""
+        for base in range(device.base, device.base + device.size, PAGE):
+            for other in self._places.values():
+                if other.device.base <= base < other.device.base + other.device.size:
+                    raise NeuralArtError(
+                        f"machine unicorn models one peripheral per 4 KiB: {other.device.name} and {device.name} "
+                        f"are both at 0x{base:08x}"
+                    )
+        self._places[device.base] = _Place(device, missing)
+
+    def refresh(self) -> None:
+        """Map what answers now, take away what does not."""
+        for base, place in self._places.items():
+            device = place.device
+            size = (device.size + PAGE - 1) // PAGE * PAGE
+            answers = not place.missing()
+            if answers and base not in self._mapped:
+                self._uc.mmio_map(base, size, self._on_read, device, self._on_write, device)
+                self._mapped.add(base)
+            elif not answers and base in self._mapped:
+                self._uc.mem_unmap(base, size)
+                self._mapped.discard(base)
+
+    def why_dead(self, address: int) -> str:
+        """Why the device at an address does not answer; empty if none is there."""
+        for place in self._places.values():
+            if place.device.base <= address < place.device.base + place.device.size:
+                return place.missing()
+        return ""
+
+    def _on_read(self, uc: Any, offset: int, size: int, device: Device) -> int:
+        if offset >= device.size:
+            self._halt(f"read at 0x{device.base + offset:08x}{self._near()}: nothing is modeled there")
+            return 0
+        # Registers are words; a narrower read takes its bytes.
+        value = device.read(offset & ~3) >> 8 * (offset & 3)
+        return value & ((1 << 8 * size) - 1)
+
+    def _on_write(self, uc: Any, offset: int, size: int, value: int, device: Device) -> None:
+        if offset >= device.size or (size != 4 and not device.narrow) or offset & (size - 1):
+            self._halt(
+                f"write of {size} bytes at 0x{device.base + offset:08x}{self._near()}: no such register is modeled"
+            )
+            return
+        if size < 4:
+            shift = 8 * (offset & 3)
+            mask = ((1 << 8 * size) - 1) << shift
+            value = device.read(offset & ~3) & ~mask | value << shift & mask
+        device.write(offset & ~3, value)
+        self._changed()

@@ -6,6 +6,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -52,90 +53,39 @@ def _seconds(text: str) -> float:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--board", required=True, metavar="NAME", help="board of the database")
-    parser.add_argument(
-        "--board-file", action="append", default=[], type=Path, metavar="FILE", help="board file of your own"
-    )
-    parser.add_argument("--machine", default="", metavar="KIND", help="unicorn or qemu (default: the board's first)")
-    parser.add_argument("--elf", required=True, type=Path, metavar="FILE", help="the image")
+    add, several = parser.add_argument, partial(parser.add_argument, action="append", default=[])
+    add("--board", required=True, metavar="NAME", help="board of the database")
+    several("--board-file", type=Path, metavar="FILE", help="board file of your own")
+    add("--machine", default="", metavar="KIND", help="unicorn or qemu (default: the board's first)")
+    add("--elf", required=True, type=Path, metavar="FILE", help="the image")
     flash = parser.add_mutually_exclusive_group()
     flash.add_argument(
         "--plan", type=Path, metavar="FILE", help="boot from a fresh virtual flash written by this flash_plan.json"
     )
     flash.add_argument("--nor", type=Path, metavar="FILE", help="boot from this virtual flash, as it is")
-    flash.add_argument(
-        "--load",
-        action="append",
-        default=[],
-        type=_load,
-        metavar="FILE@ADDR",
-        help="no flash: the image is loaded in place, and this raw file beside it",
-    )
-    parser.add_argument(
-        "--top", type=Path, default=Path(), metavar="DIR", help="folder that the plan's paths start from (default: .)"
-    )
-    parser.add_argument(
-        "--slot", action="append", default=[], type=_slot, metavar="NAME@ADDR", help="flash slot that was moved"
-    )
-    parser.add_argument(
-        "--dead-bank",
-        choices=("fault", "zeros"),
-        default="fault",
-        help="access to a bank that is off: stop (default), or read zeros and lose writes",
-    )
-    parser.add_argument(
-        "--external",
-        action="append",
-        default=[],
-        type=_load,
-        metavar="FILE@ADDR",
-        help="raw file that the external loader writes while the firmware waits for it",
-    )
-    parser.add_argument(
-        "--mapped",
-        action="append",
-        default=[],
-        metavar="MEMORY",
-        help="memory (xSPI1: the PSRAM) that the boot chain leaves mapped beside those that the board's file says",
-    )
-    parser.add_argument("--xspi-unmapped", action="store_true", help="the boot chain leaves flash and PSRAM unmapped")
-    parser.add_argument(
-        "--network", action="append", default=[], type=Path, metavar="FILE", help="network.json of a network to check"
-    )
-    parser.add_argument(
-        "--vectors", action="append", default=[], type=Path, metavar="DIR", help="its golden vectors, in the same order"
-    )
-    parser.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="the networks are relocatable models that the firmware loads: that of each --network, in the same order",
-    )
-    parser.add_argument(
-        "--model-params",
-        action="append",
-        default=[],
-        type=Path,
-        metavar="FILE",
-        help="params of each --model that is split, in the same order",
-    )
-    parser.add_argument(
-        "--check",
-        action="append",
-        default=[],
-        metavar="BOUNDS",
-        help="how close the outputs of each --network must come: exact (default), or max_lsb=1,cos=0.99,rmse=0.1",
-    )
-    parser.add_argument(
-        "--timeout",
-        type=_seconds,
-        default=60.0,
-        metavar="S",
-        help="seconds of processor time that the firmware may compute without a word (default: 60)",
-    )
-    parser.add_argument("--console", type=Path, metavar="FILE", help="write the console's text there as well")
+    text = "no flash: the image is loaded in place, and this raw file beside it"
+    flash.add_argument("--load", action="append", default=[], type=_load, metavar="FILE@ADDR", help=text)
+    text = "folder that the plan's paths start from (default: .)"
+    add("--top", type=Path, default=Path(), metavar="DIR", help=text)
+    several("--slot", type=_slot, metavar="NAME@ADDR", help="flash slot that was moved")
+    text = "access to a bank that is off: stop (default), or read zeros and lose writes"
+    add("--dead-bank", choices=("fault", "zeros"), default="fault", help=text)
+    text = "raw file that the external loader writes while the firmware waits for it"
+    several("--external", type=_load, metavar="FILE@ADDR", help=text)
+    text = "memory (xSPI1: the PSRAM) that the boot chain leaves mapped beside those that the board's file says"
+    several("--mapped", metavar="MEMORY", help=text)
+    add("--xspi-unmapped", action="store_true", help="the boot chain leaves flash and PSRAM unmapped")
+    several("--network", type=Path, metavar="FILE", help="network.json of a network to check")
+    several("--vectors", type=Path, metavar="DIR", help="its golden vectors, in the same order")
+    text = "the networks are relocatable models that the firmware loads: that of each --network, in the same order"
+    several("--model", type=Path, metavar="FILE", help=text)
+    text = "params of each --model that is split, in the same order"
+    several("--model-params", type=Path, metavar="FILE", help=text)
+    text = "how close the outputs of each --network must come: exact (default), or max_lsb=1,cos=0.99,rmse=0.1"
+    several("--check", metavar="BOUNDS", help=text)
+    text = "seconds of processor time that the firmware may compute without a word (default: 60)"
+    add("--timeout", type=_seconds, default=60.0, metavar="S", help=text)
+    add("--console", type=Path, metavar="FILE", help="write the console's text there as well")
 
 
 def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
@@ -148,13 +98,9 @@ def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
 
 
 def _runs(args: argparse.Namespace) -> list[NetworkRun]:
-    """What is to be run.
-
-    Raises:
-        NeuralArtError: Options that belong together differ in number.
-    """
-    from neuralart.emulator.closeness import Closeness, parse
+    """What is to be run. NeuralArtError: options that belong together differ in number."""
     from neuralart.emulator.runner import NetworkRun
+    from neuralart.emulator.vectors import Closeness, parse
     from neuralart.files import read_bytes
     from neuralart.relocatable.format import container
 
@@ -206,27 +152,19 @@ class _Progress:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it.
-
-    Returns:
-        0 when every output is bit-exact; 2 when one differs or the run stopped.
-
-    Raises:
-        NeuralArtError: Something given is wrong.
-    """
+    """Run it. Returns 0 when every output is bit-exact; 2 when one differs or the run stopped."""
     from neuralart import boards
-    from neuralart.emulator import media, runner
-    from neuralart.emulator.starting import Surroundings
-    from neuralart.emulator.stops import RunFailure
+    from neuralart.emulator import RunFailure, runner, starting
     from neuralart.files import write_text
+    from neuralart.flashing.nor import load_for
 
     board = _board_with_slots(boards.load(args.board, args.board_file), args.slot)
     machine = runner.machine_of(board, args.machine)
-    flash = media.Media(loads=tuple(args.load))
+    flash = starting.Media(loads=tuple(args.load))
     if args.plan is not None:
-        flash = media.of_plan(args.plan, board, machine, args.top)
+        flash = starting.of_plan(args.plan, board, machine, args.top)
     elif args.nor is not None:
-        flash = media.of_nor(args.nor, board)
+        flash = starting.Media(load_for(args.nor, board))
     progress = _Progress(sys.stderr)
     lines: list[str] = []
 
@@ -250,7 +188,7 @@ def run(args: argparse.Namespace) -> int:
             args.elf,
             flash.loads,
             runs,
-            surroundings=Surroundings(
+            surroundings=starting.Surroundings(
                 flash.nor, args.dead_bank, args.xspi_unmapped, tuple(args.external), tuple(args.mapped)
             ),
             timeout=args.timeout,

@@ -1,4 +1,4 @@
-"""Did the core clean its data cache behind what it wrote for the NPU?
+"""Did the core clean its data cache behind what it wrote for the NPU, and the NPU's cache? Looked at at checkpoints.
 
 The virtual board has no cache. What memory behind a write-back cache would hold is kept beside it instead: a line
 changes there when it is cleaned by address, or when somebody else than the core writes it. At the first epoch, a
@@ -9,14 +9,16 @@ case is assumed: a cache that never evicts a line by itself, and is on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from neuralart.boards.types import Board
+from neuralart.emulator.banks import Banks, import_unicorn
+from neuralart.emulator.image import Load, Symbols
+from neuralart.errors import NeuralArtError
+from neuralart.flashing.nor import Nor
 from neuralart.memory.regions import fold
 from neuralart.network.facts import Network
-
-# The name under which the boot chain knows it.
-canonical = fold
 
 LINE = 32
 CLEANS = ("DCCMVAC", "DCCIMVAC")
@@ -25,47 +27,27 @@ INVALIDATES = ("DCIMVAC",)
 
 @dataclass(frozen=True)
 class Watched:
-    """A range that the NPU reads and the core fills.
+    """A range that the NPU reads and the core fills."""
 
-    Attributes:
-        owner: For messages, like ``pool npuRAM5 of network digits``.
-        start: First address, in the alias of the firmware's security state.
-        end: First address behind it.
-        npu_cached: The NPU reads it through its own cache.
-    """
-
-    owner: str
-    start: int
-    end: int
-    npu_cached: bool = False
+    owner: str  # For messages, like ``pool npuRAM5 of network digits``
+    start: int  # First address, in the alias of the firmware's security state
+    end: int  # First address behind it
+    npu_cached: bool = False  # The NPU reads it through its own cache
 
 
 @dataclass(frozen=True)
 class Dirty:
-    """Bytes of a watched range that memory does not have.
+    """Bytes of a watched range that memory does not have."""
 
-    Attributes:
-        watched: The range.
-        start: First address of its first line.
-        end: First address behind its last one.
-        bytes: How many, in lines that differ.
-        invalidated: One of these lines was invalidated without being cleaned.
-    """
-
-    watched: Watched
-    start: int
-    end: int
-    bytes: int
-    invalidated: bool
+    watched: Watched  # The range
+    start: int  # First address of its first line
+    end: int  # First address behind its last one
+    bytes: int  # How many, in lines that differ
+    invalidated: bool  # One of these lines was invalidated without being cleaned
 
 
 def watched_ranges(board: Board, networks: Sequence[Network]) -> tuple[Watched, ...]:
-    """Initializers in RAM: somebody must bring them there at each start, and not into the core's cache alone.
-
-    Args:
-        board: The board.
-        networks: All networks of the image.
-    """
+    """Initializers in RAM: somebody must bring them there at each start, and not into the core's cache alone."""
     ranges = []
     for network in networks:
         for pool in network.initializers:
@@ -82,14 +64,7 @@ class Coherency:
     """What memory behind the data cache holds of the watched ranges."""
 
     def __init__(self, board: Board, watched: Sequence[Watched], peek: Callable[[int, int], bytes], fill: int) -> None:
-        """Nothing was written yet.
-
-        Args:
-            board: Folds aliases.
-            watched: The ranges.
-            peek: What the core sees at an address.
-            fill: The byte that RAM is made of before anybody writes it.
-        """
+        """Nothing was written yet: RAM is made of ``fill``. ``peek`` tells what the core sees at an address."""
         self._board = board
         self._watched = tuple(watched)
         self._peek = peek
@@ -142,3 +117,153 @@ class Coherency:
         # A line at the border holds bytes of others too: they are none of our business.
         first, last = max(line, watched.start) - line, min(line + LINE, watched.end) - line
         return self._peek(line, LINE)[first:last] != self._held.get(line, self._unwritten)[first:last]
+
+
+NPU_LINE = 64
+
+
+class NpuLines:
+    """What memory behind the NPU cache holds of the watched ranges that it caches.
+
+    It changes by commands of that cache alone, and counts only while the cache is on: off, it holds nothing, and it
+    starts empty.
+    """
+
+    def __init__(self, board: Board, watched: Sequence[Watched], peek: Callable[[int, int], bytes], fill: int) -> None:
+        """As :class:`~neuralart.emulator.coherency.Coherency`."""
+        self._watched = [each for each in watched if each.npu_cached]
+        self._behind = Coherency(board, self._watched, peek, fill)
+
+    def command(self, name: str, start: int, end: int) -> None:
+        """The NPU cache does something to the lines from that of address ``start`` to that of address ``end``."""
+        if name in ("invalidate all", "enable"):
+            for each in self._watched:
+                self.settle(each.start, each.end - each.start)
+        elif name in ("clean", "invalidate", "clean and invalidate") and start <= end:
+            first = start // NPU_LINE * NPU_LINE
+            self.settle(first, end // NPU_LINE * NPU_LINE + NPU_LINE - first)
+
+    def settle(self, address: int, size: int) -> None:
+        """No line of the cache stands for these bytes any more."""
+        self._behind.settle(address, size)
+
+    def forget(self, start: int, end: int) -> None:
+        """Memories lost their contents."""
+        self._behind.forget(start, end)
+
+    def dirty(self) -> Dirty | None:
+        """The first watched range for which the cache may hold something else than the memory."""
+        return self._behind.dirty()
+
+
+# Whichever comes first begins the first epoch (ll_aton_runtime.c).
+FIRST_EPOCH = ("LL_ATON_RT_Main", "LL_ATON_RT_RunEpochBlock")
+# Where the core waits until somebody has loaded the pools of strategy external-loader.
+EXTERNAL_LOADER = "npu_memory_external_loader"
+DEAD_BANKS = ("fault", "zeros")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """The surroundings of one power-up."""
+
+    nor: Nor | None = None  # The flash; the boot chain starts what is in it. None: the image is loaded in place
+    # What an access to a bank that is off does: ``fault`` stops the run, ``zeros`` reads zeros and loses writes
+    dead_bank: str = "fault"
+    xspi_unmapped: bool = False  # The boot chain leaves no memory mapped
+    mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
+    external: tuple[Load, ...] = ()  # What the external loader writes when the firmware waits for it
+    watched: tuple[Watched, ...] = ()  # Ranges that the core must clean its data cache behind before the first epoch
+
+
+@dataclass
+class Checkpoints:
+    """Stops the core for a moment where a function begins; elsewhere it runs at full speed."""
+
+    _uc: Any
+    _board: Board
+    _banks: Banks
+    _coherency: Coherency
+    _npu_dirty: Callable[[], Dirty | None]  # What the NPU cache may hold otherwise than the memory
+    _symbols: Symbols
+    _halt: Callable[[str], None]
+    _epoch_seen: bool = False
+    _external: list[Load] = field(default_factory=list)
+
+    def watch(self, given: Conditions, symbols_fit: bool) -> list[str]:
+        """Begin; ``symbols_fit``: they belong to what runs. Returns what cannot be watched, for the user.
+        NeuralArtError: there is something for the external loader, but the firmware never waits for it, or no memory
+        is there.
+        """
+        waits = self._symbols.address_of(EXTERNAL_LOADER)
+        for load in given.external:
+            if self._board.region_at(load.address) is None or self._board.region_at(load.end - 1) is None:
+                raise NeuralArtError(
+                    f"{load.name} is for 0x{load.address:08x}..0x{load.end:08x}, where no memory is",
+                    where=f"board {self._board.name}",
+                )
+            if waits is None:
+                what = f"has no function {EXTERNAL_LOADER}" if symbols_fit else "is not the one that was given"
+                raise NeuralArtError(
+                    f"the image {what}: nothing tells when {load.name} is to be loaded",
+                    hint="has a pool of the variant the strategy external-loader?",
+                )
+        if waits is not None and given.external:
+            self._external = list(given.external)
+            self._hook(waits, self._on_wait)
+        epochs = [at for name in FIRST_EPOCH if (at := self._symbols.address_of(name)) is not None]
+        if not given.watched:
+            return []
+        for at in epochs:
+            self._hook(at, self._on_epoch)
+        if epochs or not symbols_fit:
+            return []
+        return [f"the image has no {' or '.join(FIRST_EPOCH)}: nobody watches its cache maintenance"]
+
+    def unused(self) -> list[str]:
+        """What the external loader was never asked for."""
+        return [
+            f"the firmware never called {EXTERNAL_LOADER}: {load.name} was not loaded to 0x{load.address:08x}"
+            for load in self._external
+        ]
+
+    def _hook(self, address: int, callback: Callable[..., None]) -> None:
+        self._uc.hook_add(import_unicorn().UC_HOOK_CODE, callback, begin=address, end=address)
+
+    def _on_epoch(self, uc: Any, address: int, size: int, data: Any) -> None:
+        if self._epoch_seen:
+            return
+        self._epoch_seen = True
+        dirty = self._coherency.dirty()
+        if dirty is not None:
+            how = "invalidated instead of cleaned" if dirty.invalidated else "not cleaned"
+            self._halt(
+                f"cache not maintained: {dirty.bytes} bytes of {dirty.watched.owner}, between 0x{dirty.start:08x} and "
+                f"0x{dirty.end:08x}, were stored by the core and {how} before the first epoch "
+                f"({self._symbols.name_at(address)}): an NPU would read what memory held before. Clean them by "
+                "address, line by line, after the last store (SCB DCCMVAC 0xe000ef68 or DCCIMVAC 0xe000ef70)"
+            )
+            return
+        dirty = self._npu_dirty()
+        if dirty is not None:
+            self._halt(
+                f"NPU cache not maintained: {dirty.bytes} bytes of {dirty.watched.owner}, between 0x{dirty.start:08x} "
+                f"and 0x{dirty.end:08x}, changed since its last command for them, and it is on before the first epoch "
+                f"({self._symbols.name_at(address)}): an NPU might read old lines. Clean and invalidate them by a "
+                "command with their addresses (CACHEAXI_CR2)"
+            )
+
+    def _on_wait(self, uc: Any, address: int, size: int, data: Any) -> None:
+        while self._external:
+            load = self._external[0]
+            missing = self._banks.missing_for(load)
+            if missing:
+                self._halt(
+                    f"the external loader cannot write {load.name} to 0x{load.address:08x} "
+                    f"while the core waits in {self._symbols.describe(address)}: {missing}"
+                )
+                return
+            self._banks.load(load)
+            # A debugger writes memory, not the core's cache.
+            self._coherency.settle(load.address, len(load.data))
+            del self._external[0]

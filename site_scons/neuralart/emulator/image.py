@@ -1,31 +1,29 @@
-"""What is loaded into a machine before it starts: the ELF's segments and raw files, and the ELF's symbols."""
+"""What is loaded into a machine before it starts, and how it comes to run: through the boot chain, or put in place."""
 
 from __future__ import annotations
 
 import bisect
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from neuralart.errors import NeuralArtError
+from neuralart.boards.types import Board, Boot
+from neuralart.emulator import MachineStop
+from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
+from neuralart.flashing.nor import Nor
+from neuralart.memory.regions import fold
 from neuralart.text.elf import FUNCTION, UNDEFINED, Elf
 
 
 @dataclass(frozen=True)
 class Load:
-    """Bytes at an address.
+    """Bytes at an address."""
 
-    Attributes:
-        name: What they are, for messages.
-        address: Where they are loaded.
-        data: The bytes.
-    """
-
-    name: str
-    address: int
-    data: bytes
+    name: str  # What they are, for messages
+    address: int  # Where they are loaded
+    data: bytes  # The bytes
 
     @property
     def end(self) -> int:
@@ -63,27 +61,17 @@ class Symbols:
 
 @dataclass(frozen=True)
 class Firmware:
-    """An ELF file.
+    """An ELF file."""
 
-    Attributes:
-        path: As named by the user.
-        loads: Its segments with contents, by load address. A segment may begin with the headers of the file.
-        symbols: Its functions.
-        sections: Its sections with contents, by load address: what a binary made of it holds.
-    """
-
-    path: str
+    path: str  # As named by the user
+    # Its segments with contents, by load address. A segment may begin with the headers of the file
     loads: tuple[Load, ...]
-    symbols: Symbols
-    sections: tuple[Load, ...] = ()
+    symbols: Symbols  # Its functions
+    sections: tuple[Load, ...] = ()  # Its sections with contents, by load address: what a binary made of it holds
 
 
 def read_elf(path: Path) -> Firmware:
-    """Read an executable for Arm.
-
-    Raises:
-        NeuralArtError: Missing, no ELF, not for Arm, or without anything to load.
-    """
+    """Read an executable for Arm. NeuralArtError: missing, no ELF, not for Arm, or without anything to load."""
     elf = Elf(read_bytes(path), str(path))
     if elf.machine != "EM_ARM" or elf.kind != "ET_EXEC":
         raise NeuralArtError(f"{elf.kind} for {elf.machine}, not an Arm executable", where=str(path))
@@ -111,11 +99,7 @@ def read_elf(path: Path) -> Firmware:
 
 
 def read_raw(path: Path, address: int) -> Load:
-    """A raw file that is loaded to an address.
-
-    Raises:
-        NeuralArtError: Missing, or it ends behind 4 GiB.
-    """
+    """A raw file that is loaded to an address. NeuralArtError: missing, or it ends behind 4 GiB."""
     load = Load(path.name, address, read_bytes(path))
     if load.end > 1 << 32:
         raise NeuralArtError(f"{len(load.data)} bytes at 0x{address:08x} end behind 4 GiB", where=str(path))
@@ -123,11 +107,7 @@ def read_raw(path: Path, address: int) -> Load:
 
 
 def check_disjoint(loads: Sequence[Load]) -> None:
-    """No two loads may write the same byte.
-
-    Raises:
-        NeuralArtError: Two overlap.
-    """
+    """No two loads may write the same byte. NeuralArtError: two overlap."""
     ordered = sorted((load for load in loads if load.data), key=lambda load: load.address)
     for first, second in itertools.pairwise(ordered):
         if second.address < first.end:
@@ -136,3 +116,92 @@ def check_disjoint(loads: Sequence[Load]) -> None:
                 f"(0x{second.address:08x}..0x{second.end:08x}) overlap",
                 hint="each must have a place of its own",
             )
+
+
+@dataclass(frozen=True)
+class BootState:
+    """The state in which the core is let go."""
+
+    vectors: int  # Address of the vector table
+    loads: tuple[Load, ...]  # What is in memory before; later ones overwrite earlier ones
+    notes: tuple[str, ...] = ()  # What a user should know of it
+    symbols_fit: bool = True  # The ELF is what runs: its symbols mean something
+
+    @classmethod
+    def direct(cls, board: Board, firmware: Firmware, loads: tuple[Load, ...] = ()) -> BootState:
+        """Segments stand at load addresses, no boot chain runs. NeuralArtError: the board has no place for code."""
+        if board.code is None:
+            raise NeuralArtError("the board does not say where code is", where=f"board {board.name}")
+        return cls(board.region(board.code.region).base + board.code.offset, (*firmware.loads, *loads))
+
+    @classmethod
+    def flash(cls, board: Board, firmware: Firmware, nor: Nor) -> BootState:
+        """A stand-in for the first-stage boot loader copies from the flash what is in the slot of the application.
+
+        It copies exactly as many bytes as the board says, whatever the image's size, looks at nothing in them, and
+        takes the vector table behind the room for the header. The ELF gives names to addresses, no bytes.
+        NeuralArtError: the slot is not in the flash. MachineStop: the slot is empty.
+        """
+        contents = tuple(Load("the flash", nor.chip.base + offset, data) for offset, data in nor.runs())
+        if board.boot is None:
+            return replace(
+                cls.direct(board, firmware),
+                loads=(*contents, *firmware.loads),
+                notes=(f"board {board.name} has no boot chain: {firmware.path} is loaded in place",),
+            )
+        slot, image = _slot(board, board.boot, nor)
+        copied = Load(f"slot {board.boot.slot} (0x{slot:08x})", board.boot.copy_to, image)
+        notes, fit = _compare(board, firmware, copied)
+        return cls(board.boot.copy_to + board.boot.header, (*contents, copied), notes, fit)
+
+
+def _slot(board: Board, chain: Boot, nor: Nor) -> tuple[int, bytes]:
+    """Address of the slot, and the bytes that are copied of it."""
+    where = board.where or f"board {board.name}"
+    if chain.slot not in board.slots:
+        raise NeuralArtError(
+            f"the boot chain starts slot '{chain.slot}'", where=where, hint=nearest(chain.slot, list(board.slots))
+        )
+    slot = board.slots[chain.slot]
+    offset = slot - nor.chip.base
+    if offset < 0 or offset + chain.copy_size > nor.chip.size:
+        raise NeuralArtError(
+            f"slot {chain.slot} [0x{slot:08x}, 0x{slot + chain.copy_size:08x}) is not within the flash of {nor.chip}",
+            where=where,
+        )
+    image = nor.read(offset, chain.copy_size)
+    vectors = image[chain.header : chain.header + 8]
+    if vectors == b"\xff" * 8:
+        raise MachineStop(
+            f"{chain.slot} slot is empty: nothing was flashed "
+            f"(0x{slot + chain.header:08x}, where the vector table should be, is erased)",
+            hint="neuralart flash --plan flash_plan.json --nor FILE",
+        )
+    return slot, image
+
+
+def _compare(board: Board, firmware: Firmware, copied: Load) -> tuple[tuple[str, ...], bool]:
+    """Is it this ELF that was copied, and all of it?"""
+    beyond = []
+    for section in firmware.sections:
+        start = fold(board, section.address)
+        end = start + len(section.data)
+        region = board.region_at(start)
+        if (start < copied.address or end > copied.end) and region is not None and region.kind != "flash":
+            beyond.append(f"{section.name} [0x{start:08x}, 0x{end:08x})")
+        first, last = max(start, copied.address), min(end, copied.end)
+        ours = section.data[first - start : last - start] if first < last else b""
+        theirs = copied.data[first - copied.address : last - copied.address] if first < last else b""
+        if ours != theirs:
+            at = next(n for n, (one, other) in enumerate(zip(ours, theirs, strict=True)) if one != other)
+            return (
+                f"{copied.name} does not hold {firmware.path}: at 0x{first + at:08x} it has 0x{theirs[at]:02x}, "
+                f"the ELF 0x{ours[at]:02x}; what was flashed runs, its functions have no names and "
+                "nobody watches its cache maintenance",
+            ), False
+    if not beyond:
+        return (), True
+    return (
+        f"the boot chain copies {len(copied.data)} bytes, up to 0x{copied.end:08x}: "
+        f"missing, in part or all, are {', '.join(beyond)} of {firmware.path}",
+    ), True

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from neuralart.emulator.stops import LinkFailure, MachineStop
+from neuralart.emulator import LinkFailure, MachineStop
 
 # Frames of the host link: a pure codec (docs/reference/host-link.md) ------------------------------------------------
 
@@ -23,15 +23,10 @@ _CRC = struct.Struct("<I")
 
 @dataclass(frozen=True)
 class Frame:
-    """A whole frame.
+    """A whole frame."""
 
-    Attributes:
-        type: One character.
-        payload: Its bytes.
-    """
-
-    type: str
-    payload: bytes
+    type: str  # One character
+    payload: bytes  # Its bytes
 
 
 @dataclass(frozen=True)
@@ -43,15 +38,10 @@ class Text:
 
 @dataclass(frozen=True)
 class Damaged:
-    """Something that began like a frame and is none.
+    """Something that began like a frame and is none."""
 
-    Attributes:
-        type: The type byte as a character.
-        reason: What is wrong, with the numbers.
-    """
-
-    type: str
-    reason: str
+    type: str  # The type byte as a character
+    reason: str  # What is wrong, with the numbers
 
 
 Event = Frame | Text | Damaged
@@ -78,9 +68,7 @@ class Decoder:
         return bytes(self._buffer)
 
     def feed(self, data: bytes) -> Iterator[Event]:
-        """Yields:
-        What is complete now.
-        """
+        """Yield what is complete now."""
         self._buffer += data
         while self._buffer:
             start = self._buffer.find(START)
@@ -136,11 +124,7 @@ class Transport(Protocol):
         """Send bytes to the firmware's console."""
 
     def read(self, seconds: float) -> bytes:
-        """Bytes from the console; empty when none came in time.
-
-        Raises:
-            MachineStop: The machine stopped and will send nothing more.
-        """
+        """Bytes from the console; empty when none came in time. MachineStop: no more will ever come."""
 
     def waiting_for(self) -> str:
         """What the machine does right now, for the message that no answer came."""
@@ -154,19 +138,12 @@ class Transport(Protocol):
 
 @dataclass(frozen=True)
 class RemoteNetwork:
-    """A network as the firmware describes it.
+    """A network as the firmware describes it."""
 
-    Attributes:
-        name: C name.
-        abi_stamp: As in ``network.json``.
-        inputs: Bytes of each input.
-        outputs: Bytes of each output.
-    """
-
-    name: str
-    abi_stamp: str
-    inputs: tuple[int, ...]
-    outputs: tuple[int, ...]
+    name: str  # C name
+    abi_stamp: str  # As in ``network.json``
+    inputs: tuple[int, ...]  # Bytes of each input
+    outputs: tuple[int, ...]  # Bytes of each output
 
 
 class _Reader:
@@ -194,11 +171,7 @@ class _Reader:
 
 
 def parse_hello(payload: bytes) -> tuple[RemoteNetwork, ...]:
-    """Networks that an ``H`` frame describes.
-
-    Raises:
-        LinkFailure: Another protocol version, or cut short.
-    """
+    """Networks that an ``H`` frame describes. LinkFailure: another protocol version, or cut short."""
     reader = _Reader(payload)
     version = reader.byte()
     if version != PROTOCOL_VERSION:
@@ -249,13 +222,7 @@ class Session:
     def __init__(
         self, transport: Transport, *, timeout: float = 60.0, on_text: Callable[[str], None] | None = None
     ) -> None:
-        """Starts nothing yet.
-
-        Args:
-            transport: To the firmware.
-            timeout: Seconds that the firmware may compute without a word.
-            on_text: Called with each line of text of the console.
-        """
+        """Starts nothing yet. ``timeout``: seconds that the firmware may compute without a word."""
         self._transport = transport
         self._timeout = timeout
         self._on_text = on_text or (lambda line: None)
@@ -264,28 +231,11 @@ class Session:
         self._line = b""
 
     def hello(self) -> tuple[RemoteNetwork, ...]:
-        """Wait until the firmware introduces itself.
-
-        Raises:
-            LinkFailure: It reports an error, or speaks another protocol.
-            MachineStop: It stopped or does not answer in time.
-        """
+        """Wait until the firmware introduces itself. LinkFailure: it reports an error, or speaks another protocol."""
         return parse_hello(self._expect("H", "its hello"))
 
     def infer(self, index: int, inputs: bytes) -> bytes:
-        """Compute one inference.
-
-        Args:
-            index: Number of the network.
-            inputs: All inputs, concatenated.
-
-        Returns:
-            All outputs, concatenated.
-
-        Raises:
-            LinkFailure: The firmware refuses, or its answer arrived damaged.
-            MachineStop: It stopped or does not answer in time.
-        """
+        """One inference: all inputs in, all outputs back. LinkFailure: refused or damaged. MachineStop: no answer."""
         self._transport.write(encode(Frame("I", bytes([index]) + inputs)))
         payload = self._expect("O", "outputs")
         if not payload or payload[0] != index:
@@ -293,12 +243,7 @@ class Session:
         return payload[1:]
 
     def quit(self) -> None:
-        """Tell the firmware that it is done; it idles from then on.
-
-        Raises:
-            LinkFailure: It answers something else.
-            MachineStop: It stopped or does not answer in time.
-        """
+        """Tell the firmware that it is done; it idles from then on. LinkFailure: it answers something else."""
         self._transport.write(encode(Frame("Q", b"")))
         self._expect("D", "its goodbye")
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from neuralart.boards.types import Board, FlashWindow, MemoryRegion
-from neuralart.emulator.core_registers import NpuCache
-from neuralart.emulator.devices import PAGE, ClockController, RegisterFile
+from neuralart.emulator.devices import PAGE, ClockController, NpuCache, RegisterFile
 from neuralart.memory.startup.tables import NPU_CACHE_POOL
 
 
@@ -24,12 +23,9 @@ class Power:
     WINDOW_REGISTERS = 0x400
 
     def __init__(self, board: Board, *, unmapped: bool = False, mapped: Collection[str] = ()) -> None:
-        """Puts everything into the state after reset and the boot chain.
+        """Everything is as after reset and the boot chain, which maps ``mapped`` beside what the board's file says.
 
-        Args:
-            board: The board.
-            unmapped: The boot chain leaves no memory mapped, whatever the board's file says.
-            mapped: Memories that it leaves mapped beside those that the board's file says.
+        With ``unmapped`` it maps no memory at all.
         """
         self._board = board
         registers = board.registers
@@ -96,11 +92,8 @@ class Power:
         if base not in self.controllers:
             # Twins that set and clear: of the families here, the one with RAMCFG has them (STM32N6).
             twins = self._board.registers.ramcfg is not None
-            self.controllers[base] = (
-                ClockController("RCC", base, 2 * PAGE, changed=self.note)
-                if twins
-                else RegisterFile("RCC", base, PAGE, changed=self.note)
-            )
+            kind, size = (ClockController, 2 * PAGE) if twins else (RegisterFile, PAGE)
+            self.controllers[base] = kind("RCC", base, size, changed=self.note)
         return self.controllers[base]
 
     def _clocked(self, address: int | None, bit: int | None) -> bool:
@@ -119,60 +112,47 @@ class Power:
             return False
         return bool(self.ramcfg.get(region.enable.ramcfg_offset) >> bit & 1)
 
-    def ramcfg_missing(self) -> str:
-        """What RAMCFG needs before its registers answer; empty when they do."""
-        registers = self._board.registers
-        if self._clocked(registers.ramcfg_clock, registers.ramcfg_clock_bit):
-            return ""
-        return (
-            f"RAMCFG has no clock: set bit {registers.ramcfg_clock_bit} of RCC_AHB2ENR (0x{registers.ramcfg_clock:08x})"
-        )
+    # Each says what something needs before its registers answer; nothing when they do.
 
-    def _peripheral_missing(self, name: str, register: int | None, bit: int | None) -> str:
-        if self._clocked(register, bit):
-            return ""
-        return f"{name} has no clock: set bit {bit} of 0x{register:08x}"
+    def ramcfg_missing(self) -> str:
+        """Of RAMCFG."""
+        registers = self._board.registers
+        return self._unclocked("RAMCFG", registers.ramcfg_clock, registers.ramcfg_clock_bit, "RCC_AHB2ENR (0x{:08x})")
 
     def npu_cache_missing(self) -> str:
-        """What the NPU cache needs before its registers answer; empty when they do."""
+        """Of the NPU cache."""
         registers = self._board.registers
-        return self._peripheral_missing("CACHEAXI", registers.npu_cache_clock, registers.npu_cache_clock_bit)
+        return self._unclocked("CACHEAXI", registers.npu_cache_clock, registers.npu_cache_clock_bit)
 
     def rif_missing(self) -> str:
-        """What RIFSC needs before its registers answer; empty when they do."""
-        registers = self._board.registers
-        return self._peripheral_missing("RIFSC", registers.rimc_clock, registers.rimc_clock_bit)
+        """Of RIFSC."""
+        return self._unclocked("RIFSC", self._board.registers.rimc_clock, self._board.registers.rimc_clock_bit)
 
     def console_missing(self) -> str:
-        """What the console's port needs before it answers; empty when it does."""
-        console = self._board.console
-        if console is None or self._clocked(console.clock_register, console.clock_bit):
+        """Of the console's port."""
+        port = self._board.console
+        if port is None:
             return ""
-        return (
-            f"the console's port at 0x{console.base:08x} has no clock: set bit {console.clock_bit} "
-            f"of 0x{console.clock_register:08x}"
-        )
+        return self._unclocked(f"the console's port at 0x{port.base:08x}", port.clock_register, port.clock_bit)
 
     def window_clock_missing(self, base: int) -> str:
-        """What the controller in a page needs before its registers answer; empty when they do."""
+        """Of the controller in a page."""
         inside = [window for window in self._board.windows if window.control & ~(PAGE - 1) == base]
-        if any(self._clocked(window.clock_register, window.clock_bit) for window in inside):
-            return ""
-        return self._unclocked(inside[0])
+        missing = [self._window_unclocked(window) for window in inside]
+        return missing[0] if all(missing) else ""
 
-    @staticmethod
-    def _unclocked(window: FlashWindow) -> str:
-        return (
-            f"the controller of {window.region} has no clock: set bit {window.clock_bit} "
-            f"of 0x{window.clock_register:08x}"
-        )
+    def _window_unclocked(self, window: FlashWindow) -> str:
+        return self._unclocked(f"the controller of {window.region}", window.clock_register, window.clock_bit)
+
+    def _unclocked(self, name: str, register: int | None, bit: int | None, shown: str = "0x{:08x}") -> str:
+        return "" if self._clocked(register, bit) else f"{name} has no clock: set bit {bit} of {shown.format(register)}"
 
     def _window_missing(self, region: MemoryRegion) -> str:
         window = self._window_of.get(region.name)
         if window is None:
             return ""
-        if not self._clocked(window.clock_register, window.clock_bit):
-            return f"{region.name} is not memory mapped, {self._unclocked(window)}"
+        if unclocked := self._window_unclocked(window):
+            return f"{region.name} is not memory mapped, {unclocked}"
         base = window.control & ~(PAGE - 1)
         control = self.windows[base].get(window.control - base)
         if control & window.mask == window.value:
@@ -188,8 +168,8 @@ class Power:
 
     def missing(self, region: MemoryRegion) -> str:
         """What a memory needs before it answers; empty when it does."""
-        if self._window_missing(region):
-            return self._window_missing(region)
+        if unmapped := self._window_missing(region):
+            return unmapped
         if region.enable is None:
             if region.on_at_reset or region.name in self._window_of:
                 return ""

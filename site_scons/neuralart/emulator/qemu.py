@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import IO
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator.stops import MachineStop
+from neuralart.emulator import MachineStop
 from neuralart.errors import NeuralArtError
 
 PROGRAM = "qemu-system-arm"
@@ -29,14 +29,7 @@ def option_value(text: str) -> str:
 
 
 def arguments(program: str, machine: Machine, elf: Path, loads: Sequence[tuple[Path, int]]) -> list[str]:
-    """The command line.
-
-    Args:
-        program: QEMU.
-        machine: Whose ``model`` is QEMU's name of the machine.
-        elf: The image.
-        loads: Raw files and their addresses.
-    """
+    """The command line, with raw files and their addresses; ``machine.model`` is QEMU's name of it."""
     command = [program, "-M", machine.model, "-display", "none", "-monitor", "none", "-serial", "stdio"]
     command += ["-kernel", str(elf)]
     for path, address in loads:
@@ -49,11 +42,7 @@ class QemuMachine:
     """One run of QEMU. It is a :class:`~neuralart.emulator.link.Transport`; use it as a context manager."""
 
     def __init__(self, board: Board, machine: Machine, elf: Path, loads: Sequence[tuple[Path, int]] = ()) -> None:
-        """Start QEMU.
-
-        Raises:
-            NeuralArtError: QEMU is not there or cannot be started, or a file is missing.
-        """
+        """Start QEMU. NeuralArtError: QEMU is not there or cannot be started, or a file is missing."""
         program = shutil.which(PROGRAM)
         if program is None:
             raise NeuralArtError(
@@ -122,11 +111,7 @@ class QemuMachine:
         self._to_send.put(data)
 
     def read(self, seconds: float) -> bytes:
-        """Bytes from the console.
-
-        Raises:
-            MachineStop: QEMU ended.
-        """
+        """Bytes from the console. MachineStop: QEMU ended."""
         if not self._ended:
             try:
                 data = self._received.get(timeout=seconds)

@@ -6,91 +6,58 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator import closeness
+from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.emulator import vectors as golden
-from neuralart.emulator.closeness import BIT_EXACT, Closeness
+from neuralart.emulator.image import Symbols
 from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
 from neuralart.emulator.starting import Surroundings, started_machine
-from neuralart.emulator.stops import LinkFailure, MachineStop
+from neuralart.emulator.vectors import BIT_EXACT, Closeness
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.memory.regions import alias_warnings
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART, Network
-from neuralart.relocatable.format import container, stamp
-
-if TYPE_CHECKING:
-    from neuralart.emulator.image import Symbols
+from neuralart.relocatable.format import container
 
 DEFAULT_TIMEOUT = 60.0
 
 
 @dataclass(frozen=True)
 class NetworkRun:
-    """A network to check.
+    """A network to check."""
 
-    Attributes:
-        network: Path of its ``network.json``.
-        vectors: Folder of its golden vectors.
-        model: The relocatable model that the firmware loads; None: the network is linked into the firmware.
-        params: The params of a split one.
-        closeness: How close outputs must come.
-    """
-
-    network: Path
-    vectors: Path
+    network: Path  # Path of its ``network.json``
+    vectors: Path  # Folder of its golden vectors
+    # The relocatable model that the firmware loads; None: the network is linked into the firmware
     model: Path | None = None
-    params: Path | None = None
-    closeness: Closeness = BIT_EXACT
+    params: Path | None = None  # The params of a split one
+    closeness: Closeness = BIT_EXACT  # How close outputs must come
 
 
 @dataclass(frozen=True)
 class NetworkResult:
-    """A network whose vectors all came out as close as wanted.
+    """A network whose vectors all came out as close as wanted."""
 
-    Attributes:
-        name: C name.
-        vectors: How many were compared.
-        how: ``bit-exact``, or the bounds.
-    """
-
-    name: str
-    vectors: int
-    how: str = "bit-exact"
+    name: str  # C name
+    vectors: int  # How many were compared
+    how: str = "bit-exact"  # ``bit-exact``, or the bounds
 
 
 @dataclass(frozen=True)
 class RunResult:
-    """A run that went well: anything else is an exception.
+    """A run that went well: anything else is an exception."""
 
-    Attributes:
-        machine: Kind of the machine.
-        note: What that machine is and is not, in a few words.
-        networks: In the order given.
-        console: Lines of text that the firmware printed.
-        notes: What else a user should know of this run.
-    """
-
-    machine: str
-    note: str
-    networks: tuple[NetworkResult, ...]
-    console: tuple[str, ...]
-    notes: tuple[str, ...] = ()
+    machine: str  # Kind of the machine
+    note: str  # What that machine is and is not, in a few words
+    networks: tuple[NetworkResult, ...]  # In the order given
+    console: tuple[str, ...]  # Lines of text that the firmware printed
+    notes: tuple[str, ...] = ()  # What else a user should know of this run
 
 
 def machine_of(board: Board, kind: str) -> Machine:
-    """A board's machine that can be run here.
-
-    Args:
-        board: The board.
-        kind: ``unicorn`` or ``qemu``; empty: the first that is virtual.
-
-    Raises:
-        NeuralArtError: The board has no such machine, or it is silicon.
-    """
+    """A machine that can be run here (empty: the first virtual one). NeuralArtError: the board has no such machine."""
     where = f"board {board.name}"
     virtual = [name for name in board.machines if name != "silicon"]
     if not kind:
@@ -147,7 +114,7 @@ def _check_of(one: NetworkRun) -> _Check:
             f"a model for runtime {version} ({image.context.description}): virtual boards run {NEURALART} only",
             where=image.where,
         )
-    return _Check(network, vectors, image.context.c_name, stamp.stamp_of(image), True, one.closeness)
+    return _Check(network, vectors, image.context.c_name, container.stamp_of(image), True, one.closeness)
 
 
 def _where_known(check: _Check) -> Network:
@@ -199,21 +166,10 @@ def run(
 ) -> RunResult:
     """Start an image, feed every golden vector, compare every output as closely as wanted.
 
-    Args:
-        board: Where it runs.
-        kind: Kind of machine; empty: the board's first virtual one.
-        elf: The image.
-        loads: Raw files and their addresses.
-        runs: Networks to check, at least one.
-        surroundings: The flash, and what is to go wrong.
-        timeout: Seconds that the firmware may compute without a word.
-        on_text: Called with each line of the console.
-        on_note: Called with each note, also of a run that fails.
-        on_vector: Called with network, vectors done, vectors in all.
-
-    Raises:
-        NeuralArtError: Something given is wrong.
-        RunFailure: The run did not end well: a stop, a fault, a difference.
+    ``kind`` is that of the machine (empty: the board's first virtual one), ``loads`` raw files and their addresses,
+    ``timeout`` the seconds that the firmware may compute without a word. Called are ``on_text`` with each line of the
+    console, ``on_note`` with each note, also of a run that fails, ``on_vector`` with network, vectors done, vectors in
+    all. RunFailure: the run did not end well: a stop, a fault, a difference.
     """
     machine = machine_of(board, kind)
     if not runs:
@@ -253,10 +209,7 @@ def run(
                 _check_remote(remote, check)
                 for number, inputs in enumerate(vectors.input_data):
                     outputs = session.infer(index, inputs)
-                    if check.closeness.exact:
-                        golden.compare(vectors, number, outputs, name)
-                    else:
-                        closeness.compare(vectors, number, outputs, check.network, check.closeness)
+                    golden.compare(vectors, number, outputs, check.network, check.closeness)
                     if on_vector is not None:
                         on_vector(name, number + 1, vectors.count)
                 results.append(NetworkResult(name, vectors.count, str(check.closeness)))

@@ -1,41 +1,36 @@
-"""Starts the machine that a run wants, with everything in place."""
+"""Starts the machine that a run wants, with everything in place, and the flash of a plan, a file, or raw files."""
 
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from neuralart.boards.types import Board, Machine
+from neuralart.emulator.coherency import DEAD_BANKS, Conditions, watched_ranges
+from neuralart.emulator.image import Firmware, Symbols, check_disjoint, read_elf, read_raw
 from neuralart.emulator.link import Transport
+from neuralart.emulator.qemu import QemuMachine
+from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.flashing.nor import Nor, chip_of, program_plan
+from neuralart.flashing.plan import contents, read
 from neuralart.network.facts import Network
-
-if TYPE_CHECKING:
-    from neuralart.emulator.image import Firmware, Symbols
-    from neuralart.emulator.unicorn_board import UnicornBoard
-    from neuralart.flashing.nor import Nor
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a run may be given beside the image.
+    """What a run may be given beside the image."""
 
-    Attributes:
-        nor: The flash. The virtual board boots what is in it, and the ELF gives names to addresses only; QEMU has its
-            contents in memory and starts the ELF. None: the ELF and the raw files are loaded in place.
-        dead_bank: ``fault`` or ``zeros``: what an access to a bank that is off does.
-        xspi_unmapped: The boot chain leaves no flash or PSRAM memory mapped.
-        external: Raw files and addresses for the external loader.
-        mapped: Memories that the boot chain leaves memory mapped beside those that the board's file says.
-    """
-
+    # The flash. The virtual board boots what is in it, and the ELF gives names to addresses only; QEMU has its contents
+    # in memory and starts the ELF. None: the ELF and the raw files are loaded in place
     nor: Nor | None = None
-    dead_bank: str = "fault"
-    xspi_unmapped: bool = False
-    external: tuple[tuple[Path, int], ...] = ()
+    dead_bank: str = "fault"  # ``fault`` or ``zeros``: what an access to a bank that is off does
+    xspi_unmapped: bool = False  # The boot chain leaves no flash or PSRAM memory mapped
+    external: tuple[tuple[Path, int], ...] = ()  # Raw files and addresses for the external loader
+    # Memories that the boot chain leaves memory mapped beside those that the board's file says
     mapped: tuple[str, ...] = ()
 
 
@@ -64,10 +59,6 @@ def _qemu(
     loads: Sequence[tuple[Path, int]],
     given: Surroundings,
 ) -> Iterator[Started]:
-    from neuralart.emulator import image
-    from neuralart.emulator.media import as_files
-    from neuralart.emulator.qemu import QemuMachine
-
     if given.external or given.xspi_unmapped or given.mapped or given.dead_bank != "fault":
         raise NeuralArtError(
             "machine qemu has no banks that can be off, no xSPI and no external loader",
@@ -75,8 +66,8 @@ def _qemu(
             hint="these are for machine unicorn",
         )
     with as_files(given.nor) as files:
-        raws = [image.read_raw(path, address) for path, address in (*loads, *files)]
-        image.check_disjoint([*firmware.loads, *raws])
+        raws = [read_raw(path, address) for path, address in (*loads, *files)]
+        check_disjoint([*firmware.loads, *raws])
         for load in (*firmware.loads, *raws):
             if load.data and (board.region_at(load.address) is None or board.region_at(load.end - 1) is None):
                 raise NeuralArtError(
@@ -107,31 +98,12 @@ def started_machine(
     given: Surroundings,
     networks: Sequence[Network],
 ) -> Iterator[Started]:
-    """Start an image on a machine, and end the machine afterwards.
-
-    Args:
-        board: The board.
-        machine: Its machine.
-        elf: The image.
-        loads: Raw files and their addresses; only without a flash.
-        given: What else.
-        networks: Those that will run.
-
-    Raises:
-        NeuralArtError: Something given is wrong.
-        MachineStop: The flash or the image starts nothing.
-    """
-    from neuralart.emulator import image
-
-    firmware = image.read_elf(elf)
+    """Start an image, and end the machine afterwards. MachineStop: the flash or the image starts nothing."""
+    firmware = read_elf(elf)
     if machine.kind == "qemu":
         with _qemu(board, machine, firmware, elf, loads, given) as started:
             yield started
         return
-    from neuralart.emulator.coherency import watched_ranges
-    from neuralart.emulator.conditions import DEAD_BANKS, Conditions
-    from neuralart.emulator.unicorn_board import UnicornBoard
-
     if given.dead_bank not in DEAD_BANKS:
         raise NeuralArtError(f"dead bank '{given.dead_bank}'", hint=nearest(given.dead_bank, DEAD_BANKS))
     _check_mapped(board, given)
@@ -140,11 +112,11 @@ def started_machine(
             f"{loads[0][0].name} is to be loaded into a board that boots from its flash",
             hint="put it into the flash plan, or load everything in place",
         )
-    raws = [image.read_raw(path, address) for path, address in loads]
+    raws = [read_raw(path, address) for path, address in loads]
     if given.nor is None:
-        image.check_disjoint([*firmware.loads, *raws])
-    external = tuple(image.read_raw(path, address) for path, address in given.external)
-    image.check_disjoint(external)
+        check_disjoint([*firmware.loads, *raws])
+    external = tuple(read_raw(path, address) for path, address in given.external)
+    check_disjoint(external)
     conditions = Conditions(
         given.nor,
         given.dead_bank,
@@ -155,3 +127,46 @@ def started_machine(
     )
     virtual = UnicornBoard(board, machine, firmware, raws, conditions)
     yield Started(virtual, virtual.symbols, virtual)
+
+
+@dataclass(frozen=True)
+class Media:
+    """What is in the memories of a board before it starts."""
+
+    nor: Nor | None = None  # The flash; None: there is none, and the image is loaded in place
+    loads: tuple[tuple[Path, int], ...] = ()  # Raw files and their addresses
+    notes: tuple[str, ...] = ()  # What a user should know
+
+
+def of_plan(path: Path, board: Board, machine: Machine, top: Path) -> Media:
+    """A fresh flash, written by a plan.
+
+    QEMU has neither flash nor boot chain: initializers and descriptor are put into its memory, and the ELF stands in
+    for the application. NeuralArtError: the plan is wrong, is for another board, or a file of it has changed.
+    """
+    plan = read(path)
+    if plan.board != board.name:
+        raise NeuralArtError(f"a plan for board {plan.board}, not for {board.name}", where=plan.where)
+    if machine.kind == "qemu":
+        contents(plan, plan.writes, top)
+        skipped = [write.name for write in plan.writes if write.kind == "application"]
+        loads = tuple((top / write.file, write.address) for write in plan.writes if write.kind != "application")
+        return Media(None, loads, tuple(f"machine qemu has no boot chain: '{name}' is not written" for name in skipped))
+    nor = Nor(chip_of(board))
+    program_plan(plan, nor, top=top)
+    return Media(nor)
+
+
+@contextlib.contextmanager
+def as_files(nor: Nor | None) -> Iterator[Sequence[tuple[Path, int]]]:
+    """What a flash holds as raw files and their addresses, while they are needed."""
+    if nor is None:
+        yield ()
+        return
+    with tempfile.TemporaryDirectory(prefix="neuralart-") as folder:
+        files = []
+        for offset, data in nor.runs():
+            path = Path(folder) / f"flash-{offset:08x}.bin"
+            path.write_bytes(data)
+            files.append((path, nor.chip.base + offset))
+        yield files

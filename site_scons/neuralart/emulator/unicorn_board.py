@@ -15,18 +15,12 @@ from functools import partial
 from typing import Any
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator.banks import UNDEFINED, Banks, import_unicorn
-from neuralart.emulator.boot import Boot
-from neuralart.emulator.bus import Bus
-from neuralart.emulator.checkpoints import Checkpoints
-from neuralart.emulator.coherency import Coherency, Dirty
-from neuralart.emulator.conditions import Conditions
-from neuralart.emulator.core_registers import SCS, VTOR, NpuCache, SystemControl
-from neuralart.emulator.devices import PAGE, RegisterFile, Usart
-from neuralart.emulator.image import Firmware, Load, Symbols
-from neuralart.emulator.npu_lines import NpuLines
+from neuralart.emulator import MachineStop
+from neuralart.emulator.banks import UNDEFINED, Banks, Bus, import_unicorn
+from neuralart.emulator.coherency import Checkpoints, Coherency, Conditions, Dirty, NpuLines
+from neuralart.emulator.devices import PAGE, SCS, VTOR, NpuCache, RegisterFile, SystemControl, Usart
+from neuralart.emulator.image import BootState, Firmware, Load, Symbols
 from neuralart.emulator.power import Power
-from neuralart.emulator.stops import MachineStop
 from neuralart.errors import NeuralArtError, nearest
 
 # The rest of the private peripheral bus (debug) is plain memory (Armv8-M ARM, B3.1).
@@ -71,17 +65,10 @@ class UnicornBoard:
     ) -> None:
         """Load everything and reset the core.
 
-        Args:
-            board: Memories, registers, console.
-            machine: CPU model and CPUID.
-            firmware: Without a flash its segments go to their load addresses, and the vector table stands at the start
-                of the board's code.
-            loads: Raw files; only without a flash.
-            conditions: What else.
-
-        Raises:
-            NeuralArtError: Unicorn is missing, the board cannot be modeled, or something is loaded where no memory is.
-            MachineStop: The flash or the vector table does not start anything.
+        Without a flash the segments of the firmware and raw files (``loads``) go to their load addresses, and the
+        vector table stands at the start of the board's code. NeuralArtError: Unicorn is missing, the board cannot be
+        modeled, or something is loaded where no memory is. MachineStop: the flash or the vector table does not start
+        anything.
         """
         self._unicorn = import_unicorn()
         given = conditions or Conditions()
@@ -90,9 +77,9 @@ class UnicornBoard:
         self._starved = False
         self._spent = 0.0
         if given.nor is None:
-            boot = Boot.direct(board, firmware, tuple(loads))
+            boot = BootState.direct(board, firmware, tuple(loads))
         else:
-            boot = Boot.flash(board, firmware, given.nor)
+            boot = BootState.flash(board, firmware, given.nor)
         self.symbols = firmware.symbols if boot.symbols_fit else Symbols([])
         self.notes = list(boot.notes)
         self.maintenance: list[str] = []
@@ -315,11 +302,7 @@ class UnicornBoard:
         self._usart.feed(data)
 
     def read(self, seconds: float) -> bytes:
-        """Run the firmware and return what it sent.
-
-        Raises:
-            MachineStop: It stopped, and everything that it had sent before was returned already.
-        """
+        """Run the firmware and return what it sent. MachineStop: it stopped, and all that it sent was returned."""
         if not self._stop:
             self._run(seconds)
         sent = self._usart.take_sent()

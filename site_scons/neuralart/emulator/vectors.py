@@ -1,7 +1,10 @@
-"""Golden vectors: what to feed a network and what must come out, to the byte. Read without numpy.
+"""Golden vectors: what to feed a network and what must come out, to the byte or within bounds. Read without numpy.
 
 A folder holds ``vectors.json`` (what the tensors are), ``inputs.bin`` and ``outputs.bin`` (for each vector all its
-tensors in order, little endian).
+tensors in order, little endian). Metrics, per output tensor and vector, as validation tools of the field use them:
+``max_lsb`` is the largest difference of two integers; ``cos`` the cosine of the angle between the tensors, ``rmse`` the
+root of the mean squared difference, both of the numbers that the integers stand for (scale and zero point of the
+network; as they are without any).
 """
 
 from __future__ import annotations
@@ -14,63 +17,36 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext
-from neuralart.emulator.stops import Difference
+from neuralart.emulator import Difference
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.facts import Network, Port
 
 SCHEMA = 1
 # dtype -> code of the struct module
-DTYPES = {
-    "int8": "b",
-    "uint8": "B",
-    "int16": "h",
-    "uint16": "H",
-    "int32": "i",
-    "uint32": "I",
-    "int64": "q",
-    "uint64": "Q",
-    "float16": "e",
-    "float32": "f",
-    "float64": "d",
-    "bool": "?",
-}
+_WIDTHS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
+DTYPES = dict(zip((*_WIDTHS, "bool"), "bBhHiIqQefd?", strict=True))
 
 
 @dataclass(frozen=True)
-class Tensor:
-    """One tensor of a vector.
+class VectorTensor:
+    """One tensor of a vector."""
 
-    Attributes:
-        name: As in the model.
-        dtype: For example ``int8``.
-        shape: As in the model.
-        bytes: Size.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    bytes: int
+    name: str  # As in the model
+    dtype: str  # For example ``int8``
+    shape: tuple[int, ...]  # As in the model
+    bytes: int  # Size
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """All vectors of a network.
+    """All vectors of a network."""
 
-    Attributes:
-        where: The folder, for messages.
-        inputs: Tensors of one vector.
-        outputs: Tensors of one vector.
-        input_data: One element per vector: its inputs, concatenated.
-        output_data: One element per vector: its outputs, concatenated.
-    """
-
-    where: str
-    inputs: tuple[Tensor, ...]
-    outputs: tuple[Tensor, ...]
-    input_data: tuple[bytes, ...]
-    output_data: tuple[bytes, ...]
+    where: str  # The folder, for messages
+    inputs: tuple[VectorTensor, ...]  # Tensors of one vector
+    outputs: tuple[VectorTensor, ...]  # Tensors of one vector
+    input_data: tuple[bytes, ...]  # One element per vector: its inputs, concatenated
+    output_data: tuple[bytes, ...]  # One element per vector: its outputs, concatenated
 
     @property
     def count(self) -> int:
@@ -78,8 +54,8 @@ class Vectors:
         return len(self.input_data)
 
 
-def _tensor(row: dict[str, Any], where: str) -> Tensor:
-    tensor = Tensor(str(row["name"]), str(row["dtype"]), tuple(int(n) for n in row["shape"]), int(row["bytes"]))
+def _tensor(row: dict[str, Any], where: str) -> VectorTensor:
+    tensor = VectorTensor(str(row["name"]), str(row["dtype"]), tuple(int(n) for n in row["shape"]), int(row["bytes"]))
     if tensor.dtype not in DTYPES:
         raise NeuralArtError(
             f"'{tensor.name}' has dtype '{tensor.dtype}'", where=where, hint=nearest(tensor.dtype, list(DTYPES))
@@ -93,7 +69,7 @@ def _tensor(row: dict[str, Any], where: str) -> Tensor:
     return tensor
 
 
-def _slices(path: Path, tensors: Sequence[Tensor], count: int) -> tuple[bytes, ...]:
+def _slices(path: Path, tensors: Sequence[VectorTensor], count: int) -> tuple[bytes, ...]:
     size = sum(tensor.bytes for tensor in tensors)
     data = read_bytes(path)
     if len(data) != size * count:
@@ -106,11 +82,7 @@ def _slices(path: Path, tensors: Sequence[Tensor], count: int) -> tuple[bytes, .
 
 
 def load(folder: Path) -> Vectors:
-    """Read a folder of golden vectors.
-
-    Raises:
-        NeuralArtError: A file is missing, is not what it should be, or they do not fit together.
-    """
+    """Read a folder of golden vectors. NeuralArtError: files are missing, damaged, or do not fit together."""
     path = folder / "vectors.json"
     where = str(path)
     try:
@@ -136,7 +108,7 @@ def load(folder: Path) -> Vectors:
     )
 
 
-def _check_side(side: str, tensors: Sequence[Tensor], ports: Sequence[Port], where: str, network: str) -> None:
+def _check_side(side: str, tensors: Sequence[VectorTensor], ports: Sequence[Port], where: str, network: str) -> None:
     hint = "were they made from this model, with these I/O types?"
     if len(tensors) != len(ports):
         raise NeuralArtError(
@@ -155,16 +127,12 @@ def _check_side(side: str, tensors: Sequence[Tensor], ports: Sequence[Port], whe
 
 
 def check(vectors: Vectors, network: Network) -> None:
-    """Do these vectors belong to this network?
-
-    Raises:
-        NeuralArtError: Number, name, type or size of a tensor differ.
-    """
+    """Do these vectors belong to this network?. NeuralArtError: number, name, type or size of a tensor differ."""
     _check_side("input", vectors.inputs, network.inputs, vectors.where, network.name)
     _check_side("output", vectors.outputs, network.outputs, vectors.where, network.name)
 
 
-def _value(tensor: Tensor, data: bytes, index: int) -> str:
+def _value(tensor: VectorTensor, data: bytes, index: int) -> str:
     code = "<" + DTYPES[tensor.dtype]
     size = struct.calcsize(code)
     raw = data[index * size : (index + 1) * size]
@@ -174,16 +142,7 @@ def _value(tensor: Tensor, data: bytes, index: int) -> str:
 
 
 def first_difference(vectors: Vectors, number: int, got: bytes) -> str:
-    """Where computed outputs first differ from the golden ones.
-
-    Args:
-        vectors: The vectors.
-        number: Which one.
-        got: Outputs of the firmware, concatenated.
-
-    Returns:
-        ``vector 3, output 'softmax' index 7: expected -12, got -11``; empty when all bytes are equal.
-    """
+    """Where outputs first differ, as ``vector 3, output 'softmax' index 7: expected -12, got -11``, or empty."""
     expected = vectors.output_data[number]
     if got == expected:
         return ""
@@ -201,12 +160,127 @@ def first_difference(vectors: Vectors, number: int, got: bytes) -> str:
     return f"vector {number}, output '{tensor.name}' index {index}: expected {want}, got {have}"
 
 
-def compare(vectors: Vectors, number: int, got: bytes, network: str) -> None:
-    """Demand that outputs are equal to the byte.
+METRICS = ("max_lsb", "cos", "rmse")
+EXACT = "exact"
 
-    Raises:
-        Difference: They are not; the first difference.
-    """
-    text = first_difference(vectors, number, got)
-    if text:
-        raise Difference(text, where=network)
+
+@dataclass(frozen=True)
+class Closeness:
+    """Bounds; none of them: equal to the byte."""
+
+    max_lsb: int | None = None  # Most that two integers may differ
+    cos: float | None = None  # Least cosine
+    rmse: float | None = None  # Largest root of the mean squared difference
+
+    @property
+    def exact(self) -> bool:
+        """To the byte."""
+        return self == Closeness()
+
+    def __str__(self) -> str:
+        if self.exact:
+            return "bit-exact"
+        said = [f"{name} {number(value)}" for name in METRICS if (value := getattr(self, name)) is not None]
+        return "within " + ", ".join(said)
+
+
+BIT_EXACT = Closeness()
+
+
+def number(value: float) -> str:
+    """A bound in full: six digits would make another bound of 0.9999999."""
+    return repr(int(value)) if value == int(value) else repr(value)
+
+
+def parse(text: str, where: str = "--check") -> Closeness:
+    """``exact``, or bounds such as ``max_lsb=1,cos=0.999``. NeuralArtError: it is neither."""
+    if text == EXACT:
+        return Closeness()
+    values: dict[str, float] = {}
+    for part in text.split(","):
+        name, equals, text_of_number = part.strip().partition("=")
+        if name not in METRICS or not equals:
+            hint = f"{nearest(name, [EXACT, *METRICS])}; bounds are name=number"
+            raise NeuralArtError(f"'{part}' is no bound", where=where, hint=hint)
+        if name in values:
+            raise NeuralArtError(f"{name} is given twice", where=where, hint="one bound of each metric")
+        try:
+            value = float(text_of_number)
+        except ValueError:
+            value = math.nan
+        good = 0 <= value <= (1 if name == "cos" else 1e30) and (name != "max_lsb" or value == int(value))
+        if not good:
+            hint = "cos is 0 to 1, max_lsb a whole number"
+            raise NeuralArtError(f"'{text_of_number}' is no value of {name}", where=where, hint=hint)
+        values[name] = value
+    lsb = values.pop("max_lsb", None)
+    return Closeness(int(lsb) if lsb is not None else None, **values)
+
+
+def _values(tensor: VectorTensor, data: bytes, where: str) -> tuple[float, ...]:
+    code = DTYPES[tensor.dtype]
+    values: tuple[float, ...] = struct.unpack(f"<{len(data) // struct.calcsize('<' + code)}{code}", data)
+    if any(isinstance(value, float) and not math.isfinite(value) for value in values):
+        raise Difference(f"output '{tensor.name}' has values that are no numbers", where=where)
+    return values
+
+
+def _real(values: tuple[float, ...], port: Port | None) -> list[float]:
+    """The numbers that stored ones stand for."""
+    if port is None or not port.scale:
+        return [float(value) for value in values]
+    return [(value - port.zero_point) * port.scale for value in values]
+
+
+def _unit(values: list[float]) -> list[float]:
+    largest = max(map(abs, values))
+    return [value / largest for value in values]
+
+
+def cosine(one: list[float], other: list[float]) -> float:
+    """Cosine of the angle between two tensors; 1 for two of nothing but zeros, 0 if only one is."""
+    if not any(one) or not any(other):
+        return 1.0 if not any(one) and not any(other) else 0.0
+    # Neither the squares of the largest numbers nor those of the smallest have a place in a float.
+    one, other = _unit(one), _unit(other)
+    product = math.fsum(a * b for a, b in zip(one, other, strict=True))
+    # One root of the product, not a product of roots: the cosine of equal tensors is 1, not nearly 1.
+    return min(1.0, product / math.sqrt(math.fsum(a * a for a in one) * math.fsum(b * b for b in other)))
+
+
+def root_mean_square(one: list[float], other: list[float]) -> float:
+    """Root of the mean squared difference."""
+    return math.hypot(*(a - b for a, b in zip(one, other, strict=True))) / math.sqrt(max(1, len(one)))
+
+
+def compare(vectors: Vectors, index: int, got: bytes, network: Network, wanted: Closeness = BIT_EXACT) -> None:
+    """Demand that outputs of a vector, concatenated, are as close as wanted. Difference: they are not."""
+    if wanted.exact:
+        if text := first_difference(vectors, index, got):
+            raise Difference(text, where=network.name)
+        return
+    expected = vectors.output_data[index]
+    if len(got) != len(expected):
+        raise Difference(f"vector {index}: {len(got)} bytes of outputs, expected {len(expected)}", where=network.name)
+    at = 0
+    for place, tensor in enumerate(vectors.outputs):
+        port = network.outputs[place] if place < len(network.outputs) else None
+        what = f"vector {index}, output '{tensor.name}'"
+        ours = _values(tensor, got[at : at + tensor.bytes], network.name)
+        theirs = _values(tensor, expected[at : at + tensor.bytes], network.name)
+        at += tensor.bytes
+        if wanted.max_lsb is not None:
+            if not all(isinstance(value, int) for value in theirs):
+                raise NeuralArtError(
+                    f"output '{tensor.name}' is {tensor.dtype}: max_lsb counts steps of integers",
+                    where=network.name,
+                    hint="cos or rmse",
+                )
+            worst = max((abs(a - b) for a, b in zip(ours, theirs, strict=True)), default=0)
+            if worst > wanted.max_lsb:
+                raise Difference(f"{what}: differs by {worst}, allowed max_lsb {wanted.max_lsb}", where=network.name)
+        real, golden = _real(ours, port), _real(theirs, port)
+        if wanted.cos is not None and (cos := cosine(real, golden)) < wanted.cos:
+            raise Difference(f"{what}: cos {cos!r}, allowed {number(wanted.cos)} at least", where=network.name)
+        if wanted.rmse is not None and (rmse := root_mean_square(real, golden)) > wanted.rmse:
+            raise Difference(f"{what}: rmse {rmse!r}, allowed {number(wanted.rmse)}", where=network.name)

@@ -30,8 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.export.folder import write
     from neuralart.memory.layout.layout import make_layout
     from neuralart.memory.plan import last_build
-    from neuralart.memory.plan.built_folders import network_folders
-    from neuralart.memory.plan.project_networks import read_networks
+    from neuralart.memory.plan.last_build import network_folders, read_networks
 
     file: Path = args.file
     project = config.read(file, file.as_posix())

@@ -12,8 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.export.plan import ExportInputs, ImagePart, NetworkPart, Raw, RuntimePart
 from neuralart.memory.layout.placements import Initializer, Layout
 from neuralart.memory.layout.strategies import BOOT_COPY, EXTERNAL, FLASH, LINK
-from neuralart.network import manifest
-from neuralart.network.facts import NEURALART, Network
+from neuralart.network.facts import NEURALART, Network, check_files
 from neuralart.resources import firmware_dir
 
 _AGAIN = "build the variant again"
@@ -37,7 +36,7 @@ class BuiltNetwork:
 def network_part(built: BuiltNetwork, linked: bool) -> NetworkPart:
     """A network from its folder. NeuralArtError: The folder is not whole, or a file in it was changed."""
     facts, folder = built.facts, built.folder
-    names = [row.name for row in manifest.check(folder)]
+    names = [row.name for row in check_files(folder)]
     if f"{facts.name}.c" not in names:
         raise NeuralArtError(f"{facts.name}.c is not listed", where=str(folder / "manifest.json"), hint=_AGAIN)
     raws = []

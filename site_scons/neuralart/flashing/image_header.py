@@ -31,24 +31,16 @@ _CODE = ((0x00000000, 0x40000000), (0x60000000, 0xA0000000))
 
 @dataclass(frozen=True)
 class HeaderLayout:
-    """Where the fields of a header version stand.
+    """Where the fields of a header version stand."""
 
-    Attributes:
-        version: The version word.
-        size: Length of the header in bytes, the padding extension included.
-        signature: Length of the room for the signature, in bytes.
-        checksum: Offset of the checksum; version, image length, entry point, a reserved word, load address, a reserved
-            word, image version, extension flags and the length of what follows stand behind it, word by word.
-        binary_type: Offset of the binary type.
-        extension: Offset of the padding extension.
-    """
-
-    version: int
-    size: int
-    signature: int
+    version: int  # The version word
+    size: int  # Length of the header in bytes, the padding extension included
+    signature: int  # Length of the room for the signature, in bytes
+    # Offset of the checksum; version, image length, entry point, a reserved word, load address, a reserved word, image
+    # version, extension flags and the length of what follows stand behind it, word by word
     checksum: int
-    binary_type: int
-    extension: int
+    binary_type: int  # Offset of the binary type
+    extension: int  # Offset of the padding extension
 
 
 LAYOUTS = {
@@ -60,30 +52,18 @@ DEFAULT_VERSION = 0x00020300
 
 @dataclass(frozen=True)
 class BootImage:
-    """An image as the boot ROM reads it.
+    """An image as the boot ROM reads it."""
 
-    Attributes:
-        layout: Where its header's fields stand.
-        at: Offset of the header in the bytes it was read from.
-        checksum: Sum of the payload's bytes, modulo 2**32, as the header says.
-        image_length: Bytes behind the header, as the header says.
-        entry_point: Address of the first instruction, bit 0 set.
-        load_address: 0xFFFFFFFF: the boot ROM does not move the image.
-        image_version: For anti-rollback; 0 in images without a signature.
-        binary_type: 0x10: first-stage boot loader; 0: anything else.
-        signed: The room of the signature is not all zeros.
-        data: The bytes from the header to the end of the image, or to the end of the file if that comes first.
-    """
-
-    layout: HeaderLayout
-    at: int
-    checksum: int
-    image_length: int
-    entry_point: int
-    load_address: int
-    image_version: int
-    binary_type: int
-    signed: bool
+    layout: HeaderLayout  # Where its header's fields stand
+    at: int  # Offset of the header in the bytes it was read from
+    checksum: int  # Sum of the payload's bytes, modulo 2**32, as the header says
+    image_length: int  # Bytes behind the header, as the header says
+    entry_point: int  # Address of the first instruction, bit 0 set
+    load_address: int  # 0xFFFFFFFF: the boot ROM does not move the image
+    image_version: int  # For anti-rollback; 0 in images without a signature
+    binary_type: int  # 0x10: first-stage boot loader; 0: anything else
+    signed: bool  # The room of the signature is not all zeros
+    # The bytes from the header to the end of the image, or to the end of the file if that comes first
     data: bytes = field(repr=False)
 
     @property
@@ -107,11 +87,7 @@ class BootImage:
         return next((at for at in (VECTOR_TABLE, self.layout.size) if _is_vector_table(self.data, at)), None)
 
     def vector(self, number: int) -> int:
-        """A word of the vector table.
-
-        Args:
-            number: 0 is the stack pointer, 1 the reset handler.
-        """
+        """A word of the vector table: 0 is the stack pointer, 1 the reset handler."""
         table = self.vector_table
         return 0 if table is None else _word(self.data, table + 4 * number)
 
@@ -138,16 +114,7 @@ def header_at(data: bytes, at: int) -> HeaderLayout | None:
 
 
 def read(data: bytes, at: int = 0, where: str = "") -> BootImage:
-    """Read an image with its header; what is wrong with it is the matter of :func:`problems`.
-
-    Args:
-        data: A file, or what stands in a flash.
-        at: Where the header begins.
-        where: The name of the file in messages.
-
-    Raises:
-        NeuralArtError: No header of a known version stands there.
-    """
+    """Read an image with its header; :func:`problems` judges it. NeuralArtError: no header of a known version."""
     layout = header_at(data, at)
     if layout is None:
         if data[at : at + 4] == MAGIC:
@@ -233,19 +200,11 @@ def _start_problems(image: BootImage) -> list[str]:
 
 
 def make(program: bytes, binary_type: str, version: int = DEFAULT_VERSION, where: str = "") -> bytes:
-    """Put a header without a signature in front of a program.
+    """Put a header without a signature in front of a program that begins with its vector table.
 
     The vector table comes to :data:`VECTOR_TABLE`, whatever the version; the entry point is its reset handler. All
-    padding is zero.
-
-    Args:
-        program: The program's bytes; its vector table comes first.
-        binary_type: Of :data:`TYPES`.
-        version: Of :data:`LAYOUTS`.
-        where: The name of the program in messages.
-
-    Raises:
-        NeuralArtError: The program does not begin with a vector table, or a header stands there already.
+    padding is zero. ``where`` names the program in messages. NeuralArtError: the program does not begin with a vector
+    table, or a header stands there already.
     """
     layout = LAYOUTS[version]
     if program.startswith(MAGIC):
@@ -270,12 +229,7 @@ def make(program: bytes, binary_type: str, version: int = DEFAULT_VERSION, where
 
 
 def record(image: BootImage, at: int) -> dict[str, object]:
-    """What ``neuralart inspect`` says of an image, ready for JSON.
-
-    Args:
-        image: The image.
-        at: Its address (of a HEX file), or its offset in the file.
-    """
+    """What ``neuralart inspect`` says of an image, ready for JSON; ``at``: address (HEX file) or offset in the file."""
     table = image.vector_table
     return {
         "at": at,

@@ -20,13 +20,14 @@ from __future__ import annotations
 import itertools
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
+from neuralart.flashing.plan import FlashPlan, Write, contents
 
 MAGIC = b"NARNOR1\0"
 ERASED = 0xFF
@@ -37,28 +38,18 @@ _HEADER = len(MAGIC) + _GEOMETRY.size + _CRC.size
 
 @dataclass(frozen=True)
 class Chip:
-    """The geometry of a NOR flash.
+    """The geometry of a NOR flash."""
 
-    Attributes:
-        base: Address of its first byte where it is memory mapped.
-        size: Bytes; a multiple of ``sector``.
-        sector: Bytes that are erased at once.
-    """
-
-    base: int
-    size: int
-    sector: int
+    base: int  # Address of its first byte where it is memory mapped
+    size: int  # Bytes; a multiple of ``sector``
+    sector: int  # Bytes that are erased at once
 
     def __str__(self) -> str:
         return f"{self.size} bytes at 0x{self.base:08x} in sectors of {self.sector}"
 
 
 def chip_of(board: Board) -> Chip:
-    """The NOR flash of a board.
-
-    Raises:
-        NeuralArtError: The board has none, or its file says too little of it.
-    """
+    """The NOR flash of a board. NeuralArtError: the board has none, or its file says too little of it."""
     where = board.where or f"board {board.name}"
     try:
         base, size, sector = (int(board.flash[key]) for key in ("base", "size", "sector"))
@@ -96,11 +87,7 @@ class Nor:
             offset, count = offset + part, count - part
 
     def read(self, offset: int, count: int) -> bytes:
-        """Bytes of the chip.
-
-        Raises:
-            NeuralArtError: Outside of the chip.
-        """
+        """Bytes of the chip. NeuralArtError: outside of the chip."""
         self._check("read", offset, count)
         return b"".join(
             bytes(self._sectors[number][inside : inside + part]) if number in self._sectors else self._blank[:part]
@@ -108,11 +95,7 @@ class Nor:
         )
 
     def erase(self, offset: int, count: int) -> None:
-        """Erase whole sectors.
-
-        Raises:
-            NeuralArtError: Outside of the chip, or not whole sectors.
-        """
+        """Erase whole sectors. NeuralArtError: outside of the chip, or not whole sectors."""
         self._check("erase", offset, count)
         if offset % self.chip.sector or count % self.chip.sector:
             raise NeuralArtError(
@@ -123,10 +106,8 @@ class Nor:
             self._sectors.pop(number, None)
 
     def program(self, offset: int, data: bytes) -> None:
-        """Clear bits. Page borders do not matter: a programmer splits writes at them.
-
-        Raises:
-            NeuralArtError: Outside of the chip, or a bit that is 0 would have to become 1; nothing was programmed then.
+        """Clear bits. Page borders do not matter: a programmer splits writes at them. NeuralArtError: outside of the
+        chip, or a bit that is 0 would have to become 1; nothing was programmed then.
         """
         self._check("program", offset, len(data))
         held = self.read(offset, len(data))
@@ -145,17 +126,13 @@ class Nor:
             at += part
 
     def contents(self) -> Iterator[tuple[int, bytes]]:
-        """Yields:
-        Offset and bytes of each sector that is not erased, ascending.
-        """
+        """Yield offset and bytes of each sector that is not erased, ascending."""
         for number in sorted(self._sectors):
             if self._sectors[number] != self._blank:
                 yield number * self.chip.sector, bytes(self._sectors[number])
 
     def runs(self) -> Iterator[tuple[int, bytes]]:
-        """Yields:
-        Offset and bytes of each stretch of adjoining sectors that are not erased, ascending.
-        """
+        """Yield offset and bytes of each stretch of adjoining sectors that are not erased, ascending."""
         sector = self.chip.sector
         numbered = enumerate(self.contents())
         for _, group in itertools.groupby(numbered, key=lambda pair: pair[1][0] // sector - pair[0]):
@@ -163,11 +140,7 @@ class Nor:
             yield rows[0][0], b"".join(data for _, data in rows)
 
     def save(self, path: Path) -> None:
-        """Write the file, whole or not at all.
-
-        Raises:
-            NeuralArtError: The place cannot be written.
-        """
+        """Write the file, whole or not at all. NeuralArtError: the place cannot be written."""
         rows = list(self.contents())
         geometry = _GEOMETRY.pack(self.chip.base, self.chip.size, self.chip.sector, len(rows))
         index = struct.pack(f"<{len(rows)}I", *(offset // self.chip.sector for offset, _ in rows))
@@ -177,11 +150,7 @@ class Nor:
 
 
 def load(path: Path) -> Nor:
-    """Read a file that :meth:`Nor.save` wrote.
-
-    Raises:
-        NeuralArtError: Missing, no such file, cut short or damaged.
-    """
+    """Read a file that :meth:`Nor.save` wrote. NeuralArtError: missing, no such file, cut short or damaged."""
     data = read_bytes(path)
     where, hint = str(path), "delete it, then flash everything again"
     if data[: len(MAGIC)] != MAGIC:
@@ -212,11 +181,7 @@ def load(path: Path) -> Nor:
 
 
 def load_for(path: Path, board: Board) -> Nor:
-    """Read the virtual flash of a board.
-
-    Raises:
-        NeuralArtError: As :func:`load` and :func:`chip_of`, nothing was ever written, or a chip of another board.
-    """
+    """Read the virtual flash of a board. NeuralArtError: there is none, it is damaged, or a chip of another board."""
     chip = chip_of(board)
     if not path.exists():
         raise NeuralArtError(
@@ -232,3 +197,122 @@ def load_for(path: Path, board: Board) -> Nor:
             hint="each board needs a file of its own",
         )
     return nor
+
+
+@dataclass(frozen=True)
+class Written:
+    """What became of one write."""
+
+    write: Write
+    erased: int  # Sectors that were erased and programmed
+    kept: int  # Sectors that held these bytes already and were left alone
+    # (first address, first address behind) of foreign data in those sectors that is erased now
+    lost: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """Where a flash first differs from its plan."""
+
+    write: Write  # Whose bytes differ
+    offset: int  # Offset in its file
+    expected: int  # The file's byte
+    found: int  # The flash's byte
+
+    def __str__(self) -> str:
+        erased = " (erased)" if self.found == ERASED else ""
+        return (
+            f"'{self.write.name}' differs at 0x{self.write.address + self.offset:08x}: {self.write.file} "
+            f"offset 0x{self.offset:x} is 0x{self.expected:02x}, the flash has 0x{self.found:02x}{erased}"
+        )
+
+
+def _sectors(write: Write, nor: Nor) -> range:
+    chip = nor.chip
+    first = (write.address - chip.base) // chip.sector
+    return range(first, (write.end - chip.base - 1) // chip.sector + 1)
+
+
+def check_plan(plan: FlashPlan, nor: Nor) -> None:
+    """Do all writes of a plan fit into this chip? NeuralArtError: one does not, or two need the same erase sector."""
+    chip = nor.chip
+    owner: dict[int, Write] = {}
+    for write in plan.writes:
+        if write.address < chip.base or write.end > chip.base + chip.size:
+            raise NeuralArtError(
+                f"'{write.name}' [0x{write.address:08x}, 0x{write.end:08x}) is not within the flash "
+                f"[0x{chip.base:08x}, 0x{chip.base + chip.size:08x})",
+                where=plan.where,
+            )
+        for number in _sectors(write, nor):
+            if number in owner:
+                other, start = owner[number], chip.base + number * chip.sector
+                raise NeuralArtError(
+                    f"'{other.name}' [0x{other.address:08x}, 0x{other.end:08x}) and '{write.name}' "
+                    f"[0x{write.address:08x}, 0x{write.end:08x}) share the erase sector "
+                    f"[0x{start:08x}, 0x{start + chip.sector:08x})",
+                    where=plan.where,
+                    hint=f"give each its own sectors of {chip.sector} bytes: writing one would erase the other",
+                )
+            owner[number] = write
+
+
+def _foreign(nor: Nor, start: int, end: int) -> tuple[int, int] | None:
+    """Smallest range of offsets within [start, end) outside of which everything is erased."""
+    data = nor.read(start, end - start)
+    blank = bytes([ERASED])
+    kept = data.lstrip(blank)
+    if not kept:
+        return None
+    return end - len(kept), start + len(data.rstrip(blank))
+
+
+def _one(write: Write, data: bytes, nor: Nor) -> Written:
+    chip = nor.chip
+    begin = write.address - chip.base
+    end = begin + len(data)
+    erased, kept, lost = 0, 0, []
+    for number in _sectors(write, nor):
+        start = number * chip.sector
+        first, last = max(start, begin), min(start + chip.sector, end)
+        part = data[first - begin : last - begin]
+        if nor.read(first, len(part)) == part:
+            kept += 1
+            continue
+        for outside in (_foreign(nor, start, first), _foreign(nor, last, start + chip.sector)):
+            if outside is not None:
+                lost.append((chip.base + outside[0], chip.base + outside[1]))
+        nor.erase(start, chip.sector)
+        nor.program(first, part)
+        erased += 1
+    return Written(write, erased, kept, tuple(lost))
+
+
+def program_plan(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path()) -> tuple[Written, ...]:
+    """Write what a plan says, all of which must fit, into a chip in memory; nothing unless all is in order.
+
+    A sector that holds its bytes already is left alone. ``only`` is ``application``, ``model`` (initializers and their
+    descriptor) or None; paths of the plan start from ``top``. NeuralArtError: a file has changed or is missing, or the
+    plan does not fit into the chip.
+    """
+    check_plan(plan, nor)
+    writes = plan.chosen(only)
+    files = contents(plan, writes, top)
+    return tuple(_one(write, data, nor) for write, data in zip(writes, files, strict=True))
+
+
+def _first_difference(one: bytes, other: bytes) -> int:
+    """Index; the bytes are known to differ somewhere."""
+    return next(n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
+
+
+def verify_plan(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path()) -> Mismatch | None:
+    """The first difference of a chip from a plan, or None. NeuralArtError: a file has changed, or does not fit."""
+    check_plan(plan, nor)
+    writes: Sequence[Write] = plan.chosen(only)
+    for write, data in zip(writes, contents(plan, writes, top), strict=True):
+        held = nor.read(write.address - nor.chip.base, len(data))
+        if held != data:
+            at = _first_difference(data, held)
+            return Mismatch(write, at, data[at], held[at])
+    return None

@@ -22,7 +22,7 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes
+from neuralart.files import read_bytes, write_text
 
 SCHEMA = 1
 KINDS = ("application", "model", "descriptor")
@@ -32,23 +32,14 @@ PARTS = {"application": ("application",), "model": ("model", "descriptor")}
 
 @dataclass(frozen=True)
 class Write:
-    """One file that goes into the flash.
+    """One file that goes into the flash."""
 
-    Attributes:
-        name: For messages; unique in its plan.
-        kind: One of :data:`KINDS`.
-        file: Path relative to the top folder, with ``/``.
-        address: Where its first byte goes.
-        bytes: Size.
-        sha256: Of its contents, 64 hex digits.
-    """
-
-    name: str
-    kind: str
-    file: str
-    address: int
-    bytes: int
-    sha256: str
+    name: str  # For messages; unique in its plan
+    kind: str  # One of KINDS
+    file: str  # Path relative to the top folder, with ``/``
+    address: int  # Where its first byte goes
+    bytes: int  # Size
+    sha256: str  # Of its contents, 64 hex digits
 
     @property
     def end(self) -> int:
@@ -58,24 +49,14 @@ class Write:
 
 @dataclass(frozen=True)
 class FlashPlan:
-    """What is written, in order.
+    """What is written, in order."""
 
-    Attributes:
-        board: Name of the board.
-        writes: In the order of writing.
-        where: The file, for messages.
-    """
-
-    board: str
-    writes: tuple[Write, ...]
-    where: str = ""
+    board: str  # Name of the board
+    writes: tuple[Write, ...]  # In the order of writing
+    where: str = ""  # The file, for messages
 
     def chosen(self, only: str | None) -> tuple[Write, ...]:
-        """The writes of one of :data:`PARTS`; None: all.
-
-        Raises:
-            NeuralArtError: There is no such part, or the plan has nothing of it.
-        """
+        """The writes of one of :data:`PARTS`; None: all. NeuralArtError: no such part, or nothing of it is there."""
         if only is None:
             return self.writes
         if only not in PARTS:
@@ -87,32 +68,13 @@ class FlashPlan:
 
 
 def write_of(name: str, kind: str, path: Path, address: int, file: str = "") -> Write:
-    """Describe a file that exists.
-
-    Args:
-        name: For messages.
-        kind: One of :data:`KINDS`.
-        path: The file.
-        address: Where its first byte goes.
-        file: How the plan names it, if not as ``path`` does.
-
-    Raises:
-        NeuralArtError: It cannot be read.
-    """
+    """Describe a file that exists; ``file``: how the plan names it, if not as ``path`` does."""
     data = read_bytes(path)
     return Write(name, kind, file or path.as_posix(), address, len(data), hashlib.sha256(data).hexdigest())
 
 
 def make(board_name: str, writes: Sequence[Write]) -> str:
-    """Text of a plan. Writes of nothing are left out.
-
-    Args:
-        board_name: The board.
-        writes: In the order of writing.
-
-    Raises:
-        NeuralArtError: Two writes have one name, or a write is not possible.
-    """
+    """Text of a plan without writes of nothing. NeuralArtError: one is not possible, or two have one name."""
     rows = [asdict(write) for write in writes if write.bytes]
     text = json.dumps({"schema": SCHEMA, "board": board_name, "writes": rows}, indent=1) + "\n"
     parse(text, f"flash plan of {board_name}")
@@ -144,11 +106,7 @@ def _row(row: Any, where: str) -> Write:
 
 
 def parse(text: str, where: str) -> FlashPlan:
-    """Check the text of a plan.
-
-    Raises:
-        NeuralArtError: It is not a flash plan of this schema.
-    """
+    """Check the text of a plan. NeuralArtError: it is not a flash plan of this schema."""
     try:
         data = jsontext.loads(text)
     except ValueError as error:
@@ -173,25 +131,12 @@ def parse(text: str, where: str) -> FlashPlan:
 
 
 def read(path: Path) -> FlashPlan:
-    """Read a flash plan.
-
-    Raises:
-        NeuralArtError: It is missing, or not a flash plan of this schema.
-    """
+    """Read a flash plan. NeuralArtError: it is missing, or not a flash plan of this schema."""
     return parse(read_bytes(path).decode("utf-8", "replace"), str(path))
 
 
 def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]:
-    """Bytes of files, which must be what they were when the plan was made.
-
-    Args:
-        plan: For messages.
-        writes: Some writes of it.
-        top: Folder that their paths start from.
-
-    Raises:
-        NeuralArtError: A file is missing or has changed.
-    """
+    """Bytes of some files of a plan (below ``top``). NeuralArtError: one is missing or has changed since."""
     found = []
     for write in writes:
         path = top / write.file
@@ -205,3 +150,50 @@ def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]
             )
         found.append(data)
     return found
+
+
+# The record of what a device holds, for runners whose device is no file. It tells a reader what was written last;
+# nothing is skipped because of it. {"schema": 1, "runner": "acme", "probe": "0042", "board": "stm32n6570-dk", "holds":
+# [rows as in a plan]}
+RECORD_SCHEMA = 1
+
+
+def held_after(held: Sequence[Write], writes: Sequence[Write]) -> tuple[Write, ...]:
+    """What a device holds after some writes, by address: what they overlap is gone."""
+    names = {write.name for write in writes}
+    kept = [
+        old
+        for old in held
+        if old.name not in names and not any(new.address < old.end and old.address < new.end for new in writes)
+    ]
+    return tuple(sorted((*kept, *writes), key=lambda write: write.address))
+
+
+def save_record(path: Path, runner: str, probe: str, board: str, held: Sequence[Write]) -> None:
+    """Write a record, whole or not at all. NeuralArtError: the place cannot be written."""
+    rows = [dataclasses.asdict(write) for write in held]
+    data = {"schema": RECORD_SCHEMA, "runner": runner, "probe": probe, "board": board, "holds": rows}
+    write_text(path, json.dumps(data, indent=1) + "\n")
+
+
+def read_record(path: Path) -> tuple[Write, ...]:
+    """Read a record. NeuralArtError: it is missing, or no record of this schema."""
+    text = read_bytes(path).decode("utf-8", "replace")
+    hint = "delete it; the next flash- compares with the device and writes it anew"
+    try:
+        data = jsontext.loads(text)
+        board, rows, schema = data["board"], data["holds"], data["schema"]
+    except (ValueError, TypeError, KeyError) as error:
+        raise NeuralArtError("not a record of what a device holds", where=str(path), hint=hint) from error
+    if schema != RECORD_SCHEMA:
+        raise NeuralArtError(f"schema {schema}, this version reads {RECORD_SCHEMA}", where=str(path), hint=hint)
+    plan = parse(json.dumps({"schema": 1, "board": board, "writes": rows}), str(path))
+    return plan.writes
+
+
+def remove_record(path: Path) -> None:
+    """Remove a record, if there is one. NeuralArtError: it cannot be removed."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as error:
+        raise NeuralArtError(f"cannot remove: {error.strerror}", where=str(path)) from error

@@ -19,7 +19,7 @@ def _relocatable(data: bytes, name: str) -> bool:
     at = data.find(b"NBIN", 0, 1 << 20)
     if at <= 0:
         return at == 0
-    from neuralart.relocatable.format.recognize import inner_offset
+    from neuralart.relocatable.format.container import inner_offset
 
     return not is_text(data) and inner_offset(data) is not None
 

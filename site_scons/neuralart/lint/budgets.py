@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from neuralart.config.budgets import Budgets
+from neuralart.config.types import Budgets
 from neuralart.errors import nearest
 from neuralart.lint.engine import BUDGET
 from neuralart.lint.types import ERROR, WARNING, Finding

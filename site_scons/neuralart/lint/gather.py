@@ -23,7 +23,7 @@ from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor import mpool
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import RESULTS
-from neuralart.vendor.profile_file import ProfileFile, parse_profiles
+from neuralart.vendor.profile import ProfileFile, parse_profiles
 from neuralart.vendor.q_json import QFile, parse_q_json
 
 _C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".inc", ".s", ".S")

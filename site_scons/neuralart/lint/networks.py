@@ -18,9 +18,9 @@ from neuralart.text.c_source import Lines, decode
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CPU, CInfo
 from neuralart.vendor.network_c import checks
+from neuralart.vendor.network_c.checks import covered, rows_by_pool, used
 from neuralart.vendor.network_c.read import parse
 from neuralart.vendor.network_c.types import GeneratedNetwork
-from neuralart.vendor.network_c.usage import covered, rows_by_pool, used
 
 _FLOAT = re.compile(r"\bDataType_FLOAT\b")
 _STEP = re.compile(r"scheduling epoch=(\d{1,7})\b")

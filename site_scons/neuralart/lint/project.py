@@ -7,9 +7,8 @@ from pathlib import Path, PurePath
 
 from neuralart import boards
 from neuralart.boards.types import Board
-from neuralart.config.budgets import Budgets
 from neuralart.config.read import ProjectFile
-from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
+from neuralart.config.types import Budgets, NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.lint import budgets, networks
@@ -18,11 +17,10 @@ from neuralart.lint.gather import Bag
 from neuralart.lint.types import ERROR, Finding, Network
 from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
 from neuralart.memory.plan import last_build
-from neuralart.memory.plan.built_folders import network_folders
-from neuralart.memory.plan.project_networks import read_networks
+from neuralart.memory.plan.last_build import network_folders, read_networks
 from neuralart.network import facts
 from neuralart.vendor.c_info import read as c_info
-from neuralart.vendor.profile_file import read_profiles
+from neuralart.vendor.profile import read_profiles
 
 
 def _strategies(board: Board, network: LayoutNetwork) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.lint.types import ERROR, Facts, Hit, Rule
-from neuralart.memory.image.reachable import is_on, turned_on_by
+from neuralart.memory.regions import is_on, turned_on_by
 from neuralart.plugins import register
 
 STACKS = ("_estack", "__StackTop", "__stack_top", "_stack_top", "__initial_sp", "__INITIAL_SP", "__stack", "stack_top")

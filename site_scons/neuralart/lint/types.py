@@ -10,7 +10,7 @@ from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
 from neuralart.text.linker_script.types import LinkerScript
-from neuralart.vendor.profile_file import ProfileFile
+from neuralart.vendor.profile import ProfileFile
 from neuralart.vendor.q_json import QFile
 
 ERROR, WARNING, NOTE = "error", "warning", "note"

@@ -7,19 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or may be.
+    """One thing that is wrong, or may be."""
 
-    Attributes:
-        check: Name of the check.
-        level: ``error`` or ``warning``.
-        message: What is wrong, with the numbers that show it.
-        remedy: What to do about it.
-    """
-
-    check: str
-    level: str
-    message: str
-    remedy: str = ""
+    check: str  # name of the check
+    level: str  # error or warning
+    message: str  # what is wrong, with the numbers that show it
+    remedy: str = ""  # what to do about it
 
     def __str__(self) -> str:
         text = f"{self.message} ({self.remedy})" if self.remedy else self.message

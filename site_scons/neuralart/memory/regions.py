@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from neuralart.boards.types import Board, MemoryRegion
@@ -12,21 +12,13 @@ from neuralart.network.facts import Network, PoolUse
 
 @dataclass(frozen=True)
 class Span:
-    """A used range of addresses, in the alias the firmware uses.
+    """A used range of addresses, in the alias the firmware uses."""
 
-    Attributes:
-        owner: Who uses it, for messages.
-        group: Ranges of one group may overlap: a virtual pool and the pools it is made of.
-        start: First address.
-        end: First address behind it.
-        place: ``file:line`` that decided the address; empty if that is not known.
-    """
-
-    owner: str
-    group: str
-    start: int
-    end: int
-    place: str = ""
+    owner: str  # who uses it, for messages
+    group: str  # ranges of one group may overlap: a virtual pool and the pools it is made of
+    start: int  # first address
+    end: int  # first address behind it
+    place: str = ""  # file:line that decided the address; empty if that is not known
 
     def __str__(self) -> str:
         return f"{self.owner} [0x{self.start:08x}, 0x{self.end:08x})"
@@ -43,20 +35,13 @@ def fold(board: Board, address: int) -> int:
 def fold_alias(board: Board, address: int, what: str = "") -> int:
     """As :func:`fold`, for an address where a memory must be.
 
-    Args:
-        board: The board.
-        address: Through either alias.
-        what: Whose address, for the message.
-
-    Raises:
-        NeuralArtError: The board has no memory there.
+    ``address``: through either alias; ``what``: whose address, for the message. NeuralArtError: the board has no memory
+    there.
     """
     if board.region_at(address) is None:
-        raise NeuralArtError(
-            f"{what + ': ' if what else ''}there is no memory at 0x{address:08x}",
-            where=f"board {board.name}",
-            hint="memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory),
-        )
+        text = f"{what + ': ' if what else ''}there is no memory at 0x{address:08x}"
+        hint = "memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory)
+        raise NeuralArtError(text, where=f"board {board.name}", hint=hint)
     return fold(board, address)
 
 
@@ -66,8 +51,7 @@ def network_spans(board: Board, network: Network) -> list[Span]:
     A virtual pool says nothing new when its parts are listed too: what lies across them counts in each of them, and
     its own high-water mark would claim the parts below that nobody uses.
 
-    Raises:
-        NeuralArtError: A pool lies where the board has no memory, or runs over its end.
+    NeuralArtError: a pool lies where the board has no memory, or runs over its end.
     """
     spans = []
     for pool in used_pools(network):
@@ -116,9 +100,7 @@ def used_pools(network: Network) -> list[PoolUse]:
 def memory_end(board: Board, address: int) -> int:
     """First address behind the memory at an address, and behind what follows it without a gap.
 
-    Args:
-        board: The board.
-        address: In the alias of the firmware's security state.
+    ``address``: in the alias of the firmware's security state.
     """
     end = address
     while True:
@@ -129,22 +111,15 @@ def memory_end(board: Board, address: int) -> int:
 
 
 def touched_regions(board: Board, spans: Sequence[Span]) -> list[MemoryRegion]:
-    """Memories under some ranges, in the board's order.
-
-    Raises:
-        NeuralArtError: Part of a range lies in no memory.
-    """
+    """Memories under some ranges, in the board's order. NeuralArtError: part of a range lies in no memory."""
     touched: set[str] = set()
     for span in spans:
         at = span.start
         while at < span.end:
             region = board.region_at(at)
             if region is None:
-                raise NeuralArtError(
-                    f"{span} runs out of memory at 0x{at:08x}",
-                    where=f"board {board.name}",
-                    hint="make the pool smaller or move it into a memory of the board",
-                )
+                hint = "make the pool smaller or move it into a memory of the board"
+                raise NeuralArtError(f"{span} runs out of memory at 0x{at:08x}", where=f"board {board.name}", hint=hint)
             touched.add(region.name)
             at = region.end
     return [region for region in board.memory if region.name in touched]
@@ -190,14 +165,54 @@ def gaps(start: int, end: int, taken: Iterable[Span]) -> list[tuple[int, int]]:
 
 
 def check_disjoint(spans: Sequence[Span], where: str) -> None:
-    """Refuse two ranges of different groups that share a byte.
-
-    Raises:
-        NeuralArtError: Two do; names both.
-    """
+    """Refuse two ranges of different groups that share a byte. NeuralArtError: two do; names both."""
     for before, after in overlapping(spans):
-        raise NeuralArtError(
-            f"{after} overlaps {before} by {min(before.end, after.end) - after.start} bytes",
-            where=where,
-            hint="give one of them another pool file, or move the pool",
-        )
+        what = f"{after} overlaps {before} by {min(before.end, after.end) - after.start} bytes"
+        raise NeuralArtError(what, where=where, hint="give one of them another pool file, or move the pool")
+
+
+def is_on(board: Board, region: MemoryRegion) -> bool:
+    """Say whether the memory answers after the reset and the boot chain."""
+    for window in board.windows:
+        if window.region == region.name:
+            return window.mapped_by_boot
+    return region.on_at_reset
+
+
+def turned_on_by(board: Board, region: MemoryRegion) -> str:
+    """Say which registers and bits turn the memory on."""
+    registers, enable = board.registers, region.enable
+    for window in board.windows:
+        if window.region == region.name:
+            return (
+                f"{region.name} answers when 0x{window.control:08x} & 0x{window.mask:x} == 0x{window.value:x}, "
+                f"with clock bit {window.clock_bit} of 0x{window.clock_register:08x}"
+            )
+    steps = []
+    if enable is not None and enable.clock_bit is not None and registers.memory_clock is not None:
+        steps.append(f"set bit {enable.clock_bit} of 0x{registers.memory_clock:08x} (memory clock)")
+    if enable is not None and enable.ramcfg_offset is not None and registers.ramcfg is not None:
+        place = registers.ramcfg + enable.ramcfg_offset
+        steps.append(f"clear bit {registers.shutdown_bit} of 0x{place:08x} (shutdown)")
+    if steps:
+        return f"{region.name} is turned on by the firmware: {', '.join(steps)}"
+    return region.note or f"nothing in the board's file says what turns {region.name} on"
+
+
+def pieces(board: Board, start: int, end: int) -> Iterator[tuple[MemoryRegion | None, int, int]]:
+    """A range of addresses, cut where memories end.
+
+    Yields (memory or None, start, end): neighbors that lie in no memory are one piece.
+    """
+    at = fold(board, start)
+    stop = at + end - start
+    bounds = sorted({region.base for region in board.memory} | {r.alias for r in board.memory if r.alias is not None})
+    while at < stop:
+        region = board.region_at(at)
+        if region is None:
+            after = min([bound for bound in bounds if at < bound < stop and board.region_at(bound)], default=stop)
+        else:
+            base = region.base if region.base <= at < region.end else region.alias or 0
+            after = min(stop, base + region.size)
+        yield region, at, after
+        at = after

@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.config.networks import NAME
     from neuralart.errors import NeuralArtError
     from neuralart.files import write_text
-    from neuralart.model_zoo import convert, emit, paths, tree
+    from neuralart.model_zoo import convert, emit, tree
 
     if args.name and not NAME.fullmatch(args.name):
         raise NeuralArtError(f"'{args.name}' is no C identifier", hint="the name of a network becomes part of symbols")
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
     wishes = convert.Wishes(args.name, args.model, args.board, args.use_case)
     imported = convert.convert(top, wishes, tuple(boards.names(())))
     output: Path | None = args.output
-    imported = paths.relocated(imported, args.config, output, model_is_named=bool(args.model))
+    imported = emit.relocated(imported, args.config, output, model_is_named=bool(args.model))
     text = emit.text(imported, args.config.name)
     if output is None:
         print(text, end="")

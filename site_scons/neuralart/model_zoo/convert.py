@@ -11,8 +11,7 @@ from neuralart.config.app_config import MODEL_TYPES, USE_CASES
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model_zoo import vocabulary
 from neuralart.model_zoo.sections import application, audio
-from neuralart.model_zoo.source import Source
-from neuralart.model_zoo.tree import Entry
+from neuralart.model_zoo.tree import ZooConfig, ZooEntry
 
 _MODEL = ("model.model_path", "general.model_path", "model.onnx_path")
 _TYPE = ("model.model_type", "general.model_type", "post_processing.type")
@@ -25,19 +24,12 @@ _VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
 
 @dataclass(frozen=True)
 class Wishes:
-    """What the user said on the command line; empty where nothing was.
+    """What the user said on the command line; empty where nothing was."""
 
-    Attributes:
-        name: Name of the network.
-        model: Path of the model.
-        board: Name of the board.
-        use_case: One of those that have a header.
-    """
-
-    name: str = ""
-    model: str = ""
-    board: str = ""
-    use_case: str = ""
+    name: str = ""  # name of the network
+    model: str = ""  # path of the model
+    board: str = ""  # name of the board
+    use_case: str = ""  # one of those that have a header
 
 
 @dataclass(frozen=True)
@@ -54,39 +46,24 @@ class Dropped:
 
 @dataclass(frozen=True)
 class Imported:
-    """What became of a configuration.
+    """What became of a configuration."""
 
-    Attributes:
-        release: Which releases of the zoo write such files, for example ``v4``.
-        network: Name of the network.
-        settings: Keys of the network, ``app_config`` among them as a mapping.
-        variant: Name of the variant.
-        variant_settings: Keys of the variant.
-        dropped: What was left out, in the order of the file.
-        notes: What the user should look at.
-    """
-
-    release: str
-    network: str
-    settings: Mapping[str, object]
-    variant: str
-    variant_settings: Mapping[str, object]
-    dropped: tuple[Dropped, ...] = ()
-    notes: tuple[str, ...] = field(default=())
+    release: str  # which releases of the zoo write such files, for example ``v4``
+    network: str  # name of the network
+    settings: Mapping[str, object]  # keys of the network, ``app_config`` among them as a mapping
+    variant: str  # name of the variant
+    variant_settings: Mapping[str, object]  # keys of the variant
+    dropped: tuple[Dropped, ...] = ()  # what was left out, in the order of the file
+    notes: tuple[str, ...] = field(default=())  # what the user should look at
 
 
-def convert(top: Entry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = ()) -> Imported:
-    """Convert a configuration.
-
-    Args:
-        top: The file.
-        wishes: What the user said besides.
-        boards: Names of boards that there are.
+def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = ()) -> Imported:
+    """Convert a configuration; ``boards``: names of those that there are.
 
     Raises:
         NeuralArtError: It names no model, or a value is not what the zoo takes.
     """
-    source = Source(top)
+    source = ZooConfig(top)
     model = wishes.model or _model(source)
     use_case = _use_case(source, wishes.use_case, model)
     board = wishes.board or _board(source, boards)
@@ -117,7 +94,7 @@ def convert(top: Entry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = ())
     )
 
 
-def _release(top: Entry) -> str:
+def _release(top: ZooEntry) -> str:
     sections = top.children()
     if "stm32ai" in sections or "pre_processing" in sections or "post_processing" in sections:
         return "v1"
@@ -126,21 +103,18 @@ def _release(top: Entry) -> str:
     return "v2 or v3"
 
 
-def _model(source: Source) -> str:
+def _model(source: ZooConfig) -> str:
     found = source.take(*_MODEL)
     if found is None:
-        raise NeuralArtError(
-            "names no model: model.model_path (or general.model_path) is empty",
-            where=source.top.file,
-            hint="--model FILE says it",
-        )
+        what = "names no model: model.model_path (or general.model_path) is empty"
+        raise NeuralArtError(what, where=source.top.file, hint="--model FILE says it")
     text = found.text().replace("\\", "/")
     if not PurePosixPath(text).name:
         raise found.error(f"'{text}' is not the path of a file")
     return text
 
 
-def _local(source: Source, model: str) -> str:
+def _local(source: ZooConfig, model: str) -> str:
     """A path that a build can have."""
     name = PurePosixPath(model).name
     if not name.lower().endswith(_QUANTIZED):
@@ -159,7 +133,7 @@ def _folder(text: str) -> str | None:
     return None
 
 
-def _use_case(source: Source, wish: str, model: str) -> str:
+def _use_case(source: ZooConfig, wish: str, model: str) -> str:
     """Empty for a use case that has no header."""
     if wish:
         if wish not in USE_CASES:
@@ -167,8 +141,8 @@ def _use_case(source: Source, wish: str, model: str) -> str:
         return wish
     kind = _zoo_type(source)
     by_type = vocabulary.USE_CASE_OF.get(vocabulary.MODEL_TYPES[kind][0]) if kind in vocabulary.MODEL_TYPES else None
-    project = next((e.text() for path in _PROJECT if (e := source.top.find(path)) is not None), "")
-    by_model, by_project = _folder(model), _folder(project)
+    project = source.first(*_PROJECT)
+    by_model, by_project = _folder(model), _folder(project.text() if project is not None else "")
     if kind in vocabulary.NO_HEADER:
         by_model = ""
     # Speech enhancement shares its folder of applications with audio events.
@@ -181,20 +155,19 @@ def _use_case(source: Source, wish: str, model: str) -> str:
                 source.note("no header is made for this use case: app_config is left out")
             return found
     if kind in vocabulary.MODEL_TYPES:
-        raise NeuralArtError(
-            f"the use case of model_type '{kind}' is not clear", where=source.top.file, hint="--use-case says it"
-        )
+        what = f"the use case of model_type '{kind}' is not clear"
+        raise NeuralArtError(what, where=source.top.file, hint="--use-case says it")
     source.note("the use case is not clear: app_config is left out (--use-case says it)")
     return ""
 
 
-def _zoo_type(source: Source) -> str:
-    found = next((entry for path in _TYPE if (entry := source.top.find(path)) is not None), None)
+def _zoo_type(source: ZooConfig) -> str:
+    found = source.first(*_TYPE)
     # The first release describes the architecture by a mapping.
     return "" if found is None or found.is_mapping else found.text()
 
 
-def _board(source: Source, boards: tuple[str, ...]) -> str:
+def _board(source: ZooConfig, boards: tuple[str, ...]) -> str:
     found = source.take(*_BOARD)
     serie = source.top.find("deployment.hardware_setup.serie") or source.top.find("stm32ai.serie")
     if found is None or found.text() in ("False", "false"):
@@ -215,8 +188,8 @@ def _identifier(text: str) -> str:
     return name if re.match(r"[A-Za-z_]", name) else f"net_{name}".rstrip("_")
 
 
-def _optimization(source: Source, n6: bool, settings: dict[str, object]) -> None:
-    found = next((entry for path in _OPTIMIZATION if (entry := source.top.find(path)) is not None), None)
+def _optimization(source: ZooConfig, n6: bool, settings: dict[str, object]) -> None:
+    found = source.first(*_OPTIMIZATION)
     if found is None:
         return
     if n6:
@@ -229,7 +202,7 @@ def _optimization(source: Source, n6: bool, settings: dict[str, object]) -> None
     settings["options"] = ["--optimization", word]
 
 
-def _section(source: Source, use_case: str, n6: bool, board: str) -> dict[str, object]:
+def _section(source: ZooConfig, use_case: str, n6: bool, board: str) -> dict[str, object]:
     if not use_case:
         return {}
     section: dict[str, object] = {"use_case": use_case}
@@ -255,21 +228,18 @@ def _section(source: Source, use_case: str, n6: bool, board: str) -> dict[str, o
     return section
 
 
-def _model_type(source: Source, use_case: str) -> tuple[str, int]:
+def _model_type(source: ZooConfig, use_case: str) -> tuple[str, int]:
     found = source.take(*(path for path in _TYPE if (e := source.top.find(path)) is not None and not e.is_mapping))
     if found is None:
         source.note(f"the file names no model_type: add one of {', '.join(MODEL_TYPES[use_case])} to app_config")
         return "", 0
     word = found.text()
     if word not in vocabulary.MODEL_TYPES:
-        raise found.error(
-            f"'{word}' is no model type of the zoo that is known", nearest(word, tuple(vocabulary.MODEL_TYPES))
-        )
+        what = f"'{word}' is no model type of the zoo that is known"
+        raise found.error(what, nearest(word, tuple(vocabulary.MODEL_TYPES)))
     kind, stride = vocabulary.MODEL_TYPES[word]
     kind = vocabulary.BY_USE_CASE.get((use_case, kind), kind)
     if kind not in MODEL_TYPES[use_case]:
-        raise found.error(
-            f"'{word}' is {kind}, which {use_case} does not have",
-            f"known: {', '.join(MODEL_TYPES[use_case])}; --use-case",
-        )
+        hint = f"known: {', '.join(MODEL_TYPES[use_case])}; --use-case"
+        raise found.error(f"'{word}' is {kind}, which {use_case} does not have", hint)
     return kind, stride

@@ -1,10 +1,13 @@
-"""The text of variants.yaml."""
+"""The text of variants.yaml, with its paths."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 
 from neuralart.model_zoo.convert import Imported
 
@@ -12,6 +15,47 @@ from neuralart.model_zoo.convert import Imported
 _PLAIN = re.compile(r"[A-Za-z_./][A-Za-z0-9_./-]*(?: [A-Za-z0-9_./-]+)*")
 _WORDS = frozenset({"true", "false", "yes", "no", "on", "off", "null", "none", "y", "n", ".inf", ".nan"})
 _WIDTH = 110
+
+
+def _bases(config: Path) -> list[Path]:
+    """Folders that the zoo's script may have run in: that of the file, and the ones above its examples."""
+    folder = config.parent
+    return [folder, folder.parent] if folder.name.startswith("config_file_examples") else [folder]
+
+
+def _relative(path: Path, folder: Path) -> str:
+    try:
+        return Path(os.path.relpath(path.resolve(), folder.resolve())).as_posix()
+    except ValueError:  # another drive
+        return path.as_posix()
+
+
+def relocated(imported: Imported, config: Path, output: Path | None, *, model_is_named: bool = False) -> Imported:
+    """Rewrite paths that lead somewhere; keep the others and say so.
+
+    The model zoo reads them from the folder of its script, variants.yaml from its own (without ``output``: from the
+    present folder, as the model's path where the user has named it).
+    """
+    folder = output.parent if output is not None else Path()
+    notes: list[str] = []
+
+    def moved(key: str, text: str, bases: list[Path]) -> str:
+        found = next((base / text for base in bases if (base / text).exists()), None)
+        if found is None:
+            notes.append(f"{key}: {text} is not there, seen from {bases[-1].as_posix()}: the path is kept as it was")
+            return text
+        return _relative(found, folder)
+
+    settings = dict(imported.settings)
+    settings["model"] = moved("model", str(settings["model"]), [Path()] if model_is_named else _bases(config))
+    section = settings.get("app_config")
+    if isinstance(section, Mapping):
+        changed = dict(section)
+        for key in ("application", "class_names_file"):
+            if key in changed:
+                changed[key] = moved(key, str(changed[key]), _bases(config))
+        settings["app_config"] = changed
+    return replace(imported, settings=settings, notes=(*imported.notes, *notes))
 
 
 def scalar(value: object) -> str:
@@ -41,25 +85,9 @@ def _lines(settings: Mapping[str, object], indent: str) -> list[str]:
 
 
 def text(imported: Imported, origin: str) -> str:
-    """A whole file: one network and one variant.
-
-    Args:
-        imported: What was converted.
-        origin: Name of the file it came from.
-    """
+    """A whole file: one network and one variant; ``origin``: the file it came from."""
     shown = "".join(char if " " <= char <= "~" else "?" for char in origin)
-    return "\n".join(
-        [
-            f"# From {shown}, a configuration of the model zoo ({imported.release}), by neuralart import.",
-            "schema: 1",
-            "",
-            "networks:",
-            f"  {imported.network}:",
-            *_lines(imported.settings, "    "),
-            "",
-            "variants:",
-            f"  {imported.variant}:",
-            *_lines(imported.variant_settings, "    "),
-            "",
-        ]
-    )
+    head = f"# From {shown}, a configuration of the model zoo ({imported.release}), by neuralart import."
+    network = ["networks:", f"  {imported.network}:", *_lines(imported.settings, "    ")]
+    variant = ["variants:", f"  {imported.variant}:", *_lines(imported.variant_settings, "    ")]
+    return "\n".join([head, "schema: 1", "", *network, "", *variant, ""])

@@ -2,85 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from neuralart.config.app_config import COLOR_MODES
 from neuralart.errors import nearest
-from neuralart.model_zoo.source import Source
-from neuralart.model_zoo.tree import Entry
+from neuralart.model_zoo.tree import ZooConfig, ZooEntry
 from neuralart.model_zoo.vocabulary import AUDIO
 
 _DETECTORS = ("yolo_v2", "yolo_v5", "yolo_v8", "st_yolo_x", "st_ssd", "blazeface", "yolo_v8_pose", "yolo_v8_seg")
 _ANCHORED = ("yolo_v2", "st_yolo_x")
 _POSES = ("movenet", "yolo_v8_pose")
-_RATIOS = {
-    "crop": "crop",
-    "fit": "fit",
-    "padding": "padding",
-    "full_screen": "full_screen",
-    # The first release asked a question: keep the aspect ratio?
-    "False": "fit",
-    "false": "fit",
-}
+# The first release asked a question: keep the aspect ratio?
+_RATIOS = {**{name: name for name in ("crop", "fit", "padding", "full_screen")}, "False": "fit", "false": "fit"}
 
 
 def _either(*paths: str) -> tuple[str, ...]:
     """A path in the spelling of all releases."""
-    first = [
-        path.replace("preprocessing.", "pre_processing.").replace("postprocessing.", "post_processing.")
-        for path in paths
-    ]
-    return (*paths, *first)
+    return (*paths, *(path.replace("processing.", "_processing.") for path in paths))
 
 
-def _probability(entry: Entry) -> float:
+def _probability(entry: ZooEntry) -> float:
     number = entry.number()
     if not 0.0 <= number <= 1.0:
         raise entry.error(f"{number:g} is out of range, allowed: 0 to 1")
     return number
 
 
-def _names(source: Source) -> dict[str, object]:
+def _names(source: ZooConfig) -> dict[str, object]:
     found = source.take("dataset.class_names")
     if found is not None:
         return {"class_names": [item.text() for item in found.items()]}
     found = source.take("dataset.classes_file_path", "deployment.label_file_path")
-    return {"class_names_file": found.text().replace("\\", "/")} if found is not None else {}
+    if found is not None:
+        return {"class_names_file": found.text().replace("\\", "/")}
+    source.note("the file names no classes: add class_names to app_config")
+    return {}
 
 
-def application(source: Source, model_type: str, stride: int, n6: bool, board: str) -> dict[str, object]:
+def application(source: ZooConfig, model_type: str, stride: int, n6: bool, board: str) -> dict[str, object]:
     """Keys of an application with a camera."""
     section: dict[str, object] = {}
     if model_type not in _POSES:
         section |= _names(source)
-        if not section:
-            source.note("the file names no classes: add class_names to app_config")
     elif (found := source.take("dataset.keypoints")) is not None:
         section["keypoints"] = found.integer()
-    section |= _camera(source, n6)
-    section |= _thresholds(source, model_type, stride)
-    section |= _interfaces(source, board)
-    return section
+    return section | _camera(source, n6) | _thresholds(source, model_type, stride) | _interfaces(source, board)
 
 
-def _camera(source: Source, n6: bool) -> dict[str, object]:
+def _camera(source: ZooConfig, n6: bool) -> dict[str, object]:
     section: dict[str, object] = {}
     found = source.take("preprocessing.resizing.aspect_ratio", "pre_processing.aspect_ratio")
     if found is not None:
-        word = found.text()
-        if word not in _RATIOS:
-            raise found.error(f"'{word}' is not allowed", nearest(word, tuple(_RATIOS)))
-        section["aspect_ratio"] = _RATIOS[word]
-        if n6 and word == "padding":
+        section["aspect_ratio"] = _RATIOS[_choice(found, tuple(_RATIOS))]
+        if n6 and section["aspect_ratio"] == "padding":
             source.note("applications for the N6 have no padding: choose crop, fit or full_screen for aspect_ratio")
     found = source.take(*_either("preprocessing.color_mode"))
     if found is not None:
-        word = found.text()
-        if word not in COLOR_MODES:
-            raise found.error(f"'{word}' is not allowed", nearest(word, COLOR_MODES))
-        section["color_mode"] = word
+        section["color_mode"] = _choice(found, COLOR_MODES)
     return section
 
 
-def _thresholds(source: Source, model_type: str, stride: int) -> dict[str, object]:
+def _choice(entry: ZooEntry, allowed: Sequence[str]) -> str:
+    word = entry.text()
+    if word not in allowed:
+        raise entry.error(f"'{word}' is not allowed", nearest(word, tuple(allowed)))
+    return word
+
+
+def _thresholds(source: ZooConfig, model_type: str, stride: int) -> dict[str, object]:
     section: dict[str, object] = {}
     names = ["confidence_thresh"] if model_type in (*_DETECTORS, "movenet") else []
     if model_type == "movenet":
@@ -105,11 +94,11 @@ def _thresholds(source: Source, model_type: str, stride: int) -> dict[str, objec
     return {**section, **_anchors(source, model_type, stride)}
 
 
-def _post(source: Source, name: str) -> Entry | None:
-    return source.top.find(f"postprocessing.{name}") or source.top.find(f"post_processing.{name}")
+def _post(source: ZooConfig, name: str) -> ZooEntry | None:
+    return source.first(*_either(f"postprocessing.{name}"))
 
 
-def _anchors(source: Source, model_type: str, stride: int) -> dict[str, object]:
+def _anchors(source: ZooConfig, model_type: str, stride: int) -> dict[str, object]:
     section: dict[str, object] = {"network_stride": stride} if stride else {}
     found = _post(source, "yolo_anchors")
     if model_type not in _ANCHORED:
@@ -127,7 +116,7 @@ def _anchors(source: Source, model_type: str, stride: int) -> dict[str, object]:
     return section
 
 
-def _interfaces(source: Source, board: str) -> dict[str, object]:
+def _interfaces(source: ZooConfig, board: str) -> dict[str, object]:
     """The NUCLEO-H743ZI2 can have its camera and its display on different interfaces; other boards cannot."""
     if not board.startswith("nucleo-h743"):
         return {}
@@ -142,11 +131,9 @@ def _interfaces(source: Source, board: str) -> dict[str, object]:
     return section
 
 
-def audio(source: Source) -> dict[str, object]:
+def audio(source: ZooConfig) -> dict[str, object]:
     """Keys of an application with a microphone."""
     section = _names(source)
-    if not section:
-        source.note("the file names no classes: add class_names to app_config")
     sound: dict[str, object] = {}
     rate = source.take(*_either("preprocessing.target_rate"))
     if rate is not None:

@@ -73,16 +73,7 @@ FOLDERS: Mapping[str, str] = {
 SERIES: Mapping[str, str] = {"STM32N6": "stm32n6570-dk", "STM32H7": "stm32h747i-disco"}
 # feature_extraction.<key> -> audio.<key>.
 AUDIO = (
-    "n_mels",
-    "patch_length",
-    "hop_length",
-    "n_fft",
-    "window_length",
-    "fmin",
-    "fmax",
-    "power",
-    "norm",
-    "htk",
+    *("n_mels", "patch_length", "hop_length", "n_fft", "window_length", "fmin", "fmax", "power", "norm", "htk"),
     "to_db",
 )
 

@@ -2,11 +2,21 @@
 
 Facts only: no content hashes of weights, no versions, no paths. So whatever depends on this file is rebuilt when the
 shape of the network changes, and only then.
+
+``manifest.json`` beside it has sizes and hashes of every file of a compile. Schema 1::
+
+    {"schema": 1, "network": "digits", "files": [
+      {"name": "digits.c", "bytes": 81920, "sha256": "...", "crc32": "..."}, ...]}
+
+To hash all files of all networks before each step would cost more than the step: sizes and times are looked at first.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
@@ -27,36 +37,22 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class PoolUse:
-    """A memory pool as the network uses it.
+    """A memory pool as the network uses it."""
 
-    Attributes:
-        name: Report name, for example ``octoFlash``.
-        fname: File postfix, for example ``xSPI2``.
-        address: Base address as the pool file gives it; of a relative pool the place it has by default; 0 of a pool
-            that gets its place when the application is linked.
-        size: Capacity in bytes.
-        used: Highest offset used, in bytes (weights and activations).
-        weights: Bytes of constants in it.
-        activations: Peak bytes of activations in it.
-        rights: ``ACC_READ`` or ``ACC_WRITE``.
-        mode: ``USEMODE_ABSOLUTE``, ``USEMODE_RELATIVE`` or :data:`APPLICATION`.
-        virtual: Made of adjoining pools; its use is not to be added to theirs.
-        parts: fnames of the pools a virtual pool is made of.
-        cacheable: Through the NPU cache.
-    """
-
-    name: str
-    fname: str
+    name: str  # Report name, for example ``octoFlash``
+    fname: str  # File postfix, for example ``xSPI2``
+    # Base address as the pool file gives it; of a relative pool the place it has by default; 0 of a pool that gets its
+    # place when the application is linked
     address: int
-    size: int
-    used: int
-    weights: int
-    activations: int
-    rights: str
-    mode: str = "USEMODE_ABSOLUTE"
-    virtual: bool = False
-    parts: tuple[str, ...] = ()
-    cacheable: bool = False
+    size: int  # Capacity in bytes
+    used: int  # Highest offset used, in bytes (weights and activations)
+    weights: int  # Bytes of constants in it
+    activations: int  # Peak bytes of activations in it
+    rights: str  # ``ACC_READ`` or ``ACC_WRITE``
+    mode: str = "USEMODE_ABSOLUTE"  # ``USEMODE_ABSOLUTE``, ``USEMODE_RELATIVE`` or APPLICATION
+    virtual: bool = False  # Made of adjoining pools; its use is not to be added to theirs
+    parts: tuple[str, ...] = ()  # fnames of the pools a virtual pool is made of
+    cacheable: bool = False  # Through the NPU cache
 
     @property
     def relative(self) -> bool:
@@ -71,76 +67,45 @@ class PoolUse:
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of the network.
+    """An input or output of the network."""
 
-    Attributes:
-        name: Name of the tensor in the model.
-        pool: fname of its pool; empty when the application provides the buffer.
-        address: Absolute address; in a relative pool the one it has if the pool is at its default place; 0 when the
-            application provides the buffer; in a pool of the application the offset in that.
-        bytes: Size.
-        shape: With the batch, in memory order; without one only if the model has none.
-        dtype: ``int8``, ``uint8``, ``float32``...
-        scale: 0.0 when not quantized.
-        zero_point: 0 when not quantized.
-        channel_position: ``last``, ``first`` or ``undefined``.
-        user_allocated: The application provides the buffer.
-    """
-
-    name: str
-    pool: str
+    name: str  # Name of the tensor in the model
+    pool: str  # fname of its pool; empty when the application provides the buffer
+    # Absolute address; in a relative pool the one it has if the pool is at its default place; 0 when the application
+    # provides the buffer; in a pool of the application the offset in that
     address: int
-    bytes: int
-    shape: tuple[int, ...]
-    dtype: str
-    scale: float
-    zero_point: int
-    channel_position: str = "last"
-    user_allocated: bool = False
+    bytes: int  # Size
+    shape: tuple[int, ...]  # With the batch, in memory order; without one only if the model has none
+    dtype: str  # ``int8``, ``uint8``, ``float32``...
+    scale: float  # 0.0 when not quantized
+    zero_point: int  # 0 when not quantized
+    channel_position: str = "last"  # ``last``, ``first`` or ``undefined``
+    user_allocated: bool = False  # The application provides the buffer
 
 
 @dataclass(frozen=True)
 class Epoch:
-    """One scheduled step.
+    """One scheduled step."""
 
-    Attributes:
-        number: From 0.
-        kind: ``HW``, ``SW``, ``HYBRID`` or ``EC``.
-        operators: Kinds of the model's operators in it.
-    """
-
-    number: int
-    kind: str
-    operators: tuple[str, ...]
+    number: int  # From 0
+    kind: str  # ``HW``, ``SW``, ``HYBRID`` or ``EC``
+    operators: tuple[str, ...]  # Kinds of the model's operators in it
 
 
 @dataclass(frozen=True)
 class Network:
-    """The facts.
+    """The facts."""
 
-    Attributes:
-        name: C name; prefix of files and suffix of symbols.
-        runtime: :data:`NEURALART`, :data:`LL_ATON` or :data:`NETWORK_RUNTIME`.
-        runtime_version: Four numbers, as in the guard of network.c.
-        abi_stamp: 16 hex digits: hash of the normalized generated C and the layout of the pools.
-        numerics: Named rounding profile, for example ``litert-2.20``.
-        pools: In the compiler's order.
-        inputs: In the model's order.
-        outputs: In the model's order.
-        epochs: In execution order.
-        macc: Multiply-accumulate operations of one inference.
-    """
-
-    name: str
-    runtime: str
-    runtime_version: tuple[int, int, int, int]
-    abi_stamp: str
-    numerics: str
-    pools: tuple[PoolUse, ...]
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    epochs: tuple[Epoch, ...]
-    macc: int
+    name: str  # C name; prefix of files and suffix of symbols
+    runtime: str  # NEURALART, LL_ATON or NETWORK_RUNTIME
+    runtime_version: tuple[int, int, int, int]  # Four numbers, as in the guard of network.c
+    abi_stamp: str  # 16 hex digits: hash of the normalized generated C and the layout of the pools
+    numerics: str  # Named rounding profile, for example ``litert-2.20``
+    pools: tuple[PoolUse, ...]  # In the compiler's order
+    inputs: tuple[Port, ...]  # In the model's order
+    outputs: tuple[Port, ...]  # In the model's order
+    epochs: tuple[Epoch, ...]  # In execution order
+    macc: int  # Multiply-accumulate operations of one inference
 
     @property
     def initializers(self) -> tuple[PoolUse, ...]:
@@ -183,11 +148,7 @@ def _typed(row: Any, cls: type[T]) -> T:
 
 
 def from_json(text: str, where: str) -> Network:
-    """Read what :func:`to_json` wrote.
-
-    Raises:
-        NeuralArtError: Not such a file, or of another schema.
-    """
+    """Read what :func:`to_json` wrote. NeuralArtError: not such a file, or of another schema."""
     hint = "it is written by the compile of this very version: build it again"
     try:
         data: dict[str, Any] = jsontext.loads(text)
@@ -205,9 +166,115 @@ def from_json(text: str, where: str) -> Network:
 
 
 def load(path: Path) -> Network:
-    """Read a ``network.json``.
-
-    Raises:
-        NeuralArtError: It is missing or not such a file.
-    """
+    """Read a ``network.json``. NeuralArtError: it is missing or not such a file."""
     return from_json(read_bytes(path).decode("utf-8", "replace"), str(path))
+
+
+MANIFEST_SCHEMA = 1
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A file of a compile."""
+
+    name: str  # In the manifest's folder
+    bytes: int  # Its size
+    sha256: str  # 64 hex digits
+
+
+def manifest(network: str, files: Mapping[str, bytes]) -> str:
+    """The JSON text; ``files`` are name -> content of everything that is listed."""
+    rows = [
+        {
+            "name": name,
+            "bytes": len(data),
+            "sha256": hashlib.sha256(data).hexdigest(),
+            "crc32": f"{zlib.crc32(data):08x}",
+        }
+        for name, data in sorted(files.items())
+    ]
+    return json.dumps({"schema": MANIFEST_SCHEMA, "network": network, "files": rows}, indent=1) + "\n"
+
+
+def listed_files(folder: Path) -> tuple[Listed, ...]:
+    """The files of a compile, as its manifest has them. NeuralArtError: there is no manifest, or it is damaged."""
+    path = folder / MANIFEST
+    try:
+        rows = [Listed(row["name"], row["bytes"], row["sha256"]) for row in jsontext.loads(read_bytes(path))["files"]]
+        for row in rows:
+            kinds = (type(row.name), type(row.bytes), type(row.sha256))
+            if kinds != (str, int, str) or row.name in ("", ".", "..") or "/" in row.name or "\\" in row.name:
+                raise TypeError(f"'{row.name}' is no row of it")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise NeuralArtError(
+            f"not the manifest of a compile: {error}", where=str(path), hint="compile the network again"
+        ) from error
+    return tuple(rows)
+
+
+def _is(path: Path, row: Listed) -> bool:
+    """A file has the contents that its row says."""
+    if path.is_symlink() or path.stat().st_size != row.bytes:
+        return False
+    return hashlib.sha256(read_bytes(path)).hexdigest() == row.sha256
+
+
+def _touched(path: Path) -> int:
+    """When a file was written, renamed or given other times: nobody can set that back. On Windows: or made."""
+    state = path.lstat()
+    return max(state.st_mtime_ns, state.st_ctime_ns)
+
+
+def changed_files(folder: Path) -> tuple[str, ...]:
+    """Names of files that are not what the compile wrote, the manifest itself among them if it says nothing.
+
+    Files that are not there are not named: whoever needs them sees that. Without a manifest nothing is known.
+    NeuralArtError: a file cannot be read.
+    """
+    if not (folder / MANIFEST).is_file():
+        return ()
+    try:
+        rows = listed_files(folder)
+    except NeuralArtError:
+        return (MANIFEST,)
+    names = []
+    for row in rows:
+        path = folder / row.name
+        if (path.is_file() or path.is_symlink()) and not (path.exists() and _is(path, row)):
+            names.append(row.name)
+    return tuple(names)
+
+
+def check_files(folder: Path) -> tuple[Listed, ...]:
+    """All files of a compile. NeuralArtError: the manifest or a file is missing, damaged or another one."""
+    rows = listed_files(folder)
+    for row in rows:
+        if not (folder / row.name).is_file():
+            raise NeuralArtError(
+                f"{row.name} is not there", where=str(folder / MANIFEST), hint="compile the network again"
+            )
+    wrong = changed_files(folder)
+    if wrong:
+        raise NeuralArtError(
+            f"{', '.join(wrong)} changed since the network was compiled",
+            where=str(folder),
+            hint=f"{MANIFEST} holds the hashes; compile the network again",
+        )
+    return rows
+
+
+def changed_since(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
+    """Names of files (of ``names``) that are not what the compile wrote; no file is opened where nobody touched one.
+
+    The manifest is written last: where it is the newest file of all, nothing was touched since. Without one nothing is
+    known and nothing named. NeuralArtError: a file cannot be read.
+    """
+    try:
+        last = _touched(folder / MANIFEST)
+    except OSError:
+        return ()
+    files = [folder / name for name in names if name != MANIFEST]
+    if all(_touched(path) < last for path in files if path.is_symlink() or path.exists()):
+        return ()
+    return changed_files(folder)

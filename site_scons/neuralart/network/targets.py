@@ -1,7 +1,8 @@
-"""Targets that are compiled for, and by which of the two flows: on the NPU, or on the core itself."""
+"""What a compile may be asked for: a name, and a target by one of two flows (on the NPU, or on the core itself)."""
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from neuralart.errors import NeuralArtError, nearest
@@ -10,17 +11,11 @@ NPU, CPU = "NPU", "CPU"
 
 
 class Target(NamedTuple):
-    """A target.
+    """A target."""
 
-    Attributes:
-        flow: ``NPU`` or ``CPU``.
-        board: The board whose stock profile is used when none is named (NPU flow).
-        why: Why it is refused; empty: it is not.
-    """
-
-    flow: str = NPU
-    board: str = ""
-    why: str = ""
+    flow: str = NPU  # ``NPU`` or ``CPU``
+    board: str = ""  # The board whose stock profile is used when none is named (NPU flow)
+    why: str = ""  # Why it is refused; empty: it is not
 
 
 _UNTRIED = Target(CPU, why="no board of it is known here, on which what comes out was ever tried")
@@ -44,15 +39,7 @@ def flow_of(name: str) -> str:
 
 
 def usable(name: str, flow: str = NPU) -> Target:
-    """A target that can be compiled for.
-
-    Args:
-        name: As ``--target``.
-        flow: By which flow.
-
-    Raises:
-        NeuralArtError: It is unknown, refused, or of the other flow.
-    """
+    """A target that can be compiled for. NeuralArtError: it is unknown, refused, or of the other flow."""
     possible = [key for key, target in TARGETS.items() if not target.why]
     target = TARGETS.get(name)
     if target is None:
@@ -69,3 +56,21 @@ def usable(name: str, flow: str = NPU) -> Target:
             hint=f"possible: {', '.join(fitting)}",
         )
     return target
+
+
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_KEYWORDS = frozenset(
+    (
+        *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern"),
+        *("float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed"),
+        *("sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while"),
+    )
+)
+
+
+def check_name(name: str, where: str) -> None:
+    """Refuse (NeuralArtError) what is no C identifier of at most 63 characters, or a keyword, as a network's name."""
+    if not _IDENTIFIER.fullmatch(name) or name in _KEYWORDS:
+        raise NeuralArtError(
+            f"'{name}' is not a C identifier", where=where, hint="letters, digits and _, no digit first, 63 at most"
+        )

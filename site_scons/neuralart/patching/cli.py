@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from neuralart.patching.plan import Plan, Request
+    from neuralart.patching.plan import PatchRequest, Plan
 
 OUTDATED = 1
 DEFAULT_OUTPUT = Path("build") / "patched"
@@ -49,13 +49,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Patch, show, check or restore.
+    """Patch, show, check or restore; 1 if ``--check`` found something out of date.
 
-    Returns:
-        0; 1 if ``--check`` found something out of date.
-
-    Raises:
-        NeuralArtError: It cannot be done; nothing was changed.
+    NeuralArtError: It cannot be done; nothing was changed.
     """
     if args.restore:
         return _restore(args)
@@ -65,10 +61,11 @@ def run(args: argparse.Namespace) -> int:
     return _in_place(args, request, name) if in_place else _out_of_tree(args, request)
 
 
-def _request(args: argparse.Namespace) -> Request:
+def _request(args: argparse.Namespace) -> PatchRequest:
     from neuralart.errors import NeuralArtError
     from neuralart.patching.network_files import NetworkFiles
-    from neuralart.patching.plan import Request, choose_list
+    from neuralart.patching.patchlist import choose_list
+    from neuralart.patching.plan import PatchRequest
 
     patches = choose_list(args.application, args.list)
     if args.aspect_ratio is None:
@@ -81,7 +78,7 @@ def _request(args: argparse.Namespace) -> Request:
     found = NetworkFiles.in_folder(folder, patches.network)
     headers = args.headers or found.headers
     sources = found.sources if args.headers is None else headers
-    return Request(
+    return PatchRequest(
         application=args.application,
         network=NetworkFiles(args.c_info or found.c_info, headers, sources),
         aspect_ratio=args.aspect_ratio,
@@ -106,9 +103,10 @@ def _reserve(given: list[str]) -> dict[str, int]:
     return found
 
 
-def _in_place(args: argparse.Namespace, request: Request, name: str) -> int:
+def _in_place(args: argparse.Namespace, request: PatchRequest, name: str) -> int:
     from neuralart.patching import inplace, journal
-    from neuralart.patching.plan import diff, find_root
+    from neuralart.patching.patchlist import find_root
+    from neuralart.patching.plan import diff
 
     if not (args.diff or args.check):
         plan, changed = inplace.patch(request, name)
@@ -126,7 +124,7 @@ def _in_place(args: argparse.Namespace, request: Request, name: str) -> int:
     return _checked([change.path for change in changes if not change.path.startswith(f"{journal.STATE}/")])
 
 
-def _out_of_tree(args: argparse.Namespace, request: Request) -> int:
+def _out_of_tree(args: argparse.Namespace, request: PatchRequest) -> int:
     from neuralart.patching import journal, mirror
     from neuralart.patching.plan import diff, make
 
@@ -155,12 +153,11 @@ def _out_of_tree(args: argparse.Namespace, request: Request) -> int:
 def _restore(args: argparse.Namespace) -> int:
     from neuralart.errors import NeuralArtError
     from neuralart.patching import inplace, patchlist
-    from neuralart.patching.plan import find_root
 
     if args.diff or args.check:
         raise NeuralArtError("--restore goes with neither --diff nor --check")
     patches = patchlist.load(args.list) if args.list else None
-    root = find_root(args.application, patches) if patches else inplace.find_state(args.application)
+    root = patchlist.find_root(args.application, patches) if patches else inplace.find_state(args.application)
     if root is None:
         if not args.application.is_dir():
             raise NeuralArtError("no such folder", where=str(args.application))

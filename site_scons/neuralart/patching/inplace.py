@@ -12,13 +12,13 @@ from typing import Any
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes
-from neuralart.patching import disk, journal
+from neuralart.patching import journal
 from neuralart.patching import patchlist as lists
 from neuralart.patching import plan as plans
-from neuralart.patching.apply import Piece, pieces_from_json, pieces_to_json, undo
+from neuralart.patching.apply import PatchedPiece, pieces_from_json, pieces_to_json, undo
 from neuralart.patching.journal import STATE, Change
 from neuralart.patching.patchlist import PatchList
-from neuralart.patching.plan import Plan, Request
+from neuralart.patching.plan import PatchRequest, Plan
 from neuralart.text.c_source import Source
 
 SCHEMA = 1
@@ -29,23 +29,14 @@ IGNORE = f"{STATE}/.gitignore"
 
 @dataclass(frozen=True)
 class Record:
-    """What patches in place did since the first of them.
+    """What patches in place did since the first of them."""
 
-    Attributes:
-        list: Name of the patch list, or its file.
-        files: Pieces by file and operation.
-    """
-
-    list: str
-    files: Mapping[str, Mapping[str, Piece]]
+    list: str  # name of the patch list, or its file
+    files: Mapping[str, Mapping[str, PatchedPiece]]  # by file and operation
 
 
 def read_record(root: Path) -> Record | None:
-    """What is known of earlier patches here; None if there were none.
-
-    Raises:
-        NeuralArtError: The record is damaged.
-    """
+    """What is known of earlier patches here; None if there were none; NeuralArtError: the record is damaged."""
     path = root / RECORD
     if not path.is_file():
         return None
@@ -63,25 +54,22 @@ def read_record(root: Path) -> Record | None:
         ) from error
 
 
-def _record_bytes(name: str, files: Mapping[str, Mapping[str, Piece]]) -> bytes:
+def _record_bytes(name: str, files: Mapping[str, Mapping[str, PatchedPiece]]) -> bytes:
     rows = {path: pieces_to_json(pieces) for path, pieces in sorted(files.items())}
     return (json.dumps({"schema": SCHEMA, "list": name, "files": rows}, indent=1) + "\n").encode()
 
 
-def plan(request: Request, name: str = "") -> tuple[Plan, list[Change]]:
-    """Work out a patch in place; nothing is written.
+def plan(request: PatchRequest, name: str = "") -> tuple[Plan, list[Change]]:
+    """Work out a patch in place, with all changes it takes: none if all is up to date; nothing is written.
 
     Args:
         request: What is wanted.
         name: Of the patch list in the record: where ``--restore`` finds it again; the list's own name if empty.
 
-    Returns:
-        The plan, and all changes it takes: none if the application is up to date.
-
     Raises:
         NeuralArtError: It cannot be done.
     """
-    root = plans.find_root(request.application, request.patches) or request.application
+    root = lists.find_root(request.application, request.patches) or request.application
     record = read_record(root)
     made = plans.make(request, record.files if record else None)
     changes = [Change(each.path, each.new) for each in made.files if each.new != each.old]
@@ -100,7 +88,7 @@ def _bytes(path: Path) -> bytes | None:
     return read_bytes(path) if path.is_file() else None
 
 
-def patch(request: Request, name: str = "") -> tuple[Plan, list[str]]:
+def patch(request: PatchRequest, name: str = "") -> tuple[Plan, list[str]]:
     """Patch in place. An interrupted patch is finished or undone first.
 
     Returns:
@@ -110,7 +98,7 @@ def patch(request: Request, name: str = "") -> tuple[Plan, list[str]]:
         NeuralArtError: It cannot be done; the application is as it was.
     """
     # Without a root, making the plan says which files are missing.
-    root = plans.find_root(request.application, request.patches) or plans.make(request).root
+    root = lists.find_root(request.application, request.patches) or plans.make(request).root
     with _alone(root):
         _recover(root, force=request.force)
         made, changes = plan(request, name)
@@ -124,10 +112,7 @@ def _alone(root: Path) -> AbstractContextManager[None]:
 
 
 def recover(root: Path, *, force: bool = False) -> str:
-    """Finish or undo an interrupted change.
-
-    Returns:
-        ``forward``, ``back`` or empty.
+    """Finish or undo an interrupted change: ``forward``, ``back`` or empty.
 
     Raises:
         NeuralArtError: Somebody changed the files since, or the disk does not let us.
@@ -140,12 +125,11 @@ def _recover(root: Path, *, force: bool) -> str:
     try:
         way = journal.recover(root, force=force)
         if not (root / RECORD).is_file():
-            _clear(root)
+            journal.clear(root, "original")
         return way
     except OSError as error:
-        raise NeuralArtError(
-            f"an interrupted patch cannot be finished: {error.strerror or error}", where=str(error.filename or root)
-        ) from error
+        what = f"an interrupted patch cannot be finished: {error.strerror or error}"
+        raise NeuralArtError(what, where=str(error.filename or root)) from error
 
 
 def find_state(application: Path) -> Path | None:
@@ -192,19 +176,7 @@ def _restore(root: Path, patches: PatchList | None, *, force: bool) -> list[str]
         changes.append(Change(path, undo(source, files[path], what.markers, pieces, force=force)))
     changed = [each.path for each in changes if each.new != _bytes(root / each.path)]
     own = [path.relative_to(root).as_posix() for path in sorted((root / BACKUP).rglob("*")) if path.is_file()]
-    journal.commit(
-        root, [*changes, *(Change(path, None) for path in (RECORD, IGNORE, *own) if (root / path).is_file())]
-    )
-    _clear(root)
+    gone = [Change(path, None) for path in (RECORD, IGNORE, *own) if (root / path).is_file()]
+    journal.commit(root, [*changes, *gone])
+    journal.clear(root, "original")
     return changed
-
-
-def _clear(root: Path) -> None:
-    """What no record speaks of any more."""
-    try:
-        disk.remove_tree(root / BACKUP)
-        state = root / STATE
-        if state.is_dir() and not any(state.iterdir()):
-            disk.remove_folder(state)
-    except OSError:
-        return  # harmless: without a record nothing reads them

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -17,7 +18,6 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.patching import disk
 from neuralart.patching.plan import digest
 
 SCHEMA = 1
@@ -27,25 +27,93 @@ FORWARD, BACK = "forward", "back"
 
 @dataclass(frozen=True)
 class Change:
-    """A file that is to have other bytes.
+    """A file that is to have other bytes."""
 
-    Attributes:
-        path: From the root, with ``/``.
-        new: Bytes; None to delete it.
-        like: File whose permissions a new file gets; None for the usual ones.
-    """
-
-    path: str
-    new: bytes | None
-    like: Path | None = None
+    path: str  # from the root, with ``/``
+    new: bytes | None  # None to delete it
+    like: Path | None = None  # file whose permissions a new file gets; None for the usual ones
 
 
 @dataclass(frozen=True)
 class _Entry:
     number: int
     path: str
-    old: str
+    old: str  # digest; empty: no file
     new: str
+
+    def place(self, root: Path, which: str) -> Path:
+        """Where the bytes from before (``old``) and behind (``new``) are kept."""
+        return _folder(root) / which / str(self.number)
+
+
+# The only places where patching changes a disk, one call for one change ----------------------------------------------
+
+
+def write(path: Path, data: bytes) -> None:
+    """Write a new file and hand it to the disk."""
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def set_mode(path: Path, like: Path) -> None:
+    """Give a file the permissions of another."""
+    path.chmod(stat.S_IMODE(like.stat().st_mode))
+
+
+def replace(path: Path, target: Path) -> None:
+    """Rename; what was there is gone."""
+    path.replace(target)
+
+
+def remove(path: Path) -> None:
+    """Delete a file."""
+    path.unlink()
+
+
+def make_folder(path: Path) -> None:
+    """Make one folder."""
+    path.mkdir()
+
+
+def remove_folder(path: Path) -> None:
+    """Delete an empty folder."""
+    path.rmdir()
+
+
+def _make_folders(path: Path) -> None:
+    if not path.is_dir():
+        _make_folders(path.parent)
+        make_folder(path)
+
+
+def _remove_tree(path: Path) -> None:
+    if not path.is_dir():
+        return
+    for each in sorted(path.iterdir()):
+        if each.is_dir() and not each.is_symlink():
+            _remove_tree(each)
+        else:
+            remove(each)
+    remove_folder(path)
+
+
+def clear(root: Path, name: str) -> None:
+    """Delete a folder of ours with all in it, and the state folder if nothing is left in that.
+
+    What the disk does not let us delete does not matter: without a journal or a record it is never read.
+    """
+    state = root / STATE
+    try:
+        _remove_tree(state / name)
+        if state.is_dir() and not any(state.iterdir()):
+            remove_folder(state)
+    except OSError:
+        return
+
+
+# ---------------------------------------------------------------------------------------------------------------------
 
 
 def _folder(root: Path) -> Path:
@@ -56,17 +124,17 @@ def _journal(root: Path) -> Path:
     return _folder(root) / "journal.json"
 
 
+def _tidy(root: Path) -> None:
+    clear(root, "change")
+
+
 def pending(root: Path) -> bool:
     """Was a change interrupted after it was decided?"""
     return _journal(root).is_file()
 
 
 def commit(root: Path, changes: Sequence[Change]) -> list[str]:
-    """Make changes as one.
-
-    Args:
-        root: Folder that paths start from.
-        changes: Files; those that have their bytes already are left alone.
+    """Make changes as one; those that have their bytes already are left alone.
 
     Returns:
         Paths that were changed.
@@ -87,7 +155,7 @@ def commit(root: Path, changes: Sequence[Change]) -> list[str]:
     try:
         for entry in _entries(root):
             _forward(root, entry)
-        disk.remove(_journal(root))
+        remove(_journal(root))
     except OSError as error:
         try:
             recover(root, prefer=BACK)
@@ -125,66 +193,58 @@ def recover(root: Path, prefer: str = FORWARD, *, force: bool = False) -> str:
             where=str(root),
             hint=f"say --force to have the patch win; bytes from before it are in {STATE}/change/old",
         )
-    missing = [
-        each for each in entries if state[each.path] != each.new and each.new and _digest(_new(root, each)) != each.new
-    ]
+    left = [each for each in entries if state[each.path] != each.new and each.new]
+    missing = any(_digest(each.place(root, "new")) != each.new for each in left)
     way = BACK if prefer == BACK or missing else FORWARD
     for entry in entries:
-        wanted = entry.new if way == FORWARD else entry.old
-        if state[entry.path] == wanted:
-            continue
-        if way == FORWARD:
+        if way == FORWARD and state[entry.path] != entry.new:
             _forward(root, entry)
-        else:
+        elif way == BACK and state[entry.path] != entry.old:
             _back(root, entry)
-    disk.remove(_journal(root))
+    remove(_journal(root))
     _tidy(root)
     return way
 
 
 def _check_place(root: Path, path: str) -> None:
     """A link to elsewhere would be replaced by a file, or a file elsewhere changed: neither is meant."""
-    pure = PurePosixPath(path)
-    if pure.is_absolute() or ".." in pure.parts:
+    if not is_within(path):
         raise NeuralArtError(f"'{path}' is not within {root}", where=str(root))
     target = root / path
-    real = Path(os.path.realpath(root))
-    if target.is_symlink() or real not in Path(os.path.realpath(target)).parents:
-        raise NeuralArtError(
-            "is a link: it would be replaced by a file", where=str(target), hint="patch out of tree: --output DIR"
-        )
+    if target.is_symlink() or Path(os.path.realpath(root)) not in Path(os.path.realpath(target)).parents:
+        hint = "patch out of tree: --output DIR"
+        raise NeuralArtError("is a link: it would be replaced by a file", where=str(target), hint=hint)
     if target.is_dir():
         raise NeuralArtError("is a folder, a file is to be written", where=str(target))
 
 
+def is_within(path: str) -> bool:
+    """Whether a path, which anybody may have written, stays below the folder that it starts from."""
+    pure = PurePosixPath(path)
+    return not pure.is_absolute() and ".." not in pure.parts
+
+
 def _stage(root: Path, changes: Sequence[Change]) -> None:
-    disk.remove_tree(_folder(root))
+    _remove_tree(_folder(root))
     for folder in (root / STATE, _folder(root), _folder(root) / "new", _folder(root) / "old"):
-        disk.make_folders(folder)
-    entries = []
+        _make_folders(folder)
+    rows = []
     for number, change in enumerate(changes):
         target = root / change.path
         old = _now(target)
-        entry = _Entry(
-            number,
-            change.path,
-            "" if old is None else digest(old),
-            "" if change.new is None else digest(change.new),
-        )
-        entries.append(entry)
+        entry = _Entry(number, change.path, _hash(old), _hash(change.new))
+        rows.append({"path": entry.path, "old": entry.old, "new": entry.new})
         like = target if old is not None else change.like
         if old is not None:
-            disk.write(_old(root, entry), old)
-            disk.set_mode(_old(root, entry), target)
+            write(entry.place(root, "old"), old)
+            set_mode(entry.place(root, "old"), target)
         if change.new is not None:
-            disk.write(_new(root, entry), change.new)
+            write(entry.place(root, "new"), change.new)
             if like is not None:
-                disk.set_mode(_new(root, entry), like)
-    rows = [{"path": each.path, "old": each.old, "new": each.new} for each in entries]
-    text = json.dumps({"schema": SCHEMA, "files": rows}, indent=1) + "\n"
+                set_mode(entry.place(root, "new"), like)
     part = _journal(root).with_suffix(".part")
-    disk.write(part, text.encode())
-    disk.replace(part, _journal(root))
+    write(part, (json.dumps({"schema": SCHEMA, "files": rows}, indent=1) + "\n").encode())
+    replace(part, _journal(root))
 
 
 def _entries(root: Path) -> list[_Entry]:
@@ -195,8 +255,7 @@ def _entries(root: Path) -> list[_Entry]:
             raise ValueError(f"schema {data['schema']}")
         entries = []
         for number, row in enumerate(data["files"]):
-            pure = PurePosixPath(row["path"])
-            if pure.is_absolute() or ".." in pure.parts or not all(isinstance(row[k], str) for k in ("old", "new")):
+            if not is_within(row["path"]) or not all(isinstance(row[key], str) for key in ("old", "new")):
                 raise ValueError(f"entry {number}")
             entries.append(_Entry(number, row["path"], row["old"], row["new"]))
         return entries
@@ -211,53 +270,37 @@ def _entries(root: Path) -> list[_Entry]:
 def _forward(root: Path, entry: _Entry) -> None:
     target = root / entry.path
     if entry.new:
-        disk.make_folders(target.parent)
-        disk.replace(_new(root, entry), target)
+        _make_folders(target.parent)
+        replace(entry.place(root, "new"), target)
     elif target.exists():
-        disk.remove(target)
+        remove(target)
 
 
 def _back(root: Path, entry: _Entry) -> None:
     target = root / entry.path
     if not entry.old:
         if target.exists():
-            disk.remove(target)
+            remove(target)
         return
-    saved, again = _old(root, entry), _folder(root) / f"back{entry.number}"
+    saved, again = entry.place(root, "old"), _folder(root) / f"back{entry.number}"
     if _digest(saved) != entry.old:
         raise NeuralArtError("the saved bytes from before the patch are damaged", where=str(saved))
-    disk.write(again, saved.read_bytes())
-    disk.set_mode(again, saved)
-    disk.make_folders(target.parent)
-    disk.replace(again, target)
-
-
-def _tidy(root: Path) -> None:
-    """Clear away the folder of a change, and the state folder if nothing is left in it."""
-    try:
-        disk.remove_tree(_folder(root))
-        state = root / STATE
-        if state.is_dir() and not any(state.iterdir()):
-            disk.remove_folder(state)
-    except OSError:
-        return  # what is left does not matter: without a journal it is never read
-
-
-def _old(root: Path, entry: _Entry) -> Path:
-    return _folder(root) / "old" / str(entry.number)
-
-
-def _new(root: Path, entry: _Entry) -> Path:
-    return _folder(root) / "new" / str(entry.number)
+    write(again, saved.read_bytes())
+    set_mode(again, saved)
+    _make_folders(target.parent)
+    replace(again, target)
 
 
 def _now(path: Path) -> bytes | None:
     return path.read_bytes() if path.is_file() else None
 
 
-def _digest(path: Path) -> str:
-    data = _now(path)
+def _hash(data: bytes | None) -> str:
     return "" if data is None else digest(data)
+
+
+def _digest(path: Path) -> str:
+    return _hash(_now(path))
 
 
 def _failed(error: OSError, root: Path, state: str) -> NeuralArtError:

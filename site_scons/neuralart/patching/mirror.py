@@ -9,17 +9,18 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path, PurePosixPath
 from typing import Any
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes
-from neuralart.patching import includes, journal
+from neuralart.patching import journal
 from neuralart.patching.apply import edited_by_hand
-from neuralart.patching.blocks import content, find
 from neuralart.patching.journal import Change
 from neuralart.patching.patchlist import BLOCK, PatchList
+from neuralart.patching.places import content, find_block
 from neuralart.patching.plan import Plan
 from neuralart.text.c_source import Source
 
@@ -27,18 +28,55 @@ SCHEMA = 1
 INDEX = "patched.json"
 SOURCES = (".c", ".cpp", ".cc", ".s")
 """Suffixes of what is compiled, in small letters."""
+OUTPUT, APPLICATION, ELSEWHERE = "output", "application", "elsewhere"
+
+
+@dataclass(frozen=True)
+class IncludeDir:
+    """A folder for the compiler to look in."""
+
+    base: str  # ``output`` (a patched copy), ``application`` (below the root), or ``elsewhere``
+    path: str  # from there with ``/``; as given if elsewhere
+
+    def resolve(self, root: Path, output: Path) -> Path:
+        """The folder itself."""
+        return {OUTPUT: output, APPLICATION: root}.get(self.base, Path()) / self.path
+
+
+def include_path(root: Path, folders: Sequence[str], given: Sequence[str]) -> tuple[IncludeDir, ...]:
+    """An include path without the originals of mirrored folders.
+
+    Args:
+        root: The application's root.
+        folders: Mirrored folders, from the root.
+        given: The application's include path: from the root, or absolute.
+
+    Returns:
+        In the same order. A mirrored folder (or one within it) is its copy; in front of a folder that contains a
+        mirrored one stands that folder's place in the copy, so that ``#include "CM7/main.h"`` finds it there first.
+    """
+    real = Path(os.path.realpath(root))
+    mirrored = [PurePosixPath(folder) for folder in folders]
+    found: list[IncludeDir] = []
+    for text in given:
+        try:
+            inner = PurePosixPath(Path(os.path.realpath(root / text)).relative_to(real).as_posix())
+        except ValueError:
+            found.append(IncludeDir(ELSEWHERE, text))
+            continue
+        within = any(folder in (inner, *inner.parents) for folder in mirrored)
+        if within or any(inner in folder.parents for folder in mirrored):
+            found.append(IncludeDir(OUTPUT, inner.as_posix()))
+        if not within:
+            found.append(IncludeDir(APPLICATION, inner.as_posix()))
+    return tuple(dict.fromkeys(found))
 
 
 def listing(root: Path, patches: PatchList, without: Collection[str] = ()) -> tuple[str, ...]:
     """Files of the mirrored folders, from the root, sorted: what a copy will have, besides ``patched.json``.
 
-    Args:
-        root: The application's root.
-        patches: The patch list.
-        without: Names of files that are left out, because generated ones take their place.
-
-    Raises:
-        NeuralArtError: A folder in them is a link.
+    Names of files in ``without`` are left out, because generated ones take their place. NeuralArtError: a folder in
+    them is a link.
     """
     found: list[str] = []
     for folder in patches.folders:
@@ -68,23 +106,22 @@ def check_output(plan_root: Path, patches: PatchList, output: Path) -> None:
 
 
 def contents(plan: Plan, include: Sequence[str] = (), without: Collection[str] = ()) -> dict[str, bytes]:
-    """Every file of the copy: path from the output folder -> bytes.
-
-    Args:
-        plan: The patch.
-        include: The application's include path.
-        without: Names of files that are left out.
-    """
+    """Every file of the copy: path from the output folder -> bytes; arguments as for :func:`changes`."""
     made = {path: read_bytes(plan.root / path) for path in listing(plan.root, plan.patches, without)}
     made.update({each.path: each.new for each in plan.files})
     made[INDEX] = _index(plan, sorted(made), include)
     return made
 
 
+def _some(of: object, *names: str) -> dict[str, Any]:
+    return {name: getattr(of, name) for name in names}
+
+
 def _index(plan: Plan, paths: Sequence[str], include: Sequence[str]) -> bytes:
     decision, what = plan.decision, plan.patches
+    camera = decision.camera
     patched = {each.path for each in plan.files}
-    path = includes.include_path(plan.root, what.folders, include or what.folders)
+    path = include_path(plan.root, what.folders, include or what.folders)
     data = {
         "schema": SCHEMA,
         "list": what.name,
@@ -92,32 +129,19 @@ def _index(plan: Plan, paths: Sequence[str], include: Sequence[str]) -> bytes:
         "patched": sorted(patched),
         "copied": [each for each in paths if each not in patched],
         "sources": [each for each in paths if PurePosixPath(each).suffix.lower() in SOURCES],
-        "include_path": [{"base": each.base, "path": each.path} for each in path],
-        "dropped_include_path": [
-            folder for folder in what.folders if includes.IncludeDir(includes.OUTPUT, folder) in path
-        ],
+        "include_path": [asdict(each) for each in path],
+        "dropped_include_path": [folder for folder in what.folders if IncludeDir(OUTPUT, folder) in path],
         "camera": {
-            "mode": decision.camera.mode,
-            "resolution": decision.camera.constant,
-            "buffer": [decision.camera.buffer_width, decision.camera.buffer_height],
+            "mode": camera.mode,
+            "resolution": camera.constant,
+            "buffer": [camera.buffer_width, camera.buffer_height],
         },
         "activations": [
-            {
-                "number": a.number,
-                "pool": a.pool,
-                "symbol": a.symbol,
-                "section": a.section,
-                "region": a.region,
-                "bytes": a.bytes,
-            }
-            for a in decision.activations
+            _some(each, "number", "pool", "symbol", "section", "region", "bytes") for each in decision.activations
         ],
         "input": decision.input.number if decision.input else None,
-        "images": {
-            image.name: {"section": image.section, "region": image.region, "bytes": image.bytes}
-            for image in decision.images.values()
-        },
-        "regions": {each.name: {"capacity": each.capacity, "used": each.used} for each in decision.regions},
+        "images": {image.name: _some(image, "section", "region", "bytes") for image in decision.images.values()},
+        "regions": {each.name: _some(each, "capacity", "used") for each in decision.regions},
     }
     return (json.dumps(data, indent=1) + "\n").encode()
 
@@ -161,34 +185,27 @@ def changes(
 
 
 def _check_block(patches: PatchList, path: str, name: str, data: bytes) -> None:
-    for each in patches.files:
-        if each.path == path and any(operation.kind == BLOCK for operation in each.operations):
-            source = Source(name, data)
-            try:
-                why = edited_by_hand(content(source, find(source, patches.markers)))
-            except NeuralArtError:
-                why = "its marker lines are gone"
-            if why:
-                raise NeuralArtError(
-                    f"the generated block of the copy was changed by hand: {why}",
-                    where=name,
-                    hint="move the changes to the application's own files, or say --force to overwrite them",
-                )
+    if not any(each.path == path and any(one.kind == BLOCK for one in each.operations) for each in patches.files):
+        return
+    source = Source(name, data)
+    try:
+        why = edited_by_hand(content(source, find_block(source, patches.markers)))
+    except NeuralArtError:
+        why = "its marker lines are gone"
+    if why:
+        raise NeuralArtError(
+            f"the generated block of the copy was changed by hand: {why}",
+            where=name,
+            hint="move the changes to the application's own files, or say --force to overwrite them",
+        )
 
 
 def _listed(output: Path) -> set[str]:
-    """Files that an earlier patch put there."""
+    """Files that an earlier patch put there: names from a file that anybody may have written."""
     try:
         data: Any = jsontext.loads((output / INDEX).read_bytes())
-        if data["schema"] != SCHEMA:
-            return set()
-        names = [*data["patched"], *data["copied"]]
-        # Names from a file that anybody may have written: only such as lie below are looked at.
-        return {
-            str(name)
-            for name in names
-            if not PurePosixPath(name).is_absolute() and ".." not in PurePosixPath(name).parts
-        }
+        names = [*data["patched"], *data["copied"]] if data["schema"] == SCHEMA else []
+        return {str(name) for name in names if journal.is_within(name)}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
 

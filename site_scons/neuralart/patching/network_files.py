@@ -1,4 +1,4 @@
-"""Finding and reading what the generator wrote."""
+"""What the generator wrote for a network: where it is, and what of it patching must know."""
 
 from __future__ import annotations
 
@@ -10,41 +10,162 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.patching import family
-from neuralart.patching.defines import definitions, integer
-from neuralart.patching.inputs import NetworkForPatching, activation_pools, network_for_patching, read_c_info
+from neuralart.patching.patchlist import LEGACY_OPTIONS, refuse_n6
+from neuralart.patching.places import definitions, integer
 from neuralart.text.c_source import Source
-from neuralart.vendor.c_info.types import CInfo
+from neuralart.vendor.c_info.read import parse_c_info
+from neuralart.vendor.c_info.types import CInfo, InfoBuffer
 
-# Which activation buffer has which number: the generator's own headers say, nobody guesses --------------------------
-
+HEADERS = ("{}_data_params.h", "{}_data.h", "{}_config.h", "{}.h")
+_BATCH, _HEIGHT, _WIDTH, _CHANNEL = "BATCH", "H", "W", "CH"
 _ASSIGNED = re.compile(r"\b(\w+)\s*\.\s*data\s*=\s*AI_PTR\s*\(\s*g_\w+_activations_map\s*\[\s*([0-9]{1,4})\s*\]")
 
 
 @dataclass(frozen=True)
-class Headers:
-    """What the generator's headers say.
+class ActivationPool:
+    """A memory pool with activations in it."""
 
-    Attributes:
-        where: The header with the sizes, for messages.
-        sizes: Number of an activation buffer, from 1 -> bytes.
-        input: Height, width and channels of the first input; empty if no header says.
+    id: int  # number that buffers refer to
+    name: str  # as the compiler calls it
+    used: int  # bytes
+    number: int  # n of the generator's macro ``..._ACTIVATION_n_SIZE``, from 1: the place in the table of handles
+
+
+@dataclass(frozen=True)
+class NetworkForPatching:
+    """A network, as far as an application's sources must be fitted to it."""
+
+    file: str  # the ``c_info.json``, for messages
+    name: str  # C name
+    activations: tuple[ActivationPool, ...]  # by number
+    input_pool: int  # number of the pool that holds the input; 0 if the application provides the buffer
+    width: int  # of the input, in pixels
+    height: int  # of the input, in pixels
+    channels: int  # of the input
+
+
+# Its c_info.json -----------------------------------------------------------------------------------------------------
+
+
+def read_c_info(data: bytes, file: str) -> CInfo:
+    """Read the bytes of the ``c_info.json`` of a compile.
+
+    Raises:
+        NeuralArtError: It is none, or graph and pools are not in it (after a validation they are not).
     """
+    info = parse_c_info(data, file)
+    for key, found in (("memory_pools", info.pools), ("buffers", info.buffers), ("graphs", info.graph)):
+        if not found:
+            what = f"'{key}' is missing or empty: a validation writes such files"
+            raise NeuralArtError(what, where=file, hint="use the c_info.json that generate wrote")
+    return info
 
-    where: str
-    sizes: Mapping[int, int]
-    input: tuple[int, ...] = ()
+
+def _check_network(info: CInfo) -> None:
+    """Refuse what was compiled for the NPU."""
+    if any("ATONN" in tool.name for tool in info.tools):
+        raise refuse_n6(info.file, "compiled by the Neural-ART compiler")
+    npu = [pool.name for pool in info.pools if pool.name.startswith(("npuRAM", "cpuRAM"))]
+    if npu:
+        raise refuse_n6(info.file, f"pool {npu[0]} is a memory of the STM32N6")
+
+
+def image_shape(buffer: InfoBuffer, where: str) -> tuple[int, int, int]:
+    """Height, width and channels of an input, whichever way its axes stand: by their names, else by its flags.
+
+    Raises:
+        NeuralArtError: It is no picture, its size is not fixed, or its layout is not known.
+    """
+    shape, axes = list(buffer.shape), list(buffer.axes)
+    shown = f"input '{buffer.name}' has shape {_listed(shape)}"
+
+    def refuse(what: str, hint: str = "") -> NeuralArtError:
+        return NeuralArtError(f"{shown}{what}", where=where, hint=hint)
+
+    if not axes:
+        if buffer.channel_first == buffer.channel_last:
+            raise refuse(", and nothing says which axis is what")
+        axes = [_CHANNEL, _HEIGHT, _WIDTH] if buffer.channel_first else [_HEIGHT, _WIDTH, _CHANNEL]
+        axes = axes if len(shape) == 3 else [_BATCH, *axes]
+    if len(axes) != len(shape):
+        raise refuse(f" and {len(axes)} names of axes, {_listed(axes)}")
+    if axes[:1] == [_BATCH]:
+        batch = shape.pop(0)
+        axes.pop(0)
+        if batch not in (1, None):
+            raise refuse(f": a batch of {batch}, a camera gives one picture at a time")
+    if sorted(axes) == sorted((_HEIGHT, _WIDTH)):
+        axes, shape = [*axes, _CHANNEL], [*shape, 1]
+    if sorted(axes) != sorted((_HEIGHT, _WIDTH, _CHANNEL)):
+        raise refuse(f", axes {_listed(axes)}: no picture", "height, width and channels are needed")
+    if axes[0] == _CHANNEL and buffer.channel_last and not buffer.channel_first:
+        raise refuse(f", axes {_listed(axes)}, but its channels stand last")
+    sizes = dict(zip(axes, shape, strict=True))
+    for axis, size in sizes.items():
+        if size is None or size < 1:
+            hint = "compile a network with a fixed input (--fix-parametric-shapes)"
+            raise refuse(f": the size of axis {axis} is not fixed", hint)
+    height, width, channels = (sizes[axis] or 0 for axis in (_HEIGHT, _WIDTH, _CHANNEL))
+    return height, width, channels
+
+
+def _listed(values: Sequence[object]) -> str:
+    return "[" + ", ".join("?" if value is None else str(value) for value in values) + "]"
+
+
+def activation_pools(info: CInfo) -> list[tuple[int, str, int]]:
+    """(id, name, used bytes) of the pools that hold activations and that the application must provide."""
+    return [
+        (pool.id, pool.name, pool.used)
+        for pool in info.pools
+        if pool.rights == "ACC_WRITE" and pool.used and not pool.virtual and not pool.user_allocated
+    ]
+
+
+def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> NetworkForPatching:
+    """Put together what is known.
+
+    Args:
+        info: What the compile tells.
+        name: C name of the network.
+        numbers: Id of a pool -> number of its macro, of every pool with activations.
+
+    Raises:
+        NeuralArtError: The network does not take one picture.
+    """
+    inputs = info.graph.inputs if info.graph is not None else ()
+    if len(inputs) != 1:
+        what = f"the network has {len(inputs)} inputs; a camera application feeds one picture"
+        raise NeuralArtError(what, where=info.file)
+    buffer = next((each for each in info.buffers if each.id == inputs[0]), None)
+    if buffer is None:
+        raise NeuralArtError(f"input is buffer {inputs[0]}, which is not listed", where=info.file)
+    pools = [ActivationPool(number, pool, used, numbers[number]) for number, pool, used in activation_pools(info)]
+    pools.sort(key=lambda pool: pool.number)
+    height, width, channels = image_shape(buffer, info.file)
+    return NetworkForPatching(
+        info.file, name, tuple(pools), numbers.get(buffer.pool, 0), width=width, height=height, channels=channels
+    )
+
+
+# Which activation buffer has which number: the generator's own headers say, nobody guesses --------------------------
+
+
+@dataclass(frozen=True)
+class Headers:
+    """What the generator's headers say."""
+
+    where: str  # the header with the sizes, for messages
+    sizes: Mapping[int, int]  # number of an activation buffer, from 1 -> bytes
+    input: tuple[int, ...] = ()  # height, width and channels of the first input; empty if no header says
 
 
 def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
-    """Read ``network_data_params.h``, ``network_data.h``, ``network_config.h``, ``network.h``: whichever there are.
+    """Read those of :data:`HEADERS` that there are; None if they are not of the legacy C API.
 
     Args:
         headers: The files.
         name: C name of the network; macros begin with ``AI_<NAME>_``.
-
-    Returns:
-        None if they are not of the legacy C API.
 
     Raises:
         NeuralArtError: They contradict themselves or each other.
@@ -57,12 +178,12 @@ def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
     where, legacy = "", False
     for source in headers:
         for each in definitions(source):
-            place = source.where(each.start)
             found = numbered.fullmatch(each.name)
             if found:
                 number, size = int(found.group(1)), integer(source, each)
                 if sizes.setdefault(number, size) != size:
-                    raise NeuralArtError(f"{each.name} is {size} here and {sizes[number]} before", where=place)
+                    what = f"{each.name} is {size} here and {sizes[number]} before"
+                    raise NeuralArtError(what, where=source.where(each.start))
                 where = where or source.name
             elif each.name == f"{prefix}DATA_ACTIVATIONS_COUNT":
                 count, legacy = integer(source, each), True
@@ -79,8 +200,28 @@ def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
             where=where,
             hint="headers of different compiles?",
         )
-    whole = len(dims) == 3
-    return Headers(where, sizes, (dims["HEIGHT"], dims["WIDTH"], dims["CHANNEL"]) if whole else ())
+    return Headers(where, sizes, (dims["HEIGHT"], dims["WIDTH"], dims["CHANNEL"]) if len(dims) == 3 else ())
+
+
+def _legacy_missing(info: CInfo, headers: list[Source], folder: str, name: str) -> NeuralArtError:
+    """The error where no header of the legacy C API is: the other API, or nothing at all."""
+    generated = [file.name for file in info.files]
+    arguments = " ".join(word for tool in info.tools for word in tool.arguments.split())
+    st_ai = [source.name for source in headers if f"STAI_{name.upper()}_" in source.code]
+    options = " ".join(LEGACY_OPTIONS)
+    if st_ai or f"{name}_details.h" in generated or "--c-api st-ai" in arguments:
+        return NeuralArtError(
+            f"{st_ai[0] if st_ai else info.file} is of the C API st-ai; this application is written for the legacy API "
+            f"(ai_handle, AI_{name.upper()}_DATA_ACTIVATION_n_SIZE)",
+            where=folder,
+            hint=f"generate with {options}: from ST Edge AI Core 3.0 on st-ai is the default",
+        )
+    return NeuralArtError(
+        f"no header with AI_{name.upper()}_DATA_ACTIVATION_n_SIZE: "
+        + (f"read {', '.join(Path(source.name).name for source in headers)}" if headers else "found none at all"),
+        where=folder,
+        hint=f"name the folder of {name}_data_params.h; generate with {options} --name {name}",
+    )
 
 
 def assigned(info: CInfo, network_c: Source | None) -> dict[int, int]:
@@ -105,12 +246,7 @@ def assigned(info: CInfo, network_c: Source | None) -> dict[int, int]:
 
 
 def numbers(info: CInfo, headers: Headers, network_c: Source | None = None) -> dict[int, int]:
-    """Id of each pool with activations -> its number.
-
-    Args:
-        info: What the compile tells.
-        headers: What the headers say.
-        network_c: The generated C, which tells where sizes do not.
+    """Id of each pool with activations -> its number; ``network.c`` tells where sizes do not.
 
     Raises:
         NeuralArtError: Pools and header do not belong together, or which is which is not told.
@@ -152,24 +288,16 @@ def numbers(info: CInfo, headers: Headers, network_c: Source | None = None) -> d
     return result
 
 
-# ---------------------------------------------------------------------------------------------------------------------
-
-HEADERS = ("{}_data_params.h", "{}_data.h", "{}_config.h", "{}.h")
+# All of it -----------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
 class NetworkFiles:
-    """Where they are.
+    """Where they are."""
 
-    Attributes:
-        c_info: ``network_c_info.json``.
-        headers: Folder of the headers.
-        sources: Folder of ``network.c``; need not hold it.
-    """
-
-    c_info: Path
-    headers: Path
-    sources: Path
+    c_info: Path  # ``network_c_info.json``
+    headers: Path  # folder of the headers
+    sources: Path  # folder of ``network.c``; need not hold it
 
     @classmethod
     def in_folder(cls, folder: Path, name: str) -> NetworkFiles:
@@ -188,30 +316,22 @@ def _any_header(folder: Path, name: str) -> bool:
 
 
 def read(files: NetworkFiles, name: str) -> NetworkForPatching:
-    """Read a network.
-
-    Args:
-        files: Where it is.
-        name: The C name that the application expects.
+    """Read a network with the C name that the application expects.
 
     Raises:
         NeuralArtError: Something is missing or wrong, or it is a network that no application is patched for.
     """
-    if not files.c_info.is_file():
-        others = sorted(path.name for path in files.c_info.parent.glob("*_c_info.json"))
+    c_info, *paths, generated = files.all(name)
+    if not c_info.is_file():
+        others = sorted(path.name for path in c_info.parent.glob("*_c_info.json"))
         hint = f"there is {', '.join(others)}: the application wants --name {name}" if others else "generate writes it"
-        raise NeuralArtError("no such file", where=str(files.c_info), hint=hint)
-    info = read_c_info(read_bytes(files.c_info), str(files.c_info))
-    family.check_network(info)
-    headers = [
-        Source(str(path), read_bytes(path))
-        for path in (files.headers / each.format(name) for each in HEADERS)
-        if path.is_file()
-    ]
+        raise NeuralArtError("no such file", where=str(c_info), hint=hint)
+    info = read_c_info(read_bytes(c_info), str(c_info))
+    _check_network(info)
+    headers = [Source(str(path), read_bytes(path)) for path in paths if path.is_file()]
     said = read_headers(headers, name)
     if said is None:
-        raise family.legacy_missing(info, headers, str(files.headers), name)
-    generated = files.sources / f"{name}.c"
+        raise _legacy_missing(info, headers, str(files.headers), name)
     network_c = Source(str(generated), read_bytes(generated)) if generated.is_file() else None
     network = network_for_patching(info, name, numbers(info, said, network_c))
     shape = (network.height, network.width, network.channels)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.patching.blocks import Markers
-from neuralart.patching.camera import Resolution
+from neuralart.patching.places import Markers
 from neuralart.resources import PACKAGE, stable_name
 from neuralart.text.values import Value
 from neuralart.text.yaml_values import check_schema
@@ -17,29 +17,36 @@ from neuralart.text.yaml_values import read as read_yaml
 
 SCHEMA = 1
 DATA = PACKAGE / "patching" / "data"
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_SECTION = re.compile(r"\.[A-Za-z0-9_.]+")
-_TEMPLATED = re.compile(r"\.?[A-Za-z0-9_.]*\{pool\}[A-Za-z0-9_.]*")
+# What the generator must be told for an application of this kind.
+LEGACY_OPTIONS = ("--c-api", "legacy")
 BLOCK, MACRO, SECTION = "block", "macro", "section"
+_NAME, _A_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII), "a C name"
+_SECTION, _A_SECTION = re.compile(r"\.[A-Za-z0-9_.]+"), "the name of a section"
+_TEMPLATED = re.compile(r"\.?[A-Za-z0-9_.]*\{pool\}[A-Za-z0-9_.]*")
+_N6 = re.compile(r"stm32n6", re.IGNORECASE)
+_DEEP, _MANY = 4, 4000  # folders, names that are looked at
+
+
+@dataclass(frozen=True)
+class Resolution:
+    """A resolution of the camera."""
+
+    constant: str  # what the driver calls it, ``CAMERA_R320x240``
+    width: int  # pixels
+    height: int  # pixels
+    width_symbol: str  # macro of the application for the width
+    height_symbol: str  # macro of the application for the height
 
 
 @dataclass(frozen=True)
 class Operation:
-    """One thing to change in a file.
+    """One thing to change in a file."""
 
-    Attributes:
-        kind: ``block``, ``macro`` or ``section``.
-        name: Of the macro; the part of the section's name that stays; empty for the block.
-        template: What to put there.
-        optional: A macro that the application need not have.
-        where: Line of the patch list.
-    """
-
-    kind: str
-    name: str
-    template: str
-    where: str
-    optional: bool = False
+    kind: str  # ``block``, ``macro`` or ``section``
+    name: str  # of the macro; the part of the section's name that stays; empty for the block
+    template: str  # what to put there
+    where: str  # line of the patch list
+    optional: bool = False  # a macro that the application need not have
 
     @property
     def key(self) -> str:
@@ -57,66 +64,43 @@ class FilePatch:
 
 @dataclass(frozen=True)
 class ImageBuffer:
-    """An image buffer of the application.
+    """An image buffer of the application."""
 
-    Attributes:
-        name: In templates.
-        of: ``camera`` or ``network``: whose pixels it holds.
-        section: Its section's name less ``_<place>``.
-        places: Where it may be, the best first.
-    """
-
-    name: str
-    of: str
-    section: str
-    places: tuple[str, ...]
+    name: str  # in templates
+    of: str  # ``camera`` or ``network``: whose pixels it holds
+    section: str  # its section's name less ``_<place>``
+    places: tuple[str, ...]  # where it may be, the best first
 
 
 @dataclass(frozen=True)
 class PatchList:
-    """A patch list.
+    """A patch list."""
 
-    Attributes:
-        name: Of its file.
-        title: For people.
-        target: Whose networks it is for, ``stm32h7``.
-        root: Folder of the application that all paths start from; the application's own folder may be given, too.
-        linker_script: Path.
-        memory_pools: Memory-pool file beside ``root``, which limits budgets if it is there; empty if there is none.
-        reserve: Memory -> bytes.
-        network: C name the application expects.
-        markers: Round the blocks.
-        bytes_per_pixel: Of image buffers.
-        resolutions: Of the camera, smallest first.
-        activation_section: Name of the section of an activation buffer, with ``{pool}``.
-        activation_symbol: Its C name, with ``{pool}``.
-        pool_names: Name of a pool -> what to call it instead.
-        images: In the order in which they get room.
-        files: To be patched.
-    """
-
-    name: str
-    title: str
-    target: str
-    root: str
-    linker_script: str
-    memory_pools: str
-    reserve: Mapping[str, int]
-    network: str
-    markers: Markers
-    bytes_per_pixel: int
-    resolutions: tuple[Resolution, ...]
-    activation_section: str
-    activation_symbol: str
-    pool_names: Mapping[str, str]
-    images: tuple[ImageBuffer, ...]
-    files: tuple[FilePatch, ...]
+    name: str  # of its file
+    title: str  # for people
+    target: str  # whose networks it is for, ``stm32h7``
+    root: str  # folder of the application that all paths start from; the application's own folder may be given, too
+    linker_script: str  # path
+    memory_pools: str  # memory-pool file beside ``root``, which limits budgets if it is there; empty if there is none
+    reserve: Mapping[str, int]  # memory -> bytes
+    network: str  # C name the application expects
+    markers: Markers  # round the blocks
+    bytes_per_pixel: int  # of image buffers
+    resolutions: tuple[Resolution, ...]  # of the camera, smallest first
+    activation_section: str  # name of the section of an activation buffer, with ``{pool}``
+    activation_symbol: str  # its C name, with ``{pool}``
+    pool_names: Mapping[str, str]  # name of a pool -> what to call it instead
+    images: tuple[ImageBuffer, ...]  # in the order in which they get room
+    files: tuple[FilePatch, ...]  # to be patched
 
     @property
     def folders(self) -> tuple[str, ...]:
         """Folders that hold a patched file; none lies in another of them."""
         found = sorted({str(PurePosixPath(each.path).parent) for each in self.files})
         return tuple(f for f in found if not any(PurePosixPath(g) in PurePosixPath(f).parents for g in found))
+
+
+# Which list an application has ---------------------------------------------------------------------------------------
 
 
 def names() -> tuple[str, ...]:
@@ -137,10 +121,89 @@ def load(name: str) -> PatchList:
     return read(DATA / f"{name}.yaml")
 
 
-def _required(fields: Mapping[str, Value], top: Value, *keys: str) -> None:
-    for key in keys:
+def find_root(application: Path, patches: PatchList) -> Path | None:
+    """Folder that the list's paths start from; None if files of the list are missing in both places."""
+    for root in (application / patches.root, application):
+        if all((root / each.path).is_file() for each in patches.files):
+            return root
+    return None
+
+
+def choose_list(application: Path, name: str = "") -> PatchList:
+    """The list that is named, else the one whose files the application has.
+
+    Raises:
+        NeuralArtError: There is none, or it is an STM32N6 application.
+    """
+    if not application.is_dir():
+        raise NeuralArtError("no such folder", where=str(application))
+    candidates = [load(name)] if name else [load(each) for each in names()]
+    fitting = [each for each in candidates if find_root(application, each) is not None]
+    if len(fitting) == 1:
+        check_target(fitting[0].target, str(application))
+        return fitting[0]
+    if fitting:
+        listed = ", ".join(each.name for each in fitting)
+        raise NeuralArtError(f"several patch lists fit: {listed}", where=str(application), hint="name one: --list NAME")
+    seen = looks_like_n6(application)
+    if seen:
+        raise refuse_n6(str(application), f"it has {seen}")
+    missing = "; ".join(
+        f"{each.name} wants "
+        + ", ".join(f.path for f in each.files if not (application / each.root / f.path).is_file())
+        + f" in {each.root}"
+        for each in candidates
+    )
+    raise NeuralArtError(
+        f"no patch list fits this application: {missing}",
+        where=str(application),
+        hint="give the folder of the application, or a patch list of your own: --list FILE.yaml",
+    )
+
+
+def refuse_n6(where: str, seen: str) -> NeuralArtError:
+    """Why an STM32N6 application or network is not patched; ``seen``: by what it was recognized."""
+    return NeuralArtError(
+        f"{seen}: an STM32N6 application is not patched: its compiler places activations at fixed addresses, "
+        "and it reads sizes in headers of the network",
+        where=where,
+        hint="set the memory-pool file of the network instead, and let neuralart write app_config.h and network_io.h "
+        "for the application",
+    )
+
+
+def check_target(target: str, where: str = "") -> None:
+    """Refuse the target of a board that needs no patching; NeuralArtError: it is an STM32N6."""
+    if _N6.match(target):
+        raise refuse_n6(where, f"target {target}")
+
+
+def looks_like_n6(folder: Path) -> str:
+    """Name of a file or folder that only an STM32N6 application has, empty if none is near the top."""
+    seen = 0
+    for root, folders, files in os.walk(folder):
+        relative = Path(root).relative_to(folder)
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        if len(relative.parts) >= _DEEP:
+            folders.clear()
+        for name in (*folders, *sorted(files)):
+            seen += 1
+            if _N6.match(name):
+                return (relative / name).as_posix()
+        if seen > _MANY:
+            break
+    return ""
+
+
+# Reading -------------------------------------------------------------------------------------------------------------
+
+
+def _fields(value: Value, required: tuple[str, ...], optional: tuple[str, ...] = ()) -> dict[str, Value]:
+    fields = value.fields((*required, *optional))
+    for key in required:
         if key not in fields:
-            raise top.error(f"'{key}' is missing")
+            raise value.error(f"'{key}' is missing")
+    return fields
 
 
 def _path(value: Value, *, dot: bool = False) -> str:
@@ -152,23 +215,17 @@ def _path(value: Value, *, dot: bool = False) -> str:
 
 
 def read(path: Path) -> PatchList:
-    """Read a patch list.
-
-    Raises:
-        NeuralArtError: It is wrong; ``where`` is ``file:line``.
-    """
+    """Read a patch list; NeuralArtError: it is wrong; ``where`` is ``file:line``."""
     top = read_yaml(path, stable_name(str(path)))
     check_schema(top, SCHEMA)
-    keys = ("schema", "title", "target", "root", "linker_script", "memory_pools", "reserve", "network", "marker",
-            "camera", "activations", "images", "files")  # fmt: skip
-    fields = top.fields(keys)
-    _required(fields, top, "title", "target", "linker_script", "marker", "camera", "activations", "files")
-    marker = fields["marker"].fields(("start", "stop"))
-    _required(marker, fields["marker"], "start", "stop")
-    camera = fields["camera"].fields(("bytes_per_pixel", "resolutions"))
-    _required(camera, fields["camera"], "resolutions")
-    activations = fields["activations"].fields(("section", "symbol", "pools"))
-    _required(activations, fields["activations"], "section", "symbol")
+    fields = _fields(
+        top,
+        ("title", "target", "linker_script", "marker", "camera", "activations", "files"),
+        ("schema", "root", "memory_pools", "reserve", "network", "images"),
+    )
+    marker = _fields(fields["marker"], ("start", "stop"))
+    camera = _fields(fields["camera"], ("resolutions",), ("bytes_per_pixel",))
+    activations = _fields(fields["activations"], ("section", "symbol"), ("pools",))
     pools = activations["pools"].mapping() if "pools" in activations else {}
     resolutions = tuple(_resolution(item) for item in camera["resolutions"].items())
     if not resolutions:
@@ -178,6 +235,10 @@ def read(path: Path) -> PatchList:
     files = tuple(_file(item) for item in fields["files"].items())
     if not files:
         raise fields["files"].error("no file")
+    paths = [each.path for each in files]
+    for each in paths:
+        if paths.count(each) > 1:
+            raise fields["files"].error(f"'{each}' stands there twice")
     return PatchList(
         name=path.stem,
         title=fields["title"].text(),
@@ -186,15 +247,15 @@ def read(path: Path) -> PatchList:
         linker_script=_path(fields["linker_script"]),
         memory_pools=_path(fields["memory_pools"]) if "memory_pools" in fields else "",
         reserve={k: v.integer() for k, v in fields["reserve"].mapping().items()} if "reserve" in fields else {},
-        network=fields["network"].matching(_NAME, "a C name") if "network" in fields else "network",
+        network=fields["network"].matching(_NAME, _A_NAME) if "network" in fields else "network",
         markers=_markers(marker["start"], marker["stop"]),
         bytes_per_pixel=camera["bytes_per_pixel"].integer(1, 4) if "bytes_per_pixel" in camera else 2,
         resolutions=resolutions,
         activation_section=activations["section"].matching(_TEMPLATED, "a section's name with {pool}"),
         activation_symbol=activations["symbol"].matching(_TEMPLATED, "a C name with {pool}"),
-        pool_names={key: value.matching(_NAME, "a C name") for key, value in pools.items()},
+        pool_names={key: value.matching(_NAME, _A_NAME) for key, value in pools.items()},
         images=tuple(_image(item) for item in fields["images"].items()) if "images" in fields else (),
-        files=_distinct(files, fields["files"]),
+        files=files,
     )
 
 
@@ -208,15 +269,13 @@ def _markers(start: Value, stop: Value) -> Markers:
 
 
 def _resolution(item: Value) -> Resolution:
-    keys = ("constant", "width", "height", "width_symbol", "height_symbol")
-    fields = item.fields(keys)
-    _required(fields, item, *keys)
+    fields = _fields(item, ("constant", "width", "height", "width_symbol", "height_symbol"))
     made = Resolution(
-        fields["constant"].matching(_NAME, "a C name"),
+        fields["constant"].matching(_NAME, _A_NAME),
         fields["width"].integer(1, 1 << 14),
         fields["height"].integer(1, 1 << 14),
-        fields["width_symbol"].matching(_NAME, "a C name"),
-        fields["height_symbol"].matching(_NAME, "a C name"),
+        fields["width_symbol"].matching(_NAME, _A_NAME),
+        fields["height_symbol"].matching(_NAME, _A_NAME),
     )
     if made.height > made.width:
         raise item.error(f"{made.width}x{made.height}: higher than wide")
@@ -224,22 +283,16 @@ def _resolution(item: Value) -> Resolution:
 
 
 def _image(item: Value) -> ImageBuffer:
-    fields = item.fields(("name", "of", "section", "places"))
-    _required(fields, item, "name", "of", "section", "places")
-    places = tuple(each.matching(_NAME, "a C name") for each in fields["places"].items())
+    fields = _fields(item, ("name", "of", "section", "places"))
+    places = tuple(each.matching(_NAME, _A_NAME) for each in fields["places"].items())
     if not places:
         raise fields["places"].error("no place")
-    return ImageBuffer(
-        fields["name"].matching(_NAME, "a C name"),
-        fields["of"].choice(("camera", "network")),
-        fields["section"].matching(_SECTION, "the name of a section"),
-        places,
-    )
+    name, of = fields["name"].matching(_NAME, _A_NAME), fields["of"].choice(("camera", "network"))
+    return ImageBuffer(name, of, fields["section"].matching(_SECTION, _A_SECTION), places)
 
 
 def _file(item: Value) -> FilePatch:
-    fields = item.fields(("path", "operations"))
-    _required(fields, item, "path", "operations")
+    fields = _fields(item, ("path", "operations"))
     operations = tuple(_operation(each) for each in fields["operations"].items())
     seen: set[str] = set()
     for operation in operations:
@@ -257,23 +310,13 @@ def _operation(item: Value) -> Operation:
     if len(kinds) != 1:
         raise item.error("an operation is one of block, macro, section")
     kind, where = kinds[0], str(item.where)
+    for key in {BLOCK: ("value", "optional"), SECTION: ("optional",)}.get(kind, ()):
+        if key in fields:
+            raise fields[key].error(f"means nothing for a {kind}")
     if kind == BLOCK:
-        for key in ("value", "optional"):
-            if key in fields:
-                raise fields[key].error("means nothing for a block")
         lines = [line.text(empty=True) for line in fields[BLOCK].items()]
         return Operation(BLOCK, "", "".join(f"{line}\n" for line in lines), where)
-    _required(fields, item, "value")
-    if kind == SECTION and "optional" in fields:
-        raise fields["optional"].error("means nothing for a section")
-    pattern, words = (_NAME, "a C name") if kind == MACRO else (_SECTION, "the name of a section")
-    optional = fields["optional"].boolean() if "optional" in fields else False
-    return Operation(kind, fields[kind].matching(pattern, words), fields["value"].text(), where, optional)
-
-
-def _distinct(files: tuple[FilePatch, ...], value: Value) -> tuple[FilePatch, ...]:
-    paths = [each.path for each in files]
-    for path in paths:
-        if paths.count(path) > 1:
-            raise value.error(f"'{path}' stands there twice")
-    return files
+    if "value" not in fields:
+        raise item.error("'value' is missing")
+    name = fields[kind].matching(*((_NAME, _A_NAME) if kind == MACRO else (_SECTION, _A_SECTION)))
+    return Operation(kind, name, fields["value"].text(), where, "optional" in fields and fields["optional"].boolean())

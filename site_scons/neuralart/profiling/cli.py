@@ -36,25 +36,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the estimate.
-
-    Returns:
-        0.
-
-    Raises:
-        NeuralArtError: There is no such network, or one of its files is wrong.
-    """
+    """Print the estimate. NeuralArtError: there is no such network, or one of its files is wrong."""
     from neuralart.inspect.tables import table
-    from neuralart.profiling import opening, totals
+    from neuralart.profiling import estimate, totals
 
     path = Path(args.network)
-    speeds = opening.speeds_of(args.pools) if args.pools else {}
+    speeds = estimate.speeds_of(args.pools) if args.pools else {}
     if path.is_dir():
-        found = [opening.of_folder(path, args.name, speeds)]
+        found = [estimate.of_folder(path, args.name, speeds)]
     elif path.exists() or path.suffix:
-        found = [opening.of_file(path, speeds)]
+        found = [estimate.of_file(path, speeds)]
     else:
-        found = [each for each in opening.of_variant(args.network, args.build) if args.name in ("", each.name)]
+        found = [each for each in estimate.of_variant(args.network, args.build) if args.name in ("", each.name)]
     records = [totals.to_record(each, args.npu_hz) for each in found]
     if args.json:
         print(json.dumps(records[0] if len(records) == 1 else records, indent=1, allow_nan=False))

@@ -7,10 +7,17 @@ A software epoch counts 0 operations and next to no cycles: an estimate says not
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from types import MappingProxyType
 
-from neuralart.vendor.c_info.graph import InfoNode
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.memory.plan.last_build import network_folders
+from neuralart.vendor import mpool, network_csv
+from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import CInfo
+from neuralart.vendor.network_c import read as network_c
 from neuralart.vendor.network_c.types import GeneratedNetwork
 from neuralart.vendor.network_csv import NetworkCsv
 
@@ -21,19 +28,12 @@ _ROUNDING = 1.0
 
 @dataclass(frozen=True)
 class PoolAccess:
-    """Traffic of an epoch, or of a network, over one memory pool.
+    """Traffic of an epoch, or of a network, over one memory pool."""
 
-    Attributes:
-        read: Bytes.
-        written: Bytes.
-        read_cycles: NPU cycles that the reads take; None where the file does not tell.
-        write_cycles: The same of the writes.
-    """
-
-    read: int
-    written: int
-    read_cycles: int | None = None
-    write_cycles: int | None = None
+    read: int  # Bytes
+    written: int  # Bytes
+    read_cycles: int | None = None  # NPU cycles that the reads take; None where the file does not tell
+    write_cycles: int | None = None  # The same of the writes
 
     @property
     def bytes(self) -> int:
@@ -43,47 +43,29 @@ class PoolAccess:
 
 @dataclass(frozen=True)
 class EpochEstimate:
-    """What the compiler expects of an epoch; None: the files do not tell.
+    """What the compiler expects of an epoch; None: the files do not tell."""
 
-    Attributes:
-        id: The epoch's number.
-        type: ``HW``, ``SW``, ``EC``, ``HYBRID``; ``NONE`` if it computes nothing.
-        operators: Kinds of its operators, in order.
-        units: Processor units, for example ``CONV_ACC_V2 0``; told from release 3.0 on.
-        operations: Arithmetic operations.
-        compute_cycles: NPU cycles with memories that never keep the NPU waiting.
-        max_cycles: NPU cycles of whatever takes longest.
-        bound: What :attr:`max_cycles` equals: ``compute``, ``POOL read``, ``POOL write``, ``POOL bytes``, ``nothing``
-            (no work), ``unknown``.
-        pools: Traffic by pool, without pools that are not touched.
-    """
-
-    id: int
-    type: str
-    operators: tuple[str, ...] = ()
-    units: tuple[str, ...] = ()
-    operations: int | None = None
-    compute_cycles: int | None = None
-    max_cycles: int | None = None
+    id: int  # The epoch's number
+    type: str  # ``HW``, ``SW``, ``EC``, ``HYBRID``; ``NONE`` if it computes nothing
+    operators: tuple[str, ...] = ()  # Kinds of its operators, in order
+    units: tuple[str, ...] = ()  # Processor units, for example ``CONV_ACC_V2 0``; told from release 3.0 on
+    operations: int | None = None  # Arithmetic operations
+    compute_cycles: int | None = None  # NPU cycles with memories that never keep the NPU waiting
+    max_cycles: int | None = None  # NPU cycles of whatever takes longest
+    # What max_cycles equals: ``compute``, ``POOL read``, ``POOL write``, ``POOL bytes``, ``nothing`` (no work),
+    # ``unknown``
     bound: str = UNKNOWN
-    pools: Mapping[str, PoolAccess] = field(default_factory=dict)
+    pools: Mapping[str, PoolAccess] = field(default_factory=dict)  # Traffic by pool, without pools that are not touched
 
 
 @dataclass(frozen=True)
 class NetworkEstimate:
-    """What the compiler expects of a network.
+    """What the compiler expects of a network."""
 
-    Attributes:
-        name: C name; empty if the file does not tell.
-        source: The files that it was read from.
-        epochs: In order of execution, without the parameters before and the return behind them.
-        missing: Sentences: which file is missing, and what it would add.
-    """
-
-    name: str
-    source: tuple[str, ...]
-    epochs: tuple[EpochEstimate, ...]
-    missing: tuple[str, ...] = ()
+    name: str  # C name; empty if the file does not tell
+    source: tuple[str, ...]  # The files that it was read from
+    epochs: tuple[EpochEstimate, ...]  # In order of execution, without the parameters before and the return behind them
+    missing: tuple[str, ...] = ()  # Sentences: which file is missing, and what it would add
 
 
 @dataclass(frozen=True)
@@ -94,23 +76,17 @@ class PoolSpeed:
     freq_ratio: float = 0.0
 
 
+NO_SPEEDS: Mapping[str, PoolSpeed] = MappingProxyType({})
+
+
 def bound_of(
-    compute_cycles: int | None,
-    max_cycles: int | None,
-    pools: Mapping[str, PoolAccess],
-    speeds: Mapping[str, PoolSpeed],
+    compute_cycles: int | None, max_cycles: int | None, pools: Mapping[str, PoolAccess], speeds: Mapping[str, PoolSpeed]
 ) -> str:
     """What sets ``max_cycles`` of an epoch.
 
     The rule was found by comparing 734 epochs of three public networks; the first match counts: compute cycles, read
-    cycles of a pool, write cycles of a pool, bytes of a pool times its clock ratio over its width (weights from
-    flash). It is about the estimate, and no proof of what bounds a run.
-
-    Args:
-        compute_cycles: Of the epoch.
-        max_cycles: Of the epoch.
-        pools: Its traffic.
-        speeds: Of the pools.
+    cycles of a pool, write cycles of a pool, bytes of a pool times its clock ratio over its width (weights from flash).
+    It is about the estimate, and no proof of what bounds a run.
     """
     if compute_cycles is None or max_cycles is None:
         return UNKNOWN
@@ -131,20 +107,11 @@ def bound_of(
     return UNKNOWN
 
 
-def _operators(node: InfoNode) -> tuple[str, ...]:
-    return tuple(operator.type or operator.name for operator in node.operators)
-
-
-def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] | None = None) -> NetworkEstimate:
-    """The estimate in a ``c_info.json`` of the Neural-ART compiler.
-
-    Args:
-        info: The file.
-        speeds: Of the pools, where the file does not tell them.
-    """
+def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkEstimate:
+    """The estimate in a ``c_info.json`` of the Neural-ART compiler; ``speeds`` of pools that it does not tell."""
     names = {pool.id: pool.name for pool in info.pools}
     own = {pool.name: PoolSpeed(pool.byte_width, pool.freq_ratio) for pool in info.pools if pool.byte_width}
-    speeds = {**(speeds or {}), **own}
+    speeds = {**speeds, **own}
     traffic: dict[int, dict[str, PoolAccess]] = {}
     for access in info.accesses:
         if access.reads or access.writes:
@@ -154,13 +121,12 @@ def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] | None = None) -> N
     epochs = []
     for node in info.epochs:
         estimate, pools = estimates.get(node.id), traffic.get(node.id, {})
-        compute = estimate.compute_cycles if estimate else None
-        most = estimate.max_cycles if estimate else None
+        compute, most = (estimate.compute_cycles, estimate.max_cycles) if estimate else (None, None)
         epochs.append(
             EpochEstimate(
                 id=node.number if node.number is not None else node.id,
                 type=node.kind,
-                operators=_operators(node),
+                operators=tuple(operator.type or operator.name for operator in node.operators),
                 units=tuple(operator.unit for operator in node.operators if operator.unit),
                 operations=estimate.operations if estimate else None,
                 compute_cycles=compute,
@@ -173,38 +139,31 @@ def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] | None = None) -> N
     return NetworkEstimate(info.name, (info.file,), tuple(epochs), missing)
 
 
-def _whole(value: float) -> int:
-    return round(value)
-
-
 def from_csv(
-    table: NetworkCsv, types: Mapping[int, str] | None = None, speeds: Mapping[str, PoolSpeed] | None = None
+    table: NetworkCsv, types: Mapping[int, str] = MappingProxyType({}), speeds: Mapping[str, PoolSpeed] = NO_SPEEDS
 ) -> NetworkEstimate:
-    """The estimate in a ``network.csv``.
+    """The estimate in a ``network.csv``; its first and last row (parameters, return) are rows like others.
 
-    Args:
-        table: The file. The parameters before the first epoch and the return behind the last are rows like others.
-        types: Type of each epoch by number, from a ``network.c`` beside it; the table has none.
-        speeds: Of the pools, from the pool file; the table has none.
+    The table has neither types of epochs (from a ``network.c`` beside it) nor speeds of pools (from the pool file).
     """
     epochs = []
     for row in table.epochs:
         pools = {
             pool.name: PoolAccess(
-                _whole(pool.read), _whole(pool.written), _whole(pool.read_cycles), _whole(pool.write_cycles)
+                round(pool.read), round(pool.written), round(pool.read_cycles), round(pool.write_cycles)
             )
             for pool in row.pools
             if pool.read or pool.written
         }
-        compute, most = _whole(row.compute_cycles), _whole(row.max_cycles)
+        compute, most = round(row.compute_cycles), round(row.max_cycles)
         epochs.append(
             EpochEstimate(
                 id=row.number,
-                type=(types or {}).get(row.number, UNKNOWN),
-                operations=_whole(row.operations),
+                type=types.get(row.number, UNKNOWN),
+                operations=round(row.operations),
                 compute_cycles=compute,
                 max_cycles=most,
-                bound=bound_of(compute, most, pools, speeds or {}),
+                bound=bound_of(compute, most, pools, speeds),
                 pools=pools,
             )
         )
@@ -212,11 +171,7 @@ def from_csv(
 
 
 def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
-    """What a ``network.c`` tells by itself: types, operators, and cycles where the compiler wrote some.
-
-    Args:
-        network: The file.
-    """
+    """What a ``network.c`` tells by itself: types, operators, and cycles where the compiler wrote some."""
     epochs = tuple(
         EpochEstimate(
             id=block.number if block.number is not None else position,
@@ -231,15 +186,108 @@ def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
 
 
 def traffic_of(epochs: Iterable[EpochEstimate]) -> dict[str, PoolAccess]:
-    """Traffic of some epochs together, by pool.
-
-    Args:
-        epochs: Of one network.
-    """
-    sums: dict[str, list[int]] = {}
+    """Traffic of some epochs together, by pool."""
+    sums: dict[str, PoolAccess] = {}
     for epoch in epochs:
         for name, access in epoch.pools.items():
-            total = sums.setdefault(name, [0, 0])
-            total[0] += access.read
-            total[1] += access.written
-    return {name: PoolAccess(read, written) for name, (read, written) in sums.items()}
+            before = sums.get(name, PoolAccess(0, 0))
+            sums[name] = PoolAccess(before.read + access.read, before.written + access.written)
+    return sums
+
+
+_C_INFO, _CSV, _NETWORK_C = "c_info.json", "network.csv", "network.c"
+
+
+def _only(found: list[Path], folder: Path, what: str) -> Path | None:
+    """The one file of a folder for a role. NeuralArtError: several would do."""
+    if len(found) > 1:
+        names = ", ".join(path.name for path in found[:4])
+        raise NeuralArtError(
+            f"several could be its {what}: {names}", where=str(folder), hint="name the network with --name"
+        )
+    return found[0] if found else None
+
+
+def _c_info(folder: Path, name: str) -> Path | None:
+    patterns = (f"{name}_c_info.json", f"{name}.json", _C_INFO) if name else ("*_c_info.json", _C_INFO)
+    found = (sorted(folder.glob(pattern)) for pattern in patterns)
+    return _only(next((paths for paths in found if paths), []), folder, _C_INFO)
+
+
+def _network_c(folder: Path, name: str) -> Path | None:
+    """The generated C: the file that has an epoch table."""
+    candidates = [folder / f"{name}.c"] if name else sorted(folder.glob("*.c"))
+    found = [path for path in candidates if path.is_file() and b"EpochBlock" in read_bytes(path)]
+    return _only(found, folder, _NETWORK_C)
+
+
+def speeds_of(pools: Path) -> dict[str, PoolSpeed]:
+    """Width and clock ratio of each pool of a pool file, by report name. NeuralArtError: it is no pool file."""
+    return {pool.name: PoolSpeed(pool.byte_width, pool.freq_ratio) for pool in mpool.read(pools).pools}
+
+
+def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkEstimate:
+    """The estimate of the compile whose ``network.c``, ``c_info.json`` and ``network.csv`` are in a folder.
+
+    ``name`` is the C name of the network, where there are several; ``speeds`` of pools that the files do not tell.
+    NeuralArtError: there is none of them, or one is wrong.
+    """
+    info, code = _c_info(folder, name), _network_c(folder, name)
+    table = next((path for path in (folder / f"{name}.csv", folder / _CSV) if path.is_file()), None)
+    if info is None and table is None and code is None:
+        raise NeuralArtError(
+            "neither a c_info.json, a network.csv nor a generated network.c is here",
+            where=str(folder),
+            hint="give the output folder of stedgeai generate, or st_ai_ws/neural_art__NAME",
+        )
+    of_code = None if code is None else from_network_c(network_c.read(code))
+    if info is not None:
+        estimate = from_c_info(c_info.read(info), speeds)
+        estimate = estimate if estimate.epochs or of_code is None else replace(of_code, missing=estimate.missing)
+    elif table is not None:
+        types = {epoch.id: epoch.type for epoch in of_code.epochs} if of_code else {}
+        estimate = from_csv(network_csv.read(table), types, speeds)
+    else:
+        assert of_code is not None  # else the folder was refused
+        estimate = of_code
+    return replace(estimate, missing=(*estimate.missing, *_missing(info, table, code)))
+
+
+def _missing(info: Path | None, table: Path | None, code: Path | None) -> tuple[str, ...]:
+    found = []
+    if info is None:
+        beside = code or table
+        adds = "no operators, no units" if table is not None else "no compiler estimate"
+        found.append(f"no c_info.json beside {beside.name if beside else 'the others'}: {adds}")
+        if table is not None and code is None:
+            found.append("no network.c beside network.csv: types of epochs unknown")
+    return tuple(found)
+
+
+def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkEstimate:
+    """The estimate in one file; ``speeds`` of pools that it does not tell. NeuralArtError: it has none, or is wrong."""
+    if path.suffix == ".json":
+        return from_c_info(c_info.read(path), speeds)
+    if path.suffix == ".csv":
+        estimate = from_csv(network_csv.read(path), speeds=speeds)
+        return replace(estimate, missing=_missing(None, path, None))
+    if path.suffix == ".c":
+        return replace(from_network_c(network_c.read(path)), missing=_missing(None, None, path))
+    raise NeuralArtError(
+        "not a file that holds an estimate",
+        where=str(path),
+        hint="give a c_info.json, network.csv, network.c or a folder",
+    )
+
+
+def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
+    """The estimates of the last build of a variant. NeuralArtError: it was not built, or its files are gone."""
+    index = build / variant / "index.json"
+    if not index.is_file():
+        raise NeuralArtError(
+            f"'{variant}' is neither a file, a folder nor a variant that was built",
+            where=str(index),
+            hint=f"scons {variant}",
+        )
+    folders = network_folders(index)
+    return [of_folder(folder, name) for name, folder in sorted(folders.items())]

@@ -1,40 +1,176 @@
-"""An estimate as a whole: sums, figures of merit, records for programs and tables for people."""
+"""Figures of merit, and an estimate as a whole: sums, records for programs and tables for people.
+
+Every count of cycles has a clock domain. The formulas are those of the vendor's profiler, found out from its published
+figures; where it mixes clocks or cuts digits, the name says so. Clocks are in hertz. KB, MB and GB are powers of 1000,
+as everywhere in the vendor's tools.
+"""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuralart.profiling import formulas
+from neuralart.errors import NeuralArtError
 from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess, traffic_of
+
+GIGA = 1e9
+
+
+@dataclass(frozen=True)
+class Phases:
+    """Cycles of one clock in the three phases of an epoch, or of a network."""
+
+    pre: int  # Up to the start of the hardware
+    core: int  # While the hardware works
+    post: int  # Behind it
+
+    @property
+    def total(self) -> int:
+        """All three."""
+        return self.pre + self.core + self.post
+
+
+def ratio(part: float | None, whole: float | None) -> float | None:
+    """A quotient; None where a number is missing or the divisor is zero."""
+    return part / whole if part is not None and whole else None
+
+
+def gops(operations: float, cycles: float, clock: float) -> float | None:
+    """Giga operations a second. The vendor's profiler prints it as "ops/cycle": the same at 1 GHz only."""
+    return ratio(clock * operations / GIGA, cycles)
+
+
+def whole_operations_per_cycle(operations: float, cycles: float) -> int | None:
+    """Operations per cycle without its digits, as the vendor prints it for a whole network."""
+    found = ratio(operations, cycles)
+    return None if found is None else int(found)
+
+
+def per_second(cycles: float, clock: float) -> float | None:
+    """Inferences a second."""
+    return ratio(clock, cycles)
+
+
+def milliseconds(cycles: float, clock: float) -> float:
+    """A number of cycles as a time."""
+    return 1e3 * cycles / clock
+
+
+def difference(core: int, max_cycles: int) -> tuple[int, float | None, float | None]:
+    """Measured minus estimated NPU cycles, their share of the measured ones (the vendor's), and of the estimate."""
+    cycles = core - max_cycles
+    return cycles, ratio(cycles, core), ratio(cycles, max_cycles)
+
+
+def burst_bytes(bursts: Sequence[int]) -> int:
+    """Bytes of the bursts of length 1, 2, 4 and 8 over a bus that is 8 bytes wide."""
+    return 8 * sum(length * count for length, count in zip((1, 2, 4, 8), bursts, strict=True))
+
+
+def bandwidth(count: float, cycles: float, clock: float) -> float | None:
+    """Bytes a second, of bytes moved in cycles of a clock in hertz.
+
+    The vendor's peak takes NPU core cycles and the NPU clock, its average the CPU's total and clock.
+    """
+    return ratio(count * clock, cycles)
+
+
+def in_words(bytes_per_second: float | None) -> str:
+    """``2.40 GB/s``, ``133.60 MB/s``."""
+    if bytes_per_second is None:
+        return "-"
+    for unit, size in (("GB/s", 1e9), ("MB/s", 1e6), ("KB/s", 1e3)):
+        if bytes_per_second >= size:
+            return f"{bytes_per_second / size:.2f} {unit}"
+    return f"{bytes_per_second:.2f} B/s"
+
+
+# Keeps a quotient finite where the divisor is zero.
+EPSILON = 2.220446049250313e-16
+
+
+@dataclass(frozen=True)
+class OutputMetrics:
+    """How far predicted outputs are from reference outputs over all samples, as the vendor's ``validate`` defines it.
+
+    Outputs are real numbers: an int8 output is dequantized by its scale and zero point first. The divisors are those of
+    the vendor, found out from eight published runs: the standard deviation has n - 1 below the line, L2r divides by the
+    norm of the prediction, and NSE compares with the variance of the reference (n - 1).
+    """
+
+    acc: float | None  # Share of samples with the same class, 0 to 1; None: no classifier
+    rmse: float  # Root of the mean squared error
+    mae: float  # Mean absolute error
+    l2r: float  # Norm of the error over the norm of the prediction
+    mean: float  # Mean of the error (reference minus prediction)
+    std: float  # Its standard deviation, n - 1
+    nse: float  # Nash-Sutcliffe efficiency: 1 is perfect
+    cos: float  # Cosine similarity: 1 is the same direction
+
+
+def _variance(values: Sequence[float]) -> float:
+    """With n - 1; 0 for a single value."""
+    if len(values) < 2:
+        return 0.0
+    mean = math.fsum(values) / len(values)
+    return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _largest(values: Sequence[float]) -> int:
+    """The first of the largest, as argmax has it."""
+    return max(range(len(values)), key=lambda index: (values[index], -index))
+
+
+def compare_outputs(
+    reference: Sequence[Sequence[float]], predicted: Sequence[Sequence[float]], classifier: bool = False
+) -> OutputMetrics:
+    """Compare one output, a row for each sample (scores of a classifier). NeuralArtError: the shapes differ."""
+    if not reference or not all(reference):
+        raise NeuralArtError("there is nothing to compare: no samples, or no values", hint="give at least one sample")
+    if [len(row) for row in reference] != [len(row) for row in predicted]:
+        raise NeuralArtError(
+            f"{len(reference)} reference samples of {len(reference[0])} values, {len(predicted)} predicted ones "
+            f"of {len(predicted[0]) if predicted else 0}",
+            hint="both must be the same output of the same samples",
+        )
+    right = [value for row in reference for value in row]
+    found = [value for row in predicted for value in row]
+    errors = [one - other for one, other in zip(right, found, strict=True)]
+    squares = math.fsum(error * error for error in errors)
+    count = len(errors)
+    norm_right = math.sqrt(math.fsum(value * value for value in right))
+    norm_found = math.sqrt(math.fsum(value * value for value in found))
+    product = math.fsum(one * other for one, other in zip(right, found, strict=True))
+    mean_square = squares / count
+    same = sum(_largest(one) == _largest(other) for one, other in zip(reference, predicted, strict=True))
+    return OutputMetrics(
+        acc=same / len(reference) if classifier else None,
+        rmse=math.sqrt(mean_square),
+        mae=math.fsum(map(abs, errors)) / count,
+        l2r=math.sqrt(squares) / (norm_found + EPSILON),
+        mean=math.fsum(errors) / count,
+        std=math.sqrt(_variance(errors)),
+        nse=1.0 - mean_square / (_variance(right) + EPSILON),
+        cos=product / (norm_right * norm_found + EPSILON),
+    )
 
 
 @dataclass(frozen=True)
 class EstimateTotals:
-    """Sums of an estimate; None where an addend is not known for any epoch.
+    """Sums of an estimate; None where an addend is not known for any epoch."""
 
-    Attributes:
-        epochs: Number of epochs.
-        types: Number of epochs of each type.
-        operations: Arithmetic operations.
-        compute_cycles: NPU cycles ("ideal").
-        max_cycles: NPU cycles.
-        inferences_per_second: By ``max_cycles``.
-        ideal_inferences_per_second: By ``compute_cycles``.
-        pools: Traffic of each pool.
-        software: Epochs whose time the estimate leaves out.
-    """
-
-    epochs: int
-    types: dict[str, int]
-    operations: int | None
-    compute_cycles: int | None
-    max_cycles: int | None
-    inferences_per_second: float | None
-    ideal_inferences_per_second: float | None
-    pools: dict[str, PoolAccess]
-    software: int
+    epochs: int  # Number of epochs
+    types: dict[str, int]  # Number of epochs of each type
+    operations: int | None  # Arithmetic operations
+    compute_cycles: int | None  # NPU cycles ("ideal")
+    max_cycles: int | None  # NPU cycles
+    inferences_per_second: float | None  # By ``max_cycles``
+    ideal_inferences_per_second: float | None  # By ``compute_cycles``
+    pools: dict[str, PoolAccess]  # Traffic of each pool
+    software: int  # Epochs whose time the estimate leaves out
 
 
 def _sum(epochs: tuple[EpochEstimate, ...], key: str) -> int | None:
@@ -43,12 +179,7 @@ def _sum(epochs: tuple[EpochEstimate, ...], key: str) -> int | None:
 
 
 def totals_of(estimate: NetworkEstimate, npu_hz: float) -> EstimateTotals:
-    """Add up an estimate.
-
-    Args:
-        estimate: The epochs.
-        npu_hz: Clock of the NPU.
-    """
+    """Add up an estimate."""
     epochs = estimate.epochs
     compute, most = _sum(epochs, "compute_cycles"), _sum(epochs, "max_cycles")
     types = Counter(epoch.type for epoch in epochs)
@@ -58,8 +189,8 @@ def totals_of(estimate: NetworkEstimate, npu_hz: float) -> EstimateTotals:
         operations=_sum(epochs, "operations"),
         compute_cycles=compute,
         max_cycles=most,
-        inferences_per_second=formulas.per_second(most or 0, npu_hz),
-        ideal_inferences_per_second=formulas.per_second(compute or 0, npu_hz),
+        inferences_per_second=per_second(most or 0, npu_hz),
+        ideal_inferences_per_second=per_second(compute or 0, npu_hz),
         pools=traffic_of(epochs),
         software=types["SW"],
     )
@@ -70,18 +201,13 @@ def _peak(epochs: tuple[EpochEstimate, ...], name: str | None, npu_hz: float) ->
     found = []
     for epoch in epochs:
         chosen = [access.bytes for pool, access in epoch.pools.items() if name in (None, pool)]
-        speed = formulas.bandwidth(sum(chosen), epoch.max_cycles or 0, npu_hz)
+        speed = bandwidth(sum(chosen), epoch.max_cycles or 0, npu_hz)
         found += [speed] if speed is not None else []
     return max(found, default=None)
 
 
 def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
-    """An estimate for programs (docs/reference/profile.md has the schema).
-
-    Args:
-        estimate: The epochs.
-        npu_hz: Clock of the NPU.
-    """
+    """An estimate for programs (docs/reference/profile.md has the schema)."""
     totals = totals_of(estimate, npu_hz)
     most = totals.max_cycles or 0
     pools: dict[str, dict[str, Any]] = {}
@@ -90,7 +216,7 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
             "read": access.read,
             "written": access.written,
             "peak_bytes_per_second": _peak(estimate.epochs, name, npu_hz),
-            "average_bytes_per_second": formulas.bandwidth(access.bytes, most, npu_hz),
+            "average_bytes_per_second": bandwidth(access.bytes, most, npu_hz),
         }
     moved = sum(access.bytes for access in totals.pools.values())
     return {
@@ -102,17 +228,10 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
         "clocks": {"npu_hz": npu_hz},
         "epochs": [
             {
-                "id": epoch.id,
-                "type": epoch.type,
+                **vars(epoch),
                 "operators": list(epoch.operators),
                 "units": list(epoch.units),
-                "operations": epoch.operations,
-                "compute_cycles": epoch.compute_cycles,
-                "max_cycles": epoch.max_cycles,
-                "bound": epoch.bound,
-                "pools": {
-                    name: {"read": access.read, "written": access.written} for name, access in epoch.pools.items()
-                },
+                "pools": {name: {"read": each.read, "written": each.written} for name, each in epoch.pools.items()},
             }
             for epoch in estimate.epochs
         ],
@@ -122,20 +241,20 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
             "operations": totals.operations,
             "compute_cycles": totals.compute_cycles,
             "max_cycles": totals.max_cycles,
-            "operations_per_cycle": formulas.ratio(totals.operations, totals.max_cycles),
-            "ideal_operations_per_cycle": formulas.ratio(totals.operations, totals.compute_cycles),
+            "operations_per_cycle": ratio(totals.operations, totals.max_cycles),
+            "ideal_operations_per_cycle": ratio(totals.operations, totals.compute_cycles),
             "inferences_per_second": totals.inferences_per_second,
             "ideal_inferences_per_second": totals.ideal_inferences_per_second,
             "pools": pools,
             "peak_bytes_per_second": _peak(estimate.epochs, None, npu_hz),
-            "average_bytes_per_second": formulas.bandwidth(moved, most, npu_hz),
+            "average_bytes_per_second": bandwidth(moved, most, npu_hz),
         },
     }
 
 
 def _row(epoch: EpochEstimate, npu_hz: float) -> list[Any]:
     speeds = [
-        None if cycles is None or epoch.operations is None else formulas.gops(epoch.operations, cycles, npu_hz)
+        None if cycles is None or epoch.operations is None else gops(epoch.operations, cycles, npu_hz)
         for cycles in (epoch.max_cycles, epoch.compute_cycles)
     ]
     shown = ["-" if speed is None else f"{speed:.1f}" for speed in speeds]
@@ -150,22 +269,12 @@ HEADS = ("epoch", "type", "ops", "compute cycles", "max_cycles", "GOPS", "ideal"
 
 
 def rows(estimate: NetworkEstimate, npu_hz: float) -> list[list[Any]]:
-    """A row per epoch for people, under :data:`HEADS`; GOPS are those at the clock that was asked for.
-
-    Args:
-        estimate: The epochs.
-        npu_hz: Clock of the NPU.
-    """
+    """A row per epoch for people, under :data:`HEADS`; GOPS are those at the clock that was asked for."""
     return [_row(epoch, npu_hz) for epoch in estimate.epochs]
 
 
 def summary(estimate: NetworkEstimate, npu_hz: float) -> list[str]:
-    """Lines about the network as a whole, in the words of the vendor's profiler.
-
-    Args:
-        estimate: The epochs.
-        npu_hz: Clock of the NPU.
-    """
+    """Lines about the network as a whole, in the words of the vendor's profiler."""
     found = totals_of(estimate, npu_hz)
     types = ", ".join(f"{count} {name}" for name, count in found.types.items())
     lines = [f"epochs       : {found.epochs} ({types})"] if found.epochs else ["epochs       : none"]
@@ -174,21 +283,21 @@ def summary(estimate: NetworkEstimate, npu_hz: float) -> list[str]:
             f"cycles       : {found.max_cycles} (total max_cycles, NPU clock)",
             f"ideal cycles : {found.compute_cycles} (total compute_cycles, NPU clock)",
             f"ops          : {found.operations}",
-            f"ops/cycle    : {formulas.whole_operations_per_cycle(found.operations, found.max_cycles)} "
-            f"(ideal {formulas.whole_operations_per_cycle(found.operations, found.compute_cycles)})",
+            f"ops/cycle    : {whole_operations_per_cycle(found.operations, found.max_cycles)} "
+            f"(ideal {whole_operations_per_cycle(found.operations, found.compute_cycles)})",
             f"inf/s        : {found.inferences_per_second:.1f} at {npu_hz / 1e6:g} MHz (ideal "
             + (f"{found.ideal_inferences_per_second:.1f})" if found.ideal_inferences_per_second else "-)"),
         ]
         if found.software:
             lines.append(f"note         : the time of {found.software} software epochs is in no estimate")
     for name, access in found.pools.items():
-        peak = formulas.in_words(_peak(estimate.epochs, name, npu_hz))
-        average = formulas.in_words(formulas.bandwidth(access.bytes, found.max_cycles or 0, npu_hz))
+        peak = in_words(_peak(estimate.epochs, name, npu_hz))
+        average = in_words(bandwidth(access.bytes, found.max_cycles or 0, npu_hz))
         lines.append(f"{name:<12} : r={access.read} w={access.written} -> {peak} (peak), {average} (average)")
     moved = sum(access.bytes for access in found.pools.values())
     if moved:
         read = sum(access.read for access in found.pools.values())
-        peak = formulas.in_words(_peak(estimate.epochs, None, npu_hz))
-        average = formulas.in_words(formulas.bandwidth(moved, found.max_cycles or 0, npu_hz))
+        peak = in_words(_peak(estimate.epochs, None, npu_hz))
+        average = in_words(bandwidth(moved, found.max_cycles or 0, npu_hz))
         lines.append(f"{'total':<12} : r={read} w={moved - read} -> {peak} (peak), {average} (average)")
     return lines + [f"missing      : {text}" for text in estimate.missing]

@@ -23,8 +23,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from neuralart.vendor.c_info.graph import InfoNode
-from neuralart.vendor.c_info.types import CPU, CInfo, InfoBuffer
+from neuralart.vendor.c_info.types import CPU, CInfo, InfoBuffer, InfoNode
 from neuralart.vendor.q_json import QFile
 from neuralart.vendor.report.types import Report
 
@@ -58,44 +57,27 @@ class EpochLike(Protocol):
 
 @dataclass(frozen=True)
 class CpuEpoch:
-    """An epoch that needs the CPU.
+    """An epoch that needs the CPU."""
 
-    Attributes:
-        number: Of the epoch; None for a layer of a CPU target, and where the file does not tell.
-        kind: ``SW`` or ``HYBRID``.
-        operators: What it computes.
-        nodes: The compiler's own names of its operators; empty if the file has none.
-        layers: Layers of the model it comes from; empty if none is known or the front end inserted it.
-        inserted: The front end inserted it: no layer of the model asked for it.
-        reason: One of the reasons above.
-        types: Types of its tensors, for example ``FLOAT -> S8``; empty if not known.
-    """
-
-    number: int | None
-    kind: str
-    operators: tuple[str, ...]
-    nodes: tuple[str, ...] = ()
+    number: int | None  # Of the epoch; None for a layer of a CPU target, and where the file does not tell
+    kind: str  # ``SW`` or ``HYBRID``
+    operators: tuple[str, ...]  # What it computes
+    nodes: tuple[str, ...] = ()  # The compiler's own names of its operators; empty if the file has none
+    # Layers of the model it comes from; empty if none is known or the front end inserted it
     layers: tuple[str, ...] = ()
-    inserted: bool = False
-    reason: str = UNKNOWN
-    types: str = ""
+    inserted: bool = False  # The front end inserted it: no layer of the model asked for it
+    reason: str = UNKNOWN  # One of the reasons above
+    types: str = ""  # Types of its tensors, for example ``FLOAT -> S8``; empty if not known
 
 
 @dataclass(frozen=True)
 class Offload:
-    """The figures.
+    """The figures."""
 
-    Attributes:
-        hardware: Epochs that need no CPU.
-        hybrid: Epochs that need both.
-        software: Epochs that only need the CPU.
-        rows: The latter two, in order.
-    """
-
-    hardware: int
-    hybrid: int
-    software: int
-    rows: tuple[CpuEpoch, ...]
+    hardware: int  # Epochs that need no CPU
+    hybrid: int  # Epochs that need both
+    software: int  # Epochs that only need the CPU
+    rows: tuple[CpuEpoch, ...]  # The latter two, in order
 
     @property
     def total(self) -> int:
@@ -149,12 +131,9 @@ def _layers(node: InfoNode, names: QFile | None) -> tuple[tuple[str, ...], bool]
 
 
 def from_c_info(info: CInfo, names: QFile | None = None, warnings: Iterable[str] = ()) -> Offload:
-    """What ``c_info.json`` tells.
+    """What ``c_info.json`` tells (of a CPU target: nothing is offloaded), with the layer of each node by ``names``.
 
-    Args:
-        info: Of the Neural-ART compiler or of a CPU target (where nothing is offloaded).
-        names: Which layer each node comes from.
-        warnings: Lines ``WARNING: <layer> is not quantized`` of the console.
+    ``warnings`` are lines ``WARNING: <layer> is not quantized`` of the console.
     """
     buffers = {buffer.id: buffer for buffer in info.buffers}
     floating = {warning.removeprefix("WARNING:").strip().split(" is not quantized")[0] for warning in warnings}
@@ -191,9 +170,8 @@ def _named(node: InfoNode, layers: Collection[str], floating: Collection[str]) -
 def from_epochs(epochs: Iterable[EpochLike]) -> Offload:
     """What a report or network.c tells: operators, but neither layers nor types.
 
-    Args:
-        epochs: Blocks of the epoch controller cover several epochs, as many as their numbers can tell: some may be
-            left out, which makes the share a little high. Blocks with the same number are parts of one epoch.
+    Blocks of the epoch controller cover several epochs, as many as their numbers can tell: some may be left out, which
+    makes the share a little high. Blocks with the same number are parts of one epoch.
     """
     kinds: dict[object, str] = {}
     operators: dict[object, tuple[str, ...]] = {}
@@ -240,16 +218,7 @@ def as_data(offload: Offload) -> dict[str, Any]:
         "hybrid": offload.hybrid,
         "software": offload.software,
         "cpu_epochs": [
-            {
-                "number": row.number,
-                "kind": row.kind,
-                "operators": list(row.operators),
-                "nodes": list(row.nodes),
-                "layers": list(row.layers),
-                "inserted": row.inserted,
-                "reason": row.reason,
-                "types": row.types,
-            }
+            {key: list(value) if isinstance(value, tuple) else value for key, value in vars(row).items()}
             for row in offload.rows
         ],
     }

@@ -19,31 +19,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Info:
-    """What a summary tells.
+    """What a summary tells."""
 
-    Attributes:
-        variant: Name.
-        title: For people.
-        machine: Where the image executes.
-        compilers: Of the networks.
-        toolchain: Cross compiler and C library; empty: no image is built.
-        board: The board.
-        networks: Facts of each.
-        elf: The image; None: somebody else builds it.
-        artefacts: Paths of all files, relative to the top folder.
-        model: The relocatable model that the image loads; None: the networks are in the image.
-    """
-
-    variant: str
-    title: str
-    machine: str
-    compilers: Sequence[str]
-    toolchain: str
+    variant: str  # Name
+    title: str  # For people
+    machine: str  # Where the image executes
+    compilers: Sequence[str]  # Of the networks
+    toolchain: str  # Cross compiler and C library; empty: no image is built
     board: Board
-    networks: Sequence[Network]
-    elf: Path | None
-    artefacts: Sequence[str]
-    model: Image | None = None
+    networks: Sequence[Network]  # Facts of each
+    elf: Path | None  # The image; None: somebody else builds it
+    artefacts: Sequence[str]  # Paths of all files, relative to the top folder
+    model: Image | None = None  # The relocatable model that the image loads; None: the networks are in the image
 
 
 def size(count: int) -> str:
@@ -58,11 +45,7 @@ def _share(used: int, capacity: int) -> str:
 
 
 def region_use(elf: Path, board: Board) -> dict[str, tuple[int, int]]:
-    """Bytes that an image occupies in the board's memories while it runs.
-
-    Returns:
-        Region name to (used, capacity); the capacity is that of the firmware's section where there is one.
-    """
+    """Bytes that an image occupies while it runs: memory -> (used, capacity; that of the firmware's section)."""
     capacity = {section.region: section.size for section in (board.code, board.data) if section is not None}
     used: dict[str, int] = {}
     for section in Elf(read_bytes(elf), str(elf)).sections:
@@ -136,11 +119,7 @@ def text(info: Info) -> str:
 
 
 def index(info: Info) -> str:
-    """Text of ``index.json``: every artefact of the variant by kind of file.
-
-    Returns:
-        JSON with ``schema``, ``variant``, ``board``, ``networks`` and ``artefacts`` (paths relative to the top folder).
-    """
+    """Text of ``index.json``: every artefact of the variant, with paths relative to the top folder."""
     firmware = _firmware(info)
     data = {
         "schema": 1,

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from neuralart.boards.types import Board
-from neuralart.config.application_types import REFERENCE
+from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.startup.static_pools import refuse_relative_pools
+from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware.firmware import FirmwareNodes, make_firmware
 from neuralart.scons.firmware.initializers import InitializerNodes, make_initializers

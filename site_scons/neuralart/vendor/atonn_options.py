@@ -17,23 +17,14 @@ Value = str | int | bool
 
 @dataclass(frozen=True)
 class AtonnOptions:
-    """The file.
+    """The file."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        tool: Path of the compiler; empty if not told.
-        version: Major, minor, micro and development number; None if not told.
-        folder: Where it was started; empty if not told.
-        options: In the file's order. File names stand without their extension.
-        notes: Options that stand twice, of which the last one counts.
-    """
-
-    file: str
-    tool: str
-    version: tuple[int, int, int, int] | None
-    folder: str
-    options: dict[str, Value]
-    notes: tuple[str, ...] = ()
+    file: str  # Its name as shown to the user
+    tool: str  # Path of the compiler; empty if not told
+    version: tuple[int, int, int, int] | None  # Major, minor, micro and development number; None if not told
+    folder: str  # Where it was started; empty if not told
+    options: dict[str, Value]  # In the file's order. File names stand without their extension.
+    notes: tuple[str, ...] = ()  # Options that stand twice, of which the last one counts
 
 
 def _value(text: str, where: str) -> Value:
@@ -49,31 +40,23 @@ def _value(text: str, where: str) -> Value:
 def parse_options(data: bytes, file: str) -> AtonnOptions:
     """Read the content of such a file.
 
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-
     Raises:
         NeuralArtError: A line is neither a remark nor an option; ``where`` is ``file:line``.
     """
     remarks: list[str] = []
     options: dict[str, Value] = {}
     notes: list[str] = []
-    text = data.decode("utf-8-sig", "replace")
-    for number, raw in enumerate(re.split(r"\r\n|\n|\r", text), start=1):
+    for number, raw in enumerate(re.split(r"\r\n|\n|\r", data.decode("utf-8-sig", "replace")), start=1):
         line, where = raw.strip(), f"{file}:{number}"
         if line.startswith("#"):
             remarks.append(line[1:].strip())
-            continue
-        if not line:
-            continue
-        found = _OPTION.fullmatch(line)
-        if found is None:
-            raise NeuralArtError(f"'{line[:60]}' is no option", where=where, hint="options are written name=value")
-        name = found.group(1)
-        if name in options:
-            notes.append(f"line {number}: '{name}' stands here a second time")
-        options[name] = _value(found.group(2).strip(), where)
+        elif line:
+            found = _OPTION.fullmatch(line)
+            if found is None:
+                raise NeuralArtError(f"'{line[:60]}' is no option", where=where, hint="options are written name=value")
+            if found[1] in options:
+                notes.append(f"line {number}: '{found[1]}' stands here a second time")
+            options[found[1]] = _value(found[2].strip(), where)
     if not options and not remarks:
         raise NeuralArtError("the file is empty", where=file)
     version = next((found for remark in remarks if (found := _VERSION.search(remark))), None)
@@ -93,24 +76,5 @@ def _after(remarks: list[str], label: str) -> str:
 
 
 def read(path: Path, display: str = "") -> AtonnOptions:
-    """Read such a file.
-
-    Raises:
-        NeuralArtError: It cannot be read, or as :func:`parse_options`.
-    """
+    """As :func:`parse_options`, of a file, which may be called otherwise in messages."""
     return parse_options(read_bytes(path), display or str(path))
-
-
-def differences(before: AtonnOptions, after: AtonnOptions) -> tuple[str, ...]:
-    """What changed between two runs: sentences, sorted by the option's name; none if nothing did."""
-    changed = []
-    for name in sorted({*before.options, *after.options}):
-        if name not in after.options:
-            changed.append(f"{name} was {before.options[name]!r} and is gone")
-        elif name not in before.options:
-            changed.append(f"{name} is new: {after.options[name]!r}")
-        elif before.options[name] != after.options[name]:
-            changed.append(f"{name} was {before.options[name]!r} and is {after.options[name]!r}")
-    if before.version != after.version:
-        changed.append(f"the compiler was {before.version} and is {after.version}")
-    return tuple(changed)

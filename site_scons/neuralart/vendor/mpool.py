@@ -2,27 +2,28 @@
 
 Two spellings exist: the one people write (snake_case mixed with camelCase) and the one a compiler saves (camelCase,
 decimal numbers, an extra pool ``params`` of the epoch controller). Both are read. The format has no comments.
+Building from a pool file is strict, since the compiler is; for looking at one, what it would refuse becomes a note.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.pools import MemoryPool, PoolFile
-from neuralart.text.json_values import JsonValue, parse
+from neuralart.text.json_values import JsonValue, parse, parse_tolerant
 from neuralart.text.sizes import with_magnitude
 
 MAGNITUDES = {"BYTES": 1, "KBYTES": 1024, "MBYTES": 1024 * 1024}
-RIGHTS = {"ACC_READ": "ACC_READ", "ACC_WRITE": "ACC_WRITE"}
-LEVELS = {"LOW": "LOW", "MID": "MID", "HIGH": "HIGH"}
-FORMATS = {
-    name: name for name in ("FORMAT_RAW", "FORMAT_HEX", "FORMAT_HEX16", "FORMAT_HEX32", "FORMAT_IHEX", "FORMAT_C")
-}
-MODES = {"USEMODE_ABSOLUTE": "USEMODE_ABSOLUTE", "USEMODE_RELATIVE": "USEMODE_RELATIVE"}
+RIGHTS = ("ACC_READ", "ACC_WRITE")
+LEVELS = ("LOW", "MID", "HIGH")
+FORMATS = ("FORMAT_RAW", "FORMAT_HEX", "FORMAT_HEX16", "FORMAT_HEX32", "FORMAT_IHEX", "FORMAT_C")
+MODES = ("USEMODE_ABSOLUTE", "USEMODE_RELATIVE")
 CACHEABLE = {"CACHEABLE_ON": True, "ON": True, "CACHEABLE_OFF": False, "OFF": False, "CACHEABLE_UNDEF": False}
 TRUTH = {"true": True, "false": False}
 
@@ -40,14 +41,14 @@ def _member(parent: JsonValue, names: tuple[str, ...], what: str) -> JsonValue |
     return members[found[0]].called(f"{names[0]} of {what}") if found else None
 
 
-def _word(value: JsonValue, allowed: dict[str, Any]) -> Any:
+def _word(value: JsonValue, allowed: Collection[str]) -> Any:
     plain = value.value
     if isinstance(plain, bool) and "true" in allowed:
         return plain
     if not isinstance(plain, str) or plain not in allowed:
         shown = f"'{plain}'" if isinstance(plain, str) else value.described
         raise value.fault(f"{value.key} is {shown}", nearest(str(plain), list(allowed)))
-    return allowed[plain]
+    return allowed[plain] if isinstance(allowed, dict) else plain
 
 
 def _number(value: JsonValue, minimum: float) -> float:
@@ -73,7 +74,7 @@ def _pool(pool: JsonValue, number: int) -> MemoryPool:
     pool.called(what)
     prop = pool.need("prop", "rights, throughput and latency stand in it")
 
-    def word(parent: JsonValue, names: tuple[str, ...], allowed: dict[str, Any], default: Any) -> Any:
+    def word(parent: JsonValue, names: tuple[str, ...], allowed: Collection[str], default: Any) -> Any:
         value = _member(parent, names, what)
         return default if value is None else _word(value, allowed)
 
@@ -128,48 +129,27 @@ def _check(pools: list[MemoryPool]) -> None:
                 hint="each pool has its own initializer file: give each its own fname",
             )
     fixed = [pool for pool in pools if pool.size and pool.mode == "USEMODE_ABSOLUTE"]
-    for before, after in _pairs(sorted(fixed, key=lambda pool: (pool.address, pool.end))):
-        overlap = min(before.end, after.end) - after.address
-        raise NeuralArtError(
-            f"pools overlap by {overlap} bytes: {_range(before)} of {before.where} and {_range(after)}",
-            where=after.where,
-            hint="move one, or disable it with size 0",
-        )
-
-
-def _pairs(pools: list[MemoryPool]) -> list[tuple[MemoryPool, MemoryPool]]:
-    """Overlapping pools, in address order (a long pool may cover several that follow)."""
-    pairs = []
-    for number, before in enumerate(pools):
-        for after in pools[number + 1 :]:
-            if after.address >= before.end:
-                break
-            pairs.append((before, after))
-    return pairs
+    # In address order, a pool that overlaps any other one overlaps the next one.
+    for before, after in pairwise(sorted(fixed, key=lambda pool: (pool.address, pool.end))):
+        if after.address < before.end:
+            overlap = min(before.end, after.end) - after.address
+            raise NeuralArtError(
+                f"pools overlap by {overlap} bytes: {_range(before)} of {before.where} and {_range(after)}",
+                where=after.where,
+                hint="move one, or disable it with size 0",
+            )
 
 
 def read(path: Path, display: str = "") -> PoolFile:
-    """Read a memory-pool file.
-
-    Args:
-        path: Where it is.
-        display: Its name in messages and in :attr:`PoolFile.path`; by default the path.
-
-    Returns:
-        All pools in the order of the file, those of size 0 too.
-
-    Raises:
-        NeuralArtError: It cannot be read or is not valid; ``where`` is ``file:line:column``.
-    """
-    file = display or str(path)
-    return parse_pools(read_bytes(path), file)
+    """As :func:`parse_pools`, of a file, which may be called otherwise in messages and in :attr:`PoolFile.path`."""
+    return parse_pools(read_bytes(path), display or str(path))
 
 
 def parse_pools(data: bytes, file: str) -> PoolFile:
-    """Read the content of a memory-pool file.
+    """Read the content of a memory-pool file: all pools in its order, those of size 0 too.
 
     Raises:
-        NeuralArtError: As :func:`read`.
+        NeuralArtError: It is not valid; ``where`` is ``file:line:column``.
     """
     document = parse(data, file, ascii_only=True)
     pools = pools_of(document, file)
@@ -178,11 +158,7 @@ def parse_pools(data: bytes, file: str) -> PoolFile:
 
 
 def pools_of(document: JsonValue, file: str) -> PoolFile:
-    """The pools of a document, each right in itself.
-
-    Raises:
-        NeuralArtError: As :func:`read`, but for pools that do not go together.
-    """
+    """The pools of a document, each right in itself; NeuralArtError if one is not."""
     memory = document.need("memory", 'a memory-pool file starts with {"memory": ...}')
     listed = memory.need("mempools").called("mempools")
     pools = [_pool(value, number) for number, value in enumerate(listed.items())]
@@ -196,11 +172,7 @@ def pools_of(document: JsonValue, file: str) -> PoolFile:
 
 
 def check_pools(pools: PoolFile, document: JsonValue) -> None:
-    """Whether the pools of a document go together.
-
-    Raises:
-        NeuralArtError: Two overlap or share a name, or none is enabled.
-    """
+    """Whether the pools of a document fit; NeuralArtError if two overlap or share a name, or none is enabled."""
     _check(list(pools.pools))
     if not pools.enabled:
         count = len(pools.pools)
@@ -208,3 +180,57 @@ def check_pools(pools: PoolFile, document: JsonValue) -> None:
             f"no pool is enabled: {count} listed, all of size 0" if count else "no pool is listed",
             "give at least one pool a size",
         )
+
+
+_TOP = {"memory", "params", "param"}
+_MEMORY = {"cacheinfo", "mem_file_prefix", "memFilePrefix", "mempools", "params"}
+_POOL = {"busNode", "bus_node", "fformat", "fname", "mode", "name", "offset", "prop", "size"}
+_AMOUNT = {"magnitude", "value"}
+_PROP = {
+    *("burstMaxLength", "burstPenalty", "burst_max_length", "burst_penalty", "byteWidth", "byte_width", "cacheable"),
+    *("constantsPreferred", "constants_preferred", "freqRatio", "freq_ratio", "latency", "pipelined", "readPower"),
+    *("read_power", "rights", "throughput", "writePower", "write_power"),
+}
+
+
+def _keys(document: JsonValue, pools: PoolFile) -> list[str]:
+    memory = document.need("memory")
+    notes = [*document.unknown(_TOP, "the document"), *memory.unknown(_MEMORY, "memory")]
+    for value, pool in zip(memory.items_at("mempools"), pools.pools, strict=True):
+        what = f"pool {pool.fname}"
+        notes += value.unknown(_POOL, what)
+        notes += value.need("prop").unknown(_PROP, f"prop of {what}")
+        for key in ("offset", "size"):
+            notes += value.need(key).unknown(_AMOUNT, f"{key} of {what}")
+    return notes
+
+
+def parse_noted(data: bytes, file: str) -> tuple[PoolFile, tuple[str, ...]]:
+    """Read the content of a memory-pool file with indulgence, saved by a compiler or written by hand.
+
+    Returns:
+        The pools, and notes ``line:column: what`` about comments, trailing commas, characters that are not ASCII, keys
+        without a meaning, and pools that do not go together.
+
+    Raises:
+        NeuralArtError: It is no such file, or a known key has a wrong value; ``where`` is ``file:line:column``.
+    """
+    document, notes = parse_tolerant(data, file)
+    pools = pools_of(document, file)
+    more = _keys(document, pools)
+    text = data.decode("utf-8", "replace")
+    strange = next((char for char in text.removeprefix("\ufeff") if char > "\x7f"), "")
+    if strange:
+        at = text.index(strange)
+        line = text.count("\n", 0, at) + 1
+        more.append(f"{line}:{at - text.rfind(chr(10), 0, at)}: U+{ord(strange):04X}, but this format is ASCII only")
+    try:
+        check_pools(pools, document)
+    except NeuralArtError as error:
+        more.append(f"{error.where.removeprefix(file + ':')}: {error.what}")
+    return pools, (*notes, *more)
+
+
+def read_noted(path: Path, display: str = "") -> tuple[PoolFile, tuple[str, ...]]:
+    """As :func:`parse_noted`, of a file, which may be called otherwise in messages."""
+    return parse_noted(read_bytes(path), display or str(path))

@@ -19,21 +19,18 @@ from neuralart.files import read_bytes
 # Title of a column -> name of the figure.
 _FIGURES = {
     "epoch OPS": "operations",
-    "epoch OPS vs total %": "operations_share",
     "epoch compute (cyles)": "compute_cycles",
-    "epoch compute (cyles) vs Tot %": "compute_share",
     "epoch compute (cycles)": "compute_cycles",
-    "epoch compute (cycles) vs Tot %": "compute_share",
     "max (cycles)": "max_cycles",
-    "max (cycles) vs Tot %": "max_share",
     "epoch average ATON power (mW)": "npu_mw",
-    "epoch average ATON power vs Tot %": "npu_share",
     "epoch average memory power (mW)": "memory_mw",
-    "epoch average memory power vs Tot %": "memory_share",
 }
+# A version of the compiler cannot spell cycles.
+_SHARED = ("epoch compute (cyles)", "epoch compute (cycles)", "max (cycles)", "epoch average ATON power")
+_SHARES = {"epoch OPS vs total %", *(f"{title} vs Tot %" for title in (*_SHARED, "epoch average memory power"))}
 _TRAFFIC = re.compile(r"(\S.*) \((r|w|r\+w|r cycles|w cycles|cycles)\)")
-_PARTS = {"r": "read", "w": "written", "r+w": "both", "r cycles": "read_cycles", "w cycles": "write_cycles"}
-_PARTS["cycles"] = "cycles"
+_BOTH = "r+w"
+_PARTS = {"r": "read", "w": "written", "r cycles": "read_cycles", "w cycles": "write_cycles", "cycles": "cycles"}
 SUMS = {
     "Total cycles": "cycles",
     "Total ideal cycles": "ideal_cycles",
@@ -65,66 +62,42 @@ class Traffic:
 
 @dataclass(frozen=True)
 class CsvEpoch:
-    """A line.
+    """A line."""
 
-    Attributes:
-        number: Of the epoch.
-        pools: Traffic over each pool, in the order of the columns.
-        ports: Traffic over each port of the bus.
-        operations: Estimated.
-        compute_cycles: NPU cycles of the arithmetic.
-        max_cycles: NPU cycles of what takes longest.
-        npu_mw: Average power, mW.
-        memory_mw: The same of the memories.
-    """
-
-    number: int
-    pools: tuple[Traffic, ...]
-    ports: tuple[Traffic, ...]
-    operations: float = 0
-    compute_cycles: float = 0
-    max_cycles: float = 0
-    npu_mw: float = 0
-    memory_mw: float = 0
+    number: int  # Of the epoch
+    pools: tuple[Traffic, ...]  # Traffic over each pool, in the order of the columns
+    ports: tuple[Traffic, ...]  # Traffic over each port of the bus
+    operations: float = 0  # Estimated
+    compute_cycles: float = 0  # NPU cycles of the arithmetic
+    max_cycles: float = 0  # NPU cycles of what takes longest
+    npu_mw: float = 0  # Average power, mW
+    memory_mw: float = 0  # The same of the memories
 
 
 @dataclass(frozen=True)
 class NetworkCsv:
-    """The table.
+    """The table."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        epochs: In its order; the parameters and the return are epochs here.
-        totals: Of each pool, as the file sums them.
-        used: Printed size used of each pool in bytes; None where nothing is used.
-        sums: Name of :data:`SUMS` -> figure.
-        clock_mhz: NPU clock that frames and powers are given for; 0 if not told.
-        notes: Columns and lines that were not understood.
-    """
-
-    file: str
-    epochs: tuple[CsvEpoch, ...]
-    totals: tuple[Traffic, ...] = ()
-    used: tuple[tuple[str, int | None], ...] = ()
-    sums: tuple[tuple[str, float], ...] = ()
-    clock_mhz: int = 0
-    notes: tuple[str, ...] = ()
+    file: str  # Its name as shown to the user
+    epochs: tuple[CsvEpoch, ...]  # In its order; the parameters and the return are epochs here
+    totals: tuple[Traffic, ...] = ()  # Of each pool, as the file sums them
+    used: tuple[tuple[str, int | None], ...] = ()  # Printed size used of each pool in bytes; None where nothing is used
+    sums: tuple[tuple[str, float], ...] = ()  # Name of :data:`SUMS` -> figure
+    clock_mhz: int = 0  # NPU clock that frames and powers are given for; 0 if not told
+    notes: tuple[str, ...] = ()  # Columns and lines that were not understood
 
 
 class _Table:
     """The columns, and what is wrong with a cell."""
 
     def __init__(self, file: str, titles: list[str]) -> None:
-        self.file = file
-        self.titles = titles
-        self.notes: list[str] = []
-        self.names: list[str] = []
-        for title in titles[1:]:
-            found = _TRAFFIC.fullmatch(title)
-            if found and title not in _FIGURES and found.group(1) not in self.names:
-                self.names.append(found.group(1))
-            elif not found and title not in _FIGURES:
-                self.notes.append(f"unknown column '{title[:60]}'")
+        self.file, self.titles = file, titles
+        plain = {*titles[:1], *_FIGURES, *_SHARES}
+        # Pool or bus port of each column, and what it counts.
+        self.traffic_of = [None if title in plain else _TRAFFIC.fullmatch(title) for title in titles]
+        self.names = list(dict.fromkeys(found[1] for found in self.traffic_of if found))
+        both = zip(titles, self.traffic_of, strict=True)
+        self.notes = [f"unknown column '{title[:60]}'" for title, found in both if not found and title not in plain]
         twice = [title for title in titles if titles.count(title) > 1]
         if twice:
             self.fail(1, f"the column '{twice[0][:60]}' stands here twice")
@@ -141,27 +114,24 @@ class _Table:
 
     def traffic(self, cells: list[str], line: int, *, ports: bool) -> tuple[Traffic, ...]:
         parts: dict[str, dict[str, float]] = {name: {} for name in self.names if name.startswith("bus port") is ports}
-        for title, cell in zip(self.titles[1:], cells[1:], strict=False):
-            found = _TRAFFIC.fullmatch(title)
-            if found and found.group(1) in parts and title not in _FIGURES and cell.strip():
-                parts[found.group(1)][_PARTS[found.group(2)]] = self.number(cell, line, title)
-        fields = ("read", "written", "read_cycles", "write_cycles", "cycles")
-        return tuple(Traffic(name, *(given.get(field, 0) for field in fields)) for name, given in parts.items())
+        for title, found, cell in zip(self.titles, self.traffic_of, cells, strict=False):
+            if found and found[1] in parts and cell.strip():
+                parts[found[1]][found[2]] = self.number(cell, line, title)
+        return tuple(
+            Traffic(name, **{_PARTS[part]: value for part, value in given.items() if part != _BOTH})
+            for name, given in parts.items()
+        )
 
     def epoch(self, cells: list[str], line: int) -> CsvEpoch:
         if len(cells) != len(self.titles):
             self.fail(line, f"{len(cells)} cells under {len(self.titles)} titles")
         figures: dict[str, float] = {}
         for title, cell in zip(self.titles, cells, strict=True):
-            name = _FIGURES.get(title, "")
-            if name:
-                figures[name] = self.number(cell, line, title)
-        return CsvEpoch(
-            number=int(cells[0]),
-            pools=self.traffic(cells, line, ports=False),
-            ports=self.traffic(cells, line, ports=True),
-            **{name: value for name, value in figures.items() if not name.endswith("_share")},
-        )
+            if title in _FIGURES or title in _SHARES:
+                figures[title] = self.number(cell, line, title)
+        named = {name: figures[title] for title, name in _FIGURES.items() if title in figures}
+        pools, ports = self.traffic(cells, line, ports=False), self.traffic(cells, line, ports=True)
+        return CsvEpoch(int(cells[0]), pools, ports, **named)
 
 
 def _used(text: str) -> int | None:
@@ -177,10 +147,6 @@ def _used(text: str) -> int | None:
 
 def parse_network_csv(data: bytes, file: str) -> NetworkCsv:
     """Read the content of a ``network.csv``.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
 
     Raises:
         NeuralArtError: It is none, or a cell holds no number; ``where`` is ``file:line``.
@@ -217,11 +183,7 @@ def parse_network_csv(data: bytes, file: str) -> NetworkCsv:
 
 
 def read(path: Path, display: str = "") -> NetworkCsv:
-    """Read a ``network.csv``.
-
-    Raises:
-        NeuralArtError: It cannot be read, or as :func:`parse_network_csv`.
-    """
+    """As :func:`parse_network_csv`, of a file, which may be called otherwise in messages."""
     return parse_network_csv(read_bytes(path), display or str(path))
 
 

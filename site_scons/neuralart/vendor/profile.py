@@ -6,10 +6,11 @@ import shlex
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from posixpath import normpath
+from typing import NoReturn
 
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.text.json_values import JsonValue, parse
+from neuralart.text.json_values import JsonValue, parse, parse_tolerant
 
 DEFAULT_PROFILE = "default"
 RELOCATABLE_PROFILE = "relocatable"
@@ -20,62 +21,41 @@ FORMS = "<profile>@<file.json>, <file.json>, profile-<name of the board's own fi
 
 @dataclass(frozen=True)
 class Profile:
-    """One profile.
+    """One profile."""
 
-    Attributes:
-        name: Its name.
-        file: The file as shown to the user.
-        mpool: The memory-pool file, found relative to the profile file.
-        mpool_display: The same as shown to the user.
-        options: The compiler options, split into words.
-        machine_desc: Machine description as written; empty if none. Software epochs need none.
-        unknown: Keys of the profile that have no meaning.
-        where: ``file:line:column`` of the profile.
-        options_where: The same of its options.
-    """
-
-    name: str
-    file: str
-    mpool: Path
-    mpool_display: str
-    options: tuple[str, ...]
-    machine_desc: str = ""
-    unknown: tuple[str, ...] = ()
-    where: str = ""
-    options_where: str = ""
+    name: str  # Its name
+    file: str  # The file as shown to the user
+    mpool: Path  # The memory-pool file, found relative to the profile file
+    mpool_display: str  # The same as shown to the user
+    options: tuple[str, ...]  # The compiler options, split into words
+    machine_desc: str = ""  # Machine description as written; empty if none. Software epochs need none.
+    unknown: tuple[str, ...] = ()  # Keys of the profile that have no meaning
+    where: str = ""  # ``file:line:column`` of the profile
+    options_where: str = ""  # The same of its options
 
 
 @dataclass(frozen=True)
 class ProfileArgument:
-    """What ``--st-neural-art`` named.
+    """What ``--st-neural-art`` named."""
 
-    Attributes:
-        name: The profile.
-        file: The file; empty: the board's own.
-    """
-
-    name: str
-    file: str = ""
+    name: str  # The profile
+    file: str = ""  # The file; empty: the board's own
 
 
 def parse_argument(text: str) -> ProfileArgument:
-    """Understand the argument of ``--st-neural-art``.
+    """Understand the argument of ``--st-neural-art``; NeuralArtError if it is none of these.
 
-    The profile's name ends at the first ``@``, so a path may hold further ones.
-
-    Args:
-        text: ``default@my.json``, ``my.json`` (profile ``default``), ``profile-default`` (a profile of the board's own
-            file) or nothing (``default`` of the board's own file).
-
-    Raises:
-        NeuralArtError: None of these.
+    ``default@my.json`` (the name ends at the first ``@``, so a path may hold further ones), ``my.json`` (profile
+    ``default``), ``profile-default`` (a profile of the board's own file) or nothing (``default`` of that file).
     """
+
+    def fail(what: str, hint: str = f"allowed: {FORMS}") -> NoReturn:
+        raise NeuralArtError(f"'{text}' {what}", where="--st-neural-art", hint=hint)
+
     name, at, file = text.partition("@")
     if at:
         if not name or not file:
-            raise NeuralArtError(
-                f"'{text}' names no {'file' if name else 'profile'}", where="--st-neural-art", hint=f"allowed: {FORMS}"
-            )
+            fail(f"names no {'file' if name else 'profile'}")
         return ProfileArgument(name, file)
     if not text:
         return ProfileArgument(DEFAULT_PROFILE)
@@ -84,20 +64,24 @@ def parse_argument(text: str) -> ProfileArgument:
     if text.startswith(_BUILTIN) and len(text) > len(_BUILTIN):
         return ProfileArgument(text.removeprefix(_BUILTIN))
     if text == "help":
-        raise NeuralArtError(
-            "'help' is not a profile", where="--st-neural-art", hint="docs/reference/generate-options.md lists them all"
-        )
-    hint = f"allowed: {FORMS}"
-    raise NeuralArtError(f"'{text}' names neither a profile nor a file", where="--st-neural-art", hint=hint)
+        fail("is not a profile", "docs/reference/generate-options.md lists them all")
+    fail("names neither a profile nor a file")
 
 
-def _options(value: JsonValue | None) -> tuple[str, ...]:
-    if value is None:
+def _words(options: JsonValue | None) -> tuple[str, ...]:
+    if options is None:
         return ()
     try:
-        return tuple(shlex.split(value.called("options").string()))
+        return tuple(shlex.split(options.string()))
     except ValueError as error:
-        raise value.fault(f"options: {error}".lower()) from error
+        raise options.fault(f"{options.name}: {error}".lower()) from error
+
+
+def _profiles(document: JsonValue) -> JsonValue:
+    top = document.mapping()
+    if "Profiles" not in top:
+        document.fail("there is no 'Profiles'", nearest("Profiles", list(top)) if top else "empty file")
+    return top["Profiles"]
 
 
 def _pool_path(value: JsonValue, path: Path, file: str, profile: str) -> tuple[Path, str]:
@@ -125,25 +109,22 @@ def read(path: Path, profile_name: str, display: str = "", *, need_pools: bool =
     """Read one profile of a profile file.
 
     Args:
-        path: The file.
+        path: The file, ``display`` in messages.
         profile_name: Which profile.
-        display: The file's name in messages; by default the path.
+        display: By default the path.
         need_pools: False if another pool file is used anyway: then the profile need not name one that exists.
 
     Raises:
         NeuralArtError: It cannot be read, has no such profile, or names pools that are not there.
     """
     file = display or str(path)
-    document = parse(read_bytes(path), file, relaxed=True)
-    top = document.mapping()
-    if "Profiles" not in top:
-        document.fail("there is no 'Profiles'", nearest("Profiles", list(top)) if top else "empty file")
-    profiles = top["Profiles"].mapping()
+    listed = _profiles(parse(read_bytes(path), file, relaxed=True))
+    profiles = listed.mapping()
     if profile_name not in profiles:
         hint = nearest(profile_name, list(profiles))
         if profile_name == RELOCATABLE_PROFILE:
             hint += "; a relocatable model needs it, or a 'profile:' or 'mpool:' of its network"
-        top["Profiles"].fail(f"no profile '{profile_name}'", hint)
+        listed.fail(f"no profile '{profile_name}'", hint)
     profile = profiles[profile_name].called(f"profile '{profile_name}'")
     members = profile.mapping()
     mpool, shown = Path(), ""
@@ -153,16 +134,89 @@ def read(path: Path, profile_name: str, display: str = "", *, need_pools: bool =
         mpool, shown = _pool_path(members["memory_pool"], path, file, profile_name)
     # Up to 2.1 the key was memory_desc.
     desc = members.get("machine_desc") or members.get("memory_desc")
-    known = {"memory_pool", "options", "machine_desc", "memory_desc"}
     options = members.get("options")
     return Profile(
         name=profile_name,
         file=file,
         mpool=mpool,
         mpool_display=shown,
-        options=_options(options),
+        options=_words(options.called("options") if options is not None else None),
         machine_desc=desc.called("machine_desc").string() if desc is not None else "",
-        unknown=tuple(sorted(key for key in members if key not in known and not key.startswith("_"))),
+        unknown=tuple(sorted(key for key in members if key not in _KEYS and not key.startswith("_"))),
         where=str(profile.where),
         options_where=str((options or profile).where),
     )
+
+
+_TOP = {"Globals", "Profiles"}
+_KEYS = {"machine_desc", "memory_desc", "memory_pool", "options"}
+
+
+@dataclass(frozen=True)
+class ProfileEntry:
+    """One profile."""
+
+    name: str  # Its name
+    memory_pool: str  # Pool file as written, relative to the profile file; empty if none is named
+    found: bool | None  # That file exists; None if none is named or the profile file's folder is not known
+    options: tuple[str, ...]  # Options of the compiler, split into words
+    machine_desc: str = ""  # Machine description as written; empty if none
+    old_key: bool = False  # It is named with ``memory_desc``, which tools from 2.2 on ignore with a warning
+    line: int = 0  # Where the profile's value begins, from 1
+
+
+@dataclass(frozen=True)
+class ProfileFile:
+    """All of them."""
+
+    file: str  # Name of the file as shown to the user
+    profiles: tuple[ProfileEntry, ...]  # In its order
+    global_keys: tuple[str, ...] = ()  # Keys of ``Globals``
+    notes: tuple[str, ...] = ()  # ``line:column: what`` was not understood, or the tool would refuse or ignore
+
+
+def _entry(name: str, profile: JsonValue, folder: Path | None, notes: list[str]) -> ProfileEntry:
+    what = f"profile '{name}'"
+    members = profile.called(what).mapping()
+    notes += profile.unknown(_KEYS, what)
+    old = members.get("memory_desc")
+    if old is not None:
+        notes.append(old.note(f"'memory_desc' in {what} is ignored from 2.2 on: use 'machine_desc'"))
+    pool = profile.string_at("memory_pool")
+    return ProfileEntry(
+        name=name,
+        memory_pool=pool,
+        found=_exists(folder, pool) if pool and folder is not None else None,
+        options=_words(profile.get("options")),
+        machine_desc=profile.string_at("machine_desc") or profile.string_at("memory_desc"),
+        old_key=old is not None,
+        line=profile.where.line,
+    )
+
+
+def _exists(folder: Path, name: str) -> bool:
+    try:
+        return (folder / name).is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def parse_profiles(data: bytes, file: str, folder: Path | None = None) -> ProfileFile:
+    """Read the content of a whole profile file, for looking at; pool files are looked for from its folder.
+
+    Raises:
+        NeuralArtError: It is no such file, or a known key has a wrong value; ``where`` is ``file:line:column``.
+    """
+    document, marks = parse_tolerant(data, file, relaxed=True)
+    listed, globals_ = _profiles(document), document.get("Globals")
+    notes = document.unknown(_TOP)
+    keys = tuple(globals_.mapping()) if globals_ is not None else ()
+    profiles = tuple(_entry(name, profile, folder, notes) for name, profile in listed.mapping().items())
+    if not profiles:
+        notes.append(listed.note("no profile is listed"))
+    return ProfileFile(file, profiles, keys, (*marks, *notes))
+
+
+def read_profiles(path: Path, display: str = "") -> ProfileFile:
+    """As :func:`parse_profiles`, of a file, which may be called otherwise in messages."""
+    return parse_profiles(read_bytes(path), display or str(path), path.parent)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from neuralart.files import read_bytes
 from neuralart.text.json_values import JsonValue, parse_tool
-from neuralart.vendor.c_info.graph import Port
-from neuralart.vendor.c_info.nodes import read_ports
-from neuralart.vendor.core_version import CoreVersion, parse_core
+from neuralart.vendor.c_info.read import NOTHING, declared_ports
+from neuralart.vendor.c_info.types import InfoPort
+from neuralart.vendor.releases import CoreVersion, parse_core
 
 VERSION_MAJOR = "4"
 GENERATED = "__FE_GENERATED__"
@@ -21,25 +21,15 @@ _TOP = ("environment", "model_info", "nodes", "tensors", "version")
 
 @dataclass(frozen=True)
 class QTensor:
-    """A tensor of the exported graph.
+    """A tensor of the exported graph."""
 
-    Attributes:
-        name: There.
-        type: ``S8``, ``U8``, ``S32``, ``FLOAT32``...
-        family: ``integer``, ``float32``...
-        scales: Of its quantization; empty if it has none.
-        zero_points: The same.
-        channel_position: ``CHFIRST`` or ``CHLAST``; empty but for inputs and outputs.
-        user_allocated: The application provides the buffer.
-    """
-
-    name: str
-    type: str
-    family: str
-    scales: tuple[float, ...] = ()
-    zero_points: tuple[int, ...] = ()
-    channel_position: str = ""
-    user_allocated: bool = False
+    name: str  # There
+    type: str  # ``S8``, ``U8``, ``S32``, ``FLOAT32``...
+    family: str  # ``integer``, ``float32``...
+    scales: tuple[float, ...] = ()  # Of its quantization; empty if it has none
+    zero_points: tuple[int, ...] = ()  # The same
+    channel_position: str = ""  # ``CHFIRST`` or ``CHLAST``; empty but for inputs and outputs
+    user_allocated: bool = False  # The application provides the buffer
 
     @property
     def quantized(self) -> bool:
@@ -49,41 +39,27 @@ class QTensor:
 
 @dataclass(frozen=True)
 class QFile:
-    """The file.
+    """The file."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        version: Of its format.
-        core: Version of ST Edge AI Core; None if the file does not tell.
-        exported: Name of the exported model, ``<model>_OE_<version>.onnx``.
-        model: Name of the model's own file.
-        signature: ``0x`` and the MD5 of the model's own file.
-        inputs: As the model declares them.
-        outputs: The same.
-        tensors: By name.
-        originals: Node of the exported graph -> layers of the model; empty for one the front end inserted.
-        notes: Keys that were not understood.
-    """
-
-    file: str
-    version: str
-    core: CoreVersion | None
-    exported: str
-    model: str
-    signature: str
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    tensors: dict[str, QTensor]
+    file: str  # Its name as shown to the user
+    version: str  # Of its format
+    core: CoreVersion | None  # Version of ST Edge AI Core; None if the file does not tell
+    exported: str  # Name of the exported model, ``<model>_OE_<version>.onnx``
+    model: str  # Name of the model's own file
+    signature: str  # ``0x`` and the MD5 of the model's own file
+    inputs: tuple[InfoPort, ...]  # As the model declares them
+    outputs: tuple[InfoPort, ...]  # The same
+    tensors: dict[str, QTensor]  # By name
+    # Node of the exported graph -> layers of the model; empty for one the front end inserted
     originals: dict[str, tuple[str, ...]]
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # Keys that were not understood
 
     def layers_of(self, node: str) -> tuple[str, ...] | None:
         """Layers of the model that a compiler's node comes from.
 
         The compiler derives names of its own: ``Resize_300_resize_NN_dts_553`` comes from the node ``Resize_300``.
 
-        Returns:
-            Their names, none if the front end inserted the node; None if the node is not known.
+        None of them if the front end inserted the node; None if the node is not known.
         """
         while node:
             if node in self.originals:
@@ -121,21 +97,8 @@ def _plain(item: JsonValue, wanted: str, *types: type) -> list[JsonValue]:
     return entries
 
 
-def _members(root: JsonValue, key: str) -> list[tuple[str, JsonValue]]:
-    found = root.get(key)
-    if found is None:
-        return []
-    if type(found.value) is not dict:
-        raise found.wrong("an object { }")
-    return [(name, found.need(name)) for name in found.value]
-
-
 def parse_q_json(data: bytes, file: str) -> QFile:
     """Read the content of such a file.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
 
     Raises:
         NeuralArtError: It is none, or a known key has a value of the wrong type; ``where`` is ``file:line:column``.
@@ -147,36 +110,29 @@ def parse_q_json(data: bytes, file: str) -> QFile:
     notes = [f"unknown key '{key}'" for key in root.strange(_TOP)]
     if version.partition(".")[0] != VERSION_MAJOR:
         notes.append(f"version '{version}' read as {VERSION_MAJOR}.0")
-    environment = root.get("environment")
-    tools = environment.items_at("tools") if environment else []
-    source = tools[0].get("input_model") if tools else None
-    generated = environment.get("generated_model") if environment else None
-    exported = generated.items_at("model_files") if generated else []
-    files = source.items_at("model_files") if source else []
-    info = root.get("model_info")
-    originals = {
-        name: tuple(layer for layer in item.strings_at("names") if layer != GENERATED)
-        for name, item in _members(root, "nodes")
-    }
+    environment, info = root.get("environment") or NOTHING, root.get("model_info") or NOTHING
+    tool = next(iter(environment.items_at("tools")), None)
+    source = (tool.get("input_model") if tool else None) or NOTHING
+    generated = environment.get("generated_model") or NOTHING
+    exported, given = (next(iter(item.items_at("model_files")), NOTHING) for item in (generated, source))
     return QFile(
         file=file,
         version=version,
-        core=parse_core(tools[0].string_at("version")) if tools else None,
-        exported=exported[0].string_at("name") if exported else "",
-        model=files[0].string_at("name") if files else "",
-        signature=files[0].string_at("signature") if files else "",
-        inputs=read_ports(info, "original_inputs") if info else (),
-        outputs=read_ports(info, "original_outputs") if info else (),
-        tensors={name: _tensor(name, item) for name, item in _members(root, "tensors")},
-        originals=originals,
+        core=parse_core(tool.string_at("version")) if tool else None,
+        exported=exported.string_at("name"),
+        model=given.string_at("name"),
+        signature=given.string_at("signature"),
+        inputs=declared_ports(info, "original_inputs"),
+        outputs=declared_ports(info, "original_outputs"),
+        tensors={name: _tensor(name, item) for name, item in (root.get("tensors") or NOTHING).mapping().items()},
+        originals={
+            name: tuple(layer for layer in item.strings_at("names") if layer != GENERATED)
+            for name, item in (root.get("nodes") or NOTHING).mapping().items()
+        },
         notes=tuple(notes),
     )
 
 
 def read(path: Path, display: str = "") -> QFile:
-    """Read such a file.
-
-    Raises:
-        NeuralArtError: It cannot be read, or as :func:`parse_q_json`.
-    """
+    """As :func:`parse_q_json`, of a file, which may be called otherwise in messages."""
     return parse_q_json(read_bytes(path), display or str(path))

@@ -1,4 +1,4 @@
-"""Releases of ST Edge AI Core: one row each, with all that differs between them.
+"""Releases of ST Edge AI Core: one row each, with all that differs between them; their versions, and pins on them.
 
 Whoever needs to know what a release does (the command line, the readers of its files, the builder and the loader of
 relocatable models, the lock of versions) looks here. A new release is one row; "how to add" in docs/developing.md.
@@ -6,8 +6,45 @@ relocatable models, the lock of versions) looks here. A new release is one row; 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+from neuralart.errors import NeuralArtError
+
+# 2.0 gave no commit; pre-releases have a name instead of a build number.
+_CORE = re.compile(r"(?:ST Edge AI Core\s+)?v?(\d{1,4})\.(\d{1,4})\.(\d{1,4})(?:-([\w.]+))?(?:\s+([0-9a-f]{7,40}))?\s*")
+
+
+@dataclass(frozen=True)
+class CoreVersion:
+    """A version of the tool."""
+
+    text: str  # As written, without the words in front: ``2.2.0-20266 2adc00962``
+    numbers: tuple[int, int, int]  # Major, minor, patch
+    build: str = ""  # Build number or name; empty if none is given
+    commit: str = ""  # Empty if none is given
+
+    @property
+    def short(self) -> str:
+        """``4.0.1``."""
+        return dotted(self.numbers)
+
+    @property
+    def full(self) -> str:
+        """``4.0.1-20581``."""
+        return f"{self.short}-{self.build}" if self.build else self.short
+
+
+def parse_core(text: str) -> CoreVersion | None:
+    """Understand a version, with or without ``ST Edge AI Core v`` in front; None if it is none."""
+    found = _CORE.fullmatch(text.strip())
+    if found is None:
+        return None
+    major, minor, patch, build, commit = found.groups(default="")
+    written = f"{major}.{minor}.{patch}" + (f"-{build}" if build else "") + (f" {commit}" if commit else "")
+    return CoreVersion(written, (int(major), int(minor), int(patch)), build, commit)
+
 
 Version = tuple[int, int, int, int]
 """Of ll_aton, the vendor's runtime: major, minor, micro, dev."""
@@ -15,66 +52,39 @@ Version = tuple[int, int, int, int]
 
 @dataclass(frozen=True)
 class Habits:
-    """What the tool is told and what it writes.
+    """What the tool is told and what it writes."""
 
-    Attributes:
-        front_end: Suffix of the exported ONNX model.
-        header: ``N.h`` is written.
-        stai: ``stai_N.c`` and ``stai_N.h`` are written.
-        c_api: Which C interface the CPU flow writes when nobody says.
-        controller_option: ``--enable-epoch-controller`` is an option of the command line; before, of profiles only.
-        description_key: What a profile calls its machine description.
-        built_in: Options of the tool's own default profile.
-    """
-
-    front_end: str
-    header: bool
-    stai: bool
-    c_api: str
-    controller_option: bool
-    description_key: str
-    built_in: tuple[str, ...]
+    front_end: str  # Suffix of the exported ONNX model
+    header: bool  # ``N.h`` is written
+    stai: bool  # ``stai_N.c`` and ``stai_N.h`` are written
+    c_api: str  # Which C interface the CPU flow writes when nobody says
+    controller_option: bool  # ``--enable-epoch-controller`` is an option of the command line; before, of profiles only
+    description_key: str  # What a profile calls its machine description
+    built_in: tuple[str, ...]  # Options of the tool's own default profile
 
 
 @dataclass(frozen=True)
-class Relocation:
-    """The form of the relocatable models.
+class RelocatableForm:
+    """The form of the relocatable models."""
 
-    Attributes:
-        header_words: Of the binary header: 24 or 26.
-        context_words: Of the runtime's context: 16 or 17.
-        callbacks: What the firmware provides, in the order of its table.
-        any_name: A network may have any C name; else it must be called Default.
-        any_state: A secure firmware loads images made for the non-secure state.
-    """
-
-    header_words: int
-    context_words: int
-    callbacks: tuple[str, ...]
-    any_name: bool = True
-    any_state: bool = True
+    header_words: int  # Of the binary header: 24 or 26
+    context_words: int  # Of the runtime's context: 16 or 17
+    callbacks: tuple[str, ...]  # What the firmware provides, in the order of its table
+    any_name: bool = True  # A network may have any C name; else it must be called Default
+    any_state: bool = True  # A secure firmware loads images made for the non-secure state
 
 
 @dataclass(frozen=True)
 class Release:
-    """A release.
+    """A release."""
 
-    Attributes:
-        core: Its version, three numbers.
-        build: Number behind it.
-        runtime: ll_aton version that its networks ask for.
-        branch: Value of GIT_BRANCH in its network.c.
-        habits: Options and files.
-        relocation: Form of its relocatable models; None if it makes none.
-        renamed: Keys of c_info.json that it calls otherwise: the key as 2.0 has it, and its own.
-    """
-
-    core: str
-    build: str
-    runtime: Version
-    branch: str
-    habits: Habits
-    relocation: Relocation | None
+    core: str  # Its version, three numbers
+    build: str  # Number behind it
+    runtime: Version  # ll_aton version that its networks ask for
+    branch: str  # Value of GIT_BRANCH in its network.c
+    habits: Habits  # Options and files
+    relocation: RelocatableForm | None  # Form of its relocatable models; None if it makes none
+    # Keys of c_info.json that it calls otherwise: the key as 2.0 has it, and its own
     renamed: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -108,10 +118,10 @@ _CALLBACKS_4_0 = (
     *(*_CALLBACKS, "dma_transpose", "softmax", "imagetorow", "spacetodepth", "rowtoimage", "depthtospace"),
     *("slice_splitlike", "pad_std", "pad_4loop", "flat_copy", "channel_split_aton", "channel_split_batched"),
 )
-_RELOCATION_2_1 = Relocation(24, 16, _CALLBACKS_2_1, any_name=False, any_state=False)
-_RELOCATION_2_2 = Relocation(24, 17, _CALLBACKS_2_1)
-_RELOCATION_3_0 = Relocation(26, 17, (*_CALLBACKS_2_1, "async_memcpy", "dma_pad_4loop_filling"))
-_RELOCATION_4_0 = Relocation(26, 17, _CALLBACKS_4_0)
+_RELOCATION_2_1 = RelocatableForm(24, 16, _CALLBACKS_2_1, any_name=False, any_state=False)
+_RELOCATION_2_2 = RelocatableForm(24, 17, _CALLBACKS_2_1)
+_RELOCATION_3_0 = RelocatableForm(26, 17, (*_CALLBACKS_2_1, "async_memcpy", "dma_pad_4loop_filling"))
+_RELOCATION_4_0 = RelocatableForm(26, 17, _CALLBACKS_4_0)
 
 # Oldest first.
 RELEASES: tuple[Release, ...] = (
@@ -151,13 +161,9 @@ def is_known(series: tuple[int, ...]) -> bool:
 
 
 def of_core(numbers: tuple[int, ...]) -> Release | None:
-    """The release whose habits a version of ST Edge AI Core has: its own series, else the nearest earlier one.
+    """The release whose habits a version (major, minor, patch) has: its own series, else the nearest earlier one.
 
-    Args:
-        numbers: Major, minor, patch.
-
-    Returns:
-        None if the version is older than the first with an NPU compiler.
+    None if the version is older than the first with an NPU compiler.
     """
     fitting = [release for release in RELEASES if release.series <= numbers[:2]]
     same = [release for release in fitting if release.core == dotted(numbers[:3])]
@@ -169,12 +175,11 @@ def relocatable() -> tuple[Release, ...]:
     return tuple(release for release in RELEASES if release.relocation is not None)
 
 
-def relocation_of(runtime: tuple[int, ...]) -> Relocation | None:
+def relocation_of(runtime: tuple[int, ...]) -> RelocatableForm | None:
     """The form of the models of a runtime, known or near a known one; None for the reference runtime's (0.x)."""
     if not runtime[0]:
         return None
-    first = relocatable()[0].relocation
-    return before_runtime(runtime).relocation or first
+    return before_runtime(runtime).relocation or relocatable()[0].relocation
 
 
 def synonyms() -> Mapping[str, tuple[str, ...]]:
@@ -184,3 +189,58 @@ def synonyms() -> Mapping[str, tuple[str, ...]]:
         for key, own in release.renamed.items():
             found[key] = tuple(dict.fromkeys((*found.get(key, ()), own)))
     return found
+
+
+_SPOKEN = "ST Edge AI Core v"
+_PIN = re.compile(r"(\d{1,4})(?:\.(\d{1,4}|\*)(?:\.(\d{1,4}|\*)(?:-([0-9A-Za-z]+|\*))?)?)?")
+OLDEST = (2, 0)
+
+
+def release_of(version: CoreVersion) -> Release:
+    """The release whose habits a version has; NeuralArtError if it is older than the first with an NPU compiler."""
+    release = of_core(version.numbers)
+    if release is None:
+        raise NeuralArtError(
+            f"ST Edge AI Core {version.full} has no Neural-ART compiler", hint="2.0 is the first version that has"
+        )
+    return release
+
+
+def parse_answer(answer: str, where: str) -> CoreVersion:
+    """Understand what ``--version`` printed, whatever stands around it; NeuralArtError if there is no version."""
+    lines = [line.strip() for line in answer.replace("\r", "\n").splitlines() if line.strip()]
+    for line in lines:
+        found = parse_core(line) if line.startswith(_SPOKEN) else None
+        if found is not None:
+            return found
+    raise NeuralArtError(
+        f"does not say which version it is: '{lines[0][:80] if lines else 'nothing'}'",
+        where=where,
+        hint="is it the stedgeai of an installation?",
+    )
+
+
+def check_pin(pin: str, where: str) -> None:
+    """Refuse what is not the form of a pin: neither numbers nor a star at the end."""
+    found = _PIN.fullmatch(pin)
+    parts = [part for part in (found.groups() if found else ()) if part is not None]
+    if not found or "*" in parts[:-1]:
+        raise NeuralArtError(
+            f"'{pin}' is no version to ask for", where=where, hint='a version or its beginning: "4", "4.0.*", "4.0.1"'
+        )
+    if int(parts[0]) < OLDEST[0]:
+        raise NeuralArtError(
+            f"version '{pin}' has no Neural-ART compiler", where=where, hint="2.0 is the first that has"
+        )
+
+
+def fits(version: CoreVersion, pin: str) -> bool:
+    """Whether a version is what a pin asks for: ``4``, ``4.0``, ``4.0.*``, ``4.0.1``, ``4.0.1-20581``; empty: any."""
+    if not pin:
+        return True
+    # Imported late: networks without a pin need none of it.
+    from packaging.specifiers import SpecifierSet
+
+    numbers, _, build = pin.partition("-")
+    same = SpecifierSet(f"=={numbers.removesuffix('.*')}.*").contains(version.short)
+    return same and build in ("", "*", version.build)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from neuralart.boards.find import BoardFile
+from neuralart.boards.loading import BoardFile
 from neuralart.plugins import register
 
 register("boards", "door-camera", BoardFile(Path(__file__).with_name("door-camera.yaml")), protocol=1)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from neuralart.files import read_bytes, write_bytes
+from neuralart.flashing.nor import Mismatch, Written
 from neuralart.flashing.plan import Write, contents
-from neuralart.flashing.program import Mismatch, Written
-from neuralart.flashing.runners import Capabilities, Job, Runner
+from neuralart.flashing.runners import Capabilities, FlashJob, Runner
 from neuralart.plugins import register
 
 
@@ -17,14 +17,14 @@ class Folder(Runner):
     name = "folder"
     capabilities = Capabilities(frozenset({"silicon", "unicorn", "qemu"}))
 
-    def _files(self, job: Job) -> list[tuple[Write, Path, bytes]]:
+    def _files(self, job: FlashJob) -> list[tuple[Write, Path, bytes]]:
         """Write, file and bytes of each image."""
         folder = job.record.with_suffix("")
         writes = job.plan.chosen(job.only)
         images = zip(writes, contents(job.plan, writes, job.top), strict=True)
         return [(write, folder / f"{write.address:08x}.bin", data) for write, data in images]
 
-    def write(self, job: Job) -> tuple[Written, ...]:
+    def write(self, job: FlashJob) -> tuple[Written, ...]:
         """Write the files that are not there yet."""
         done = []
         for write, path, data in self._files(job):
@@ -34,7 +34,7 @@ class Folder(Runner):
             done.append(Written(write, erased=int(not same), kept=int(same)))
         return tuple(done)
 
-    def verify(self, job: Job) -> Mismatch | None:
+    def verify(self, job: FlashJob) -> Mismatch | None:
         """Compare the files with the plan."""
         for write, path, data in self._files(job):
             held = read_bytes(path)

@@ -4,55 +4,57 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from neuralart.compilers.command_line import DOC, RECORDED, REFERENCE, STEDGEAI, option_key, split_words
 from neuralart.compilers.reference.options import FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
-from neuralart.network.targets import CPU
+from neuralart.network.targets import CPU, flow_of, usable
 
 if TYPE_CHECKING:
     from neuralart.compilers.reference.compile import CompileRequest, CompileResult
-    from neuralart.compilers.reference.ir import BorderOptions
+    from neuralart.compilers.reference.cpu.compile import CpuResult
     from neuralart.vendor.profile import Profile
 
 _LONG_MODEL = 500_000
 ALL_BUFFERS = "--all-buffers-info"
+# Those that the line begins with, and those that change nothing in the result.
+_AHEAD = ("--model", "--target", "--name", "--st-neural-art", "--mpool")
+_NOT_SHOWN = (*_AHEAD, "--output", "--workspace", "--no-workspace", "--quiet", "--verbosity")
 
 
 def _only_for_others(args: argparse.Namespace) -> None:
     """Refuse what the reference compiler has no use for."""
-    unfit = [("--extra-options", args.extra_options), ("--recording", args.recording)]
+    unfit = ["extra_options", "recording"]
     if args.compiler == REFERENCE:
-        unfit += [("--compiler-version", args.compiler_version), ("--failures", args.failures)]
-        unfit += [("--tool-cache", args.tool_cache)]
-    for name, value in unfit:
-        if value is not None:
-            needed = RECORDED if name == "--recording" else STEDGEAI
+        unfit += ["compiler_version", "failures", "tool_cache"]
+    for name in unfit:
+        if getattr(args, name) is not None:
             raise NeuralArtError(
-                "means nothing to the reference compiler", where=name, hint=f"leave it out, or use --compiler {needed}"
+                "means nothing to the reference compiler",
+                where=f"--{name.replace('_', '-')}",
+                hint=f"leave it out, or use --compiler {RECORDED if name == 'recording' else STEDGEAI}",
             )
 
 
 def _checked(args: argparse.Namespace) -> tuple[str, ...]:
     """Refuse what the table refuses; the notes of what has no effect."""
-    from neuralart.network.targets import flow_of
-
     notes, flow = [], flow_of(args.target or "")
     for option in GENERATE:
         value = getattr(args, option_key(option))
         if value is None:
             continue
+        what, hint = "", option.remedy or f"see {DOC}"
         if option.effect == REFUSED:
-            raise NeuralArtError(f"refused: {option.why}", where=option.name, hint=option.remedy or f"see {DOC}")
-        if option.flow and args.target and option.flow != flow:
+            what = f"refused: {option.why}"
+        elif option.flow and args.target and option.flow != flow:
             what = f"refused: it belongs to the {option.flow} flow, target {args.target} to the {flow} flow"
-            raise NeuralArtError(what, where=option.name, hint=option.remedy or f"see {DOC}")
-        if option.choices and value not in option.choices:
-            raise NeuralArtError(
-                f"'{value}' is refused: {option.why}", where=option.name, hint=f"possible: {', '.join(option.choices)}"
-            )
+        elif option.choices and value not in option.choices:
+            what, hint = f"'{value}' is refused: {option.why}", f"possible: {', '.join(option.choices)}"
+        if what:
+            raise NeuralArtError(what, where=option.name, hint=hint)
         if option.effect == NO_EFFECT:
             notes.append(f"{option.name}: {option.why}")
     for kind in ("inputs", "outputs"):
@@ -67,7 +69,6 @@ def _split(text: str | None) -> tuple[str, ...]:
 
 def _profile(args: argparse.Namespace) -> Profile | None:
     """The profile that was named, or the board's own; None if only a pool file was named."""
-    from neuralart.network.targets import usable
     from neuralart.resources import board_data_dir
     from neuralart.vendor import profile
 
@@ -81,11 +82,7 @@ def _profile(args: argparse.Namespace) -> Profile | None:
     path = Path(named.file)
     if not named.file:
         path = board_data_dir() / "profiles" / f"{usable(args.target).board}.json"
-    return _edited(args, profile.read(path, named.name, named.file or str(path), need_pools=args.mpool is None))
-
-
-def _edited(args: argparse.Namespace, found: Profile) -> Profile:
-    """The profile with what was to be added and left out."""
+    found = profile.read(path, named.name, named.file or str(path), need_pools=args.mpool is None)
     if args.profile_add is None and args.profile_remove is None and args.pair is None:
         return found
     from dataclasses import replace
@@ -110,24 +107,18 @@ def _arguments(args: argparse.Namespace, profile: Profile | None) -> str:
     if args.mpool is not None:
         words += ["--mpool", Path(args.mpool).name]
     for option in GENERATE:
-        if option.name in ("--model", "--target", "--name", "--st-neural-art", "--mpool", "--output", "--workspace"):
-            continue
-        if option.name in ("--quiet", "--verbosity", "--no-workspace"):
-            continue
         value = getattr(args, option_key(option))
-        if value is not None:
-            words += [option.name] if option.takes == FLAG else [option.name, value]
+        if value is not None and option.name not in _NOT_SHOWN:
+            shown = Path(value).name if option.name == "--memory-pool" else value
+            words += [option.name] if option.takes == FLAG else [option.name, shown]
+    if args.c_api is None and flow_of(args.target) == CPU:
+        words += ["--c-api", "legacy"]
     return " ".join(words)
 
 
 def _common(args: argparse.Namespace) -> tuple[str, ...]:
-    """Check what both flows want; the notes of what has no effect.
-
-    Raises:
-        NeuralArtError: An option is missing, refused or contradicts another.
-    """
-    from neuralart.network.names import check_name
-    from neuralart.network.targets import flow_of, usable
+    """Check what both flows want; the notes of what has no effect."""
+    from neuralart.network.targets import check_name
 
     notes = _checked(args)
     for needed in ("model", "target"):
@@ -140,22 +131,33 @@ def _common(args: argparse.Namespace) -> tuple[str, ...]:
     return notes
 
 
-def _border(args: argparse.Namespace) -> BorderOptions:
+def _members(args: argparse.Namespace, profile: Profile | None, notes: tuple[str, ...]) -> dict[str, Any]:
+    """What requests of both flows have."""
     from neuralart.compilers.reference.ir import BorderOptions
 
-    return BorderOptions(
-        _split(args.input_data_type),
-        _split(args.output_data_type),
-        _split(args.inputs_ch_position),
-        _split(args.outputs_ch_position),
-    )
+    return {
+        "model": Path(args.model),
+        "name": args.name or "network",
+        "target": args.target,
+        "model_display": args.model,
+        "border": BorderOptions(
+            _split(args.input_data_type),
+            _split(args.output_data_type),
+            _split(args.inputs_ch_position),
+            _split(args.outputs_ch_position),
+        ),
+        "allocate_inputs": not args.no_inputs_allocation,
+        "allocate_outputs": not args.no_outputs_allocation,
+        "report": not args.no_report,
+        "arguments": _arguments(args, profile),
+        "notes": notes,
+    }
 
 
 def request_of(args: argparse.Namespace) -> CompileRequest:
     """What the command line asks for, for a target with an NPU.
 
-    Raises:
-        NeuralArtError: An option is missing, refused or contradicts another.
+    Raises NeuralArtError when an option is missing, refused or contradicts another.
     """
     from neuralart.compilers.reference.compile import CompileRequest
 
@@ -170,68 +172,79 @@ def request_of(args: argparse.Namespace) -> CompileRequest:
     if args.all_buffers_info and ALL_BUFFERS not in options:
         options = (*options, ALL_BUFFERS)
     return CompileRequest(
-        model=Path(args.model),
         mpool=Path(args.mpool) if args.mpool is not None or profile is None else profile.mpool,
-        name=args.name or "network",
-        target=args.target,
-        model_display=args.model,
         mpool_display=args.mpool if args.mpool is not None or profile is None else profile.mpool_display,
         profile_options=options,
         options_where=profile.options_where if profile is not None else "profile options",
-        border=_border(args),
-        allocate_inputs=not args.no_inputs_allocation,
-        allocate_outputs=not args.no_outputs_allocation,
         initializers=_initializers(args.initializers),
-        report=not args.no_report,
-        arguments=_arguments(args, profile),
-        notes=notes,
+        **_members(args, profile, notes),
     )
 
 
+def _notes(notes: Sequence[str], verbosity: int) -> list[str]:
+    if verbosity > 1:
+        return [f"  without effect: {note}" for note in notes]
+    return [f"  options without effect here: {len(notes)} (--verbosity 2 or the report lists them)"] if notes else []
+
+
+def _listed(lines: Sequence[str], folder: str, names: Iterable[str]) -> str:
+    return "\n".join([*lines, f"  {folder}: {', '.join(sorted(names))}"])
+
+
 def summary(result: CompileResult, folder: str, verbosity: int) -> str:
-    """What a person wants to know after a compile."""
+    """What a person wants to know after a compile for a target with an NPU."""
     network = result.network
-    physical = [pool for pool in network.pools if not pool.virtual]
     lines = [
         f"network {network.name}: {len(network.epochs)} epochs, all software on the CPU (0 % NPU), {network.macc:,} MAC"
     ]
-    for pool in physical:
-        if pool.used or verbosity > 1:
+    for pool in network.pools:
+        if not pool.virtual and (pool.used or verbosity > 1):
             share = 100 * pool.used / pool.size
             lines.append(
                 f"  {pool.fname:<12} 0x{pool.address:08x}  weights {pool.weights:>10,} B  "
                 f"activations {pool.activations:>10,} B  {share:6.2f} % of {pool.size:,} B"
             )
-    if verbosity > 1:
-        lines += [f"  without effect: {note}" for note in result.notes]
-    elif result.notes:
-        lines.append(f"  options without effect here: {len(result.notes)} (--verbosity 2 or the report lists them)")
+    lines += _notes(result.notes, verbosity)
     if verbosity > 2:
         for block in result.plan.blocks:
-            kind, number = block.key
-            at = result.plan.tensors[number] if kind == "tensor" else result.plan.scratch[number]
             span = f"epochs {block.first} to {block.last}"
-            lines.append(f"  0x{at:08x} {block.size:>10,} B  {span:<20} {block.name}")
-    names = ", ".join(sorted(name for name, data in result.files.items() if data or verbosity > 1))
-    return "\n".join([*lines, f"  {folder}: {names}"])
+            lines.append(f"  0x{result.plan.address(block):08x} {block.size:>10,} B  {span:<20} {block.name}")
+    return _listed(lines, folder, (name for name, data in result.files.items() if data or verbosity > 1))
+
+
+def cpu_summary(result: CpuResult, folder: str, verbosity: int) -> str:
+    """What a person wants to know after a compile for a CPU target."""
+    network, cpu = result.network, result.cpu
+    lines = [f"network {network.name}: {len(network.epochs)} layers on the CPU, {network.macc:,} MAC"]
+    for number, pool in enumerate(cpu.placed.activations, start=1):
+        share = f"  {100 * pool.used / pool.size:6.2f} % of {pool.size:,} B" if cpu.memories else ""
+        lines.append(f"  activation buffer {number}  {pool.name:<20} {pool.used:>10,} B{share}")
+    lines.append(f"  weights                                  {sum(each.size for each in cpu.weights):>10,} B")
+    lines += _notes(cpu.emission.notes, verbosity)
+    if verbosity > 1:
+        lines += [
+            f"  buffer {array.number or 'own':<4} +{array.offset:<10} {array.size:>10,} B  {array.name}"
+            for array in cpu.activations.values()
+        ]
+    return _listed(lines, folder, result.files)
+
+
+def _for_cpu(args: argparse.Namespace, notes: tuple[str, ...], progress: Callable[[str], None]) -> CpuResult:
+    from neuralart.compilers.reference.cpu.compile import CpuRequest, compile_network
+
+    request = CpuRequest(
+        memory_pool=Path(args.memory_pool) if args.memory_pool is not None else None,
+        memory_pool_display=args.memory_pool or "",
+        split_weights=bool(args.split_weights),
+        binary=bool(args.binary),
+        **_members(args, None, notes),
+    )
+    return compile_network(request, progress)
 
 
 def run(args: argparse.Namespace, output: Path) -> str:
-    """Compile by the compiler of this package.
-
-    Args:
-        args: The words, parsed.
-        output: Where to.
-
-    Returns:
-        What a person wants to know.
-
-    Raises:
-        NeuralArtError: An option or the model is wrong, not supported or too large.
-    """
+    """Compile; the result is for people. NeuralArtError when an option or the model is not supported."""
     from neuralart.compilers.reference.compile import compile_network, write
-    from neuralart.compilers.reference.cpu import cli as cpu
-    from neuralart.network.targets import flow_of
 
     _only_for_others(args)
     for_cpu = flow_of(args.target or "") == CPU
@@ -248,7 +261,9 @@ def run(args: argparse.Namespace, output: Path) -> str:
     folder = args.output or "st_ai_output"
     try:
         if request is None:
-            return cpu.summary(cpu.run(args, _border(args), notes, progress), folder, verbosity)
+            for_application = _for_cpu(args, notes, progress)
+            write(for_application, output)
+            return cpu_summary(for_application, folder, verbosity)
         result = compile_network(request, progress)
         write(result, output)
         return summary(result, folder, verbosity)

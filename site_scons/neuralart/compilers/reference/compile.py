@@ -2,80 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.compilers.reference.emit.c_info import c_info
 from neuralart.compilers.reference.emit.emission import Emission
-from neuralart.compilers.reference.emit.network_c import abi_stamp, network_c
-from neuralart.compilers.reference.emit.network_h import network_h
-from neuralart.compilers.reference.emit.network_json import network as make_facts
+from neuralart.compilers.reference.emit.network_c import abi_stamp, network_c, network_h
 from neuralart.compilers.reference.emit.report import report as make_report
-from neuralart.compilers.reference.fileset import FACTS, initializer_name, write_set
+from neuralart.compilers.reference.emit.rows import port_rows
+from neuralart.compilers.reference.fileset import FACTS, initializer_name
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
-from neuralart.compilers.reference.planning.planner import Plan, plan
+from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
 from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.profile_options import Choices, choices
 from neuralart.compilers.reference.skeleton import (
     CommonRequest,
+    Compiled,
     Pairs,
     Progress,
     lowered,
+    network_facts,
     plain_stem,
+    port_facts,
     shaping_options,
     with_manifest,
     with_provenance,
+    write,
 )
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.graph import Model
-from neuralart.network.facts import Network, to_json
+from neuralart.network.facts import PoolUse, Port, to_json
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.network.targets import NPU
 from neuralart.vendor import mpool
 
+__all__ = ["CompileRequest", "CompileResult", "build", "compile_network", "write"]
+
 
 @dataclass(frozen=True)
 class CompileRequest(CommonRequest):
-    """What to compile, and how.
+    """What to compile, and how."""
 
-    Attributes:
-        model: The .tflite.
-        mpool: The memory-pool file.
-        target: As ``--target``.
-        mpool_display: The pool file as the user named it; empty: the path.
-        profile_options: Options of the profile.
-        options_where: Their place, for messages.
-        initializers: fnames of the declared initializers; None: by rule.
-    """
-
-    model: Path
-    mpool: Path
-    target: str = "stm32n6"
-    mpool_display: str = ""
-    profile_options: tuple[str, ...] = ()
-    options_where: str = "profile options"
-    initializers: tuple[str, ...] | None = None
+    mpool: Path  # the memory-pool file
+    target: str = field(default="stm32n6", kw_only=True)
+    mpool_display: str = ""  # the pool file as the user named it; empty: the path
+    profile_options: tuple[str, ...] = ()  # options of the profile
+    options_where: str = "profile options"  # their place, for messages
+    initializers: tuple[str, ...] | None = None  # fnames of the declared initializers; None: by rule
 
 
 @dataclass(frozen=True)
-class CompileResult:
-    """What came out.
+class CompileResult(Compiled):
+    """What came out."""
 
-    Attributes:
-        files: Name -> content of the whole set.
-        network: The facts.
-        plan: Where everything is.
-        notes: Options without effect.
-        initializers: fnames of the declared initializers.
-    """
-
-    files: Mapping[str, bytes] = field(repr=False)
-    network: Network
-    plan: Plan = field(repr=False)
-    notes: tuple[str, ...]
-    initializers: tuple[str, ...]
+    plan: MemoryPlan = field(repr=False)  # where everything is
+    notes: tuple[str, ...]  # options without effect
+    initializers: tuple[str, ...]  # fnames of the declared initializers
 
 
 def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
@@ -90,11 +74,10 @@ def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
     return tuple(dict.fromkeys(request.initializers))
 
 
-def _raws(name: str, pools: PoolFile, placed: Plan, declared: Sequence[str]) -> dict[str, bytes]:
+def _raws(name: str, pools: PoolFile, placed: MemoryPlan, declared: Sequence[str]) -> dict[str, bytes]:
     """Content of every declared initializer, empty ones too.
 
-    Raises:
-        NeuralArtError: One that is not declared has content: it would never be loaded.
+    Raises NeuralArtError when one that is not declared has content: it would never be loaded.
     """
     missing = [fname for fname in placed.images if fname not in declared]
     if missing:
@@ -118,21 +101,17 @@ def _banner_options(request: CompileRequest, asked: Choices) -> Pairs:
     return shaping_options(request, flags, pools, (("network-name", f'"{request.name}"'),))
 
 
+def _ports(emission: Emission, kind: str) -> list[Port]:
+    return [
+        port_facts(emission, kind, index, pool=row.pool, address=row.address, shape=row.memory)
+        for index, row in enumerate(port_rows(emission, kind))
+    ]
+
+
 def build(
     request: CompileRequest, model: Model, program: Program, pools: PoolFile, notes: Sequence[str] = ()
 ) -> CompileResult:
-    """From a lowered program to the bytes of every file.
-
-    Args:
-        request: How.
-        model: Where the program came from.
-        program: What to place and write.
-        pools: Where to place it.
-        notes: Further options without effect.
-
-    Raises:
-        NeuralArtError: It does not fit, or an option is refused.
-    """
+    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit or is refused."""
     asked = choices(request.profile_options, request.options_where)
     program = share(program, inputs_writable=request.allocate_inputs and not asked.keep_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
@@ -155,7 +134,24 @@ def build(
     )
     text = network_c(emission)
     stamp = abi_stamp(emission, text)
-    facts = make_facts(emission, stamp)
+    pool_facts = (
+        PoolUse(
+            name=plan.name,
+            fname=plan.fname,
+            address=plan.address,
+            size=plan.size,
+            used=plan.used,
+            weights=plan.weights,
+            activations=plan.activations,
+            rights=plan.pool.rights,
+            mode=plan.pool.mode,
+            virtual=bool(plan.parts),
+            parts=plan.parts,
+            cacheable=plan.pool.cacheable,
+        )
+        for plan in placed.pools
+    )
+    facts = network_facts(emission, stamp, pool_facts, _ports(emission, "input"), _ports(emission, "output"))
     written = {
         f"{request.name}.c": text,
         f"{request.name}.h": network_h(emission),
@@ -168,31 +164,13 @@ def build(
 
 
 def compile_network(request: CompileRequest, progress: Progress = lambda _text: None) -> CompileResult:
-    """Compile a model.
+    """Compile a model into the content of every file; nothing is written.
 
-    Args:
-        request: What and how.
-        progress: Called with a few words before each step.
-
-    Returns:
-        The content of every file; nothing is written.
-
-    Raises:
-        NeuralArtError: The input is wrong, not supported or too large; said in one line.
+    ``progress`` gets a few words before each step. Raises NeuralArtError when the input is wrong, not supported or too
+    large.
     """
-    model, program, pools = lowered(
-        request, request.model, request.target, NPU, lambda: mpool.read(request.mpool, request.mpool_display), progress
-    )
+    model, program, pools = lowered(request, NPU, lambda: mpool.read(request.mpool, request.mpool_display), progress)
     result = build(request, model, program, pools, request.notes)
     more = [f"profile options: {' '.join(request.profile_options)}"]
     shown = request.mpool_display or str(request.mpool)
-    return replace(result, files=with_provenance(result.files, request, request.model, shown, more))
-
-
-def write(result: CompileResult, folder: Path) -> None:
-    """Write the set of files.
-
-    Raises:
-        NeuralArtError: The folder cannot be written or belongs to another network.
-    """
-    write_set(folder, result.network.name, result.files)
+    return replace(result, files=with_provenance(result.files, request, shown, more))

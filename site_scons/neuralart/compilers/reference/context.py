@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from struct import calcsize, unpack
 from typing import NoReturn
 
 from neuralart.compilers.reference import quantize
@@ -14,6 +15,14 @@ from neuralart.model.graph import Model, Operator, Quantization, Tensor
 
 C_TYPES = {"int8": "int8_t", "uint8": "uint8_t", "int32": "int32_t", "float32": "float"}
 BYTES_T = "na_bytes_t"
+INTEGERS = {"int32": "i", "int64": "q"}
+"""Types of shapes, axes and indices -> their letter in :mod:`struct`."""
+
+
+def integers(data: bytes, dtype: str) -> tuple[int, ...]:
+    """The values of a constant of a type in :data:`INTEGERS`."""
+    letter = INTEGERS[dtype]
+    return unpack(f"<{len(data) // calcsize(letter)}{letter}", data)
 
 
 def describe(tensor: Tensor) -> str:
@@ -23,13 +32,7 @@ def describe(tensor: Tensor) -> str:
 
 @dataclass(frozen=True)
 class Operand:
-    """An 8-bit tensor with one scale.
-
-    Attributes:
-        tensor: The tensor.
-        scale: Its scale.
-        zero_point: Its zero point.
-    """
+    """An 8-bit tensor with one scale."""
 
     tensor: Tensor
     scale: float
@@ -47,48 +50,27 @@ class Operand:
 
 
 class Lowering:
-    """Collects the kernel calls of a network.
-
-    Attributes:
-        model: The model being lowered.
-        tensors: The model's tensors and those that conversions add.
-        calls: What has been emitted so far.
-        aliases: See :class:`neuralart.compilers.reference.ir.Program`.
-        border: Inputs and outputs as the application sees them.
-    """
+    """Collects the kernel calls of a network."""
 
     def __init__(self, model: Model, said: Model | None = None) -> None:
-        """Nothing is emitted yet.
-
-        Args:
-            model: What is lowered.
-            said: The same model as the user wrote it, for messages; None: it is that.
-        """
+        """Take a model, and the same one as the user wrote it (``said``) where messages must speak of another."""
         self.model = model
-        self.tensors: list[Tensor] = list(model.tensors)
+        self.tensors: list[Tensor] = list(model.tensors)  # and those that conversions add
         self.said: Sequence[Tensor] = model.tensors if said is None else said.tensors
         self.calls: list[Call] = []
-        self.aliases: dict[int, int] = {}
-        self.border: set[int] = {*model.inputs, *model.outputs}
+        self.aliases: dict[int, int] = {}  # as those of the program
+        self.border: set[int] = {*model.inputs, *model.outputs}  # inputs and outputs as the application sees them
         self._memory_at_border: set[int] = set()
 
     # ---- refusing
 
-    def where(self, op: Operator) -> str:
-        """The operator's place: ``digits.tflite: operator 3 (LSTM)``."""
-        return f"{self.model.path}: operator {op.index} ({op.kind})"
-
     def refuse(self, op: Operator, what: str, hint: str = "") -> NoReturn:
-        """Refuse the model because of this operator.
-
-        Raises:
-            NeuralArtError: Always.
-        """
+        """Refuse the model because of this operator; NeuralArtError, always."""
         # In the user's words: with the types and names that the tensors have in the model.
         for index in {*op.inputs, *op.outputs}:
             if 0 <= index < len(self.said) and self.said[index] != self.tensors[index]:
                 what = what.replace(describe(self.tensors[index]), describe(self.said[index]))
-        raise NeuralArtError(what, where=self.where(op), hint=hint)
+        raise NeuralArtError(what, where=f"{self.model.path}: operator {op.index} ({op.kind})", hint=hint)
 
     # ---- tensors in
 
@@ -99,22 +81,14 @@ class Lowering:
         return self.tensors[op.inputs[position]]
 
     def input(self, op: Operator, position: int = 0) -> Tensor:
-        """An input.
-
-        Raises:
-            NeuralArtError: It is absent.
-        """
+        """An input; NeuralArtError when it is absent."""
         tensor = self.optional(op, position)
         if tensor is None:
             self.refuse(op, f"input {position} is absent")
         return tensor
 
     def output(self, op: Operator) -> Tensor:
-        """The only output.
-
-        Raises:
-            NeuralArtError: There are more, or none.
-        """
+        """The only output; NeuralArtError when there are more, or none."""
         if len(op.outputs) != 1:
             self.refuse(op, f"{len(op.outputs)} outputs, expected 1")
         return self.tensors[op.outputs[0]]
@@ -122,8 +96,7 @@ class Lowering:
     def operand(self, op: Operator, tensor: Tensor, dtypes: Sequence[str] = ("int8",)) -> Operand:
         """Check an 8-bit tensor that is computed on.
 
-        Raises:
-            NeuralArtError: Another element type, no quantization, several scales, or values that make no sense.
+        Raises NeuralArtError for another element type, no quantization, several scales, or values that make no sense.
         """
         if tensor.dtype not in dtypes:
             hint = f"supported: {' and '.join(dtypes)}"
@@ -142,11 +115,14 @@ class Lowering:
             self.refuse(op, f"zero point {quantization.zero_point} of {describe(tensor)} is outside {low} to {high}")
         return Operand(tensor, quantization.scale, quantization.zero_point)
 
+    def ends(self, op: Operator) -> tuple[Operand, Operand]:
+        """The first input and the only output of an operator on int8; NeuralArtError as :meth:`operand`."""
+        return self.operand(op, self.input(op)), self.operand(op, self.output(op))
+
     def quantization(self, op: Operator, tensor: Tensor) -> Quantization:
         """The quantization of a tensor that must have one.
 
-        Raises:
-            NeuralArtError: It has none, or a scale is not a positive number.
+        Raises NeuralArtError when it has none, or a scale is not a positive number.
         """
         quantization = tensor.quantization
         if quantization is None or not quantization.scales:
@@ -162,8 +138,7 @@ class Lowering:
     def constant(self, op: Operator, tensor: Tensor, role: str, dtypes: Sequence[str]) -> bytes:
         """The bytes of a tensor that must be constant.
 
-        Raises:
-            NeuralArtError: It is computed while the network runs, or has another element type.
+        Raises NeuralArtError when it is computed while the network runs, or has another element type.
         """
         if tensor.dtype not in dtypes:
             self.refuse(
@@ -175,6 +150,10 @@ class Lowering:
             self.refuse(op, f"{role} must be constant: {describe(tensor)} is computed while the network runs")
         return tensor.data
 
+    def int32_values(self, op: Operator, position: int, role: str) -> tuple[int, ...]:
+        """The values of an input that must be constant int32; NeuralArtError when it is not."""
+        return integers(self.constant(op, self.input(op, position), role, ("int32",)), "int32")
+
     def said_zero_point(self, operand: Operand) -> int:
         """The zero point as the model has it, for messages."""
         index = operand.tensor.index
@@ -184,8 +163,7 @@ class Lowering:
     def same_quantization(self, op: Operator, source: Operand, target: Operand) -> None:
         """Check that an operator that only selects values does not have to rescale them.
 
-        Raises:
-            NeuralArtError: Scale or zero point differ.
+        Raises NeuralArtError when scale or zero point differ.
         """
         if (source.scale, source.zero_point) != (target.scale, target.zero_point):
             self.refuse(
@@ -198,18 +176,13 @@ class Lowering:
     def expect_shape(self, op: Operator, tensor: Tensor, shape: Sequence[int]) -> None:
         """Check the model's shape of an output against the one that follows from the inputs.
 
-        Raises:
-            NeuralArtError: They differ.
+        Raises NeuralArtError when they differ.
         """
         if tensor.shape != tuple(shape):
             self.refuse(op, f"{describe(tensor)} does not fit its inputs, which give [{', '.join(map(str, shape))}]")
 
     def activation(self, op: Operator) -> str:
-        """The fused activation.
-
-        Raises:
-            NeuralArtError: It is not supported.
-        """
+        """The fused activation; NeuralArtError when it is not supported."""
         name = str(op.options.get("fused_activation_function", "NONE"))
         if name not in quantize.ACTIVATIONS:
             known = ", ".join(a for a in quantize.ACTIVATIONS if a != "RELU_0_TO_1")
@@ -219,8 +192,7 @@ class Lowering:
     def activation_range(self, op: Operator, activation: str, target: Operand) -> tuple[int, int]:
         """Smallest and largest stored output value.
 
-        Raises:
-            NeuralArtError: The output scale is too small for the activation.
+        Raises NeuralArtError when the output scale is too small for the activation.
         """
         try:
             return quantize.activation_range(activation, target.scale, target.zero_point, target.dtype)
@@ -228,15 +200,23 @@ class Lowering:
             self.refuse(op, str(error))
 
     def fixed_point(self, op: Operator, factor: float) -> quantize.FixedPoint:
-        """A real factor as multiplier and shift.
-
-        Raises:
-            NeuralArtError: It is out of range.
-        """
+        """A real factor as multiplier and shift; NeuralArtError when it is out of range."""
         try:
             return quantize.quantize_multiplier(factor)
         except ValueError as error:
             self.refuse(op, str(error), "look at the scales of its inputs and output")
+
+    def scale_factor(self, op: Operator, factor: float, *, values: int) -> quantize.FixedPoint:
+        """A factor of either sign as multiplier and shift; NeuralArtError when it is too large.
+
+        ``values`` is the magnitude of the largest integer that is multiplied. Shifted to the left it must fit 32 bits,
+        where the reference is undefined.
+        """
+        fixed = self.fixed_point(op, abs(factor))
+        if values << max(0, fixed.shift) > quantize.INT32_MAX:
+            limit = 1 << (quantize.INT32_MAX // values).bit_length() - 1
+            self.refuse(op, f"the scale factor {factor:g} is too large", f"less than {limit} between inputs and output")
+        return quantize.FixedPoint(-fixed.multiplier if factor < 0 else fixed.multiplier, fixed.shift)
 
     # ---- calls out
 
@@ -251,14 +231,10 @@ class Lowering:
         return TensorArg(tensor.index, C_TYPES[tensor.dtype], written=True)
 
     def data(self, op: Operator, data: bytes, ctype: str, role: str, tensor: Tensor | None = None) -> ConstArg:
-        """The address of constant bytes.
+        """The address of constant little-endian bytes.
 
-        Args:
-            op: Whose constants they are.
-            data: Little-endian bytes.
-            ctype: C element type.
-            role: ``weights``, ``bias``, ``multiplier``, ...
-            tensor: The model tensor that the bytes are, unchanged.
+        The role (``weights``, ``bias``, ``multiplier``, ...) is a part of the label. The tensor is that of the model
+        whose bytes they are, unchanged.
         """
         label = f"{op.kind.lower()}_{op.index}_{role}"
         return ConstArg(data, ctype, label, tensor=None if tensor is None else tensor.index)

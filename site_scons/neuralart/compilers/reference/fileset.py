@@ -2,43 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
-import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
-
-# ``manifest.json``: size and hashes of every file of a run, for staging and reports ---------------------------------
-
-SCHEMA = 1
-NAME = "manifest.json"
-
-
-def manifest(network: str, files: Mapping[str, bytes]) -> str:
-    """The JSON text.
-
-    Args:
-        network: C name.
-        files: Name -> content of everything that is listed.
-    """
-    rows = [
-        {
-            "name": name,
-            "bytes": len(data),
-            "sha256": hashlib.sha256(data).hexdigest(),
-            "crc32": f"{zlib.crc32(data):08x}",
-        }
-        for name, data in sorted(files.items())
-    ]
-    return json.dumps({"schema": SCHEMA, "network": network, "files": rows}, indent=1) + "\n"
-
-
-# ---------------------------------------------------------------------------------------------------------------------
+from neuralart.network.facts import MANIFEST
 
 FACTS = "network.json"
 PROVENANCE = "provenance.txt"
@@ -46,26 +17,13 @@ _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
 
 
 def initializer_name(network: str, prefix: str, fname: str) -> str:
-    """File name of an initializer.
-
-    Args:
-        network: C name of the network.
-        prefix: ``mem_file_prefix`` of the pool file.
-        fname: The pool.
-    """
+    """File name of an initializer; the prefix is ``mem_file_prefix`` of the pool file."""
     return f"{network}_{prefix}.{fname}.raw"
 
 
 def file_names(network: str, prefix: str, initializers: Sequence[str], *, report: bool = True) -> tuple[str, ...]:
-    """Every file of a compile, known before it runs.
-
-    Args:
-        network: C name of the network.
-        prefix: ``mem_file_prefix`` of the pool file.
-        initializers: fnames of the pools whose initializer is declared.
-        report: The text report is written.
-    """
-    plain = [f"{network}.c", f"{network}.h", FACTS, NAME, f"{network}_c_info.json"]
+    """Every file of a compile with these declared initializers (fnames of pools), known before it runs."""
+    plain = [f"{network}.c", f"{network}.h", FACTS, MANIFEST, f"{network}_c_info.json"]
     plain += [f"{network}_generate_report.txt"] if report else []
     return (*plain, PROVENANCE, *(initializer_name(network, prefix, fname) for fname in initializers))
 
@@ -73,12 +31,11 @@ def file_names(network: str, prefix: str, initializers: Sequence[str], *, report
 def _earlier(folder: Path, network: str) -> set[str]:
     """Names that an earlier run of this network wrote here.
 
-    Raises:
-        NeuralArtError: The folder holds another network: its facts would be lost.
+    Raises NeuralArtError when the folder holds another network: its facts would be lost.
     """
     names: set[str] = set()
     try:
-        data = jsontext.loads((folder / NAME).read_bytes())
+        data = jsontext.loads((folder / MANIFEST).read_bytes())
         owner = data["network"]
         names = {row["name"] for row in data["files"]}
     except OSError:
@@ -107,25 +64,18 @@ def _earlier(folder: Path, network: str) -> set[str]:
 def write_set(folder: Path, network: str, files: Mapping[str, bytes]) -> None:
     """Write a complete set and remove what an earlier run left and this one does not write.
 
-    The manifest goes first and comes back last: where it is, it is right.
-
-    Args:
-        folder: Made when it is not there.
-        network: C name of the network.
-        files: Name -> content.
-
-    Raises:
-        NeuralArtError: The folder cannot be written or belongs to another network.
+    The manifest goes first and comes back last: where it is, it is right. Raises NeuralArtError when the folder cannot
+    be written or belongs to another network.
     """
     stale = _earlier(folder, network) - set(files)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / NAME).unlink(missing_ok=True)
+        (folder / MANIFEST).unlink(missing_ok=True)
         for name in sorted(stale):
             (folder / name).unlink(missing_ok=True)
     except OSError as error:
         raise NeuralArtError(
             f"cannot write: {error.strerror}", where=str(folder), hint="is it a folder, and writable?"
         ) from error
-    for name in sorted(files, key=lambda name: (name == NAME, name)):
+    for name in sorted(files, key=lambda name: (name == MANIFEST, name)):
         write_bytes(folder / name, files[name])

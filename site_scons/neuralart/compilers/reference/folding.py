@@ -12,11 +12,9 @@ from dataclasses import replace
 from itertools import product
 from math import prod
 
-from neuralart.compilers.reference.context import describe
-from neuralart.compilers.reference.moves import Unsupported, apply, dense
-from neuralart.compilers.reference.operators._broadcast import broadcast
+from neuralart.compilers.reference.context import INTEGERS, describe
+from neuralart.compilers.reference.moves import Sources, Unsupported, apply, broadcast, dense
 from neuralart.compilers.reference.rearrange import REARRANGE
-from neuralart.compilers.reference.sources import INTEGERS, Sources
 from neuralart.errors import NeuralArtError
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Tensor
 
@@ -180,19 +178,11 @@ FOLDED = (*sorted({*REARRANGE, *ARITHMETIC}),)
 
 
 def fold(model: Model) -> Model:
-    """Compute what is constant and leave out the operators that did it.
+    """Compute what is constant and leave out the operators that did it; the model itself if nothing is.
 
     Values are moved and repeated whatever their type; computed are int32 and int64 only, the types of shapes. Operators
-    keep their numbers. One whose result is an output of the model stays.
-
-    Args:
-        model: Any model.
-
-    Returns:
-        The model itself if there is nothing to compute.
-
-    Raises:
-        NeuralArtError: An operator on constants makes no sense.
+    keep their numbers. One whose result is an output of the model stays. Raises NeuralArtError when an operator on
+    constants makes no sense.
     """
     tensors = list(model.tensors)
     operators = []

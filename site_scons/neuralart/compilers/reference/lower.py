@@ -1,57 +1,127 @@
-"""From a model to kernel calls."""
+"""From a model to kernel calls, with inputs and outputs as the command line wants them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import replace
 
-from neuralart.compilers.reference import border, folding, unsigned
-from neuralart.compilers.reference.context import Lowering, describe
-from neuralart.compilers.reference.ir import BorderOptions, Call, Program
+from neuralart.compilers.reference import folding, unsigned
+from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, describe, float_literal, struct
+from neuralart.compilers.reference.ir import BorderOptions, Call, Program, TensorArg
 from neuralart.compilers.reference.operators import every, lookup
-from neuralart.errors import NeuralArtError
-from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Tensor
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
 
+DTYPES = ("float32", "int8", "uint8", "int32")
+POSITIONS = ("chfirst", "chlast")
 _LARGEST_TENSOR = (1 << 31) - 1
 _FLOATS = ("float32", "float16", "float64")
 _16_BITS = ("int16", "uint16")
 
 
-@dataclass(frozen=True)
-class OperatorInfo:
-    """A supported operator, for people.
+def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[str], count: int) -> tuple[str, ...]:
+    """One value per tensor, ``count`` in all: empty texts when none was given.
 
-    Attributes:
-        kind: Upper-case TFLite name.
-        limits: What of it is supported.
+    Raises NeuralArtError when a value of the command line option is not ``allowed``, or their number is wrong.
     """
+    for value in values:
+        if value not in allowed:
+            raise NeuralArtError(f"{option} {value!r} is unknown", where=model.path, hint=nearest(value, list(allowed)))
+    if not values:
+        return ("",) * count
+    if len(values) == 1:
+        return (values[0],) * count
+    if len(values) != count:
+        side = "inputs" if option.startswith("--input") else "outputs"
+        raise NeuralArtError(
+            f"{option} has {len(values)} values, the model has {count} {side}",
+            where=model.path,
+            hint=f"give one for all, or {count} separated by commas" if count > 1 else "give one",
+        )
+    return tuple(values)
 
-    kind: str
-    limits: str
+
+def check_positions(model: Model, options: BorderOptions) -> None:
+    """Check the channel positions. TFLite tensors are channels last, so only ``chlast`` needs nothing.
+
+    Raises NeuralArtError when ``chfirst`` is asked for where it would need a transposition, or a value is wrong.
+    """
+    sides = (
+        ("--inputs-ch-position", options.inputs_ch_position, model.inputs),
+        ("--outputs-ch-position", options.outputs_ch_position, model.outputs),
+    )
+    for option, values, tensors in sides:
+        positions = spread(model, option, values, POSITIONS, len(tensors))
+        for index, position in zip(tensors, positions, strict=True):
+            tensor = model.tensors[index]
+            inner = tensor.shape[1:]
+            if position == "chfirst" and len(inner) > 1 and inner[-1] != 1 and any(size != 1 for size in inner[:-1]):
+                raise NeuralArtError(
+                    f"{option} chfirst: {describe(tensor)} is channels last and would have to be transposed",
+                    where=model.path,
+                    hint="use chlast, or chfirst with one channel or a height and width of 1",
+                )
 
 
-def supported() -> list[OperatorInfo]:
-    """The supported operators in alphabetical order."""
-    return [OperatorInfo(entry.kind, entry.limits) for entry in every()]
+def _outer(model: Model, tensor: Tensor, dtype: str, index: int, option: str) -> Tensor:
+    """The tensor of another type, of a number of its own, that the application fills or receives instead."""
+    quantization = tensor.quantization
+    if tensor.dtype not in ("int8", "uint8") or quantization is None or len(quantization.scales) != 1:
+        raise NeuralArtError(
+            f"{option} {dtype}: {describe(tensor)} is not an int8 or uint8 tensor with one scale",
+            where=model.path,
+            hint=f"leave it at {tensor.dtype}",
+        )
+    if dtype == "int32":
+        raise NeuralArtError(
+            f"{option} int32: {describe(tensor)} is no int32 tensor",
+            where=model.path,
+            hint="int32 stays what it is; 8 bits become float32, int8 or uint8",
+        )
+    if dtype == "float32":
+        quantization = None
+    else:
+        shift = 128 if dtype == "uint8" else -128
+        quantization = Quantization(quantization.scales, (quantization.zero_point + shift,))
+    # The application knows the tensor by the model's name, whatever its type.
+    return replace(tensor, index=index, dtype=dtype, quantization=quantization, data=None)
+
+
+def _conversion(source: Tensor, target: Tensor) -> Call:
+    """Between float32 and 8 bits, or between int8 and uint8 of equal scale."""
+    if source.dtype != "float32" and target.dtype != "float32":
+        kind, kernel, ctypes = "QUANTIZE", "na_flip_sign_8", ("uint8_t", "uint8_t")
+        parameters = struct(BYTES_T, count=source.elements)
+    else:
+        kind = "QUANTIZE" if source.dtype == "float32" else "DEQUANTIZE"
+        names = {"float32": "f32", "int8": "s8", "uint8": "u8"}
+        kernel = f"na_{kind.lower()}_{names[source.dtype]}_{names[target.dtype]}"
+        ctypes = (C_TYPES[source.dtype], C_TYPES[target.dtype])
+        quantization = source.quantization or target.quantization
+        assert quantization is not None
+        scale = float_literal(quantization.scale)
+        parameters = struct("na_quantize_t", count=source.elements, scale=scale, zero_point=quantization.zero_point)
+    return Call(
+        operator=-1,
+        kind=kind,
+        kernel=kernel,
+        args=(TensorArg(source.index, ctypes[0]), TensorArg(target.index, ctypes[1], written=True), parameters),
+        reads=(source.index,),
+        writes=(target.index,),
+        macc=source.elements,
+    )
 
 
 def lower(model: Model, options: BorderOptions) -> Program:
-    """Turn a model into kernel calls.
+    """Turn a model into kernel calls, one per operator that does something, and border conversions.
 
-    Args:
-        model: The model.
-        options: What the application wants at the inputs and outputs.
-
-    Returns:
-        The program: calls in execution order, one per operator that does something, and border conversions.
-
-    Raises:
-        NeuralArtError: An operator, a tensor or an option is not supported, or the graph makes no sense.
+    Raises NeuralArtError when an operator, a tensor or an option is not supported, or the graph makes no sense.
     """
-    border.check_positions(model, options)
+    check_positions(model, options)
     _check_border(model)
     ctx = Lowering(unsigned.signed(folding.fold(model)), model)
-    inputs, before = _inputs(ctx, model, options)
-    outputs, after = _outputs(ctx, model, options)
+    inputs, before = _border(ctx, model, "input", model.inputs, options.input_dtypes)
+    outputs, after = _border(ctx, model, "output", model.outputs, options.output_dtypes)
     ctx.border = {*inputs, *outputs}
     ctx.calls.extend(before)
     known = {*model.inputs}
@@ -63,68 +133,45 @@ def lower(model: Model, options: BorderOptions) -> Program:
             _refuse_16_bits(ctx, op)
         if entry is None or not entry.floats:
             _refuse_float(ctx, op)
-        if (
-            entry is None
-            and op.kind in folding.FOLDED
-            and all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0)
-        ):
+        constant = all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0)
+        if entry is None and op.kind in folding.FOLDED and constant:
             what = "its result is constant, and an output of the model"
             if not any(index in model.outputs for index in op.outputs):
                 what = f"constants of these types are not computed: {_signature(ctx, op)}"
             ctx.refuse(op, what, "leave it out of the model")
         if entry is None:
-            ctx.refuse(
-                op,
-                f"operator is not supported: {_signature(ctx, op)}",
-                f"supported: {', '.join(entry.kind for entry in every())}",
-            )
-        if all(ctx.tensors[i].data is not None for i in op.inputs if i >= 0):
+            kinds = ", ".join(each.kind for each in every())
+            ctx.refuse(op, f"operator is not supported: {_signature(ctx, op)}", f"supported: {kinds}")
+        if constant:
             ctx.refuse(op, f"all inputs are constants: {_signature(ctx, op)}", "fold them when the model is made")
         entry.lower(ctx, op)
     for index in model.outputs:
         if index not in known:
-            raise NeuralArtError(
-                f"output {describe(model.tensors[index])} is computed by no operator", where=model.path
-            )
+            what = f"output {describe(model.tensors[index])} is computed by no operator"
+            raise NeuralArtError(what, where=model.path)
     ctx.calls.extend(after)
-    return Program(
-        tensors=ctx.tensors, calls=ctx.calls, inputs=tuple(inputs), outputs=tuple(outputs), aliases=ctx.aliases
-    )
+    return Program(ctx.tensors, ctx.calls, tuple(inputs), tuple(outputs), ctx.aliases)
 
 
-def _inputs(ctx: Lowering, model: Model, options: BorderOptions) -> tuple[list[int], list[Call]]:
-    dtypes = border.spread(model, "--input-data-type", options.input_dtypes, border.DTYPES, len(model.inputs))
+def _border(
+    ctx: Lowering, model: Model, side: str, indices: Sequence[int], types: Sequence[str]
+) -> tuple[list[int], list[Call]]:
+    """The inputs or outputs as the application sees them, and the calls that convert them."""
+    option = f"--{side}-data-type"
     seen: list[int] = []
     calls: list[Call] = []
-    for index, asked in zip(model.inputs, dtypes, strict=True):
+    for index, asked in zip(indices, spread(model, option, types, DTYPES, len(indices)), strict=True):
         # Not asked, the application keeps the model's type, whatever is computed on.
         dtype, tensor = asked or model.tensors[index].dtype, ctx.tensors[index]
         if dtype == tensor.dtype:
             seen.append(index)
             continue
-        outer, call = border.convert_input(model, tensor, dtype, len(ctx.tensors))
-        ctx.tensors.append(outer)
-        ctx.tensors[index] = border.inner(tensor)
-        calls.append(call)
+        outer = _outer(model, tensor, dtype, len(ctx.tensors), option)
+        calls.append(_conversion(outer, tensor) if side == "input" else _conversion(tensor, outer))
         seen.append(outer.index)
-    return seen, calls
-
-
-def _outputs(ctx: Lowering, model: Model, options: BorderOptions) -> tuple[list[int], list[Call]]:
-    dtypes = border.spread(model, "--output-data-type", options.output_dtypes, border.DTYPES, len(model.outputs))
-    seen: list[int] = []
-    calls: list[Call] = []
-    for index, asked in zip(model.outputs, dtypes, strict=True):
-        # Not asked, the application keeps the model's type, whatever is computed on.
-        dtype, tensor = asked or model.tensors[index].dtype, ctx.tensors[index]
-        if dtype == tensor.dtype:
-            seen.append(index)
-            continue
-        outer, call = border.convert_output(model, tensor, dtype, len(ctx.tensors))
         ctx.tensors.append(outer)
-        ctx.tensors[index] = border.inner(tensor)
-        calls.append(call)
-        seen.append(outer.index)
+        # The model's own tensor behind it gets a name of its own.
+        ctx.tensors[index] = replace(tensor, name=f"{tensor.name}_{tensor.dtype}")
     return seen, calls
 
 
@@ -143,19 +190,15 @@ def _check_border(model: Model) -> None:
                 raise NeuralArtError(f"{side[:-1]} {describe(tensor)} {problem}", where=model.path)
     for index in model.outputs:
         if index in model.inputs:
-            raise NeuralArtError(
-                f"output {describe(model.tensors[index])} is also an input: nothing is computed", where=model.path
-            )
+            what = f"output {describe(model.tensors[index])} is also an input: nothing is computed"
+            raise NeuralArtError(what, where=model.path)
 
 
 def _check_graph(ctx: Lowering, op: Operator, known: set[int]) -> None:
     """Every tensor has a size, is filled before it is read, and is filled once."""
     for index in (*op.inputs, *op.outputs):
-        if index < 0:
-            continue
-        tensor = ctx.tensors[index]
-        if problem := _problem(tensor):
-            ctx.refuse(op, f"{describe(tensor)} {problem}")
+        if index >= 0 and (problem := _problem(ctx.tensors[index])):
+            ctx.refuse(op, f"{describe(ctx.tensors[index])} {problem}")
     for index in op.inputs:
         if index >= 0 and ctx.tensors[index].data is None and index not in known:
             ctx.refuse(op, f"{describe(ctx.tensors[index])} is read before any operator fills it")
@@ -177,27 +220,21 @@ def _problem(tensor: Tensor) -> str:
 
 def _refuse_16_bits(ctx: Lowering, op: Operator) -> None:
     """Say of a model with 16-bit activations that it is one, before anything about its operators."""
-    for index in (*op.inputs, *op.outputs):
-        if index < 0 or ctx.tensors[index].data is not None or ctx.tensors[index].dtype not in _16_BITS:
-            continue
-        tensor = ctx.tensors[index]
-        ctx.refuse(
-            op,
-            f"{tensor.dtype} activations are not supported: {describe(tensor)}",
-            "supported: int8 and uint8",
-        )
+    for tensor in (ctx.tensors[index] for index in (*op.inputs, *op.outputs) if index >= 0):
+        if tensor.data is None and tensor.dtype in _16_BITS:
+            what = f"{tensor.dtype} activations are not supported: {describe(tensor)}"
+            ctx.refuse(op, what, "supported: int8 and uint8")
 
 
 def _refuse_float(ctx: Lowering, op: Operator) -> None:
     """Say of a float model that it is one, before anything about its operators."""
-    for index in (*op.inputs, *op.outputs):
-        if index < 0 or ctx.tensors[index].dtype not in _FLOATS:
-            continue
-        tensor = ctx.tensors[index]
-        quantized = any(t.dtype in ("int8", "uint8") and t.data is None for t in ctx.model.tensors)
-        what = "this part of the model is" if quantized else f"{tensor.dtype} model:"
-        what = f"{what} computed in {tensor.dtype}" if quantized else f"{what} the operator computes"
-        ctx.refuse(op, f"{what} on {describe(tensor)}", "quantize it to int8 (full integer quantization)")
+    for tensor in (ctx.tensors[index] for index in (*op.inputs, *op.outputs) if index >= 0):
+        if tensor.dtype in _FLOATS:
+            quantized = any(t.dtype in ("int8", "uint8") and t.data is None for t in ctx.model.tensors)
+            what = f"{tensor.dtype} model: the operator computes"
+            if quantized:
+                what = f"this part of the model is computed in {tensor.dtype}"
+            ctx.refuse(op, f"{what} on {describe(tensor)}", "quantize it to int8 (full integer quantization)")
 
 
 def _signature(ctx: Lowering, op: Operator) -> str:

@@ -20,27 +20,16 @@ MAYBE = "optional value"
 
 
 class Option(NamedTuple):
-    """One option.
+    """One option."""
 
-    Attributes:
-        names: All spellings, the canonical one first.
-        effect: ``honored``, ``refused`` or ``no effect``.
-        why: What it does here; for the others the reason.
-        takes: ``flag``, ``value`` or ``optional value``.
-        remedy: For refused ones: what to do instead.
-        choices: Allowed values; empty: any.
-        metavar: Name of the value in help texts.
-        flow: ``NPU`` or ``CPU``: targets of the other flow refuse it; empty: all take it.
-    """
-
-    names: tuple[str, ...]
-    effect: str
-    why: str
-    takes: str = FLAG
-    remedy: str = ""
-    choices: tuple[str, ...] = ()
-    metavar: str = ""
-    flow: str = ""
+    names: tuple[str, ...]  # all spellings, the canonical one first
+    effect: str  # ``honored``, ``refused`` or ``no effect``
+    why: str  # what it does here; for the others the reason
+    takes: str = FLAG  # ``flag``, ``value`` or ``optional value``
+    remedy: str = ""  # for refused ones: what to do instead
+    choices: tuple[str, ...] = ()  # allowed values; empty: any
+    metavar: str = ""  # name of the value in help texts
+    flow: str = ""  # ``NPU`` or ``CPU``: targets of the other flow refuse it; empty: all take it
 
     @property
     def name(self) -> str:

@@ -11,19 +11,12 @@ from neuralart.errors import NeuralArtError
 
 @dataclass(frozen=True)
 class Choices:
-    """What a profile asks for.
+    """What a profile asks for."""
 
-    Attributes:
-        virtual_pools: Adjoining pools form one.
-        all_buffers: Fill the table of internal buffers.
-        keep_inputs: No input is ever overwritten.
-        notes: Options without effect here, each with the reason.
-    """
-
-    virtual_pools: bool = False
-    all_buffers: bool = False
-    keep_inputs: bool = False
-    notes: tuple[str, ...] = ()
+    virtual_pools: bool = False  # adjoining pools form one
+    all_buffers: bool = False  # fill the table of internal buffers
+    keep_inputs: bool = False  # no input is ever overwritten
+    notes: tuple[str, ...] = ()  # options without effect here, each with the reason
 
 
 def _lookup(word: str) -> tuple[Option | None, str | None]:
@@ -41,15 +34,7 @@ def _lookup(word: str) -> tuple[Option | None, str | None]:
 
 
 def choices(words: Sequence[str], where: str = "profile options") -> Choices:
-    """Interpret profile options.
-
-    Args:
-        words: As the profile has them, split.
-        where: Their place, for messages.
-
-    Raises:
-        NeuralArtError: An option is refused, unknown, or lacks its value.
-    """
+    """Interpret a profile's options; NeuralArtError when one is refused, unknown, or lacks its value."""
     seen: set[str] = set()
     notes: dict[str, str] = {}
     at = 0

@@ -27,25 +27,24 @@ ACTIVATIONS: dict[str, tuple[float | None, float | None]] = {
 
 
 class FixedPoint(NamedTuple):
-    """A real factor as ``multiplier * 2**(shift - 31)``.
+    """A real factor as ``multiplier * 2**(shift - 31)``."""
 
-    Attributes:
-        multiplier: 0, or 2**30 to 2**31 - 1.
-        shift: Positive: to the left. At least -31.
-    """
-
-    multiplier: int
-    shift: int
+    multiplier: int  # 0, or 2**30 to 2**31 - 1
+    shift: int  # positive: to the left. At least -31
 
 
 def float32(value: float) -> float:
-    """Round to the nearest float32 (ties to even).
-
-    Raises:
-        OverflowError: The value is outside float32.
-    """
+    """Round to the nearest float32 (ties to even); OverflowError when the value is outside float32."""
     rounded: float = struct.unpack("<f", struct.pack("<f", value))[0]
     return rounded
+
+
+def single(value: float) -> float:
+    """Round to float32; what is too large becomes infinite."""
+    try:
+        return float32(value)
+    except OverflowError:
+        return math.copysign(math.inf, value)
 
 
 def round_half_away(value: float) -> int:
@@ -60,14 +59,9 @@ def round_half_away(value: float) -> int:
 
 
 def quantize_multiplier(factor: float, largest_shift: int = 30) -> FixedPoint:
-    """Turn a real factor into a 32-bit multiplier and a shift.
+    """Turn a real factor into a 32-bit multiplier and a shift; factors under 2**-32 become zero.
 
-    Args:
-        factor: Not negative. Factors under 2**-32 become zero.
-        largest_shift: Limit of the shift.
-
-    Raises:
-        ValueError: The factor is negative, not finite, or needs a larger shift to the left.
+    Raises ValueError when the factor is negative, not finite, or needs a larger shift to the left than the largest.
     """
     if not math.isfinite(factor) or factor < 0:
         raise ValueError(f"the scale factor {factor!r} is not a finite number >= 0")
@@ -86,19 +80,9 @@ def quantize_multiplier(factor: float, largest_shift: int = 30) -> FixedPoint:
 
 
 def activation_range(activation: str, scale: float, zero_point: int, dtype: str) -> tuple[int, int]:
-    """Bounds of the stored output values under an activation.
+    """Smallest and largest stored output value under one of the :data:`ACTIVATIONS`.
 
-    Args:
-        activation: A key of :data:`ACTIVATIONS`.
-        scale: Of the output.
-        zero_point: Of the output.
-        dtype: A key of :data:`RANGES`.
-
-    Returns:
-        Smallest and largest stored value.
-
-    Raises:
-        ValueError: A bound does not fit 32 bits: the scale is too small to mean anything.
+    Raises ValueError when a bound does not fit 32 bits: the scale is too small to mean anything.
     """
     low, high = RANGES[dtype]
     lower, upper = ACTIVATIONS[activation]
@@ -118,18 +102,7 @@ def _stored(real: float, scale: float) -> int:
 
 
 def output_size(size: int, kernel: int, stride: int, dilation: int, padding: Padding) -> int:
-    """Output length of a window operator along one axis.
-
-    Args:
-        size: Input length.
-        kernel: Window length in taps.
-        stride: Distance of two windows.
-        dilation: Distance of two taps.
-        padding: ``SAME`` or ``VALID``.
-
-    Returns:
-        Number of windows, 0 when none fits.
-    """
+    """Number of windows along one axis, 0 when none fits; dilation is the distance of two taps."""
     if padding == "SAME":
         return -(-size // stride)
     return max(0, (size + stride - ((kernel - 1) * dilation + 1)) // stride)

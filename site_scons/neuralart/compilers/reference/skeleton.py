@@ -3,50 +3,53 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from neuralart import __version__
-from neuralart.compilers.reference.emit.emission import TOOL
-from neuralart.compilers.reference.fileset import PROVENANCE
+from neuralart.compilers.reference.emit.emission import NUMERICS, TOOL, Emission
+from neuralart.compilers.reference.fileset import PROVENANCE, write_set
 from neuralart.compilers.reference.ir import BorderOptions, Program
 from neuralart.files import read_bytes
 from neuralart.model.graph import Model
-from neuralart.network.manifest import NAME as MANIFEST
-from neuralart.network.manifest import manifest
-from neuralart.network.names import check_name
-from neuralart.network.targets import usable
+from neuralart.network.facts import MANIFEST, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, manifest
+from neuralart.network.targets import check_name, usable
 
 Pools = TypeVar("Pools")
 Progress = Callable[[str], None]
 Pairs = Sequence[tuple[str, str]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class CommonRequest:
-    """What all requests have.
+    """What all requests have."""
 
-    Attributes:
-        name: C name of the network.
-        model_display: The model as the user named it; empty: the path.
-        border: Types and channel positions of inputs and outputs.
-        allocate_inputs: False: the application provides the input buffers.
-        allocate_outputs: Likewise for the outputs.
-        report: Write the text report.
-        arguments: The command line for reports; no folders in it.
-        notes: Options without effect that were found before.
-    """
+    model: Path  # the .tflite
+    _: KW_ONLY
+    target: str = ""  # as ``--target``
+    name: str = "network"  # C name of the network
+    model_display: str = ""  # the model as the user named it; empty: the path
+    border: BorderOptions = field(default_factory=BorderOptions)  # types and channel positions of inputs and outputs
+    allocate_inputs: bool = True  # False: the application provides the input buffers
+    allocate_outputs: bool = True  # likewise for the outputs
+    report: bool = True  # write the text report
+    arguments: str = "generate"  # the command line for reports; no folders in it
+    notes: tuple[str, ...] = ()  # options without effect that were found before
 
-    name: str = "network"
-    model_display: str = ""
-    border: BorderOptions = field(default_factory=BorderOptions)
-    allocate_inputs: bool = True
-    allocate_outputs: bool = True
-    report: bool = True
-    arguments: str = "generate"
-    notes: tuple[str, ...] = ()
+
+@dataclass(frozen=True)
+class Compiled:
+    """What came out of every compile."""
+
+    files: Mapping[str, bytes] = field(repr=False)  # name -> content of the whole set
+    network: Network
+
+
+def write(result: Compiled, folder: Path) -> None:
+    """Write the set of files; NeuralArtError when the folder cannot be written or belongs to another network."""
+    write_set(folder, result.network.name, result.files)
 
 
 def plain_stem(path: Path | None) -> str:
@@ -56,14 +59,7 @@ def plain_stem(path: Path | None) -> str:
 
 
 def shaping_options(request: CommonRequest, flags: Sequence[tuple[str, bool]], first: Pairs, last: Pairs) -> Pairs:
-    """Options that shape the code, as (name, value); no folders.
-
-    Args:
-        request: The request.
-        flags: Options of this kind of target, and whether they are on.
-        first: What stands before.
-        last: What stands behind.
-    """
+    """Options that shape the code, as (name, value): those of the target around those of all."""
     border = request.border
     lists = (
         ("input-data-type", border.input_dtypes),
@@ -91,56 +87,72 @@ def with_manifest(name: str, texts: Mapping[str, str], data: Mapping[str, bytes]
 
 
 def lowered(
-    request: CommonRequest,
-    path: Path,
-    target: str,
-    flow: str,
-    read_pools: Callable[[], Pools],
-    progress: Progress,
+    request: CommonRequest, flow: str, read_pools: Callable[[], Pools], progress: Progress
 ) -> tuple[Model, Program, Pools]:
     """The steps before anything is placed, in the order in which their errors are wanted.
 
-    Args:
-        request: What and how.
-        path: The model.
-        target: As ``--target``.
-        flow: What the target must have.
-        read_pools: Reads the memory pools.
-        progress: Called with a few words before each step.
-
-    Raises:
-        NeuralArtError: The input is wrong or not supported; said in one line.
+    Raises NeuralArtError when the input is wrong, not supported, or the target is of another flow.
     """
     from neuralart.compilers.reference.lower import lower
     from neuralart.model.tflite import read
 
     check_name(request.name, "--name")
-    usable(target, flow)
+    usable(request.target, flow)
     pools = read_pools()
     progress("reading the model")
-    model = read(path, request.model_display or str(path))
+    model = read(request.model, request.model_display or str(request.model))
     progress("lowering")
     program = lower(model, request.border)
     progress("placing and writing code")
     return model, program, pools
 
 
-def with_provenance(
-    files: Mapping[str, bytes], request: CommonRequest, path: Path, pools: str, more: Sequence[str] = ()
-) -> dict[str, bytes]:
-    """The files, and what they were made from by whom; nothing depends on that one.
+def port_facts(emission: Emission, kind: str, index: int, *, pool: str, address: int, shape: tuple[int, ...]) -> Port:
+    """An input or output in ``network.json``."""
+    number = emission.port_tensors(kind)[index]
+    tensor = emission.tensor(number)
+    quantization = tensor.quantization
+    return Port(
+        name=tensor.name,
+        pool=pool,
+        address=address,
+        bytes=tensor.bytes,
+        shape=shape,
+        dtype=tensor.dtype,
+        scale=quantization.scale if quantization is not None else 0.0,
+        zero_point=quantization.zero_point if quantization is not None else 0,
+        channel_position=emission.channel_position(kind, index),
+        user_allocated=emission.owner(number) is not None,
+    )
 
-    Args:
-        files: All others.
-        request: What and how.
-        path: The model.
-        pools: The memory pools as the user named them.
-        more: Further lines.
-    """
+
+def network_facts(
+    emission: Emission, stamp: str, pools: Iterable[PoolUse], inputs: Iterable[Port], outputs: Iterable[Port]
+) -> Network:
+    """``network.json``: the facts that the build decides by."""
+    calls = emission.program.calls
+    return Network(
+        name=emission.name,
+        runtime=NEURALART,
+        runtime_version=NEURALART_VERSION,
+        abi_stamp=stamp,
+        numerics=NUMERICS,
+        pools=tuple(pools),
+        inputs=tuple(inputs),
+        outputs=tuple(outputs),
+        epochs=tuple(Epoch(number, "SW", (call.kind,)) for number, call in enumerate(calls)),
+        macc=sum(call.macc for call in calls),
+    )
+
+
+def with_provenance(
+    files: Mapping[str, bytes], request: CommonRequest, pools: str, more: Sequence[str] = ()
+) -> dict[str, bytes]:
+    """The files, and what they were made from by whom; nothing depends on that one."""
     lines = [
         f"tool: {TOOL} {__version__}",
-        f"model: {request.model_display or path}",
-        f"model sha256: {hashlib.sha256(read_bytes(path)).hexdigest()}",
+        f"model: {request.model_display or request.model}",
+        f"model sha256: {hashlib.sha256(read_bytes(request.model)).hexdigest()}",
         f"memory pools: {pools}",
         f"arguments: {request.arguments}",
         *more,

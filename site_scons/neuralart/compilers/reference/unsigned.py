@@ -28,20 +28,11 @@ _BOTH = ("QUANTIZE", "DEQUANTIZE")
 
 
 def signed(model: Model) -> Model:
-    """Turn every quantized uint8 tensor into int8.
+    """Turn every quantized uint8 tensor into int8; the model itself if there is nothing to turn.
 
     Tensors keep their numbers, names and shapes. A tensor between operators that take uint8 themselves (QUANTIZE,
-    DEQUANTIZE) and the border stays uint8, as does one without a scale.
-
-    Args:
-        model: Any model.
-
-    Returns:
-        The model itself if there is nothing to turn.
-
-    Raises:
-        NeuralArtError: An operator mixes int8 and uint8, or a uint8 tensor has several scales or an impossible zero
-            point.
+    DEQUANTIZE) and the border stays uint8, as does one without a scale. Raises NeuralArtError when an operator mixes
+    int8 and uint8, or a uint8 tensor has several scales or an impossible zero point.
     """
     turned: dict[int, Tensor] = {}
     operators = []

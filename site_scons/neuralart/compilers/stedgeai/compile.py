@@ -2,80 +2,68 @@
 
 from __future__ import annotations
 
+import argparse
 import hashlib
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.compilers.profile_edits import csv_name
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
-from neuralart.compilers.stedgeai import folder as folders
-from neuralart.compilers.stedgeai.arguments import CommandLine, command_line
-from neuralart.compilers.stedgeai.collect import Collected, collect, sizes
+from neuralart.compilers.stedgeai import run as folders
 from neuralart.compilers.stedgeai.facts_of import cpu_facts, macc_of, npu_facts
-from neuralart.compilers.stedgeai.fileset import Conditions, c_info_name, file_names, initializers, report_name
-from neuralart.compilers.stedgeai.install import Install
+from neuralart.compilers.stedgeai.fileset import (
+    Collected,
+    FileConditions,
+    c_info_name,
+    collect,
+    file_names,
+    initializers,
+    report_name,
+    sizes,
+)
+from neuralart.compilers.stedgeai.install import Install, find_install
 from neuralart.compilers.stedgeai.normalize import folders as places_of
 from neuralart.compilers.stedgeai.normalize import normalize
-from neuralart.compilers.stedgeai.profiles import reference
-from neuralart.compilers.stedgeai.request import Request, check_model, check_target
+from neuralart.compilers.stedgeai.options import CommandLine, command_line
+from neuralart.compilers.stedgeai.request import ToolRequest, check_model, check_target, request_of
 from neuralart.compilers.stedgeai.run import COMMAND, LOG, VENDOR, command_text, execute, put, working_folder
-from neuralart.compilers.stedgeai.staging import Staged, conditions_of, stage
-from neuralart.compilers.stedgeai.version import release_of
+from neuralart.compilers.stedgeai.staging import StagedProfile, conditions_of, reference, stage
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
-from neuralart.network.facts import Network, to_json
-from neuralart.network.manifest import NAME as MANIFEST
-from neuralart.network.manifest import manifest
-from neuralart.network.names import check_name
+from neuralart.network.facts import MANIFEST, Network, manifest, to_json
 from neuralart.network.pools import default_initializers
+from neuralart.network.targets import check_name
 from neuralart.resources import stable_name
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
-from neuralart.vendor.core_version import CoreVersion
-from neuralart.vendor.releases import is_known
+from neuralart.vendor.releases import CoreVersion, is_known, release_of
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Everything about a compile that is known before it runs.
+class ToolPlan:
+    """Everything about a compile that is known before it runs."""
 
-    Attributes:
-        staged: What the tool is given besides the model.
-        given: What decides which files there are.
-        declared: fname -> file of the declared initializers; None: whichever there are.
-        files: Every file of the result; without the initializers where those are not known.
-    """
-
-    staged: Staged
-    given: Conditions
-    declared: Mapping[str, str] | None
-    files: tuple[str, ...]
+    staged: StagedProfile  # What the tool is given besides the model
+    given: FileConditions  # What decides which files there are
+    declared: Mapping[str, str] | None  # fname -> file of the declared initializers; None: whichever there are
+    files: tuple[str, ...]  # Every file of the result; without the initializers where those are not known
 
 
 @dataclass(frozen=True)
 class Result:
-    """What came out.
+    """What came out."""
 
-    Attributes:
-        facts: The network.
-        files: Name -> content of the set.
-        notes: What was not as usual, and warnings of the tool.
-        ineffective: Options without effect.
-    """
-
-    facts: Network
-    files: Mapping[str, bytes] = field(repr=False)
-    notes: tuple[str, ...] = ()
-    ineffective: tuple[str, ...] = ()
+    facts: Network  # The network
+    files: Mapping[str, bytes] = field(repr=False)  # Name -> content of the set
+    notes: tuple[str, ...] = ()  # What was not as usual, and warnings of the tool
+    ineffective: tuple[str, ...] = ()  # Options without effect
 
 
-def plan(request: Request, version: CoreVersion) -> Plan:
-    """Check a request and tell which files it will make; nothing is run or written.
-
-    Raises:
-        NeuralArtError: Something is missing, wrong or refused.
-    """
+def plan(request: ToolRequest, version: CoreVersion) -> ToolPlan:
+    """Check a request and tell which files it will make; nothing is run or written."""
     check_name(request.name, "--name")
     check_target(request.target)
     staged = stage(request, release_of(version))
@@ -94,7 +82,7 @@ def plan(request: Request, version: CoreVersion) -> Plan:
         if request.initializers:
             raise NeuralArtError("there are none without an NPU", where="--initializers", hint="leave it out")
         declared = {}
-    return Plan(staged, given, declared, file_names(given, version, declared or {}))
+    return ToolPlan(staged, given, declared, file_names(given, version, declared or {}))
 
 
 def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | None:
@@ -108,7 +96,7 @@ def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | No
     return info if info.pools else None
 
 
-def _facts(planned: Plan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
+def _facts(planned: ToolPlan, found: Collected, files: Mapping[str, bytes], notes: list[str]) -> Network:
     from neuralart.text.c_source import decode
     from neuralart.vendor.network_c.read import parse
 
@@ -126,7 +114,7 @@ def _facts(planned: Plan, found: Collected, files: Mapping[str, bytes], notes: l
     return npu_facts(name, network, _info(files, name, notes), sizes(found.initializers), blobs, macc)
 
 
-def _provenance(request: Request, install: Install, planned: Plan, command: CommandLine) -> bytes:
+def _provenance(request: ToolRequest, install: Install, planned: ToolPlan, command: CommandLine) -> bytes:
     lines = [
         f"tool: {install.identity}",
         f"model: {request.model_display}",
@@ -142,7 +130,7 @@ def _provenance(request: Request, install: Install, planned: Plan, command: Comm
 
 
 def compile_network(
-    request: Request,
+    request: ToolRequest,
     install: Install,
     output: Path,
     environ: Mapping[str, str],
@@ -164,7 +152,7 @@ def compile_network(
         listen: Called with the progress.
 
     Raises:
-        NeuralArtError: The input is wrong, the tool failed, or its result is not complete; said in one line.
+        NeuralArtError: The input is wrong, the tool failed, or its result is not complete.
     """
     from neuralart.compilers.stedgeai import failures
 
@@ -213,3 +201,50 @@ def compile_network(
     files[PROVENANCE] = _provenance(request, install, planned, command)
     folders.fill(output, files, {**aside, **found.aside, **changed})
     return Result(facts, files, tuple(notes), (*command.notes, *planned.staged.notes))
+
+
+def summary(result: Result, install: Install, folder: str, verbosity: int) -> str:
+    """What a person wants to know after a compile."""
+    facts = result.facts
+    kinds = [epoch.kind for epoch in facts.epochs]
+    counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("HW", "EC", "HYBRID", "SW") if kind in kinds)
+    version = ".".join(map(str, facts.runtime_version))
+    lines = [
+        f"network {facts.name}: {len(kinds)} epochs ({counts}), {facts.macc:,} MAC, "
+        f"for {facts.runtime} {version}, by {install.identity}"
+    ]
+    for pool in facts.pools:
+        if not pool.virtual and (pool.used or verbosity > 1):
+            share = 100 * pool.used / pool.size if pool.size else 0.0
+            place = f"0x{pool.address:08x}" if pool.address else "by linker"
+            lines.append(
+                f"  {pool.fname:<12} {place:<10}  weights {pool.weights:>10,} B  "
+                f"activations {pool.activations:>10,} B  {share:6.2f} % of {pool.size:,} B"
+            )
+    lines += [f"  note: {note}" for note in result.notes]
+    if verbosity > 1:
+        lines += [f"  without effect: {note}" for note in result.ineffective]
+    elif result.ineffective:
+        lines.append(f"  options without effect here: {len(result.ineffective)} (--verbosity 2 lists them)")
+    names = ", ".join(sorted(name for name, data in result.files.items() if data or verbosity > 1))
+    return "\n".join([*lines, f"  {folder}: {names}"])
+
+
+def compile_by_tool(args: argparse.Namespace, output: Path) -> str:
+    """Compile as the parsed words say, and tell what a person wants to know; errors as of :func:`compile_network`."""
+    request = request_of(args)
+    verbosity = 0 if args.quiet else int(args.verbosity or 1)
+    live = verbosity > 0 and sys.stderr.isatty()
+
+    def listen(text: str) -> None:
+        if live:
+            print(f"\r\x1b[K{request.name}: compiling, {text}", end="", file=sys.stderr, flush=True)
+
+    install = find_install(args, os.environ)
+    folder = args.output or "st_ai_output"
+    try:
+        result = compile_network(request, install, output, os.environ, tables=tuple(args.failures or ()), listen=listen)
+    finally:
+        if live:
+            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    return summary(result, install, folder, verbosity)

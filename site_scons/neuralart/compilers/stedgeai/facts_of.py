@@ -11,8 +11,8 @@ from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, Epoch, Network, Po
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.types import CInfo, InfoPool
 from neuralart.vendor.network_c import types as c
-from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool
-from neuralart.vendor.network_c.usage import used as used_of
+from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool
+from neuralart.vendor.network_c.checks import used as used_of
 
 NUMERICS = "neural-art"
 CPU_NUMERICS = "st-ai"
@@ -28,10 +28,7 @@ def macc_of(report: str) -> int:
 def stamp(text: str, more: Iterable[str], pools: Sequence[PoolUse]) -> str:
     """16 hex digits that change when code and initializers no longer belong together.
 
-    Args:
-        text: Normalized C; its first comment does not count.
-        more: Further C that belongs to it.
-        pools: As the network uses them.
+    Of the normalized C the first comment does not count.
     """
     body = text.partition("*/")[2] if text.lstrip().startswith("/*") else text
     layout = "".join(f"{p.fname} 0x{p.address:08x} {p.size} {p.used} {p.weights}\n" for p in pools if not p.virtual)
@@ -54,15 +51,9 @@ def _info_pools(info: CInfo | None) -> dict[str, InfoPool]:
 
 
 def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str, int]) -> tuple[PoolUse, ...]:
-    """The pools as the network uses them.
+    """The pools as the network uses them; NeuralArtError if constants lie in a pool that has no initializer.
 
-    Args:
-        network: The generated C.
-        info: The compiler's description, which has exact numbers; None if it wrote none.
-        raws: Bytes of each initializer file, by the fname of its pool.
-
-    Raises:
-        NeuralArtError: Constants lie in a pool that has no initializer.
+    The compiler's description has exact numbers; ``raws`` are the bytes of each initializer, by the fname of its pool.
     """
     listed = [pool for pool in network.pools if pool.size and not pool.of_user]
     placed = rows_by_pool(network)
@@ -85,7 +76,6 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
                 where=network.where,
                 hint="the run was not complete: look at its log",
             )
-        idle = not pool.writable
         result.append(
             PoolUse(
                 name=pool.name,
@@ -94,7 +84,7 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
                 size=pool.size,
                 used=used[pool.fname],
                 weights=weights,
-                activations=0 if idle else max(0, used[pool.fname] - covered(constants)),
+                activations=max(0, used[pool.fname] - covered(constants)) if pool.writable else 0,
                 rights="ACC_WRITE" if pool.writable else "ACC_READ",
                 mode="USEMODE_RELATIVE" if pool.relative else "USEMODE_ABSOLUTE",
                 virtual=pool.virtual,
@@ -105,7 +95,7 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
     return tuple(result)
 
 
-def _port(port: c.Port) -> Port:
+def _port(port: c.NetworkPort) -> Port:
     return Port(
         name=port.row.name,
         pool=port.pool,
@@ -185,15 +175,9 @@ def npu_facts(
 
 
 def cpu_facts(name: str, info: CInfo, codes: Iterable[str]) -> Network:
-    """The facts of a network for a CPU: everything stands in the description.
+    """The facts of a network for a CPU: everything stands in the description; NeuralArtError if it has no graph.
 
-    Args:
-        name: The C name.
-        info: The description.
-        codes: The generated C without weights, normalized, for the stamp.
-
-    Raises:
-        NeuralArtError: The description has no graph.
+    ``codes`` is the generated C without weights, normalized, for the stamp.
     """
     if info.graph is None or info.core is None:
         raise NeuralArtError("there is no graph in it", where=info.file, hint="is it of 'generate', not of 'validate'?")

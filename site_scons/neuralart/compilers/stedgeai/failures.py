@@ -29,19 +29,12 @@ _NAMES = 5
 
 @dataclass(frozen=True)
 class Failure:
-    """Why the tool failed.
+    """Why the tool failed."""
 
-    Attributes:
-        id: Of the table's entry; empty if none fits.
-        said: The tool's own line.
-        cause: What it means; empty if nobody knows.
-        hint: What to do; may be empty.
-    """
-
-    id: str
-    said: str
-    cause: str
-    hint: str
+    id: str  # Of the table's entry; empty if none fits
+    said: str  # The tool's own line
+    cause: str  # What it means; empty if nobody knows
+    hint: str  # What to do; may be empty
 
     @property
     def text(self) -> str:
@@ -53,32 +46,25 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Entry:
-    """A line of the table.
+class FailureEntry:
+    """A line of the table."""
 
-    Attributes:
-        id: A word.
-        pattern: What is looked for.
-        text: Cause of a failure, or text of a warning.
-        hint: What to do.
-    """
-
-    id: str
-    pattern: re.Pattern[str]
-    text: str
-    hint: str = ""
+    id: str  # A word
+    pattern: re.Pattern[str]  # What is looked for
+    text: str  # Cause of a failure, or text of a warning
+    hint: str = ""  # What to do
 
 
 @dataclass(frozen=True)
-class Table:
+class FailureTable:
     """Failures and warnings, in the order in which they are tried."""
 
-    failures: tuple[Entry, ...]
-    warnings: tuple[Entry, ...]
+    failures: tuple[FailureEntry, ...]
+    warnings: tuple[FailureEntry, ...]
 
-    def __add__(self, other: Table) -> Table:
+    def __add__(self, other: FailureTable) -> FailureTable:
         """Both, the other one behind."""
-        return Table(self.failures + other.failures, self.warnings + other.warnings)
+        return FailureTable(self.failures + other.failures, self.warnings + other.warnings)
 
 
 def _template(value: Value, pattern: re.Pattern[str], more: Sequence[str] = ()) -> str:
@@ -97,7 +83,7 @@ def _template(value: Value, pattern: re.Pattern[str], more: Sequence[str] = ()) 
     return text
 
 
-def _entry(value: Value, text_key: str) -> Entry:
+def _entry(value: Value, text_key: str) -> FailureEntry:
     keys = ("id", "pattern", text_key) + (("hint",) if text_key == "cause" else ())
     fields = value.fields(keys)
     for key in ("id", "pattern", text_key):
@@ -112,7 +98,7 @@ def _entry(value: Value, text_key: str) -> Entry:
         raise fields["pattern"].error("matches nothing at all, so it would always fit")
     more = () if text_key == "cause" else ("count", "names")
     hint = _template(fields["hint"], pattern) if "hint" in fields else ""
-    return Entry(
+    return FailureEntry(
         fields["id"].matching(_ID, "a word of small letters, digits and -"),
         pattern,
         _template(fields[text_key], pattern, more),
@@ -120,29 +106,21 @@ def _entry(value: Value, text_key: str) -> Entry:
     )
 
 
-def load(path: Path, display: str = "") -> Table:
-    """Read a table.
-
-    Raises:
-        NeuralArtError: It is none; ``where`` is ``file:line``.
-    """
+def load(path: Path, display: str = "") -> FailureTable:
+    """Read a table; NeuralArtError with ``file:line`` if it is none."""
     top = read(path, display)
     check_schema(top, SCHEMA)
     fields = top.fields(("schema", "failures", "warnings"))
-    found: dict[str, tuple[Entry, ...]] = {}
-    for key, text_key in (("failures", "cause"), ("warnings", "text")):
-        found[key] = tuple(_entry(item, text_key) for item in fields[key].items()) if key in fields else ()
-    return Table(found["failures"], found["warnings"])
+    kinds = (("failures", "cause"), ("warnings", "text"))
+    return FailureTable(
+        *(tuple(_entry(item, word) for item in fields[key].items()) if key in fields else () for key, word in kinds)
+    )
 
 
-def tables(environ: Mapping[str, str], files: Sequence[str] = ()) -> Table:
-    """All tables: named ones, those of ``NEURALART_FAILURES`` (a list like PATH), then our own.
-
-    Raises:
-        NeuralArtError: One cannot be read or is wrong.
-    """
+def tables(environ: Mapping[str, str], files: Sequence[str] = ()) -> FailureTable:
+    """All tables: named ones, those of ``NEURALART_FAILURES`` (a list like PATH), then our own."""
     named = [*files, *(entry for entry in environ.get(TABLES, "").split(os.pathsep) if entry)]
-    found = Table((), ())
+    found = FailureTable((), ())
     for name in named:
         found += load(Path(name), name)
     return found + load(OWN_TABLE, "neuralart:compilers/stedgeai/failures.yaml")
@@ -157,14 +135,8 @@ def _fill(template: str, found: re.Match[str]) -> str:
     return _shorten(template.format_map({name: (text or "").strip() for name, text in found.groupdict().items()}))
 
 
-def explain(lines: Sequence[str], table: Table, status: int) -> Failure:
-    """The cause of a failure.
-
-    Args:
-        lines: What the tool printed, cleaned.
-        table: What is known.
-        status: Its exit status.
-    """
+def explain(lines: Sequence[str], table: FailureTable, status: int) -> Failure:
+    """The cause of a failure, from what the tool printed (cleaned) and its exit status."""
     text = "\n".join(lines)
     errors = _ERROR.findall(text)
     said = _shorten(errors[-1]) if errors else ""
@@ -178,7 +150,7 @@ def explain(lines: Sequence[str], table: Table, status: int) -> Failure:
     return Failure("", said or f"{ended}; its last words: {last}", "", "")
 
 
-def warnings(lines: Sequence[str], table: Table) -> list[str]:
+def warnings(lines: Sequence[str], table: FailureTable) -> list[str]:
     """What a run that succeeded warned of, one line for each kind."""
     text = "\n".join(lines)
     said = []
@@ -194,13 +166,6 @@ def warnings(lines: Sequence[str], table: Table) -> list[str]:
 
 
 def error_of(failure: Failure, *, where: str, tool: str, log: str) -> NeuralArtError:
-    """The one line a user sees.
-
-    Args:
-        failure: Why.
-        where: What was compiled.
-        tool: Name and version of the tool.
-        log: Where everything it printed stands.
-    """
+    """The one line a user sees: ``where`` what was compiled, ``log`` where everything that the tool printed stands."""
     hint = f"{failure.hint}; log: {log}" if failure.hint else f"log: {log}"
     return NeuralArtError(f"{tool}: {failure.text}", where=where, hint=hint)

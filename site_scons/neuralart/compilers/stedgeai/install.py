@@ -1,36 +1,222 @@
-"""Find an ST Edge AI Core of a wanted version, or say where it was looked for."""
+"""Installations of ST Edge AI Core: where they are looked for, how they tell their version, which one fits."""
 
 from __future__ import annotations
 
+import argparse
+import contextlib
+import json
+import os
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.compilers.stedgeai.asking import default_cache, version_of
-from neuralart.compilers.stedgeai.places import CORE_DIR, Place, places, root_of
-from neuralart.compilers.stedgeai.version import OLDEST, build, check_pin, fits
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.vendor.core_version import CoreVersion
+from neuralart.files import write_text
+from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_answer, parse_core
+
+CORE_DIR = "STEDGEAI_CORE_DIR"
+ROOTS = "NEURALART_STEDGEAI_ROOTS"
+_FOLDERS = {"win32": ("windows",), "darwin": ("mac", "macarm")}
+_ROOTS = {
+    "win32": ("C:/ST/STEdgeAI",),
+    "darwin": ("/Applications/ST/STEdgeAI", "/opt/ST/STEdgeAI"),
+    "linux": ("/opt/ST/STEdgeAI", "/opt/stedgeai"),
+}
+_PACKS = "STM32Cube/Repository/Packs/STMicroelectronics/X-CUBE-AI"
+
+
+@dataclass(frozen=True)
+class Place:
+    """A folder to look into."""
+
+    said: str  # How a message names it
+    programs: tuple[Path, ...]  # The program, if it is there, by any of these paths
+    root: Path | None = None  # The root of the installation; None: it follows from the program
+
+    @property
+    def program(self) -> Path | None:
+        """The program, if it is there."""
+        return next((path for path in self.programs if path.is_file()), None)
+
+
+def _program_name(system: str) -> str:
+    return "stedgeai.exe" if system == "win32" else "stedgeai"
+
+
+def _programs(root: Path, system: str) -> tuple[Path, ...]:
+    folders = _FOLDERS.get(system, ("linux",))
+    return tuple(root / "Utilities" / folder / _program_name(system) for folder in folders)
+
+
+def home_of(environ: Mapping[str, str], system: str) -> Path | None:
+    """The user's own folder."""
+    found = environ.get("USERPROFILE" if system == "win32" else "HOME", "")
+    return Path(found) if found else None
+
+
+def usual_roots(environ: Mapping[str, str], system: str) -> list[Path]:
+    """Folders that hold one installation per version, as the installers make them on a system (``sys.platform``).
+
+    ``NEURALART_STEDGEAI_ROOTS``, a list like PATH, replaces them all.
+    """
+    if ROOTS in environ:
+        return [Path(entry) for entry in environ[ROOTS].split(os.pathsep) if entry]
+    home = home_of(environ, system)
+    roots = [Path(folder) for folder in _ROOTS.get(system, _ROOTS["linux"])]
+    if home is not None:
+        roots += [home / "ST" / "STEdgeAI", home / "STEdgeAI", home / _PACKS]
+    return roots
+
+
+def _newest_first(folder: Path) -> tuple[tuple[int, ...], str]:
+    numbers = tuple(int(part) for part in re.findall(r"\d{1,9}", folder.name))
+    return tuple(-number for number in (*numbers, *(0,) * (8 - len(numbers)))), folder.name
+
+
+def _below(root: Path, system: str) -> list[Place]:
+    """The versions in a root; a root that is an installation itself is one, too."""
+    try:
+        folders = sorted((folder for folder in root.iterdir() if folder.is_dir()), key=_newest_first)
+    except OSError:
+        folders = []
+    found = [Place(str(folder), _programs(folder, system), folder) for folder in (root, *folders)]
+    found = [place for place in found if place.program is not None]
+    return found or [Place(str(root), (), root)]
+
+
+def places(environ: Mapping[str, str], system: str) -> Iterator[Place]:
+    """Everywhere an installation may be, in the order of preference."""
+    named = environ.get(CORE_DIR, "")
+    if named:
+        yield Place(f"{CORE_DIR}={named}", _programs(Path(named), system), Path(named))
+    entries = [entry for entry in environ.get("PATH", "").split(os.pathsep) if entry]
+    on_path = [Place(f"PATH ({entry})", (Path(entry) / _program_name(system),)) for entry in entries]
+    on_path = [place for place in on_path if place.program is not None]
+    yield from on_path or [Place("PATH", ())]
+    for root in usual_roots(environ, system):
+        yield from _below(root, system)
+
+
+def root_of(program: Path) -> Path | None:
+    """The installation a program belongs to; None where it lies like no installation."""
+    real = program.resolve()
+    return real.parents[2] if len(real.parents) > 2 and real.parents[1].name == "Utilities" else None
+
+
+PATIENCE = "NEURALART_STEDGEAI_PATIENCE"
+CACHE_DIR = "NEURALART_CACHE_DIR"
+_SECONDS = 120.0
+# The tool carries a Python of its own: what is meant for ours would mislead it.
+_NOT_FOR_IT = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP")
+
+
+def child_environment(environ: Mapping[str, str], root: Path | None) -> dict[str, str]:
+    """The environment of the tool: the user's, and where it is installed."""
+    child = {name: value for name, value in environ.items() if name not in _NOT_FOR_IT}
+    if root is not None:
+        child[CORE_DIR] = str(root)
+    return child
+
+
+def default_cache(environ: Mapping[str, str], system: str) -> Path | None:
+    """The file that remembers versions between builds; None where the user has no folder for such."""
+    folder = environ.get(CACHE_DIR, "")
+    if folder:
+        return Path(folder) / "stedgeai.json"
+    home = home_of(environ, system)
+    if system == "win32":
+        base = Path(environ["LOCALAPPDATA"]) if environ.get("LOCALAPPDATA") else None
+    elif system == "darwin":
+        base = home / "Library" / "Caches" if home is not None else None
+    else:
+        given = environ.get("XDG_CACHE_HOME", "")
+        base = Path(given) if given else home / ".cache" if home is not None else None
+    return base / "scons-neuralart" / "stedgeai.json" if base is not None else None
+
+
+def _patience(environ: Mapping[str, str]) -> float:
+    text = environ.get(PATIENCE, "")
+    try:
+        seconds = float(text) if text else _SECONDS
+    except ValueError:
+        seconds = -1.0
+    if not 0 < seconds < 1e6:
+        raise NeuralArtError(f"'{text}' is no number of seconds", where=PATIENCE)
+    return seconds
+
+
+def ask(program: Path, root: Path | None, environ: Mapping[str, str]) -> CoreVersion:
+    """Start the program and read its answer; NeuralArtError if it has none in time, or none with a version."""
+    import subprocess
+
+    seconds = _patience(environ)
+    try:
+        done = subprocess.run(
+            [str(program), "--version"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            env=child_environment(environ, root),
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise NeuralArtError(
+            f"does not answer '--version' within {seconds:g} seconds",
+            where=str(program),
+            hint=f"the first start of a new installation is slow: run it once by hand, or set {PATIENCE}",
+        ) from error
+    except OSError as error:
+        raise NeuralArtError(f"cannot be started: {error.strerror}", where=str(program)) from error
+    return parse_answer(done.stdout.decode("utf-8", "replace"), str(program))
+
+
+def _remembered(cache: Path | None) -> dict[str, str]:
+    """What the cache knows; a damaged one knows nothing."""
+    if cache is None:
+        return {}
+    try:
+        known = jsontext.loads(cache.read_bytes())
+        return {str(key): answer for key, answer in known.items() if isinstance(answer, str)}
+    except (OSError, ValueError, AttributeError):
+        return {}
+
+
+def version_of(program: Path, root: Path | None, environ: Mapping[str, str], cache: Path | None) -> CoreVersion:
+    """The version of a program; starting it takes seconds, so it is remembered until the file changes.
+
+    ``cache`` is the file to remember it in; None: nowhere. One that cannot be written is left alone. Errors as of
+    :func:`ask`.
+    """
+    stat = program.stat()
+    key = f"{program}|{stat.st_size}|{stat.st_mtime_ns}"
+    known = _remembered(cache)
+    found = parse_core(known.get(key, ""))
+    if found is not None:
+        return found
+    answer = ask(program, root, environ)
+    if cache is not None:
+        kept = {k: v for k, v in known.items() if (file := k.split("|")[0]) != str(program) and Path(file).is_file()}
+        with contextlib.suppress(NeuralArtError):  # it is only asked again
+            write_text(cache, json.dumps({**kept, key: answer.text}, indent=1, sort_keys=True) + "\n")
+    return answer
+
 
 _DOC = "docs/reference/stedgeai.md"
 
 
 @dataclass(frozen=True)
 class Install:
-    """An installation.
+    """An installation."""
 
-    Attributes:
-        program: The program ``stedgeai``.
-        root: The folder that holds ``Utilities`` and ``Middlewares``; None where the program lies like no installation.
-        version: Its version.
-        found: Where it was found, in words.
-    """
-
-    program: Path
+    program: Path  # The program ``stedgeai``
+    # The folder that holds ``Utilities`` and ``Middlewares``; None where the program lies like no installation
     root: Path | None
-    version: CoreVersion
-    found: str
+    version: CoreVersion  # Its version
+    found: str  # Where it was found, in words
 
     @property
     def identity(self) -> str:
@@ -52,9 +238,9 @@ def _look(place: Place, pin: str, environ: Mapping[str, str], cache: Path | None
             raise
         return None, f"{place.said}: {error.what}"
     if version.numbers[:2] < OLDEST:
-        return None, f"{place.said}: {build(version)}, which has no Neural-ART compiler"
+        return None, f"{place.said}: {version.full}, which has no Neural-ART compiler"
     if not fits(version, pin):
-        return None, f"{place.said}: {build(version)}"
+        return None, f"{place.said}: {version.full}"
     return Install(program, root, version, place.said), ""
 
 
@@ -72,7 +258,7 @@ def find(
     of STM32CubeMX. Without a pin the first one is taken; with one the first that fits.
 
     Args:
-        pin: Wanted version, as :func:`~neuralart.compilers.stedgeai.version.fits` reads it; empty: any.
+        pin: Wanted version, as :func:`~neuralart.vendor.releases.fits` reads it; empty: any.
         environ: Of the process.
         where: Who asks, for messages.
         cache: File that remembers versions; None: the user's own.
@@ -108,6 +294,13 @@ def find(
         where=where,
         hint=f"install it, or set {CORE_DIR} to the folder that holds Utilities and Middlewares ({_DOC})",
     )
+
+
+def find_install(args: argparse.Namespace, environ: Mapping[str, str]) -> Install:
+    """The installation that the command line asks for; NeuralArtError if there is none."""
+    cache = Path(args.tool_cache) if args.tool_cache else None
+    pin = args.compiler_version or ""
+    return find(pin, environ, where="--compiler-version" if pin else "--compiler stedgeai", cache=cache)
 
 
 def choose(pin: str, environ: Mapping[str, str], *, cache: Path | None = None, system: str = sys.platform) -> str:

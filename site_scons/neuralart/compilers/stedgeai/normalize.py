@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path, PurePosixPath
 
 from neuralart import jsontext
@@ -50,12 +50,7 @@ def _forms(path: str) -> list[str]:
 
 
 def folders(known: Mapping[Path, str], texts: Mapping[str, str]) -> Callable[[str], str]:
-    """What replaces the folders of a run.
-
-    Args:
-        known: Folder -> what stands for it. Roots of file systems are left alone.
-        texts: Further texts, likewise.
-    """
+    """What replaces the folders of a run (folder -> what stands for it, roots left alone) and further texts."""
     names: dict[str, str] = {}
     for path, stand_in in known.items():
         for each in (path.absolute(), path.resolve()):
@@ -93,12 +88,7 @@ def _arguments(text: str) -> str:
 
 
 def data(text: str, signatures: Mapping[str, str]) -> str:
-    """JSON: the environment of the run.
-
-    Args:
-        text: The file.
-        signatures: Generated file -> MD5 as the tool writes it, of the file as it is now.
-    """
+    """JSON: the environment of the run; ``signatures`` has the MD5 of each file as it is now, as the tool writes it."""
     try:
         model = jsontext.loads(text, duplicates=True)["environment"]["generated_model"]
         listed = [(str(row["name"]), str(row["signature"])) for row in model["model_files"]]
@@ -123,34 +113,22 @@ def report(text: str) -> str:
 
 
 def normalize(files: Mapping[str, bytes], without_folders: Callable[[str], str]) -> dict[str, bytes]:
-    """The files of a run as they are delivered.
+    """The files of a run as they are delivered; what is no text by its name is left as it is.
 
-    Args:
-        files: Name -> content as the tool wrote it. What is no text by its name is left as it is.
-        without_folders: What :func:`folders` returned.
+    ``without_folders`` is what :func:`folders` returned.
     """
-    texts = (*CODE, *DATA, *REPORT)
     result = dict(files)
-    plain: dict[str, str] = {}
-    for name, content in files.items():
-        if name.endswith(texts):
-            lines = content.decode("utf-8", "surrogateescape").replace("\r\n", "\n")
-            plain[name] = without_folders(lines)
 
-    def put(name: str, text: str) -> None:
-        result[name] = text.encode("utf-8", "surrogateescape")
+    def change(suffixes: tuple[str, ...], what: Callable[[str], str]) -> None:
+        for name in files:
+            if name.endswith(suffixes):
+                text = files[name].decode("utf-8", "surrogateescape").replace("\r\n", "\n")
+                result[name] = what(without_folders(text)).encode("utf-8", "surrogateescape")
 
-    for name in _of(plain, CODE):
-        put(name, code(plain[name]))
+    change(CODE, code)
     signatures = {
         name: "0x" + hashlib.md5(content, usedforsecurity=False).hexdigest() for name, content in result.items()
     }
-    for name in _of(plain, DATA):
-        put(name, data(plain[name], signatures))
-    for name in _of(plain, REPORT):
-        put(name, report(plain[name]))
+    change(DATA, lambda text: data(text, signatures))
+    change(REPORT, report)
     return result
-
-
-def _of(names: Mapping[str, str], suffixes: Sequence[str]) -> list[str]:
-    return [name for name in names if name.endswith(tuple(suffixes))]

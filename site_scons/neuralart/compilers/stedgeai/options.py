@@ -1,4 +1,4 @@
-"""What becomes of each option of ``neuralart compile`` when ST Edge AI Core compiles.
+"""What becomes of each option of ``neuralart compile`` when ST Edge AI Core compiles, and the command line it gets.
 
 The names are those of the reference compiler's table (one command line for both); here stands what they do there.
 """
@@ -9,88 +9,85 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 from neuralart.compilers.reference.options import GENERATE
+from neuralart.compilers.stedgeai.request import ToolRequest
 from neuralart.errors import NeuralArtError
+from neuralart.vendor.releases import Release
 
-OWN = "own"
-"""This project sets it, or turns it into something else."""
-PASSED = "passed"
-"""Handed on as it is."""
-CPU = "cpu"
-"""Handed on for targets without an NPU, refused for the NPU."""
-CPU_ONLY_EFFECT = "cpu, no effect on the NPU"
-"""Handed on for targets without an NPU, without effect on the NPU."""
+OWN = "own"  # This project sets it, or turns it into something else
+PASSED = "passed"  # Handed on as it is
+CPU = "cpu"  # Handed on for targets without an NPU, refused for the NPU
+CPU_ONLY_EFFECT = "cpu, no effect on the NPU"  # Handed on for targets without an NPU, without effect on the NPU
 REFUSED = "refused"
 
 FLAG, VALUE, PATH, MAYBE = "flag", "value", "path", "optional value"
 
 
-class Rule(NamedTuple):
-    """What happens to an option.
+class OptionRule(NamedTuple):
+    """What happens to an option."""
 
-    Attributes:
-        fate: One of the words above.
-        takes: ``flag``, ``value``, ``path`` (relative to the current folder) or ``optional value``.
-        why: For refused ones and those without effect.
-        choices: Allowed values; empty: the tool knows.
-    """
-
-    fate: str
-    takes: str = FLAG
-    why: str = ""
-    choices: tuple[str, ...] = ()
+    fate: str  # One of the words above
+    takes: str = FLAG  # ``flag``, ``value``, ``path`` (relative to the current folder) or ``optional value``
+    why: str = ""  # For refused ones and those without effect
+    choices: tuple[str, ...] = ()  # Allowed values; empty: the tool knows
 
 
 _VALIDATE = "it belongs to the validate command, which is run on a board"
 _FILES = "it would change which files there are"
 _NPU_POOLS = "the memory-pool file of the NPU says it: use --mpool or a profile"
 
-RULES: Mapping[str, Rule] = {
-    **dict.fromkeys(("--model", "--target", "--name", "--output", "--st-neural-art", "--mpool"), Rule(OWN, VALUE)),
-    **dict.fromkeys(("--initializers", "--verbosity"), Rule(OWN, VALUE)),
-    **dict.fromkeys(("--quiet", "--no-report", "--enable-epoch-controller", "--all-buffers-info"), Rule(OWN)),
-    **dict.fromkeys(("--no-inputs-allocation", "--no-outputs-allocation"), Rule(PASSED)),
-    **dict.fromkeys(("--allocate-inputs", "--allocate-outputs"), Rule(OWN)),
-    "--workspace": Rule(OWN, VALUE, "every compile gets a workspace of its own"),
-    "--no-workspace": Rule(OWN, FLAG, "every compile gets a workspace of its own"),
-    "--type": Rule(PASSED, VALUE, choices=("tflite", "onnx", "keras")),
-    **dict.fromkeys(("--input-data-type", "--output-data-type"), Rule(PASSED, VALUE)),
-    **dict.fromkeys(("--inputs-ch-position", "--outputs-ch-position"), Rule(PASSED, VALUE)),
-    **dict.fromkeys(("--no-onnx-optimizer", "--use-onnx-simplifier"), Rule(PASSED)),
-    "--fix-parametric-shapes": Rule(PASSED, VALUE),
-    "--custom": Rule(PASSED, PATH),
-    **{f"--cut-{end}-{kind}": Rule(PASSED, VALUE) for end in ("input", "output") for kind in ("tensors", "layers")},
-    "--prefetch-compressed-weights": Rule(PASSED),
-    "--hsp": Rule(PASSED, MAYBE),
-    "--optimization": Rule(
+RULES: Mapping[str, OptionRule] = {
+    **dict.fromkeys(
+        ("--model", "--target", "--name", "--output", "--st-neural-art", "--mpool"), OptionRule(OWN, VALUE)
+    ),
+    **dict.fromkeys(("--initializers", "--verbosity"), OptionRule(OWN, VALUE)),
+    **dict.fromkeys(("--quiet", "--no-report", "--enable-epoch-controller", "--all-buffers-info"), OptionRule(OWN)),
+    **dict.fromkeys(("--no-inputs-allocation", "--no-outputs-allocation"), OptionRule(PASSED)),
+    **dict.fromkeys(("--allocate-inputs", "--allocate-outputs"), OptionRule(OWN)),
+    "--workspace": OptionRule(OWN, VALUE, "every compile gets a workspace of its own"),
+    "--no-workspace": OptionRule(OWN, FLAG, "every compile gets a workspace of its own"),
+    "--type": OptionRule(PASSED, VALUE, choices=("tflite", "onnx", "keras")),
+    **dict.fromkeys(("--input-data-type", "--output-data-type"), OptionRule(PASSED, VALUE)),
+    **dict.fromkeys(("--inputs-ch-position", "--outputs-ch-position"), OptionRule(PASSED, VALUE)),
+    **dict.fromkeys(("--no-onnx-optimizer", "--use-onnx-simplifier"), OptionRule(PASSED)),
+    "--fix-parametric-shapes": OptionRule(PASSED, VALUE),
+    "--custom": OptionRule(PASSED, PATH),
+    **{
+        f"--cut-{end}-{kind}": OptionRule(PASSED, VALUE)
+        for end in ("input", "output")
+        for kind in ("tensors", "layers")
+    },
+    "--prefetch-compressed-weights": OptionRule(PASSED),
+    "--hsp": OptionRule(PASSED, MAYBE),
+    "--optimization": OptionRule(
         CPU_ONLY_EFFECT,
         VALUE,
         "not applicable to the NPU flow: the profile's options say it",
         ("time", "ram", "balanced"),
     ),
-    "--compression": Rule(CPU_ONLY_EFFECT, VALUE, "not applicable to the NPU flow"),
-    "--c-api": Rule(CPU, VALUE, "the NPU flow writes one set of files", ("legacy", "st-ai")),
-    "--memory-pool": Rule(CPU, PATH, _NPU_POOLS),
-    "--split-weights": Rule(CPU, FLAG, _NPU_POOLS),
-    **dict.fromkeys(("--allocate-activations", "--allocate-states"), Rule(CPU, FLAG, _NPU_POOLS)),
+    "--compression": OptionRule(CPU_ONLY_EFFECT, VALUE, "not applicable to the NPU flow"),
+    "--c-api": OptionRule(CPU, VALUE, "the NPU flow writes one set of files", ("legacy", "st-ai")),
+    "--memory-pool": OptionRule(CPU, PATH, _NPU_POOLS),
+    "--split-weights": OptionRule(CPU, FLAG, _NPU_POOLS),
+    **dict.fromkeys(("--allocate-activations", "--allocate-states"), OptionRule(CPU, FLAG, _NPU_POOLS)),
     **dict.fromkeys(
         ("--input-memory-alignment", "--output-memory-alignment"),
-        Rule(CPU, VALUE, "the NPU compiler aligns them itself"),
+        OptionRule(CPU, VALUE, "the NPU compiler aligns them itself"),
     ),
-    "--binary": Rule(CPU, FLAG, "weights are always in N_atonbuf.<pool>.raw"),
-    "--relocatable": Rule(CPU, MAYBE, "relocatable models are made by 'neuralart relocatable build'"),
-    "--quantize": Rule(REFUSED, MAYBE, "models are compiled as they are: quantize the model before"),
-    "--ihex": Rule(REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
-    "--address": Rule(REFUSED, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
-    "--copy-weights-at": Rule(REFUSED, VALUE, "set the offset of the pool"),
-    **dict.fromkeys(("--no-c-files", "--dll"), Rule(REFUSED, FLAG, _FILES)),
-    "--lib": Rule(REFUSED, VALUE, "the runtime is taken from the installation itself"),
+    "--binary": OptionRule(CPU, FLAG, "weights are always in N_atonbuf.<pool>.raw"),
+    "--relocatable": OptionRule(CPU, MAYBE, "relocatable models are made by 'neuralart relocatable build'"),
+    "--quantize": OptionRule(REFUSED, MAYBE, "models are compiled as they are: quantize the model before"),
+    "--ihex": OptionRule(REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
+    "--address": OptionRule(REFUSED, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
+    "--copy-weights-at": OptionRule(REFUSED, VALUE, "set the offset of the pool"),
+    **dict.fromkeys(("--no-c-files", "--dll"), OptionRule(REFUSED, FLAG, _FILES)),
+    "--lib": OptionRule(REFUSED, VALUE, "the runtime is taken from the installation itself"),
     **dict.fromkeys(
         ("--mode", "--desc", "--val-json", "--valinput", "--valoutput", "--batch-size", "--range", "--seed"),
-        Rule(REFUSED, VALUE, _VALIDATE),
+        OptionRule(REFUSED, VALUE, _VALIDATE),
     ),
     **dict.fromkeys(
         ("--full", "--io-only", "--save-csv", "--classifier", "--no-check", "--no-exec-model"),
-        Rule(REFUSED, FLAG, _VALIDATE),
+        OptionRule(REFUSED, FLAG, _VALIDATE),
     ),
 }
 
@@ -103,11 +100,7 @@ def _spelling(word: str) -> str:
 
 
 def check_extra(words: Sequence[str]) -> None:
-    """Refuse words for the tool that have a place of their own on this command line.
-
-    Raises:
-        NeuralArtError: One of them has.
-    """
+    """Refuse words for the tool that have a place of their own on this command line."""
     known = {name: option.name for option in GENERATE for name in option.names}
     for word in words:
         if not word.startswith("-"):
@@ -117,26 +110,17 @@ def check_extra(words: Sequence[str]) -> None:
             raise NeuralArtError(f"'{name}' is not for here", where="words for the tool", hint="leave it out")
         if name in known:
             rule = RULES[known[name]]
-            why = (
-                f"refused: {rule.why}"
-                if rule.fate == REFUSED
-                else f"'{known[name]}' is an option of this command itself"
-            )
+            own = f"'{known[name]}' is an option of this command itself"
+            why = f"refused: {rule.why}" if rule.fate == REFUSED else own
             raise NeuralArtError(why, where=f"words for the tool: {name}", hint="give it before the --")
 
 
 def handed_on(
     values: Mapping[str, str | bool | None], *, npu: bool, path: Callable[[str], str] = lambda text: text
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Words for the tool, and notes on options without effect.
+    """Words for the tool, and notes on options without effect; NeuralArtError if an option or its value is refused.
 
-    Args:
-        values: Canonical name -> value as parsed; None: not given.
-        npu: The Neural-ART flow.
-        path: Makes a path fit for where the tool runs.
-
-    Raises:
-        NeuralArtError: An option is refused, or its value is.
+    ``values`` are canonical name -> value as parsed, None: not given; ``path`` makes one fit for where the tool runs.
     """
     words: list[str] = []
     notes: list[str] = []
@@ -159,3 +143,58 @@ def handed_on(
             raise NeuralArtError(f"'{given}' is refused", where=name, hint=f"possible: {', '.join(rule.choices)}")
         words += [name, path(given) if rule.takes == PATH else given] if given else [name]
     return tuple(words), tuple(notes)
+
+
+WORKSPACE, OUTPUT = "ws", "out"
+_CONTROLLER = "--enable-epoch-controller"
+
+
+class CommandLine(NamedTuple):
+    """What the tool is started with."""
+
+    words: tuple[str, ...]  # Behind the program
+    notes: tuple[str, ...]  # Options without effect
+
+
+def _profile_words(request: ToolRequest, release: Release, profile: str) -> list[str]:
+    """The NPU's part."""
+    words = ["--st-neural-art", profile]
+    assert request.profile is not None
+    if request.controller and request.profile.path is None:
+        # Of a profile file the options say it, in every version.
+        if not release.habits.controller_option:
+            raise NeuralArtError(
+                f"refused: version {'.'.join(map(str, release.series))} has it in profiles only",
+                where=_CONTROLLER,
+                hint="name a profile file: --st-neural-art PROFILE@FILE.json",
+            )
+        words.append(_CONTROLLER)
+    return words
+
+
+def command_line(
+    request: ToolRequest, release: Release, *, model: str, profile: str, path: Callable[[str], str] = lambda text: text
+) -> CommandLine:
+    """The words for the tool, the same in every folder; NeuralArtError if an option is refused, also by this release.
+
+    ``model`` and ``profile`` (argument of ``--st-neural-art``, empty without NPU) are relative to where the tool runs,
+    ``path`` makes other paths so.
+    """
+    check_extra(request.extra)
+    handed, notes = handed_on(request.values, npu=request.npu, path=path)
+    for kind in ("inputs", "outputs"):
+        if request.values.get(f"--allocate-{kind}") and request.values.get(f"--no-{kind}-allocation"):
+            raise NeuralArtError(f"contradicts --no-{kind}-allocation", where=f"--allocate-{kind}", hint="keep one")
+    words = ["generate", "--model", model, "--target", request.target, "--name", request.name]
+    if request.npu:
+        words += _profile_words(request, release, profile)
+    elif request.controller:
+        raise NeuralArtError("refused: there is no epoch controller without an NPU", where=_CONTROLLER)
+    words += handed
+    words += ["--workspace", WORKSPACE, "--output", OUTPUT]
+    verbosity = request.values.get("--verbosity")
+    if isinstance(verbosity, str) and verbosity in ("2", "3"):
+        words += ["--verbosity", verbosity]
+    if not request.report:
+        words.append("--no-report")
+    return CommandLine((*words, *request.extra), notes)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import argparse
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from neuralart.compilers.command_line import option_values, parsed, split_words
 from neuralart.errors import NeuralArtError
-from neuralart.vendor.profile import ProfileArgument
+from neuralart.network.targets import usable
+from neuralart.resources import board_data_dir
+from neuralart.vendor.profile import ProfileArgument, parse_argument
 
 NPU_TARGET = "stm32n6"
 _TARGET = re.compile(r"(?:stm32|stellar|ispu|mlc)[a-z0-9-]*")
@@ -18,23 +22,14 @@ MODELS = (".tflite", ".onnx", ".h5", ".keras")
 
 @dataclass(frozen=True)
 class ProfileChoice:
-    """The profile of an NPU compile.
+    """The profile of an NPU compile."""
 
-    Attributes:
-        argument: As named; an empty file with ``built_in`` means one of the tool's own profiles.
-        path: The profile file; None: one of the tool's own profiles.
-        stock: It is a board's own file: the tool's own default options are added to it.
-        add: Options to add, words.
-        remove: Options to remove.
-        profiling: Leave the epoch controller out.
-    """
-
-    argument: ProfileArgument
-    path: Path | None
-    stock: bool = False
-    add: tuple[str, ...] = ()
-    remove: tuple[str, ...] = ()
-    profiling: bool = False
+    argument: ProfileArgument  # As named; an empty file with ``built_in`` means one of the tool's own profiles
+    path: Path | None  # The profile file; None: one of the tool's own profiles
+    stock: bool = False  # It is a board's own file: the tool's own default options are added to it
+    add: tuple[str, ...] = ()  # Options to add, words
+    remove: tuple[str, ...] = ()  # Options to remove
+    profiling: bool = False  # Leave the epoch controller out
 
     @property
     def edited(self) -> bool:
@@ -43,36 +38,22 @@ class ProfileChoice:
 
 
 @dataclass(frozen=True)
-class Request:
-    """A compile.
+class ToolRequest:
+    """A compile."""
 
-    Attributes:
-        model: The model file.
-        model_display: As the user named it.
-        name: C name.
-        target: As ``--target``.
-        profile: Of the NPU flow; None: the flow without an NPU.
-        mpool: Pool file instead of the profile's.
-        mpool_display: As the user named it.
-        values: Every option as parsed, by its canonical name.
-        extra: Further words for the tool.
-        controller: ``--enable-epoch-controller`` was given.
-        initializers: fnames of the declared initializers; None: by rule.
-        report: A text report is written.
-    """
-
-    model: Path
-    model_display: str
-    name: str
-    target: str
-    profile: ProfileChoice | None
-    mpool: Path | None = None
-    mpool_display: str = ""
+    model: Path  # The model file
+    model_display: str  # As the user named it
+    name: str  # C name
+    target: str  # As ``--target``
+    profile: ProfileChoice | None  # Of the NPU flow; None: the flow without an NPU
+    mpool: Path | None = None  # Pool file instead of the profile's
+    mpool_display: str = ""  # As the user named it
+    # Every option as parsed, by its canonical name
     values: Mapping[str, str | bool | None] = field(default_factory=dict)
-    extra: tuple[str, ...] = ()
-    controller: bool = False
-    initializers: tuple[str, ...] | None = None
-    report: bool = True
+    extra: tuple[str, ...] = ()  # Further words for the tool
+    controller: bool = False  # ``--enable-epoch-controller`` was given
+    initializers: tuple[str, ...] | None = None  # fnames of the declared initializers; None: by rule
+    report: bool = True  # A text report is written
 
     @property
     def npu(self) -> bool:
@@ -86,22 +67,14 @@ class Request:
 
 
 def check_target(target: str) -> None:
-    """Refuse what is no target of the tool.
-
-    Raises:
-        NeuralArtError: It is none.
-    """
+    """Refuse what is no target of the tool."""
     if not _TARGET.fullmatch(target):
         hint = "stm32n6, stm32h7, stm32f4, ... as for stedgeai"
         raise NeuralArtError(f"'{target}' is no target of ST Edge AI Core", where="--target", hint=hint)
 
 
 def check_model(path: Path, display: str) -> None:
-    """Refuse what cannot be compiled, before the tool needs a minute to say so.
-
-    Raises:
-        NeuralArtError: It is not there, empty, of another kind, or a result of an earlier compile.
-    """
+    """Refuse what cannot be compiled (no model, or a result of an earlier compile), before the tool needs a minute."""
     if _EXPORTED.fullmatch(path.name):
         raise NeuralArtError(
             "this is the model as the tool's own front end exported it (_OE_): compiled again, "
@@ -125,3 +98,60 @@ def check_model(path: Path, display: str) -> None:
             where=display.encode("ascii", "backslashreplace").decode(),
             hint="rename the file; the folders may be called anything",
         )
+
+
+def profile_choice(args: argparse.Namespace) -> ProfileChoice:
+    """The profile that was named, else a board's; NeuralArtError for no known form, or a target without board."""
+    own = board_data_dir() / "profiles"
+    given = args.st_neural_art or ""
+    argument = parse_argument(given)
+    path: Path | None = Path(argument.file) if argument.file else None
+    if not given:
+        path = own / f"{usable(args.target).board}.json"
+    return ProfileChoice(
+        argument=argument,
+        path=path,
+        stock=path is not None and path.resolve().parent == own.resolve(),
+        # The tool takes it from a profile only.
+        add=(*split_words(args.profile_add), *(("--all-buffers-info",) if args.all_buffers_info else ())),
+        remove=split_words(args.profile_remove),
+        profiling=args.pair == "profiling",
+    )
+
+
+def request_of(args: argparse.Namespace) -> ToolRequest:
+    """What the command line asks for; NeuralArtError if something is missing or contradicts."""
+    for needed in ("model", "target"):
+        if not getattr(args, needed):
+            raise NeuralArtError("is required", where=f"--{needed}")
+    check_target(args.target)
+    if args.verbosity not in (None, "0", "1", "2", "3"):
+        raise NeuralArtError(f"'{args.verbosity}' is refused", where="--verbosity", hint="possible: 0, 1, 2, 3")
+    npu = args.target == NPU_TARGET
+    for name in () if npu else ("st_neural_art", "profile_add", "profile_remove", "pair"):
+        if getattr(args, name) is not None:
+            where = f"--{name.replace('_', '-')}"
+            raise NeuralArtError(f"target {args.target} has no Neural-ART", where=where, hint="leave it out")
+    initializers: tuple[str, ...] | None = None
+    if args.initializers is not None:
+        text = args.initializers.strip()
+        initializers = () if text.lower() in ("", "none") else tuple(part.strip() for part in text.split(","))
+    return ToolRequest(
+        model=Path(args.model),
+        model_display=args.model,
+        name=args.name or "network",
+        target=args.target,
+        profile=profile_choice(args) if npu else None,
+        mpool=Path(args.mpool) if args.mpool is not None else None,
+        mpool_display=args.mpool or "",
+        values=option_values(args),
+        extra=split_words(args.extra_options),
+        controller=bool(args.enable_epoch_controller),
+        initializers=initializers,
+        report=not args.no_report,
+    )
+
+
+def request_from_words(words: Sequence[str], where: str = "") -> ToolRequest:
+    """What the words of a command line ask for, without running it; arguments and errors as of :func:`parsed`."""
+    return request_of(parsed(words, where))

@@ -1,4 +1,4 @@
-"""Start the tool in a folder of its own, and listen."""
+"""The tool started in a folder of its own, and the output folder: emptied before, filled at once when all is well."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from neuralart.compilers.stedgeai.asking import child_environment
-from neuralart.compilers.stedgeai.install import Install
+from neuralart import jsontext
+from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
+from neuralart.compilers.stedgeai.fileset import c_info_name, csv_output, is_initializer, report_name
+from neuralart.compilers.stedgeai.install import Install, child_environment
 from neuralart.errors import NeuralArtError
+from neuralart.files import write_bytes
+from neuralart.network.facts import MANIFEST
 
 # What the tool prints: without its progress bar, which shares the stream with everything else -----------------------
 
@@ -30,14 +34,8 @@ def progress(text: str) -> str:
 
 
 def clean(text: str) -> list[str]:
-    """The lines that say something.
-
-    Args:
-        text: Everything that was printed.
-    """
-    plain = _PROGRESS.sub("\r", text)
-    lines = [line.rstrip() for line in re.split(r"[\r\n]+", plain)]
-    return [line for line in lines if line]
+    """The lines that say something, of everything that was printed."""
+    return [line for each in re.split(r"[\r\n]+", _PROGRESS.sub("\r", text)) if (line := each.rstrip())]
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -51,16 +49,11 @@ _AWKWARD = "@"
 
 
 @dataclass(frozen=True)
-class Outcome:
-    """What a run was.
+class ToolRun:
+    """What a run was."""
 
-    Attributes:
-        status: Exit status; negative: killed by that signal.
-        lines: What it printed, without its progress bar.
-    """
-
-    status: int
-    lines: tuple[str, ...] = field(repr=False)
+    status: int  # Exit status; negative: killed by that signal
+    lines: tuple[str, ...] = field(repr=False)  # What it printed, without its progress bar
 
 
 def _abandoned(output: Path) -> None:
@@ -73,12 +66,9 @@ def _abandoned(output: Path) -> None:
 
 @contextlib.contextmanager
 def working_folder(output: Path) -> Iterator[Path]:
-    """A folder for one run, gone afterwards.
+    """A folder for one run, gone afterwards; NeuralArtError if it cannot be made.
 
     It is made in the output folder, except where the path to that has letters on which the tool crashes.
-
-    Raises:
-        NeuralArtError: It cannot be made.
     """
     try:
         output.mkdir(parents=True, exist_ok=True)
@@ -87,9 +77,7 @@ def working_folder(output: Path) -> Iterator[Path]:
         inside = place.isascii() and _AWKWARD not in place
         folder = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=output if inside else None)).resolve()
     except OSError as error:
-        raise NeuralArtError(
-            f"cannot write: {error.strerror}", where=str(output), hint="is it a folder, and writable?"
-        ) from error
+        raise _cannot(output, error) from error
     try:
         yield folder
     finally:
@@ -97,11 +85,7 @@ def working_folder(output: Path) -> Iterator[Path]:
 
 
 def put(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Write files below a folder.
-
-    Raises:
-        NeuralArtError: The disk is full, or the like.
-    """
+    """Write files below a folder; NeuralArtError if the disk is full, or the like."""
     for name, content in files.items():
         path = folder / name
         try:
@@ -117,18 +101,10 @@ def execute(
     folder: Path,
     environ: Mapping[str, str],
     listen: Callable[[str], None] = lambda _text: None,
-) -> Outcome:
-    """Run the tool.
+) -> ToolRun:
+    """Run the tool in a folder; NeuralArtError if it cannot be started.
 
-    Args:
-        install: Which one.
-        words: Its arguments.
-        folder: Where it runs.
-        environ: Of this process.
-        listen: Called with the progress, ``98 % (102/104)``, when that changes.
-
-    Raises:
-        NeuralArtError: It cannot be started.
+    ``listen`` is called with the progress, ``98 % (102/104)``, when that changes.
     """
     import subprocess
 
@@ -160,9 +136,78 @@ def execute(
         if process.poll() is None:
             process.kill()
             process.wait()
-    return Outcome(status, tuple(clean(b"".join(parts).decode("utf-8", "replace"))))
+    return ToolRun(status, tuple(clean(b"".join(parts).decode("utf-8", "replace"))))
 
 
 def command_text(install: Install, words: Sequence[str]) -> str:
     """What was run, to read and to repeat by hand."""
     return f"{install.identity}\n{shlex.join([install.program.name, *words])}\n"
+
+
+def _cannot(folder: Path, error: OSError) -> NeuralArtError:
+    return NeuralArtError(f"cannot write: {error.strerror}", where=str(folder), hint="is it a folder, and writable?")
+
+
+def _listed(folder: Path) -> tuple[str, list[str]]:
+    """Owner and files by the manifest; nothing if there is none, or none of ours."""
+    try:
+        data = jsontext.loads((folder / MANIFEST).read_bytes())
+        names = [str(row["name"]) for row in data["files"]]
+        return str(data["network"]), [name for name in names if PurePosixPath(name).name == name and "\\" not in name]
+    except (OSError, ValueError, KeyError, TypeError):
+        return "", []
+
+
+def check_owner(folder: Path, network: str) -> None:
+    """Refuse a folder that holds another network."""
+    owner, _ = _listed(folder)
+    if owner and owner != network:
+        raise NeuralArtError(
+            f"the folder holds network '{owner}', whose {FACTS} would be lost",
+            where=str(folder),
+            hint="give each network a folder of its own (--output), or empty this one",
+        )
+
+
+def clear(folder: Path, network: str) -> None:
+    """Remove what an earlier compile left, by its manifest and by the names of such files; nothing else.
+
+    NeuralArtError if the folder belongs to another network, or cannot be changed.
+    """
+    check_owner(folder, network)
+    _, names = _listed(folder)
+    sure = [f"{network}.c", f"{network}.h", f"stai_{network}.c", f"stai_{network}.h", f"{network}_ecblobs.h"]
+    sure += [c_info_name(network), report_name(network), csv_output(network), FACTS, PROVENANCE]
+    try:
+        # First: where it is, it is right.
+        (folder / MANIFEST).unlink(missing_ok=True)
+        raws = [path.name for path in folder.iterdir() if is_initializer(path.name, network)] if folder.is_dir() else []
+        for name in sorted({*names, *sure, *raws}):
+            (folder / name).unlink(missing_ok=True)
+        if (folder / VENDOR).is_dir():
+            shutil.rmtree(folder / VENDOR)
+    except OSError as error:
+        raise _cannot(folder, error) from error
+
+
+def fill(folder: Path, files: Mapping[str, bytes], vendor: Mapping[str, bytes]) -> None:
+    """Write a complete set to a folder that was cleared, the manifest last; if that fails, nothing of it stays.
+
+    ``vendor`` goes to ``.vendor``: originals, log. NeuralArtError if the folder cannot be written.
+    """
+    keep(folder, vendor)
+    order = sorted(files, key=lambda name: (name == MANIFEST, name))
+    try:
+        for name in order:
+            write_bytes(folder / name, files[name])
+    except BaseException:
+        for name in order:
+            with contextlib.suppress(OSError):
+                (folder / name).unlink(missing_ok=True)
+        raise
+
+
+def keep(folder: Path, vendor: Mapping[str, bytes]) -> None:
+    """Write what goes to ``.vendor``; NeuralArtError if the folder cannot be written."""
+    for name in sorted(vendor):
+        write_bytes(folder / VENDOR / name, vendor[name])

@@ -2,44 +2,103 @@
 
 from __future__ import annotations
 
+import json
+import os
 import re
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from neuralart.compilers.profile_edits import CONTROLLER, csv_name, edit, for_profiling, has_controller
-from neuralart.compilers.stedgeai.fileset import Conditions
-from neuralart.compilers.stedgeai.profiles import derive, description
-from neuralart.compilers.stedgeai.request import ProfileChoice, Request
+from neuralart.compilers.stedgeai.fileset import FileConditions
+from neuralart.compilers.stedgeai.request import ProfileChoice, ToolRequest
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.pools import PoolFile
+from neuralart.text.json_values import parse
 from neuralart.vendor import mpool, profile
 from neuralart.vendor.releases import Release
+
+_DESCRIPTION_KEYS = ("machine_desc", "memory_desc")
+
+
+def description(base: Path, name: str, display: str = "") -> Path | None:
+    """The machine description that a profile names; NeuralArtError if it is not there."""
+    document = parse(read_bytes(base), display or str(base), relaxed=True)
+    members = document.need("Profiles").need(name).mapping()
+    written = next((members[key] for key in _DESCRIPTION_KEYS if key in members), None)
+    if written is None:
+        return None
+    path = base.parent / written.string()
+    if not path.is_file():
+        written.fail(
+            f"profile '{name}' names the machine description '{written.value}': no such file, looked for at {path}",
+            "the path is relative to the profile file",
+        )
+    return path
+
+
+def reference(path: Path, folder: Path) -> str:
+    """How a file is named relative to a folder, with ``/``; absolute where another drive holds it."""
+    try:
+        return os.path.relpath(path.absolute(), folder.resolve()).replace("\\", "/")
+    except ValueError:
+        return path.absolute().as_posix()
+
+
+def derive(
+    base: Path | None,
+    name: str,
+    *,
+    options: Sequence[str],
+    memory_pool: str,
+    description: str = "",
+    description_key: str = "machine_desc",
+    display: str = "",
+) -> str:
+    """The text of a profile file with one profile, derived from a base; what is not named here is kept from it.
+
+    Args:
+        base: The file, ``display`` in messages. None: from nothing.
+        name: Of the profile, here and there.
+        options: All its options.
+        memory_pool: The pool file, relative to where the text will be.
+        description: The machine description, likewise; empty: none.
+        description_key: What the tool's version calls it.
+        display: By default the path.
+    """
+    globals_: Any = {}
+    profile: dict[str, Any] = {}
+    if base is not None:
+        document = parse(read_bytes(base), display or str(base), relaxed=True)
+        globals_ = document.value.get("Globals", {})
+        profile = dict(document.value["Profiles"][name])
+    for key in _DESCRIPTION_KEYS:
+        profile.pop(key, None)
+    profile["memory_pool"] = memory_pool
+    profile["options"] = shlex.join(options)
+    if description:
+        profile[description_key] = description
+    return json.dumps({"Globals": globals_, "Profiles": {name: profile}}, indent=1, ensure_ascii=True) + "\n"
+
 
 FOLDER = "profile"
 FILE = "profile.json"
 
 
 @dataclass(frozen=True)
-class Staged:
-    """What the tool is given besides the model.
+class StagedProfile:
+    """What the tool is given besides the model."""
 
-    Attributes:
-        argument: Of ``--st-neural-art``, relative to where the tool runs; empty without NPU.
-        options: Of the profile; None where only the tool knows them.
-        pools: The memory pools; None where only the tool knows them.
-        files: To be written where the tool runs: relative name -> content.
-        sources: The user's files that went into it.
-        notes: Keys and options without effect.
-    """
-
-    argument: str = ""
-    options: tuple[str, ...] | None = None
-    pools: PoolFile | None = None
+    argument: str = ""  # Of ``--st-neural-art``, relative to where the tool runs; empty without NPU
+    options: tuple[str, ...] | None = None  # Of the profile; None where only the tool knows them
+    pools: PoolFile | None = None  # The memory pools; None where only the tool knows them
+    # To be written where the tool runs: relative name -> content
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    sources: tuple[Path, ...] = ()
-    notes: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()  # The user's files that went into it
+    notes: tuple[str, ...] = ()  # Keys and options without effect
 
 
 def _file_name(path: Path) -> str:
@@ -48,7 +107,7 @@ def _file_name(path: Path) -> str:
 
 
 def _options(
-    given: tuple[str, ...], choice: ProfileChoice, request: Request, release: Release, where: str
+    given: tuple[str, ...], choice: ProfileChoice, request: ToolRequest, release: Release, where: str
 ) -> tuple[str, ...]:
     options = edit(release.habits.built_in, given, (), where) if choice.stock else given
     options = edit(options, choice.add, choice.remove, where)
@@ -61,11 +120,10 @@ def _options(
     return for_profiling(options) if choice.profiling else options
 
 
-def stage(request: Request, release: Release) -> Staged:
+def stage(request: ToolRequest, release: Release) -> StagedProfile:
     """Read profile and pools and make them what the tool of a version needs; nothing is written.
 
-    Raises:
-        NeuralArtError: A file is missing or wrong, or an edit does not fit.
+    NeuralArtError if a file is missing or wrong, or an edit does not fit.
     """
     choice = request.profile
     if choice is None:
@@ -73,7 +131,7 @@ def stage(request: Request, release: Release) -> Staged:
             raise NeuralArtError(
                 "it is the memory-pool file of the NPU", where="--mpool", hint="for other targets: --memory-pool FILE"
             )
-        return Staged()
+        return StagedProfile()
     name = choice.argument.name
     if choice.path is None:
         if request.mpool is not None or choice.edited:
@@ -83,7 +141,7 @@ def stage(request: Request, release: Release) -> Staged:
                 where="--st-neural-art",
                 hint="name one: PROFILE@FILE.json",
             )
-        return Staged(argument=f"profile-{name}")
+        return StagedProfile(argument=f"profile-{name}")
     shown = choice.argument.file or str(choice.path)
     found = profile.read(choice.path, name, shown, need_pools=request.mpool is None)
     pool_path, pool_display = found.mpool, found.mpool_display
@@ -110,14 +168,14 @@ def stage(request: Request, release: Release) -> Staged:
     )
     files[f"{FOLDER}/{FILE}"] = text.encode("ascii")
     notes = tuple(f"key '{key}' of profile '{name}': the tool may not know it" for key in found.unknown)
-    return Staged(f"{name}@{FOLDER}/{FILE}", options, pools, files, tuple(sources), notes)
+    return StagedProfile(f"{name}@{FOLDER}/{FILE}", options, pools, files, tuple(sources), notes)
 
 
-def conditions_of(request: Request, staged: Staged) -> Conditions:
+def conditions_of(request: ToolRequest, staged: StagedProfile) -> FileConditions:
     """Which files a compile writes follows from this."""
     options = staged.options or ()
     values = request.values
-    return Conditions(
+    return FileConditions(
         name=request.name,
         stem=request.stem,
         npu=request.npu,

@@ -13,8 +13,7 @@ from neuralart.report import offload
 from neuralart.vendor import q_json
 from neuralart.vendor.c_info import checks as c_info_checks
 from neuralart.vendor.c_info import read as c_info
-from neuralart.vendor.c_info.graph import InfoNode
-from neuralart.vendor.c_info.types import CPU, NPU, RESULTS, CInfo, InfoBuffer, InfoPool
+from neuralart.vendor.c_info.types import CPU, NPU, RESULTS, CInfo, InfoBuffer, InfoNode, InfoPool
 from neuralart.vendor.q_json import QFile
 from neuralart.vendor.report import checks as report_checks
 from neuralart.vendor.report import read as generate_report

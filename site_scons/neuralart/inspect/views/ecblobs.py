@@ -8,10 +8,10 @@ from typing import Any
 from neuralart.inspect.tables import findings, plural, table
 from neuralart.inspect.views import report_parts as parts
 from neuralart.vendor.network_c import ecblobs
-from neuralart.vendor.network_c.ecblobs import Blob
+from neuralart.vendor.network_c.ecblobs import EpochBlob
 
 
-def _blob(blob: Blob) -> dict[str, Any]:
+def _blob(blob: EpochBlob) -> dict[str, Any]:
     return {
         **parts.fields(blob, "symbol number words bytes form copy_words encrypted address"),
         "relocations": [

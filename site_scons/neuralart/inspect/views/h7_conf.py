@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.inspect.views import report_parts as parts
-from neuralart.vendor import h7_conf
-from neuralart.vendor.h7_conf import CpuProject
+from neuralart.vendor import h7_files
+from neuralart.vendor.h7_files import CpuProject
 
 
 def as_record(found: CpuProject) -> dict[str, Any]:
@@ -28,7 +28,7 @@ def record(path: Path) -> dict[str, Any]:
     Raises:
         NeuralArtError: It cannot be read or is damaged.
     """
-    return as_record(h7_conf.read(path))
+    return as_record(h7_files.read_cpu_project(path))
 
 
 def text(record: dict[str, Any]) -> str:

@@ -8,8 +8,8 @@ from typing import Any
 from neuralart.inspect.tables import address, plural, table
 from neuralart.inspect.tables import findings as finding_lines
 from neuralart.inspect.views import report_parts as parts
-from neuralart.vendor import h7_pools
-from neuralart.vendor.h7_pools import CpuPools
+from neuralart.vendor import h7_files
+from neuralart.vendor.h7_files import CpuPools
 
 
 def as_record(found: CpuPools) -> dict[str, Any]:
@@ -23,7 +23,7 @@ def as_record(found: CpuPools) -> dict[str, Any]:
             }
             for pool in found.pools
         ],
-        "findings": parts.findings("pools", h7_pools.check(found)),
+        "findings": parts.findings("pools", h7_files.check_cpu_pools(found)),
         "notes": list(found.notes),
     }
 
@@ -34,7 +34,7 @@ def record(path: Path) -> dict[str, Any]:
     Raises:
         NeuralArtError: It cannot be read or is damaged.
     """
-    return as_record(h7_pools.read(path))
+    return as_record(h7_files.read_cpu_pools(path))
 
 
 def text(record: dict[str, Any]) -> str:

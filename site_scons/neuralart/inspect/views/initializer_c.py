@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.inspect.tables import address, findings
-from neuralart.vendor.network_c import initializer_c
+from neuralart.vendor.network_c import pools
 
 
 def record(path: Path) -> dict[str, Any]:
@@ -17,7 +17,7 @@ def record(path: Path) -> dict[str, Any]:
     """
     import zlib
 
-    found = initializer_c.read(path)
+    found = pools.read_initializer(path)
     pool = found.pool
     return {
         "kind": "initializer_c",

@@ -8,7 +8,7 @@ from typing import Any
 from neuralart.inspect.tables import address, plural, table
 from neuralart.inspect.views import report_parts as parts
 from neuralart.network.pools import PoolFile, default_initializers
-from neuralart.vendor.mpool_notes import read_noted
+from neuralart.vendor.mpool import read_noted
 
 
 def as_record(pools: PoolFile, notes: tuple[str, ...] = ()) -> dict[str, Any]:

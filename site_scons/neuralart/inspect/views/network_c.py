@@ -10,9 +10,9 @@ from neuralart.inspect.views import report_parts as parts
 from neuralart.report import offload
 from neuralart.vendor import releases
 from neuralart.vendor.network_c import checks
+from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool, used
 from neuralart.vendor.network_c.read import read
-from neuralart.vendor.network_c.types import BLOCK_KINDS, Block, GeneratedNetwork, Pool, Port, Row
-from neuralart.vendor.network_c.usage import covered, extent, rows_by_pool, used
+from neuralart.vendor.network_c.types import BLOCK_KINDS, BufferRow, EpochBlock, GeneratedNetwork, NetworkPort, Pool
 
 _PORT_HEADS = ("name", "address", "pool", "bytes", "type", "in memory", "channels", "scale, zero point")
 
@@ -22,7 +22,7 @@ def _one(values: tuple[Any, ...]) -> Any:
     return values[0] if len(values) == 1 else list(values) if values else None
 
 
-def _port(port: Port) -> dict[str, Any]:
+def _port(port: NetworkPort) -> dict[str, Any]:
     return {
         "name": port.row.name,
         "address": port.address,
@@ -35,7 +35,7 @@ def _port(port: Port) -> dict[str, Any]:
     }
 
 
-def _pool(pool: Pool, placed: dict[str, list[Row]], pools: tuple[Pool, ...]) -> dict[str, Any]:
+def _pool(pool: Pool, placed: dict[str, list[BufferRow]], pools: tuple[Pool, ...]) -> dict[str, Any]:
     return {
         **parts.fields(pool, "fname name address size"),
         "used": used(pool, placed, pools),
@@ -43,7 +43,7 @@ def _pool(pool: Pool, placed: dict[str, list[Row]], pools: tuple[Pool, ...]) -> 
     }
 
 
-def _epoch(block: Block) -> dict[str, Any]:
+def _epoch(block: EpochBlock) -> dict[str, Any]:
     return {
         "number": block.number,
         "last": block.last,
@@ -52,7 +52,7 @@ def _epoch(block: Block) -> dict[str, Any]:
     }
 
 
-def _weights(placed: dict[str, list[Row]], pools: dict[str, Pool]) -> list[dict[str, Any]]:
+def _weights(placed: dict[str, list[BufferRow]], pools: dict[str, Pool]) -> list[dict[str, Any]]:
     found = []
     for fname, rows in placed.items():
         params = [row for row in rows if row.is_param]

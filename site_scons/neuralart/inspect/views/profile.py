@@ -7,7 +7,7 @@ from typing import Any
 
 from neuralart.inspect.tables import plural
 from neuralart.inspect.views import report_parts as parts
-from neuralart.vendor.profile_file import ProfileFile, read_profiles
+from neuralart.vendor.profile import ProfileFile, read_profiles
 
 
 def as_record(found: ProfileFile) -> dict[str, Any]:

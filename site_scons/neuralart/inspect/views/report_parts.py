@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from neuralart.vendor.c_info.graph import Port
-from neuralart.vendor.core_version import CoreVersion
+from neuralart.vendor.c_info.types import InfoPort
+from neuralart.vendor.releases import CoreVersion
 
 
 def finite(value: float | None) -> float | None:
@@ -50,7 +50,7 @@ def findings(code: str, texts: Iterable[str]) -> list[dict[str, str]]:
     return [{"code": code, "text": text} for text in texts]
 
 
-def port(given: Port) -> dict[str, Any]:
+def port(given: InfoPort) -> dict[str, Any]:
     """An input or output as the model declares it."""
     return {
         **fields(given, "name shape axes type bits"),

@@ -3,13 +3,98 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.memory.image import arm_attributes
 from neuralart.memory.image.image_facts import Attributes, ImageFacts, Part
 from neuralart.text.elf import FUNCTION, NO_TYPE, OBJECT, UNDEFINED, Elf
+
+_FILE = 1
+_CPU_ARCH, _PROFILE, _FP_ARCH, _HARD_FP_USE, _VFP_ARGS, _MVE_ARCH = 6, 7, 10, 27, 28, 48
+_TEXT = {4, 5}  # Tag_CPU_raw_name, Tag_CPU_name
+_COMPATIBILITY = 32  # a number and a text
+
+
+class _AttributeReader:
+    """Takes values off the front; every read is bounded."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.at = 0
+
+    def number(self) -> int:
+        value = shift = 0
+        while True:
+            if self.at >= len(self.data) or shift > 63:
+                raise ValueError("a number runs over the end")
+            byte = self.data[self.at]
+            self.at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if not byte & 0x80:
+                return value
+
+    def text(self) -> str:
+        end = self.data.find(b"\0", self.at)
+        if end < 0:
+            raise ValueError("a text runs over the end")
+        found = self.data[self.at : end].decode("latin-1")
+        self.at = end + 1
+        return found
+
+    def block(self, used: int) -> bytes:
+        """What follows a 32-bit length that counts itself and ``used`` bytes before it."""
+        length = int.from_bytes(self.data[self.at : self.at + 4], "little")
+        rest = length - used - 4
+        self.at += 4
+        if rest < 0 or self.at + rest > len(self.data):
+            raise ValueError(f"a block of {length} bytes runs over the end")
+        self.at += rest
+        return self.data[self.at - rest : self.at]
+
+
+def _values(data: bytes) -> Iterator[tuple[int, int]]:
+    """(tag, value) of the attributes that are numbers."""
+    reader = _AttributeReader(data)
+    while reader.at < len(data):
+        tag = reader.number()
+        if tag == _COMPATIBILITY:
+            reader.number()
+            reader.text()
+        elif tag in _TEXT or (tag > _COMPATIBILITY and tag % 2):
+            reader.text()
+        else:
+            yield tag, reader.number()
+
+
+def parse_attributes(data: bytes) -> Attributes:
+    """Attributes of the whole file. ValueError: the section is damaged."""
+    if data[:1] != b"A":
+        raise ValueError(f"format {data[:1]!r} instead of b'A'")
+    found: dict[int, int] = {}
+    reader = _AttributeReader(data[1:])
+    while reader.at < len(reader.data):
+        vendor = _AttributeReader(reader.block(0))
+        if vendor.text() != "aeabi":
+            continue
+        while vendor.at < len(vendor.data):
+            start = vendor.at
+            tag = vendor.number()
+            block = vendor.block(vendor.at - start)
+            if tag == _FILE:
+                found.update(_values(block))
+    profile = found.get(_PROFILE, 0)
+    return Attributes(
+        arch=found.get(_CPU_ARCH, 0),
+        profile=chr(profile) if profile in b"MARS" else "",
+        fp_arch=found.get(_FP_ARCH, 0),
+        single_only=found.get(_HARD_FP_USE, 0) == 1,
+        mve=found.get(_MVE_ARCH, 0),
+        vfp_args=found.get(_VFP_ARGS, 0),
+    )
+
 
 _TOP = 1 << 32
 
@@ -75,7 +160,7 @@ def _attributes(elf: Elf, where: str) -> Attributes | None:
         return None
     data = elf.bytes_of(section, "section .ARM.attributes")
     try:
-        return arm_attributes.parse(data)
+        return parse_attributes(data)
     except (ValueError, IndexError, struct.error) as error:
         raise NeuralArtError(f"damaged ELF file: {error}", where=where, hint="link it again") from error
 
@@ -83,22 +168,15 @@ def _attributes(elf: Elf, where: str) -> Attributes | None:
 def read(path: Path, data: bytes) -> ImageFacts:
     """Facts of an Arm executable.
 
-    Args:
-        path: Name of the file, for messages.
-        data: Its bytes.
-
-    Raises:
-        NeuralArtError: No ELF file, damaged, not for Arm, not linked, or without anything to load.
+    ``path``: name of the file, for messages. NeuralArtError: no ELF file, damaged, not for Arm, not linked, or without
+    anything to load.
     """
     where = str(path)
     elf = Elf(data, where)
     if elf.machine != "EM_ARM" or elf.bits != 32 or not elf.little_endian:
         order = "little" if elf.little_endian else "big"
-        raise NeuralArtError(
-            f"{elf.machine}, {elf.bits} bits, {order} endian: not for a 32-bit little-endian Arm core",
-            where=where,
-            hint="was it built by the host's compiler?",
-        )
+        what = f"{elf.machine}, {elf.bits} bits, {order} endian: not for a 32-bit little-endian Arm core"
+        raise NeuralArtError(what, where=where, hint="was it built by the host's compiler?")
     if elf.kind != "ET_EXEC":
         raise NeuralArtError(f"{elf.kind}: not a linked executable", where=where, hint="link it first")
     parts = _parts(elf)
@@ -109,9 +187,8 @@ def read(path: Path, data: bytes) -> ImageFacts:
             if start + size > _TOP:
                 raise NeuralArtError(f"{part.name}: {size} bytes at 0x{start:08x} end behind 4 GiB", where=where)
     if not any(part.data for part in parts):
-        raise NeuralArtError(
-            "nothing in it is to be loaded", where=where, hint="was it linked with --gc-sections and no KEEP?"
-        )
+        hint = "was it linked with --gc-sections and no KEEP?"
+        raise NeuralArtError("nothing in it is to be loaded", where=where, hint=hint)
     return ImageFacts(
         where,
         "elf",

@@ -5,30 +5,28 @@ from __future__ import annotations
 import bisect
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from neuralart.boards.types import Board
-from neuralart.memory.regions import fold as fold
+from neuralart.errors import NeuralArtError
+from neuralart.memory.regions import fold
+
+HEADER = 0x400
+_MAGIC = b"STM2"
+_PAYLOAD, _ENTRY = 0x6C, 0x70  # words of the signed header: length of what follows it, and where it begins to run
+_SMALLEST = 8  # initial stack pointer and reset handler
 
 
 @dataclass(frozen=True)
 class Part:
-    """A range of memory that the image fills or claims.
+    """A range of memory that the image fills or claims."""
 
-    Attributes:
-        name: Section of an ELF file, ``segment 0`` of one without sections, or what a binary is.
-        run: Address where the firmware uses it.
-        load: Address where a loader puts its bytes; equals ``run`` unless start-up code copies it.
-        size: Bytes it has in memory.
-        data: The bytes that a loader writes; empty for ``.bss`` and the like.
-        executable: It holds code.
-    """
-
-    name: str
-    run: int
-    load: int
-    size: int
-    data: bytes = b""
-    executable: bool = False
+    name: str  # section of an ELF file, segment 0 of one without sections, or what a binary is
+    run: int  # address where the firmware uses it
+    load: int  # address where a loader puts its bytes; equals run unless start-up code copies it
+    size: int  # bytes it has in memory
+    data: bytes = b""  # the bytes that a loader writes; empty for .bss and the like
+    executable: bool = False  # it holds code
 
     @property
     def load_end(self) -> int:
@@ -38,54 +36,32 @@ class Part:
 
 @dataclass(frozen=True)
 class Attributes:
-    """What the compiler noted about the instructions it used (Arm ABI addenda, build attributes).
+    """What the compiler noted about the instructions it used (Arm ABI addenda, build attributes)."""
 
-    Attributes:
-        arch: Tag_CPU_arch.
-        profile: ``M``, ``A``, ``R``, ``S`` or empty.
-        fp_arch: Tag_FP_arch; 0: no FPU instruction.
-        single_only: Tag_ABI_HardFP_use says single precision only.
-        mve: Tag_MVE_arch: 0 none, 1 integer, 2 integer and floating point.
-        vfp_args: Tag_ABI_VFP_args: 0 floats in core registers, 1 in FPU registers.
-    """
-
-    arch: int = 0
-    profile: str = ""
-    fp_arch: int = 0
-    single_only: bool = False
-    mve: int = 0
-    vfp_args: int = 0
+    arch: int = 0  # Tag_CPU_arch
+    profile: str = ""  # M, A, R, S or empty
+    fp_arch: int = 0  # Tag_FP_arch; 0: no FPU instruction
+    single_only: bool = False  # Tag_ABI_HardFP_use says single precision only
+    mve: int = 0  # Tag_MVE_arch: 0 none, 1 integer, 2 integer and floating point
+    vfp_args: int = 0  # Tag_ABI_VFP_args: 0 floats in core registers, 1 in FPU registers
 
 
 @dataclass(frozen=True)
 class ImageFacts:
-    """An image.
+    """An image."""
 
-    Attributes:
-        path: As the user named it.
-        kind: ``elf``, ``bin``, ``application`` (room for a header in front) or ``signed`` (a header in front).
-        parts: In the order of the file.
-        slot_bytes: Bytes of the file as the boot loader sees it, header included; 0: to be computed.
-        entry: Entry point of the ELF file or of the signed header; None: there is none.
-        payload: Length that the signed header gives; None: there is no header.
-        attributes: None: the file has none.
-        code: (start, end) of Thumb code, known by mapping symbols; None: unknown.
-        functions: (address without the Thumb bit, size, name), sorted.
-        symbols: Values of other symbols by name.
-        sizes: Sizes of those symbols that have one.
-    """
-
-    path: str
-    kind: str
-    parts: tuple[Part, ...]
-    slot_bytes: int = 0
-    entry: int | None = None
-    payload: int | None = None
-    attributes: Attributes | None = None
+    path: str  # as the user named it
+    kind: str  # elf, bin, application (room for a header in front) or signed (a header in front)
+    parts: tuple[Part, ...]  # in the order of the file
+    slot_bytes: int = 0  # bytes of the file as the boot loader sees it, header included; 0: to be computed
+    entry: int | None = None  # entry point of the ELF file or of the signed header; None: there is none
+    payload: int | None = None  # length that the signed header gives; None: there is no header
+    attributes: Attributes | None = None  # None: the file has none
+    # (start, end) of Thumb code, known by mapping symbols; None: unknown.
     code: tuple[tuple[int, int], ...] | None = None
-    functions: tuple[tuple[int, int, str], ...] = ()
-    symbols: Mapping[str, int] = field(default_factory=dict)
-    sizes: Mapping[str, int] = field(default_factory=dict)
+    functions: tuple[tuple[int, int, str], ...] = ()  # (address without the Thumb bit, size, name), sorted
+    symbols: Mapping[str, int] = field(default_factory=dict)  # values of other symbols by name
+    sizes: Mapping[str, int] = field(default_factory=dict)  # sizes of those symbols that have one
 
     @property
     def loaded(self) -> tuple[Part, ...]:
@@ -109,9 +85,7 @@ class ImageFacts:
         for part in self.loaded:
             if part.load <= address < part.load_end:
                 found, end, _ = part.data[address - part.load :][:256].partition(b"\0")
-                return (
-                    found.decode("ascii") if end and found.isascii() and found.decode("ascii").isprintable() else None
-                )
+                return found.decode("ascii") if end and found.isascii() and found.decode().isprintable() else None
         return None
 
     def place(self, address: int) -> str:
@@ -135,3 +109,48 @@ def folded(board: Board, image: ImageFacts) -> ImageFacts:
         functions=tuple(sorted((fold(board, start), size, name) for start, size, name in image.functions)),
         code=None if image.code is None else tuple((fold(board, a), fold(board, a) + b - a) for a, b in image.code),
     )
+
+
+def expected_table(board: Board) -> int | None:
+    """Where the core, or the boot loader, takes the vector table from; None if the board does not say."""
+    if board.boot is not None:
+        return board.boot.copy_to + board.boot.header
+    if board.code is None:
+        return None
+    return board.region(board.code.region).base + board.code.offset
+
+
+def read_binary(path: Path, data: bytes, board: Board, address: int | None = None) -> ImageFacts:
+    """Facts of a raw binary: no symbols, one part, and what may stand in front of it.
+
+    ``address``: where the first byte of the vector table goes; None: where the board's boot chain expects it.
+    NeuralArtError: it is empty, or another kind of file.
+    """
+    where = str(path)
+    header = board.boot.header if board.boot is not None else HEADER
+    start = address if address is not None else expected_table(board)
+    if not data:
+        raise NeuralArtError("the file is empty", where=where, hint="build it again")
+    if data[:1] == b":" and data[1:9].isalnum() and data[:9].isascii():
+        hint = "give the ELF file or the .bin it was made of"
+        raise NeuralArtError("an Intel HEX file, not a binary", where=where, hint=hint)
+    if start is None:
+        what = f"board {board.name} does not say where a binary goes"
+        raise NeuralArtError(what, where=where, hint="say it with --address")
+    kind, skip = "bin", 0
+    entry = payload = None
+    if data[: len(_MAGIC)] == _MAGIC:
+        kind, skip = "signed", header
+        entry = int.from_bytes(data[_ENTRY : _ENTRY + 4], "little")
+        payload = int.from_bytes(data[_PAYLOAD : _PAYLOAD + 4], "little")
+    elif len(data) >= header and data[:header].count(0xFF) == header:
+        kind, skip = "application", header
+    if len(data) < skip + _SMALLEST:
+        behind = f" behind a header of {skip}" if skip else ""
+        what = f"{len(data)} bytes: not even a stack pointer and a reset handler ({_SMALLEST} bytes){behind}"
+        raise NeuralArtError(what, where=where, hint="build it again")
+    body = data[skip:]
+    if start + len(body) > 1 << 32:
+        raise NeuralArtError(f"{len(body)} bytes at 0x{start:08x} end behind 4 GiB", where=where)
+    part = Part("the image", start, start, len(body), body, True)
+    return ImageFacts(where, kind, (part,), slot_bytes=len(data) if skip else 0, entry=entry, payload=payload)

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError
 from neuralart.memory.findings import Finding, error, warning
-from neuralart.memory.image.image_facts import ImageFacts, fold
+from neuralart.memory.image.image_facts import ImageFacts
 from neuralart.memory.image.place_checks import stack_range
-from neuralart.memory.regions import Span, alias_warnings, network_spans
+from neuralart.memory.regions import Span, alias_warnings, fold, network_spans
 from neuralart.network.facts import NEURALART, Network
 
 
-def image_spans(board: Board, image: ImageFacts) -> list[Span]:
+def _image_spans(board: Board, image: ImageFacts) -> list[Span]:
     """All that the image occupies: where its bytes are loaded, where they are used, the stack."""
     spans = []
     for part in image.parts:
@@ -28,7 +28,7 @@ def image_spans(board: Board, image: ImageFacts) -> list[Span]:
 
 def overlap(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iterator[Finding]:
     """Check that no pool of a network shares a byte with the image."""
-    mine = image_spans(board, image)
+    mine = _image_spans(board, image)
     for network in networks:
         try:
             pools = network_spans(board, network)
@@ -39,20 +39,16 @@ def overlap(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Ite
             for span in mine:
                 common = min(span.end, pool.end) - max(span.start, pool.start)
                 if common > 0:
-                    yield error(
-                        "overlap",
-                        f"{span} and {pool} have {common} bytes in common",
-                        "move the pool, or link the image elsewhere",
-                    )
+                    what = f"{span} and {pool} have {common} bytes in common"
+                    yield error("overlap", what, "move the pool, or link the image elsewhere")
 
 
 def aliases(board: Board, networks: Sequence[Network]) -> Iterator[Finding]:
     """Check that networks use the addresses of the firmware's security state."""
     for network in networks:
         for text in alias_warnings(board, network):
-            yield warning(
-                "alias", text, "give the pool its secure address, unless your firewall is set up for this one"
-            )
+            remedy = "give the pool its secure address, unless your firewall is set up for this one"
+            yield warning("alias", text, remedy)
 
 
 def _table(board: Board, image: ImageFacts) -> Mapping[str, str] | None:
@@ -88,41 +84,29 @@ def stamps(board: Board, image: ImageFacts, networks: Sequence[Network]) -> Iter
     """Check that the image was linked for these networks and no others."""
     table = _table(board, image)
     for network in networks:
-        if table is not None and table.get(network.name, network.abi_stamp) != network.abi_stamp:
-            yield error(
-                "stamp",
-                f"the image was linked for abi stamp {table[network.name]} of network {network.name}, "
-                f"its network.json has {network.abi_stamp}",
-                "link the image again",
-            )
-        elif table is None and network.runtime != NEURALART and not _present(image, network.abi_stamp):
+        name, stamp = network.name, network.abi_stamp
+        if table is not None and table.get(name, stamp) != stamp:
+            what = f"the image was linked for abi stamp {table[name]} of network {name}, its network.json has {stamp}"
+            yield error("stamp", what, "link the image again")
+        elif table is None and network.runtime != NEURALART and not _present(image, stamp):
             # An application of the user's own; the C of other compilers does not hold the stamp.
-            yield warning(
-                "stamp",
-                f"nothing in the image tells whether the constants in the flash are those of network {network.name}",
-                "compile npu_memory_init.c into it and call npu_memory_init(): it turns memories on and checks them",
-            )
-        elif not _present(image, network.abi_stamp) or (table is not None and network.name not in table):
+            what = f"nothing in the image tells whether the constants in the flash are those of network {name}"
+            remedy = "compile npu_memory_init.c into it and call npu_memory_init()"
+            yield warning("stamp", what, f"{remedy}: it turns memories on and checks them")
+        elif not _present(image, stamp) or (table is not None and name not in table):
             has = f"; it has {', '.join(table) or 'none'}" if table is not None else ""
-            yield error(
-                "stamp",
-                f"abi stamp {network.abi_stamp} of network {network.name} is not in the image{has}",
-                "link the image with this network's C",
-            )
+            what = f"abi stamp {stamp} of network {name} is not in the image{has}"
+            yield error("stamp", what, "link the image with this network's C")
     # An application may offer a network under several names, such as with what comes before it.
     known = {network.name for network in networks} | {network.abi_stamp for network in networks}
     others = [name for name, stamp in (table or {}).items() if not {name, stamp} & known]
     if others and networks:
         for name in others:
-            yield error(
-                "stamp",
-                f"the image expects network {name} (abi stamp {(table or {})[name]}), which is not among those given",
-                "give its network.json with --network, or link the image without it",
-            )
+            what = f"the image expects network {name} (abi stamp {(table or {})[name]}), which is not among those given"
+            yield error("stamp", what, "give its network.json with --network, or link the image without it")
     elif others:
-        yield warning(
-            "stamp", f"the networks of the image are not checked: {', '.join(others)}", "give each with --network"
-        )
+        what = f"the networks of the image are not checked: {', '.join(others)}"
+        yield warning("stamp", what, "give each with --network")
 
 
 def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool) -> Iterator[Finding]:
@@ -136,8 +120,5 @@ def runtime(machine: Machine, networks: Sequence[Network], allow_reference: bool
                 "variant, --allow-reference-on-hardware by hand",
             )
         elif machine.kind != "silicon" and network.runtime != NEURALART:
-            yield error(
-                "runtime",
-                f"network {network.name} is made for runtime {network.runtime}, machine {machine.kind} has no NPU",
-                "virtual boards run networks of the reference compiler",
-            )
+            what = f"network {network.name} is made for runtime {network.runtime}, machine {machine.kind} has no NPU"
+            yield error("runtime", what, "virtual boards run networks of the reference compiler")

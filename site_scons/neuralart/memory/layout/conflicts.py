@@ -17,12 +17,7 @@ _RAM_ALIGN = 32
 
 
 def claim(placement: Placement, size: int | None = None) -> Span:
-    """The range that a placement claims.
-
-    Args:
-        placement: Whose.
-        size: Bytes, unless all of it.
-    """
+    """The range that a placement claims. ``placement``: whose; ``size``: bytes, unless all of it."""
     end = placement.start + (placement.size if size is None else size)
     return Span(placement.owner, placement.group, placement.start, end, placement.chosen_by)
 
@@ -39,13 +34,9 @@ def refuse_conflicts(
 ) -> None:
     """Refuse two placements of different groups that share a byte, or an erase sector in flash.
 
-    Args:
-        board: The board.
-        claims: What each placement claims, in the order of the configuration.
-        allowed: Says of two placements whether they may; its third argument is true if they share a sector only.
-
-    Raises:
-        NeuralArtError: Two do. Names both, their ranges, who chose each, and a placement that fits.
+    ``claims``: what each placement claims, in the order of the configuration; ``allowed``: says of two placements
+    whether they may; its third argument is true if they share a sector only. NeuralArtError: two do; names both, their
+    ranges, who chose each, and a placement that fits.
     """
     found = areas(board)
     owner = {by_sectors(found, span): placement for placement, span in claims.items()}
@@ -180,10 +171,7 @@ def _candidates(board: Board, found: Sequence[Area], near: int, network: bool) -
     npu = _npu(region) or (network and any(_npu(r) for r in others))
     same = [region, *(r for r in others if _npu(r) == npu)]
     # A pool may run on into what follows without a gap.
-    return [
-        *((r.base, r.end, _RAM_ALIGN) for r in same),
-        (region.base, memory_end(board, region.base), _RAM_ALIGN),
-    ]
+    return [*((r.base, r.end, _RAM_ALIGN) for r in same), (region.base, memory_end(board, region.base), _RAM_ALIGN)]
 
 
 def _npu(region: MemoryRegion) -> bool:

@@ -33,10 +33,12 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
+from neuralart.memory.layout.placements import Initializer
+from neuralart.network.facts import Network
 
 MAGIC = b"NAID"
 VERSION = 1
@@ -56,23 +58,14 @@ _DAMAGED = "it is damaged: flash the model"
 
 @dataclass(frozen=True)
 class Entry:
-    """One initializer.
+    """One initializer."""
 
-    Attributes:
-        abi_stamp: 16 hexadecimal digits, small letters.
-        pool: fname of the pool.
-        load_address: Where it is in flash; 0: somebody else brings it.
-        size: Bytes, more than 0.
-        crc32: Of these bytes, as :func:`zlib.crc32`.
-        network: Number of the network in the image, from 0.
-    """
-
-    abi_stamp: str
-    pool: str
-    load_address: int
-    size: int
-    crc32: int
-    network: int
+    abi_stamp: str  # 16 hexadecimal digits, small letters
+    pool: str  # fname of the pool
+    load_address: int  # where it is in flash; 0: somebody else brings it
+    size: int  # bytes, more than 0
+    crc32: int  # of these bytes, as crc32
+    network: int  # number of the network in the image, from 0
 
 
 def size_of(entries: int) -> int:
@@ -81,11 +74,7 @@ def size_of(entries: int) -> int:
 
 
 def check_name(pool: str, where: str) -> None:
-    """A pool's name must fit into an entry.
-
-    Raises:
-        NeuralArtError: It does not.
-    """
+    """A pool's name must fit into an entry. NeuralArtError: it does not."""
     if len(pool) > LONGEST_NAME or not pool.isascii() or not _NAME.fullmatch(pool.encode("ascii")):
         raise NeuralArtError(
             f"fname '{pool}' does not fit into the identity descriptor: {LONGEST_NAME} ASCII characters at most, "
@@ -98,11 +87,8 @@ def check_name(pool: str, where: str) -> None:
 def build(entries: Sequence[Entry]) -> bytes:
     """The bytes of a descriptor.
 
-    Args:
-        entries: In the order of the layout's initializers.
-
-    Raises:
-        NeuralArtError: An entry cannot be written, or contradicts another.
+    ``entries``: in the order of the layout's initializers. NeuralArtError: an entry cannot be written, or contradicts
+    another.
     """
     _check(entries, [f"entry {number}" for number in range(len(entries))])
     body = bytes(16) + b"".join(
@@ -122,12 +108,8 @@ def build(entries: Sequence[Entry]) -> bytes:
 def parse(data: bytes, display: str = "descriptor") -> tuple[Entry, ...]:
     """Read a descriptor.
 
-    Args:
-        data: It and nothing else, or the sector it stands in: erased flash (0xff) may follow.
-        display: Name of the file or place, for messages.
-
-    Raises:
-        NeuralArtError: It is not one, or damaged; ``where`` is ``display@0xOFFSET``.
+    ``data``: it and nothing else, or the sector it stands in: erased flash (0xff) may follow; ``display``: name of the
+    file or place, for messages. NeuralArtError: it is not one, or damaged; ``where`` is ``display@0xOFFSET``.
     """
 
     def refuse(offset: int, what: str, hint: str = "") -> NeuralArtError:
@@ -138,11 +120,8 @@ def parse(data: bytes, display: str = "descriptor") -> tuple[Entry, ...]:
     magic, version, count, total, crc, zero = _HEADER.unpack_from(data)
     if magic != MAGIC:
         erased = data[:HEADER_BYTES].count(_ERASED) == HEADER_BYTES
-        raise refuse(
-            0,
-            "no identity descriptor: the flash is erased here" if erased else f"no identity descriptor: {magic!r}",
-            "flash the model" if erased else "it begins with NAID",
-        )
+        message = "no identity descriptor: the flash is erased here" if erased else f"no identity descriptor: {magic!r}"
+        raise refuse(0, message, "flash the model" if erased else "it begins with NAID")
     if version != VERSION:
         raise refuse(4, f"identity descriptor of version {version}, this program reads {VERSION}")
     if total != size_of(count):
@@ -150,11 +129,7 @@ def parse(data: bytes, display: str = "descriptor") -> tuple[Entry, ...]:
     if total > len(data):
         raise refuse(len(data), f"{total} bytes announced, {len(data)} are there", "it was cut off")
     if zlib.crc32(data[_CHECKED_FROM:total]) != crc:
-        raise refuse(
-            12,
-            f"CRC 0x{zlib.crc32(data[_CHECKED_FROM:total]):08x}, it says 0x{crc:08x}",
-            _DAMAGED,
-        )
+        raise refuse(12, f"CRC 0x{zlib.crc32(data[_CHECKED_FROM:total]):08x}, it says 0x{crc:08x}", _DAMAGED)
     if any(zero):
         raise refuse(16, "bytes 16 to 31 are not zero")
     for offset in range(total, len(data)):
@@ -193,15 +168,37 @@ def _check(entries: Sequence[Entry], places: Sequence[str]) -> None:
         if not entry.size:
             raise NeuralArtError(f"pool {entry.pool} has an entry of 0 bytes; what is empty has none", where=where)
         if entry.load_address + entry.size > _ADDRESS_SPACE:
-            raise NeuralArtError(
-                f"{entry.size} bytes of pool {entry.pool} at 0x{entry.load_address:08x} run over the address space",
-                where=where,
-            )
+            what = f"{entry.size} bytes of pool {entry.pool} at 0x{entry.load_address:08x} run over the address space"
+            raise NeuralArtError(what, where=where)
         if stamps.setdefault(entry.network, entry.abi_stamp) != entry.abi_stamp:
-            raise NeuralArtError(
-                f"network {entry.network} has ABI stamp {entry.abi_stamp} here and {stamps[entry.network]} before",
-                where=where,
-            )
+            what = f"network {entry.network} has ABI stamp {entry.abi_stamp} here and {stamps[entry.network]} before"
+            raise NeuralArtError(what, where=where)
         if (entry.network, entry.pool) in seen:
             raise NeuralArtError(f"pool {entry.pool} of network {entry.network} has two entries", where=where)
         seen.add((entry.network, entry.pool))
+
+
+def describe(
+    networks: Sequence[Network], initializers: Sequence[Initializer], raws: Mapping[tuple[str, str], tuple[int, int]]
+) -> bytes:
+    """The descriptor's bytes.
+
+    Args:
+        networks: In the order of the image.
+        initializers: Those that the descriptor speaks of, in the order of the layout; empty ones are left out.
+        raws: (network, pool) to (bytes, CRC-32) of its raw file.
+
+    Returns:
+        Empty when all raw files are empty: there is nothing to describe.
+
+    Raises:
+        NeuralArtError: An entry cannot be written.
+    """
+    number = {network.name: position for position, network in enumerate(networks)}
+    entries = []
+    for item in initializers:
+        size, crc = raws[(item.network, item.pool)]
+        if size:
+            stamp = networks[number[item.network]].abi_stamp
+            entries.append(Entry(stamp, item.pool, item.load_address, size, crc, number[item.network]))
+    return build(entries) if entries else b""

@@ -11,14 +11,13 @@ from dataclasses import replace
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout import slots
+from neuralart.memory.layout import flash_areas
 from neuralart.memory.layout.conflicts import claim, head, refuse_conflicts
 from neuralart.memory.layout.flash_areas import Area, area_at, areas
-from neuralart.memory.layout.loader_places import load_places, placed_pools
 from neuralart.memory.layout.placements import Layout, Placement, pool_owner
-from neuralart.memory.layout.staging import in_flash
+from neuralart.memory.layout.relative_pools import load_places, placed_pools
+from neuralart.memory.layout.staging import drafts, in_flash, initializer
 from neuralart.memory.layout.strategies import LayoutNetwork
-from neuralart.memory.layout.unplaced import drafts, initializer
 from neuralart.memory.regions import firmware_spans, fold_alias, memory_end
 from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
@@ -51,10 +50,10 @@ def make_layout(
     declared = [draft for network in networks for draft in drafts(board, variant, network, found)]
     pools = [pool for network in networks for pool in _pools(board, network, found)]
     reserved = _reserved(board, variant)
-    merged = slots.addresses(board, variant, found)
-    borders = [p.start for p in (*pools, *reserved)] + [merged[name][0] for name in slots.FOUND if name in merged]
+    merged = flash_areas.slot_addresses(board, variant, found)
+    borders = [p.start for p in (*pools, *reserved)] + [merged[name][0] for name in flash_areas.FOUND if name in merged]
     loaded = f"network {networks[0].name}" if places is not None else ""
-    fixed = slots.placements(board, merged, found, borders, loaded)
+    fixed = flash_areas.slot_placements(board, merged, found, borders, loaded)
     application = next((p for p in fixed if board.boot is not None and p.owner == f"slot {board.boot.slot}"), None)
     fixed += _firmware(board) if with_firmware else []
     fixed += reserved
@@ -135,16 +134,14 @@ def _firmware(board: Board) -> list[Placement]:
 def _reserved(board: Board, variant: VariantConfig) -> list[Placement]:
     made = []
     for each in variant.reserved:
-        where = str(each.where) if each.where.file else slots.place_of(variant, "reserved")
+        where = str(each.where) if each.where.file else flash_areas.place_of(variant, "reserved")
         owner = f"reserved {each.name}"
         region = board.region_at(each.address)
         start = each.address if region is None else fold_alias(board, each.address)
         end = memory_end(board, start) if region is not None else start
         if start + each.size > end:
-            raise NeuralArtError(
-                f"{owner} [0x{start:08x}, 0x{start + each.size:08x}): there is no memory at 0x{end:08x}",
-                where=where,
-                hint="memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory),
-            )
+            what = f"{owner} [0x{start:08x}, 0x{start + each.size:08x}): there is no memory at 0x{end:08x}"
+            hint = "memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory)
+            raise NeuralArtError(what, where=where, hint=hint)
         made.append(Placement(owner, "reserved", start, each.size, where, owner))
     return made

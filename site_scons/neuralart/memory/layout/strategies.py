@@ -21,20 +21,12 @@ WAYS = (FLASH, BOOT_COPY, LINK, EXTERNAL)
 
 @dataclass(frozen=True)
 class Constants:
-    """The constants of a pool, for the files of a strategy.
+    """The constants of a pool, for the files of a strategy."""
 
-    Attributes:
-        network: Name of the network.
-        pool: fname of the pool.
-        run_address: Where the network reads them.
-        load_address: Where they lie in flash; 0: they are not in flash.
-        data: The bytes.
-    """
-
-    network: str
-    pool: str
-    run_address: int
-    load_address: int
+    network: str  # name of the network
+    pool: str  # fname of the pool
+    run_address: int  # where the network reads them
+    load_address: int  # where they lie in flash; 0: they are not in flash
     data: bytes
 
 
@@ -62,7 +54,7 @@ class Strategy(Protocol):
 
 
 @dataclass(frozen=True)
-class _Own:
+class _PlainStrategy:
     way: str
 
     def files(self, network: str, pool: str) -> tuple[str, ...]:
@@ -75,18 +67,14 @@ class _Own:
 
 
 for _name in STRATEGIES:
-    plugins.register("strategies", _name, _Own(_name), protocol=1)
+    plugins.register("strategies", _name, _PlainStrategy(_name), protocol=1)
 
 
 def way_of(name: str, where: str) -> str:
     """The way that a strategy takes: itself, or what a plugin builds on.
 
-    Args:
-        name: What the user wrote; empty: by rule.
-        where: ``file:line``.
-
-    Raises:
-        NeuralArtError: There is no such strategy, or its plugin is wrong.
+    ``name``: what the user wrote; empty: by rule; ``where``: ``file:line``. NeuralArtError: there is no such strategy,
+    or its plugin is wrong.
     """
     if not name or name in STRATEGIES:
         return name
@@ -98,23 +86,14 @@ def way_of(name: str, where: str) -> str:
 
 @dataclass(frozen=True)
 class LayoutNetwork:
-    """A network as it is known before it is compiled.
+    """A network as it is known before it is compiled."""
 
-    Attributes:
-        name: C name.
-        pools: Its pool file.
-        declared: fnames of the pools whose initializer is declared, in order.
-        strategies: How initializers reach their pools, by fname; the rest follow the rule.
-        where: ``file:line`` of the network, for messages.
-        loaded: It becomes a relocatable model: a loader brings the constants of all pools.
-    """
-
-    name: str
+    name: str  # C name
     pools: PoolFile
-    declared: tuple[str, ...]
-    strategies: Mapping[str, str]
-    where: str
-    loaded: bool = False
+    declared: tuple[str, ...]  # fnames of the pools whose initializer is declared, in order
+    strategies: Mapping[str, str]  # how initializers reach their pools, by fname; the rest follow the rule
+    where: str  # file:line of the network, for messages
+    loaded: bool = False  # it becomes a relocatable model: a loader brings the constants of all pools
 
 
 def by_rule(region: MemoryRegion) -> str:
@@ -171,25 +150,17 @@ def pool_named(network: LayoutNetwork, name: str, key: str, where: str) -> Memor
         )
     disabled = next((pool for pool in network.pools.pools if pool.fname == name), None)
     if disabled is not None:
-        raise NeuralArtError(
-            f"{what}: pool {name} is disabled, its size is 0", where=where, hint=f"give it a size at {disabled.where}"
-        )
-    raise NeuralArtError(
-        f"{what}: no pool '{name}' in {network.pools.path}", where=where, hint=nearest(name, tuple(enabled))
-    )
+        text = f"{what}: pool {name} is disabled, its size is 0"
+        raise NeuralArtError(text, where=where, hint=f"give it a size at {disabled.where}")
+    text = f"{what}: no pool '{name}' in {network.pools.path}"
+    raise NeuralArtError(text, where=where, hint=nearest(name, tuple(enabled)))
 
 
 def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -> tuple[str, MemoryRegion]:
     """The strategy of a declared pool, and the memory that the pool begins in.
 
-    Args:
-        board: The board.
-        network: Whose pool it is.
-        pool: The pool.
-        where: ``file:line`` of the strategy, or of the network.
-
-    Raises:
-        NeuralArtError: The pool is in no memory, or the strategy cannot work there.
+    ``network``: whose pool it is; ``where``: ``file:line`` of the strategy, or of the network. NeuralArtError: the pool
+    is in no memory, or the strategy cannot work there.
     """
     what = f"pool {pool.fname} of network {network.name}"
     asked = network.strategies.get(pool.fname, "")
@@ -204,37 +175,26 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
             + ", ".join(name for name in STRATEGIES if name != RELOCATABLE),
         )
     if network.loaded and asked not in ("", RELOCATABLE):
-        raise NeuralArtError(
-            f"{what}: strategy {asked}, but the loader of a relocatable variant's firmware brings all constants",
-            where=where,
-            hint="leave the strategy out",
-        )
+        text = f"{what}: strategy {asked}, but the loader of a relocatable variant's firmware brings all constants"
+        raise NeuralArtError(text, where=where, hint="leave the strategy out")
     if pool.mode != "USEMODE_ABSOLUTE":
-        raise NeuralArtError(
-            f"{what} is relative ({pool.mode}): only a loader gives it an address",
-            where=pool.where,
-            hint="'relocatable: true' in the variant, or set its mode to USEMODE_ABSOLUTE",
-        )
+        text = f"{what} is relative ({pool.mode}): only a loader gives it an address"
+        hint = "'relocatable: true' in the variant, or set its mode to USEMODE_ABSOLUTE"
+        raise NeuralArtError(text, where=pool.where, hint=hint)
     region = board.region_at(pool.address)
     if region is None:
-        raise NeuralArtError(
-            f"{what} at 0x{pool.address:08x} has an initializer, but board {board.name} has no memory there",
-            where=pool.where,
-            hint=f"disable it with size 0, or move it: `neuralart boards {board.name}` lists the memories",
-        )
+        text = f"{what} at 0x{pool.address:08x} has an initializer, but board {board.name} has no memory there"
+        hint = f"disable it with size 0, or move it: `neuralart boards {board.name}` lists the memories"
+        raise NeuralArtError(text, where=pool.where, hint=hint)
     if network.loaded:
         return RELOCATABLE, region
     strategy = asked or by_rule(region)
     if region.kind == "rom":
-        raise NeuralArtError(
-            f"{what} is in {region.name}, a ROM: nothing can be brought there", where=where if asked else pool.where
-        )
+        text = f"{what} is in {region.name}, a ROM: nothing can be brought there"
+        raise NeuralArtError(text, where=where if asked else pool.where)
     if strategy == FLASH and region.kind != "flash":
-        raise NeuralArtError(
-            f"{what} is in {region.name}, which forgets at power-off: strategy flash needs a pool in flash",
-            where=where,
-            hint=f"possible: {', '.join(_INTO_RAM)}",
-        )
+        text = f"{what} is in {region.name}, which forgets at power-off: strategy flash needs a pool in flash"
+        raise NeuralArtError(text, where=where, hint=f"possible: {', '.join(_INTO_RAM)}")
     if strategy in _INTO_RAM and region.kind == "flash":
         raise NeuralArtError(
             f"{what} is in {region.name}, which is flash and cannot be written like RAM: strategy {strategy} does not "
@@ -248,12 +208,8 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
 def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
     """Check that every declared initializer and every strategy names an existing pool.
 
-    Args:
-        network: The network.
-        places: ``file:line`` of ``initializers`` and of each ``strategies.POOL``.
-
-    Raises:
-        NeuralArtError: One is not; or a strategy for a pool without an initializer.
+    ``places``: ``file:line`` of ``initializers`` and of each ``strategies.POOL``. NeuralArtError: one is not; or a
+    strategy for a pool without an initializer.
     """
     for name in network.declared:
         pool_named(network, name, "initializers", places.get("initializers", network.where))
@@ -261,8 +217,6 @@ def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
         where = places.get(f"strategies.{name}", network.where)
         pool_named(network, name, "strategies", where)
         if name not in network.declared:
-            raise NeuralArtError(
-                f"strategies of network {network.name}: pool {name} has no initializer",
-                where=where,
-                hint=f"initializers: [{', '.join([*network.declared, name])}] declares it",
-            )
+            what = f"strategies of network {network.name}: pool {name} has no initializer"
+            hint = f"initializers: [{', '.join([*network.declared, name])}] declares it"
+            raise NeuralArtError(what, where=where, hint=hint)

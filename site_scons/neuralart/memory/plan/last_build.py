@@ -1,4 +1,4 @@
-"""Reads what the last build of a variant wrote: facts of its networks, and sizes if they are still right."""
+"""The networks of a variant: as they are configured, and as its last build left them."""
 
 from __future__ import annotations
 
@@ -9,14 +9,76 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.boards.types import Board
+from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.memory.layout.relative_pools import check_pools, derive
 from neuralart.memory.layout.strategies import LayoutNetwork
-from neuralart.memory.plan.firmware_use import firmware_sizes
-from neuralart.memory.plan.usage import APPLICATION
+from neuralart.memory.plan.plan import APPLICATION, firmware_sizes
 from neuralart.network import facts
 from neuralart.network.facts import Network
+from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.network.targets import CPU, flow_of
+from neuralart.resources import stable_name
+from neuralart.vendor import mpool, profile
+from neuralart.vendor.h7_files import read_cpu_pools
+
+
+def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[LayoutNetwork]:
+    """Read the pool files of a variant.
+
+    A network that runs on the core has no pools with addresses: its buffers are variables of the firmware. Its pool
+    file is read all the same, so that what is wrong with it is said.
+
+    ``folder``: what the paths in it are relative to: the folder of its file. NeuralArtError: a file is missing or
+    wrong.
+    """
+    if variant.relocatable is None:
+        return [layout_network(config, _pools(board, config, folder)) for config in variant.networks]
+    made = []
+    for config in map(derive, variant.networks):
+        pools = _pools(board, config, folder)
+        check_pools(pools)
+        made.append(layout_network(config, pools, loaded=True))
+    return made
+
+
+def layout_network(config: NetworkConfig, pools: PoolFile, *, loaded: bool = False) -> LayoutNetwork:
+    """A network for the layout.
+
+    Args:
+        config: As the variant says.
+        pools: Its pool file, already read.
+        loaded: It becomes a relocatable model.
+    """
+    return LayoutNetwork(
+        name=config.name,
+        pools=pools,
+        declared=default_initializers(pools) if config.initializers is None else config.initializers,
+        strategies=dict(config.strategies),
+        where=str(config.where) if config.where.file else f"network {config.name}",
+        loaded=loaded,
+    )
+
+
+def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:
+    if flow_of(board.target) == CPU:
+        path = folder / config.mpool if config.mpool else Path(board.memory_pools)
+        named = stable_name(path.as_posix()) if config.mpool or board.memory_pools else ""
+        if named:
+            read_cpu_pools(path, named)
+        return PoolFile(named, "", ())
+    if config.mpool:
+        path = folder / config.mpool
+        return mpool.read(path, stable_name(path.as_posix()))
+    name, file = split_profile(config.profile)
+    path = folder / file if file else Path(board.profile)
+    if not file and not board.profile:
+        hint = "give the network a 'profile:' or an 'mpool:'"
+        raise NeuralArtError(f"board {board.name} has no stock profile", where=str(config.where), hint=hint)
+    chosen = profile.read(path, name, stable_name(path.as_posix()))
+    return mpool.read(chosen.mpool, chosen.mpool_display)
+
 
 SCHEMA = 1
 # Slots of a relocatable model by file; all load tables of a variant have one size.
@@ -31,17 +93,11 @@ _AGAIN = "build it again"
 
 @dataclass(frozen=True)
 class LastBuild:
-    """A build, or why there is none to speak of.
+    """A build, or why there is none to speak of."""
 
-    Attributes:
-        networks: Facts, in the order of the configuration; empty: nothing is known.
-        sizes: For :func:`neuralart.memory.plan.plan.make_plan`.
-        note: One line that says why nothing is known; empty otherwise.
-    """
-
-    networks: tuple[Network, ...] = ()
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    note: str = ""
+    networks: tuple[Network, ...] = ()  # facts, in the order of the configuration; empty: nothing is known
+    sizes: Mapping[str, int] = field(default_factory=dict)  # for make_plan
+    note: str = ""  # one line that says why nothing is known; empty otherwise
 
 
 def read(build: Path, variant: str, board: Board, networks: Sequence[LayoutNetwork]) -> LastBuild:
@@ -143,3 +199,21 @@ def _outdated(
             if here is None or (here.address, here.size) != (pool.address, pool.size):
                 return f"its pool {pool.fname} of network {network.name} is 0x{pool.address:08x} with {pool.size} bytes"
     return ""
+
+
+def network_folders(index: Path) -> dict[str, Path]:
+    """Folders of the networks of a build, by name.
+
+    ``index``: ``index.json`` of the variant, as :func:`neuralart.memory.plan.last_build.read` has approved of it.
+    NeuralArtError: it is no index, or a file that it lists is not there.
+    """
+    try:
+        names = [name for name in jsontext.loads(read_bytes(index))["artefacts"] if name.endswith("/network.json")]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        what = f"not the index of a build: {error}"
+        raise NeuralArtError(what, where=str(index), hint="build the variant again") from error
+    for top in index.resolve().parents:
+        if all((top / name).is_file() for name in names):
+            return {facts.load(top / name).name: (top / name).parent for name in names}
+    what = f"files of the last build are gone, {names[0]} first"
+    raise NeuralArtError(what, where=str(index), hint="build the variant again")

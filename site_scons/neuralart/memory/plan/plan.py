@@ -4,18 +4,50 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout import identity, slots
+from neuralart.memory.layout import flash_areas, identity
 from neuralart.memory.layout.conflicts import advice, claim, head, refuse_conflicts
 from neuralart.memory.layout.flash_areas import area_at, areas
 from neuralart.memory.layout.placements import Initializer, Layout, Placement, pool_owner, staging_owner
 from neuralart.memory.layout.strategies import LINK, RELOCATABLE
-from neuralart.memory.plan.usage import APPLICATION, CODE, DATA, AddressPlan, Use, raw_key
-from neuralart.memory.regions import Span, fold_alias, memory_end, used_pools
+from neuralart.memory.regions import Span, firmware_spans, fold_alias, memory_end, touched_regions, used_pools
 from neuralart.network.facts import Network, PoolUse
+
+# Keys of sizes.
+APPLICATION = "application"
+CODE = "code"
+DATA = "data"
+
+
+@dataclass(frozen=True)
+class Use:
+    """A placement and how much of it is used."""
+
+    placement: Placement  # who, where and how much at most
+    used: int | None  # bytes from its start on; None if that is not known (yet)
+
+
+@dataclass(frozen=True)
+class AddressPlan:
+    """Everybody's addresses."""
+
+    board: Board
+    layout: Layout  # what it was made from
+    uses: tuple[Use, ...]  # in the order of the layout's placements
+    raws: Mapping[tuple[str, str], int]  # bytes of the initializers, by (network, pool); empty before a build
+    # Pools with constants that no declared initializer brings, each with the name of its network.
+    undeclared: tuple[tuple[str, PoolUse], ...]
+    written: tuple[tuple[str, PoolUse], ...]  # pools with activations, each with the name of its network
+    actual: bool  # the networks are compiled: uses are what is used. False: declared sizes only
+
+
+def raw_key(network: str, pool: str) -> str:
+    """Key in ``sizes`` of the bytes of an initializer."""
+    return f"{network}/{pool}"
+
 
 # What is wrong with an address plan: who, where, who decided it, and what would fit ---------------------------------
 
@@ -23,8 +55,7 @@ from neuralart.network.facts import Network, PoolUse
 def check(plan: AddressPlan) -> None:
     """Check that everything fits into its place and that no two places overlap.
 
-    Raises:
-        NeuralArtError: It does not: names the owners, the ranges, who chose them, and what would fit.
+    NeuralArtError: it does not: names the owners, the ranges, who chose them, and what would fit.
     """
     for network, pool in plan.undeclared:
         raise _undeclared(plan, network, pool)
@@ -72,11 +103,9 @@ def _undeclared(plan: AddressPlan, network: str, pool: PoolUse) -> NeuralArtErro
             hint="they must be split over its parts: compile without virtual pools",
         )
     names = [each.pool for each in plan.layout.initializers if each.network == network]
-    return NeuralArtError(
-        f"network {network} has {pool.weights} bytes of constants in pool {pool.fname}, which is not declared",
-        where=_chosen(plan, network, [pool.fname]),
-        hint=f"initializers: [{', '.join([*names, pool.fname])}] declares it",
-    )
+    what = f"network {network} has {pool.weights} bytes of constants in pool {pool.fname}, which is not declared"
+    hint = f"initializers: [{', '.join([*names, pool.fname])}] declares it"
+    return NeuralArtError(what, where=_chosen(plan, network, [pool.fname]), hint=hint)
 
 
 def claimed(plan: AddressPlan, use: Use) -> Span:
@@ -143,19 +172,11 @@ __all__ = ["APPLICATION", "CODE", "DATA", "AddressPlan", "Use", "check", "make_p
 def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: Mapping[str, int]) -> AddressPlan:
     """Put actual uses into a layout.
 
-    Args:
-        layout: The layout.
-        board: Its board.
-        networks: Facts of its networks; none: the plan shows declared sizes.
-        sizes: Bytes where they are known: ``application`` (the flash image with its header), ``code`` and ``data`` of
-            the firmware, ``NETWORK/POOL`` (:func:`raw_key`) of an initializer if it is not what the facts say, and the
-            files in the slots of a relocatable model (:data:`~neuralart.memory.layout.slots.LOADED`).
-
-    Returns:
-        The plan; virtual pools whose parts are listed do not appear in it.
-
-    Raises:
-        NeuralArtError: The facts are of other networks or other pools than the layout.
+    ``networks``: facts of its networks; none: the plan shows declared sizes; ``sizes``: bytes where they are known:
+    ``application`` (the flash image with its header), ``code`` and ``data`` of the firmware, ``NETWORK/POOL``
+    (:func:`raw_key`) of an initializer if it is not what the facts say, and the files in the slots of a relocatable
+    model (:data:`~neuralart.memory.layout.flash_areas.LOADED`). Returns the plan; virtual pools whose parts are listed
+    do not appear in it. NeuralArtError: the facts are of other networks or other pools than the layout.
     """
     if not networks:
         uses = [Use(p, _known(board, p, sizes)) for p in layout.placements]
@@ -197,7 +218,7 @@ def _known(board: Board, placement: Placement, sizes: Mapping[str, int]) -> int 
     if placement.kind == "reserved":
         return placement.size
     keys = {"firmware code": CODE, "firmware data": DATA}
-    keys |= {f"slot {name}": name for name in slots.LOADED}
+    keys |= {f"slot {name}": name for name in flash_areas.LOADED}
     if board.boot is not None:
         keys[f"slot {board.boot.slot}"] = APPLICATION
     return sizes.get(keys.get(placement.owner, ""))
@@ -212,11 +233,9 @@ def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tup
     for network in networks:
         group = f"network {network.name}"
         if group not in names:
-            raise NeuralArtError(
-                f"network {network.name} has no pools in the layout",
-                where=f"board {board.name}",
-                hint=f"the layout is of {', '.join(sorted(names)) or 'no network'}",
-            )
+            what = f"network {network.name} has no pools in the layout"
+            hint = f"the layout is of {', '.join(sorted(names)) or 'no network'}"
+            raise NeuralArtError(what, where=f"board {board.name}", hint=hint)
         for pool in used_pools(network):
             owner = pool_owner(network.name, pool.fname)
             start = _start(layout, board, pool, owner, placed)
@@ -224,11 +243,8 @@ def _pool_uses(layout: Layout, board: Board, networks: Sequence[Network]) -> tup
                 end = memory_end(board, start)
                 extra.append(Use(Placement(owner, "pool", start, min(pool.size, end - start), group, group), pool.used))
             elif start != placed[owner].start:
-                raise NeuralArtError(
-                    f"{owner} is at 0x{start:08x} in what was compiled and at 0x{placed[owner].start:08x} now",
-                    where=placed[owner].chosen_by,
-                    hint="build the network again",
-                )
+                what = f"{owner} is at 0x{start:08x} in what was compiled and at 0x{placed[owner].start:08x} now"
+                raise NeuralArtError(what, where=placed[owner].chosen_by, hint="build the network again")
             used[owner] = pool.used
     return used, extra
 
@@ -247,6 +263,21 @@ def _start(layout: Layout, board: Board, pool: PoolUse, owner: str, placed: Mapp
         group = owner.partition(" of ")[2]
         neighbor = next((p for p in placed.values() if p.group == group), None)
         file = _LINE.sub("", neighbor.chosen_by) if neighbor else group
-        raise NeuralArtError(
-            f"{owner} uses {pool.used} bytes, but {error.what}", where=file, hint="disable the pool with size 0"
-        ) from error
+        what = f"{owner} uses {pool.used} bytes, but {error.what}"
+        raise NeuralArtError(what, where=file, hint="disable the pool with size 0") from error
+
+
+def firmware_sizes(board: Board, used: Mapping[str, int]) -> dict[str, int]:
+    """Sizes for :func:`neuralart.memory.plan.plan.make_plan`.
+
+    ``used``: bytes that the image occupies in each memory, by its name. Returns bytes of code and data; one that uses
+    nothing known is left out.
+    """
+    spans = {span.owner: span for span in firmware_spans(board)}
+    sizes = {}
+    for key in (CODE, DATA):
+        span = spans.get(f"firmware {key}")
+        found = [used[region.name] for region in touched_regions(board, [span] if span else []) if region.name in used]
+        if found:
+            sizes[key] = sum(found)
+    return sizes

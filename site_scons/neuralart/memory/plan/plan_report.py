@@ -4,12 +4,49 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from neuralart.boards.cli import size_text
-from neuralart.memory.image.reachable import is_on
-from neuralart.memory.plan.occupancy import MemoryUse, memories
-from neuralart.memory.plan.usage import AddressPlan
+from neuralart.memory.layout.conflicts import claim
+from neuralart.memory.plan.plan import AddressPlan
+from neuralart.memory.regions import is_on
+
+
+@dataclass(frozen=True)
+class MemoryUse:
+    """A memory of the board and how full it is."""
+
+    name: str  # of the memory
+    start: int  # first address
+    size: int  # bytes
+    kind: str  # ram, psram, flash or rom
+    used: int  # bytes that somebody has; ranges that overlap count once
+    owners: tuple[str, ...]  # who, in address order
+
+
+def memories(plan: AddressPlan) -> list[MemoryUse]:
+    """How full each memory is, in the board's order; unused ones too.
+
+    Used is what is known to be used; of what is not known the whole size, and before a build the declared size.
+    """
+    spans = []
+    for use in sorted(plan.uses, key=lambda use: (use.placement.start, use.placement.owner)):
+        size = use.placement.size if use.used is None or not plan.actual else use.used
+        spans.append(claim(use.placement, size))
+    found = []
+    for region in plan.board.memory:
+        inside = [s for s in spans if s.start < region.end and s.end > region.base and s.end > s.start]
+        used, at = 0, region.base
+        for span in inside:
+            low, high = max(span.start, at), min(span.end, region.end)
+            used += max(0, high - low)
+            at = max(at, high)
+        found.append(
+            MemoryUse(region.name, region.base, region.size, region.kind, used, tuple(s.owner for s in inside))
+        )
+    return found
+
 
 SCHEMA = 1
 
@@ -132,13 +169,7 @@ def _initializer_rows(plan: AddressPlan) -> list[tuple[str, ...]]:
 
 
 def text(plan: AddressPlan, variant: str, notes: Sequence[str] = ()) -> str:
-    """The plan for people.
-
-    Args:
-        plan: The plan.
-        variant: Its name.
-        notes: Lines to put at the end.
-    """
+    """The plan for people. ``variant``: its name; ``notes``: lines to put at the end."""
     what = "as built" if plan.actual else "as declared: sizes are the most that fits, ? is known after a build"
     lines = [
         f"{variant} on {plan.board.name}, {what}",

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from neuralart.boards.types import Board, Section
+from neuralart.boards.types import Board, BoardSection
 from neuralart.errors import NeuralArtError
 
 
-def _section(board: Board, name: str, section: Section | None, access: str) -> str:
+def _section(board: Board, name: str, section: BoardSection | None, access: str) -> str:
     if section is None:
-        raise NeuralArtError(
-            f"the board has no '{name.lower()}' section",
-            where=f"board {board.name}",
-            hint="its YAML must say where firmware goes",
-        )
+        what = f"the board has no '{name.lower()}' section"
+        raise NeuralArtError(what, where=f"board {board.name}", hint="its YAML must say where firmware goes")
     origin = board.region(section.region).base + section.offset
     return f"  {name} ({access}) : ORIGIN = 0x{origin:08x}, LENGTH = 0x{section.size:x}\n"
 
@@ -20,8 +17,7 @@ def _section(board: Board, name: str, section: Section | None, access: str) -> s
 def memory_ld(board: Board) -> str:
     """Text of ``memory.ld``, included by firmware/boards/sections.ld.
 
-    Raises:
-        NeuralArtError: The board does not say where code and data go.
+    NeuralArtError: the board does not say where code and data go.
     """
     return (
         f"/* {board.name}: where the firmware's code and data are. Generated. */\nMEMORY\n{{\n"
@@ -34,8 +30,7 @@ def memory_ld(board: Board) -> str:
 def board_config_h(board: Board) -> str:
     """Text of ``board_config.h``: what firmware/boards/drivers needs to know.
 
-    Raises:
-        NeuralArtError: The board has no console.
+    NeuralArtError: the board has no console.
     """
     console = board.console
     if console is None:

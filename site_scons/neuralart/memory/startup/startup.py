@@ -45,8 +45,7 @@ _DESCRIPTOR_CAPACITY = 4096
 def used_initializers(layout: Layout, networks: Sequence[Network]) -> list[Initializer]:
     """Initializers that have bytes: those of pools with constants. Declared ones without any are skipped.
 
-    Raises:
-        NeuralArtError: The layout does not say how the constants of a pool reach it.
+    NeuralArtError: the layout does not say how the constants of a pool reach it.
     """
     known = {(item.network, item.pool) for item in layout.initializers}
     for network in networks:

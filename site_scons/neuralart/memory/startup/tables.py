@@ -10,8 +10,74 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout import identity
 from neuralart.memory.layout.placements import Initializer
 from neuralart.memory.regions import Span, fold_alias
-from neuralart.memory.startup.link_object import symbol
 from neuralart.network.facts import Network
+
+ALIGNMENT = 64  # lines of the NPU cache, two lines of the CPU's
+_SYMBOL = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
+# What stands for itself in a string of C and in one of the GNU assembler.
+_PLAIN = re.compile(r"[A-Za-z0-9_ ./+,:=@%(){}\[\]~#^&;!$'-]+", re.ASCII)
+
+
+def link_symbol(network: str, pool: str) -> str:
+    """Stem of the two symbols round the constants of a pool: ``<stem>_start`` and ``<stem>_end``.
+
+    NeuralArtError: the name of the pool cannot be part of a symbol.
+    """
+    if not _SYMBOL.fullmatch(pool):
+        raise NeuralArtError(
+            f"the initializer of pool '{pool}' of network {network} cannot be linked: "
+            "its name has more than letters, digits and '_'",
+            hint="rename the pool in its pool file (fname), or use another strategy",
+        )
+    return f"npu_link_{network}_{pool}"
+
+
+def link_object_c(network: str, pool: str, path_in_include: str) -> str:
+    """Text of a C file that has the bytes of a raw file in it.
+
+    C with one ``asm`` in it, because every toolchain that builds the rest takes that, and no array of numbers, because
+    compilers read those at some megabytes a minute. The assembler reads the raw file, no preprocessor does: who builds
+    the object has to declare that it depends on the raw file, and to put the folder that the path is relative to on the
+    include path (``-I``, which gcc hands on to the assembler).
+
+    Args:
+        network: Name of the network.
+        pool: fname of the pool.
+        path_in_include: The raw file, with ``/``, relative to a folder of the include path. No absolute path: the text
+            would differ from tree to tree.
+
+    Raises:
+        NeuralArtError: The path is absolute or has characters that the assembler would read as something else.
+    """
+    stem = link_symbol(network, pool)
+    where = f"pool {pool} of network {network}"
+    if path_in_include.startswith("/") or re.match(r"[A-Za-z]:", path_in_include):
+        raise NeuralArtError(f"the path of a linked raw file is absolute: {path_in_include}", where=where)
+    if not _PLAIN.fullmatch(path_in_include):
+        what = f"the assembler cannot take this path of a linked raw file: {path_in_include!r}"
+        raise NeuralArtError(what, where=where, hint="use letters, digits and common punctuation")
+    lines = [
+        f'.pushsection .rodata.{stem}, \\"a\\", %progbits',
+        f".balign {ALIGNMENT}",
+        f".global {stem}_start",
+        f".type {stem}_start, %object",
+        f"{stem}_start:",
+        f'.incbin \\"{path_in_include}\\"',
+        f".global {stem}_end",
+        f"{stem}_end:",
+        f".size {stem}_start, {stem}_end - {stem}_start",
+        ".popsection",
+    ]
+    return "\n".join(
+        [
+            f"/* The constants of pool {pool} of network {network}. Generated. */",
+            "__asm__(",
+            *(f'    "{line}\\n"' for line in lines),
+            ");",
+            "",
+        ]
+    )
+
 
 Rows = list[str]
 
@@ -31,18 +97,15 @@ _STRATEGIES = {
 
 def _need(value: int | None, key: str, board: Board, region: MemoryRegion) -> int:
     if value is None:
-        raise NeuralArtError(
-            f"{region.name} must be turned on, but 'registers: {key}' is missing",
-            where=board.where or f"board {board.name}",
-        )
+        what = f"{region.name} must be turned on, but 'registers: {key}' is missing"
+        raise NeuralArtError(what, where=board.where or f"board {board.name}")
     return value
 
 
 def bank_rows(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span]) -> Rows:
     """Memories that a network touches, and that are gated or can be written.
 
-    Raises:
-        NeuralArtError: The board does not say how to turn one on.
+    NeuralArtError: the board does not say how to turn one on.
     """
     rows = []
     registers = board.registers
@@ -79,8 +142,7 @@ def window_rows(board: Board, names: Collection[str]) -> Rows:
 def mpu_rows(board: Board, touched: Sequence[MemoryRegion]) -> Rows:
     """Memories that an MPU region must make Normal memory.
 
-    Raises:
-        NeuralArtError: The core's MPU is another one, or the memory is no region of it.
+    NeuralArtError: the core's MPU is another one, or the memory is no region of it.
     """
     rows = []
     for region in touched:
@@ -103,18 +165,12 @@ def mpu_rows(board: Board, touched: Sequence[MemoryRegion]) -> Rows:
 
 
 def network_rows(networks: Sequence[Network]) -> Rows:
-    """Names and ABI stamps.
-
-    Raises:
-        NeuralArtError: A stamp is none.
-    """
+    """Names and ABI stamps. NeuralArtError: a stamp is none."""
     rows = []
     for network in networks:
         if not _STAMP.fullmatch(network.abi_stamp):
-            raise NeuralArtError(
-                f"the ABI stamp '{network.abi_stamp}' of network {network.name} is not 16 hex digits",
-                hint="compile the network again",
-            )
+            what = f"the ABI stamp '{network.abi_stamp}' of network {network.name} is not 16 hex digits"
+            raise NeuralArtError(what, hint="compile the network again")
         stamp = ", ".join(f"0x{byte:02x}" for byte in bytes.fromhex(network.abi_stamp))
         rows.append(f'{{"{network.name}", {{{stamp}}}}}')
     return rows
@@ -125,8 +181,7 @@ def initializer_rows(
 ) -> tuple[list[str], Rows]:
     """Declarations of linked objects, and a row per initializer.
 
-    Raises:
-        NeuralArtError: A strategy that start-up code cannot follow, or an address without memory.
+    NeuralArtError: a strategy that start-up code cannot follow, or an address without memory.
     """
     numbers = {network.name: number for number, network in enumerate(networks)}
     pools = {(network.name, pool.fname): pool for network in networks for pool in network.pools}
@@ -134,20 +189,14 @@ def initializer_rows(
     for item in initializers:
         where = f"pool {item.pool} of network {item.network}"
         if item.strategy not in _STRATEGIES:
-            raise NeuralArtError(
-                f"strategy '{item.strategy}' is not one that start-up code follows",
-                where=where,
-                hint="one of " + ", ".join(_STRATEGIES),
-            )
+            what = f"strategy '{item.strategy}' is not one that start-up code follows"
+            raise NeuralArtError(what, where=where, hint="one of " + ", ".join(_STRATEGIES))
         if item.strategy != "link":
             identity.check_name(item.pool, where)
         pool = pools[item.network, item.pool]
         if pool.weights > item.capacity:
-            raise NeuralArtError(
-                f"{pool.weights} bytes of constants, but only {item.capacity} fit",
-                where=where,
-                hint="make the pool or its place in flash larger",
-            )
+            what = f"{pool.weights} bytes of constants, but only {item.capacity} fit"
+            raise NeuralArtError(what, where=where, hint="make the pool or its place in flash larger")
         fields = [
             str(numbers[item.network]),
             f'"{item.pool}"',
@@ -161,7 +210,7 @@ def initializer_rows(
         fields.append(f".npu = 0x{pool.address:08x}u")
         fields.append(f".capacity = 0x{item.capacity:x}u")
         if item.strategy == "link":
-            stem = symbol(item.network, item.pool)
+            stem = link_symbol(item.network, item.pool)
             externs.append(f"extern const uint8_t {stem}_start[], {stem}_end[];")
             fields.append(f".start = {stem}_start")
             fields.append(f".end = {stem}_end")

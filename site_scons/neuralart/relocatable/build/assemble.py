@@ -1,15 +1,281 @@
-"""Writing the container: header, code, data, list of words to fix, params."""
+"""From objects to the container: the script they are linked with, what the ELF must be, the bytes of the image.
+
+The linker script gives fake addresses, whose highest digit says which part of the image is meant.
+"""
 
 from __future__ import annotations
 
 import struct
+from bisect import bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.build.elf_post import Linked
-from neuralart.relocatable.build.params_blob import Params, align
-from neuralart.relocatable.build.pool_table import COPY, MIXED
-from neuralart.relocatable.format.types import FLASH, MAGIC, OFFSET
+from neuralart.relocatable.build.pool_table import Params, align
+from neuralart.relocatable.format.types import COPY, FLASH, MAGIC, MIXED, OFFSET, PARAM_0, PARAM_1, RAM, SEGMENT
+from neuralart.text.elf import FUNCTION, NO_TYPE, OBJECT, UNDEFINED, Elf, Section
+
+RO_ALIGN = {"aligned": 64, "vendor": 8}
+"""Read-only data end at a multiple of this, so that data behind them keep an alignment of as much in mode COPY."""
+
+
+def script(layout: str) -> str:
+    """Text of the script. ``layout``: ``aligned`` or ``vendor``."""
+    align = RO_ALIGN[layout]
+    return f"""\
+MEMORY
+{{
+  flash    : ORIGIN = 0x{FLASH:08x}, LENGTH = 16M
+  ram      : ORIGIN = 0x{RAM:08x}, LENGTH = 16M
+  params_0 : ORIGIN = 0x{PARAM_0:08x}, LENGTH = 128M
+  params_1 : ORIGIN = 0x{PARAM_1:08x}, LENGTH = 128M
+  trash    : ORIGIN = 0xf0000000, LENGTH = 256K
+}}
+
+ENTRY(_network_entries)
+
+SECTIONS
+{{
+  .flash :
+  {{
+    LONG(0x{MAGIC:08x})
+    KEEP(*(.network_flags))
+    LONG(__data_start)
+    LONG(__data_end)
+    LONG(__data_data)
+    LONG(__bss_start)
+    LONG(__bss_end)
+    LONG(__got_start)
+    LONG(__got_end)
+    LONG(0) /* rel_start */
+    LONG(0) /* rel_end */
+    LONG(__params_start)
+    LONG(0) /* params_offset */
+    KEEP(*(.network_entries))
+    *(.text .text.*)
+    *(.rodata .rodata.*)
+    . = ALIGN({align});
+  }} > flash =0xffffffff
+
+  .data : ALIGN({align})
+  {{
+    __data_start = .;
+    *(.data .data.*)
+    . = ALIGN(8);
+    KEEP(*(.network_rt_ctx))
+    . = ALIGN(4);
+    __params_start = .;
+    KEEP(*(.params_desc))
+    . = ALIGN(4);
+    __data_end = .;
+    KEEP(*(.init_array .init_array.*))
+    KEEP(*(.fini_array .fini_array.*))
+    . = ALIGN(4);
+    __got_start = .;
+    *(.got)
+    *(.got.plt)
+    __got_end = .;
+  }} > ram AT > flash
+  __data_data = LOADADDR(.data);
+
+  .relocs :
+  {{
+    KEEP(*(.relocs))
+  }} > flash
+
+  .params_0 :
+  {{
+    . = ALIGN({align});
+    KEEP(*(.const_ec_blob))
+    . = ALIGN({align});
+    KEEP(*(.params_0))
+    . = ALIGN(8);
+  }} > params_0
+
+  .params_1 :
+  {{
+    KEEP(*(.params_1))
+  }} > params_1
+
+  .bss (NOLOAD) :
+  {{
+    . = ALIGN(8);
+    __bss_start = .;
+    *(.bss .bss.*)
+    *(COMMON)
+    . = ALIGN(8);
+    __bss_end = .;
+  }} > ram
+
+  .trash :
+  {{
+    *(.dynstr .dynsym .dynamic .hash .gnu.* .interp)
+  }} > trash
+
+  /DISCARD/ :
+  {{
+    *(.note .note.* .comment .ARM.exidx .ARM.exidx.* .ARM.extab .ARM.extab.* .ARM.attributes .debug_*)
+  }}
+}}
+"""
+
+
+_SEGMENTS = {".flash": FLASH, ".relocs": FLASH, ".data": RAM, ".bss": RAM, ".params_0": PARAM_0, ".params_1": PARAM_1}
+_NEEDED = (".flash", ".data", ".bss")
+_SYMBOLS = ("_network_entries", "_network_rt_ctx", "_params_desc")
+_ABS32 = "R_ARM_ABS32"
+# Relative to the place, or an index into the GOT: right wherever the image is.
+_HARMLESS = frozenset({"R_ARM_GOT_BREL", "R_ARM_GOT_PREL", "R_ARM_THM_CALL", "R_ARM_THM_JUMP24", "R_ARM_REL32"})
+# Also relative, of libgcc and of short branches; the linker has resolved them inside .flash.
+_RELATIVE = frozenset({"R_ARM_THM_JUMP19", "R_ARM_THM_JUMP11", "R_ARM_THM_JUMP8", "R_ARM_THM_PC8", "R_ARM_NONE"})
+
+
+@dataclass(frozen=True)
+class Linked:
+    """A linked model."""
+
+    flash: bytes = field(repr=False)  # contents of .flash: header, code, read-only data
+    data: bytes = field(repr=False)  # contents of .data: data, context, pool table, GOT
+    data_offset: int  # offset of .data in the file
+    relocations: tuple[int, ...]  # virtual addresses of the words to fix, in the order of the ELF
+    blobs: bytes = field(repr=False)  # epoch-controller blobs that go in front of the params
+    symbols: dict[str, int]  # offset of the context and of the pool table in .data, of the entries in .flash
+    kinds: dict[str, int]  # how often each kind of relocation occurs
+
+
+class _Symbols:
+    """Which symbol an address belongs to, for messages."""
+
+    def __init__(self, elf: Elf) -> None:
+        self.addresses: dict[str, int] = {}
+        self.sizes: dict[str, int] = {}
+        named: dict[int, str] = {}
+        for symbol in elf.symbols:
+            if symbol.name and symbol.kind in (FUNCTION, OBJECT, NO_TYPE) and not symbol.name.startswith("$"):
+                self.addresses[symbol.name] = symbol.value
+                self.sizes.setdefault(symbol.name, symbol.size)
+                if symbol.kind != NO_TYPE:
+                    named.setdefault(symbol.value & ~1, symbol.name)
+        self._starts = sorted(named)
+        self._named = named
+
+    def at(self, address: int) -> str:
+        index = bisect_right(self._starts, address) - 1
+        if index < 0 or (self._starts[index] ^ address) & SEGMENT:
+            return f"0x{address:08x}"
+        start = self._starts[index]
+        return f"{self._named[start]}+0x{address - start:x}"
+
+
+def _check_sections(elf: Elf, where: str) -> None:
+    for section in elf.sections:
+        address, size = section.address, section.size
+        if section.kind == "SHT_RELA":
+            raise NeuralArtError(f"section {section.name} has addends (RELA)", where=where)
+        if not address or not size or not section.allocated:
+            continue
+        expected = _SEGMENTS.get(section.name)
+        if expected is None:
+            if address & SEGMENT != SEGMENT:  # the trash
+                what = f"section {section.name} at 0x{address:08x} ({size} bytes) belongs to no part of an image"
+                raise NeuralArtError(what, where=where, hint="name its data otherwise, or give them no section")
+        elif address & SEGMENT != expected:
+            raise NeuralArtError(f"section {section.name} is at 0x{address:08x}, not at 0x{expected:08x}", where=where)
+
+
+def _section(elf: Elf, name: str, where: str) -> Section:
+    section = elf.section(name)
+    if section is None:
+        raise NeuralArtError(f"no section {name}", where=where, hint="was it linked with another script?")
+    return section
+
+
+def _relocations(elf: Elf, symbols: _Symbols, data: Section, where: str) -> tuple[list[int], Counter[str]]:
+    start = symbols.addresses["_network_entries"]
+    entries = range(start, start + symbols.sizes["_network_entries"])
+    words = range(data.address, data.address + data.size)
+    found: list[int] = []
+    kinds: Counter[str] = Counter()
+    for section in elf.sections:
+        if section.kind != "SHT_REL" or not elf.sections[section.about].allocated:
+            continue
+        for relocation in elf.relocations(section):
+            place, kind, symbol = relocation.place, relocation.kind, relocation.symbol
+            if symbol is None:
+                continue
+            kinds[kind] += 1
+            to = symbol.name or symbols.at(symbol.value)
+            if symbol.section == UNDEFINED:
+                raise NeuralArtError(f"symbol {to} is not resolved (used by {symbols.at(place)})", where=where)
+            if kind == _ABS32:
+                if place in entries:
+                    continue
+                if place not in words:
+                    raise NeuralArtError(
+                        f"{symbols.at(place)} holds the absolute address of {to} in read-only memory, which cannot be "
+                        f"fixed when the model moves (0x{place:08x}, {kind})",
+                        where=where,
+                        hint="compile it position independent, or take the table out of sections of its own",
+                    )
+                if place % 4:
+                    what = f"{symbols.at(place)} holds an address at an odd place (0x{place:08x})"
+                    raise NeuralArtError(what, where=where)
+                found.append(place)
+            elif kind == "R_ARM_REL32" and (place ^ symbol.value) & SEGMENT:
+                what = f"{symbols.at(place)} holds the distance to {to}, which lies in another part of the image"
+                raise NeuralArtError(what, where=where, hint="compile with -mno-pic-data-is-text-relative")
+            elif kind not in _HARMLESS and kind not in _RELATIVE:
+                raise NeuralArtError(
+                    f"relocation {kind} of {to} at {symbols.at(place)} (0x{place:08x}) is not known to be position "
+                    "independent",
+                    where=where,
+                    hint="compile with -fpic -msingle-pic-base -mpic-register=r9",
+                )
+    return found, kinds
+
+
+def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
+    """Check a linked model and take it apart.
+
+    Args:
+        image: The ELF.
+        where: Its name in messages.
+        markers: Symbols of the placeholders in PARAM_0: what stands in front of them is real.
+
+    Raises:
+        NeuralArtError: It is not position independent, or not laid out as an image.
+    """
+    elf = Elf(image, where)
+    flash, data, _ = (_section(elf, name, where) for name in _NEEDED)
+    _check_sections(elf, where)
+    symbols = _Symbols(elf)
+    for name in _SYMBOLS:
+        if name not in symbols.addresses:
+            hint = "was the runtime's own file left out of the link?"
+            raise NeuralArtError(f"no symbol {name}", where=where, hint=hint)
+    relocations, kinds = _relocations(elf, symbols, data, where)
+    params = elf.section(".params_0")
+    blobs = b""
+    if params is not None:
+        fakes = [symbols.addresses[name] for name in markers if name in symbols.addresses]
+        inside = [address - params.address for address in fakes]
+        blobs = elf.bytes_of(params, params.name)[: min(inside, default=params.size)]
+    loaded = elf.load_address(data)
+    if loaded is None:
+        raise NeuralArtError("section .data is not loaded", where=where)
+    offset = loaded & OFFSET
+    if offset < flash.size:
+        raise NeuralArtError(f"data are loaded at 0x{offset:x}, inside the {flash.size} bytes of code", where=where)
+    return Linked(
+        elf.bytes_of(flash, flash.name),
+        elf.bytes_of(data, data.name),
+        offset,
+        tuple(relocations),
+        blobs,
+        {name: symbols.addresses[name] & OFFSET for name in _SYMBOLS},
+        dict(sorted(kinds.items())),
+    )
+
 
 _REL_START, _REL_END, _PARAMS_OFFSET = 9, 10, 12
 _PARAMS_BIN_SIZE = 12
@@ -19,17 +285,11 @@ _DESCRIPTOR = 20
 
 @dataclass(frozen=True)
 class Container:
-    """The bytes of an image.
+    """The bytes of an image."""
 
-    Attributes:
-        image: ``<n>_rel.bin``.
-        params: ``<n>_rel_params.bin``; None unless split.
-        notes: What is unusual about it.
-    """
-
-    image: bytes = field(repr=False)
-    params: bytes | None = field(repr=False)
-    notes: tuple[str, ...] = ()
+    image: bytes = field(repr=False)  # <n>_rel.bin
+    params: bytes | None = field(repr=False)  # <n>_rel_params.bin; None unless split
+    notes: tuple[str, ...] = ()  # what is unusual about it
 
 
 def _patched_data(linked: Linked, params: Params) -> bytes:
@@ -51,7 +311,7 @@ def assemble(linked: Linked, params: Params, *, split: bool, alignment: int, whe
     """Put an image together.
 
     Args:
-        linked: From :func:`~neuralart.relocatable.build.elf_post.read`.
+        linked: From :func:`~neuralart.relocatable.build.assemble.read`.
         params: Initial contents of the pools.
         split: The params become a file of their own.
         alignment: Of the params in the file, in bytes.

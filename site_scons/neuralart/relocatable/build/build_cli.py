@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError
+from neuralart.relocatable.format.types import OFFSET, Image, align8
+from neuralart.vendor.releases import dotted
 
 if TYPE_CHECKING:
     from neuralart.relocatable.build.builder import Built, Prepared
     from neuralart.relocatable.build.request import BuildRequest
     from neuralart.relocatable.format.types import Image
+
 
 _DEFAULT = ""
 SCHEMA = 1
@@ -46,11 +49,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def request_of(args: argparse.Namespace) -> BuildRequest:
-    """What the command line and the environment ask for.
-
-    Raises:
-        NeuralArtError: There is no network.
-    """
+    """What the command line and the environment ask for. NeuralArtError: there is no network."""
     from neuralart.relocatable.build.request import BuildRequest, find_network
 
     network = find_network(Path(args.input), args.name or "")
@@ -75,7 +74,7 @@ def request_of(args: argparse.Namespace) -> BuildRequest:
 def _network_text(prepared: Prepared) -> str:
     source, runtime = prepared.source, prepared.runtime
     lines = [
-        f"network {source.c_name} of {source.path.name}: runtime {runtime.name} {runtime.version_text}, layout "
+        f"network {source.c_name} of {source.path.name}: runtime {runtime.name} {dotted(runtime.version)}, layout "
         f"{prepared.request.layout}"
     ]
     for entry, pool in zip(prepared.entries, prepared.params.descriptors, strict=True):
@@ -113,8 +112,7 @@ def _network_data(prepared: Prepared) -> dict[str, Any]:
 def _checked(built: Built) -> Image:
     """Read back what was built, as every other reader does.
 
-    Raises:
-        NeuralArtError: It breaks a rule of the format: a fault of this program, or of the linker.
+    NeuralArtError: it breaks a rule of the format: a fault of this program, or of the linker.
     """
     from neuralart.relocatable.format.container import parse
     from neuralart.relocatable.verify.verifier import verify
@@ -128,18 +126,6 @@ def _checked(built: Built) -> Image:
     if image.header_words != expected:
         raise NeuralArtError(f"header of {image.header_words} words, expected {expected}", where=name)
     return image
-
-
-def _extra(built: Built, image: Image, args: argparse.Namespace) -> dict[str, bytes]:
-    from neuralart.relocatable.build import c_image
-
-    name = built.prepared.request.name
-    if not args.gen_c_file:
-        return {}
-    return {
-        f"{name}_rel.c": c_image.array_c(name, image.data).encode(),
-        f"{name}_rel.h": c_image.header_h(name, image).encode(),
-    }
 
 
 class _Output:
@@ -167,43 +153,46 @@ def _write_json(args: argparse.Namespace, request: BuildRequest, data: dict[str,
 
 def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> None:
     from neuralart.relocatable.build import builder
+    from neuralart.relocatable.build.objects import BuildRefusal
     from neuralart.relocatable.verify import report
-    from neuralart.relocatable.build.objects import Refusal
 
     if args.parse_only:
         prepared = builder.prepare(request)
         output.say(_network_text(prepared))
         for buffer in prepared.source.buffers:
-            base = buffer.symbol or f"0x{buffer.address:08x}"
+            base = buffer.symbol or f"0x{buffer.base:08x}"
             kind = "constant" if buffer.is_param else "activation"
             output.say(f"    {buffer.name:<32} {kind:<10} {base} + {buffer.start}..{buffer.end}", 2)
         _write_json(args, request, {"network": _network_data(prepared)})
         return
     try:
         built = builder.build(request, lambda text: output.say(text, 2))
-    except Refusal as error:
+    except BuildRefusal as error:
         output.say(error.complaint, 2)
         raise
-    for text in (*built.ran, *built.said):
+    for text in (*built.compiler.ran, *built.compiler.said):
         output.say(text, 2)
-    for note in built.notes:
+    for note in built.compiler.notes:
         print(f"neuralart relocatable build: note: {note}", file=sys.stderr)
     image = _checked(built)
-    extra = _extra(built, image, args)
+    name = request.name
+    extra = {}
+    if args.gen_c_file:
+        extra = {f"{name}_rel.c": array_c(name, image.data).encode(), f"{name}_rel.h": header_h(name, image).encode()}
     builder.write(built, extra)
     output.say(_network_text(built.prepared))
     output.say(report.as_text(image))
     for note in (*built.prepared.notes, *built.container.notes):
         output.say(f"   note: {note}")
-    sizes = {name: len(data) for name, data in sorted({**built.files, **extra}.items())}
-    for name, size in sizes.items():
-        output.say(f"    creating {(request.output / name).as_posix()} (size={size:,})")
+    sizes = {file: len(data) for file, data in sorted({**built.files, **extra}.items())}
+    for file, size in sizes.items():
+        output.say(f"    creating {(request.output / file).as_posix()} (size={size:,})")
     _write_json(
         args,
         request,
         {
             "version": __version__,
-            "versions": {"neuralart": __version__, "toolchain": built.toolchain},
+            "versions": {"neuralart": __version__, "toolchain": built.compiler.toolchain.identity},
             "network": _network_data(built.prepared),
             "reloc_binary_image": report.image_data(image),
             "relocations": built.linked.kinds,
@@ -213,11 +202,7 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
 
 
 def run(args: argparse.Namespace) -> int:
-    """Build.
-
-    Raises:
-        NeuralArtError: The network cannot become a relocatable model.
-    """
+    """Build. NeuralArtError: the network cannot become a relocatable model."""
     from neuralart.files import write_text
 
     request = request_of(args)
@@ -232,3 +217,48 @@ def run(args: argparse.Namespace) -> int:
             path = Path(args.log) if args.log else request.output / f"{request.name}_reloc.log"
             write_text(path, "".join(f"{line}\n" for line in output.lines))
     return 0
+
+
+_PER_LINE = 16
+
+
+def array_c(name: str, image: bytes) -> str:
+    """``<n>_rel.c``."""
+    rows = [image[at : at + _PER_LINE] for at in range(0, len(image), _PER_LINE)]
+    body = "".join("  " + " ".join(f"0x{byte:02x}," for byte in row) + "\n" for row in rows)
+    return (
+        f'#include "{name}_rel.h"\n\n'
+        f"static const uint8_t image[{len(image)}] __attribute__((aligned(8))) = {{\n{body}}};\n\n"
+        f"uintptr_t ai_{name}_reloc_img_get(void)\n{{\n  return (uintptr_t)image;\n}}\n"
+    )
+
+
+def header_h(name: str, image: Image) -> str:
+    """``<n>_rel.h``."""
+    prefix = f"AI_{name.upper()}_RELOC"
+    values: dict[str, str] = {
+        "C_NAME": f'"{image.context.c_name}"',
+        "RT_DESC": f'"{image.context.description}"',
+        "IMAGE_SIZE": f"({len(image.data)}u)",
+        "RAM_SIZE_XIP": f"({image.xip_size}u)",
+        "RAM_SIZE_COPY": f"({image.copy_size}u)",
+        "PARAMS_OFFSET": f"({image.header['params_offset'] & OFFSET}u)",
+        "PARAMS_SIZE": f"({len(image.params or b'')}u)",
+        "WEIGHTS_SIZE": f"({image.context.params_sz}u)",
+        "ACTIVATIONS_SIZE": f"({image.context.acts_sz}u)",
+        "EXT_RAM_SIZE": f"({align8(image.context.ext_ram_sz)}u)",
+        "MPOOL_DESC_COUNT": f"({len(image.pools)}u)",
+    }
+    lines = [f"#define {prefix}_{key} {value}\n" for key, value in values.items()]
+    for number, pool in enumerate(image.pools):
+        key = f"{prefix}_MPOOL_DESC_{number}"
+        lines.append(f"\n/* {pool.notation} */\n")
+        lines.append(f'#define {key}_NAME "{pool.name}"\n')
+        for field in ("flags", "foff", "dst"):
+            lines.append(f"#define {key}_{field.upper()} (0x{getattr(pool, field):08x}u)\n")
+        lines.append(f"#define {key}_SIZE ({pool.size}u)\n")
+    return (
+        f"#ifndef {prefix}_H\n#define {prefix}_H\n\n#include <stdint.h>\n\n"
+        + "".join(lines)
+        + f"\n/* Address of the image, a multiple of 8. */\nuintptr_t ai_{name}_reloc_img_get(void);\n\n#endif\n"
+    )

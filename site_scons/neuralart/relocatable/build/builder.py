@@ -13,22 +13,15 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network import facts
 from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
-from neuralart.relocatable.build import elf_post
-from neuralart.relocatable.build import network_source
-from neuralart.relocatable.build import params_blob
-from neuralart.relocatable.build import pool_table
-from neuralart.relocatable.build import staging
-from neuralart.relocatable.build import vendor_pack
-from neuralart.relocatable.build.assemble import Container, assemble
-from neuralart.relocatable.build.ec_headers import DEFINE as BLOBS_IN_PARAMS
-from neuralart.relocatable.build.link_script import RO_ALIGN, script
+from neuralart.relocatable.build import network_source, pool_table, runtimes, staging
+from neuralart.relocatable.build.assemble import RO_ALIGN, Container, Linked, assemble, read_linked, script
 from neuralart.relocatable.build.network_source import NetworkSource
-from neuralart.relocatable.build.objects import Compiler, write_if_new
-from neuralart.relocatable.build.params_blob import Params
-from neuralart.relocatable.build.pool_table import TableEntry
+from neuralart.relocatable.build.objects import ObjectCompiler, write_if_new
+from neuralart.relocatable.build.pool_table import Params, TableEntry
 from neuralart.relocatable.build.request import VENDOR, BuildRequest, check
 from neuralart.relocatable.build.runtimes import Runtime, neuralart
-from neuralart.relocatable.build.staging import Staged
+from neuralart.relocatable.build.staging import DEFINE as BLOBS_IN_PARAMS
+from neuralart.relocatable.build.staging import StagedSources
 from neuralart.vendor.releases import Version, dotted, relocation_of
 
 Say = Callable[[str], None]
@@ -38,68 +31,38 @@ DEFAULT_NAME = "Default"
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is known before anything is compiled.
+    """What is known before anything is compiled."""
 
-    Attributes:
-        request: With its layout decided.
-        source: network.c.
-        runtime: What it is built with.
-        entries: The pool table.
-        params: Initial contents of the pools.
-        staged: C to compile.
-        notes: Options without effect.
-    """
-
-    request: BuildRequest
-    source: NetworkSource
-    runtime: Runtime
-    entries: tuple[TableEntry, ...]
-    params: Params = field(repr=False)
-    staged: Staged = field(repr=False)
-    notes: tuple[str, ...] = ()
+    request: BuildRequest  # with its layout decided
+    source: NetworkSource  # network.c
+    runtime: Runtime  # what it is built with
+    entries: tuple[TableEntry, ...]  # the pool table
+    params: Params = field(repr=False)  # initial contents of the pools
+    staged: StagedSources = field(repr=False)  # C to compile
+    notes: tuple[str, ...] = ()  # options without effect
 
 
 @dataclass(frozen=True)
 class Built:
-    """An image.
+    """An image."""
 
-    Attributes:
-        prepared: What it was made from.
-        container: Its bytes.
-        linked: The ELF, taken apart.
-        files: Name -> bytes of what belongs into the output folder.
-        ran: Commands that were run; empty when everything was remembered.
-        notes: What was wrong with the store of objects.
-        said: What they printed.
-        toolchain: What it was compiled with.
-    """
-
-    prepared: Prepared
-    container: Container
-    linked: elf_post.Linked
-    files: Mapping[str, bytes] = field(repr=False)
-    ran: tuple[str, ...]
-    said: tuple[str, ...]
-    toolchain: str
-    notes: tuple[str, ...] = ()
+    prepared: Prepared  # what it was made from
+    container: Container  # its bytes
+    linked: Linked  # the ELF, taken apart
+    files: Mapping[str, bytes] = field(repr=False)  # name -> bytes of what belongs into the output folder
+    compiler: ObjectCompiler  # with what it ran: nothing when everything was remembered
 
 
 def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
     """Use of the pools as our own compiler counted it; it knows the working memory of kernels."""
     path = source.path.with_name(FACTS)
     if not path.is_file():
-        raise NeuralArtError(
-            f"is missing: it says how much working memory {source.path.name} needs",
-            where=str(path),
-            hint="copy all files of the compile",
-        )
+        what = f"is missing: it says how much working memory {source.path.name} needs"
+        raise NeuralArtError(what, where=str(path), hint="copy all files of the compile")
     network = facts.load(path)
     if network.name != source.c_name:
-        raise NeuralArtError(
-            f"is of network '{network.name}', {source.path.name} of '{source.c_name}'",
-            where=str(path),
-            hint="keep the files of a compile together",
-        )
+        what = f"is of network '{network.name}', {source.path.name} of '{source.c_name}'"
+        raise NeuralArtError(what, where=str(path), hint="keep the files of a compile together")
     return {pool.fname: (pool.used, pool.activations) for pool in network.pools if not pool.virtual}
 
 
@@ -112,43 +75,31 @@ def _any_name(version: Version) -> bool:
 def _runtime(version: Version, request: BuildRequest, where: str) -> Runtime:
     """The runtime that a network.c is made for.
 
-    Raises:
-        NeuralArtError: It needs a vendor's installation and none is named, or that has another version.
+    NeuralArtError: it needs a vendor's installation and none is named, or that has another version.
     """
     if version[0] == 0:
         if version != NEURALART_VERSION:
-            raise NeuralArtError(
-                f"network.c is made for runtime {NEURALART} {dotted(version)}, this is {dotted(NEURALART_VERSION)}",
-                where=where,
-                hint="compile the model again",
-            )
+            what = f"network.c is made for runtime {NEURALART} {dotted(version)}, this is {dotted(NEURALART_VERSION)}"
+            raise NeuralArtError(what, where=where, hint="compile the model again")
         return neuralart(request)
     if request.pack is None:
-        raise NeuralArtError(
-            f"network.c is made for runtime {LL_ATON} {dotted(version)}, which is not part of this package",
-            where=where,
-            hint="name an installation of ST Edge AI Core with --pack-dir or STEDGEAI_CORE_DIR",
-        )
-    return vendor_pack.runtime(request.pack, version, request, where)
+        what = f"network.c is made for runtime {LL_ATON} {dotted(version)}, which is not part of this package"
+        hint = "name an installation of ST Edge AI Core with --pack-dir or STEDGEAI_CORE_DIR"
+        raise NeuralArtError(what, where=where, hint=hint)
+    return runtimes.installed(request.pack, version, request, where)
 
 
 def prepare(request: BuildRequest) -> Prepared:
-    """Read, check and generate; compile nothing.
-
-    Raises:
-        NeuralArtError: The network cannot become a relocatable model.
-    """
+    """Read, check and generate; compile nothing. NeuralArtError: the network cannot become a relocatable model."""
     check(request)
     source = network_source.read(request.network)
     where = str(request.network)
     runtime = _runtime(source.version, request, where)
     request = replace(request, layout=request.layout or runtime.layout)
     if source.options.get("all-buffers-info") != "true":
-        raise NeuralArtError(
-            "was compiled without --all-buffers-info: which memory its activations use is unknown",
-            where=where,
-            hint='add --all-buffers-info to "options" of the profile and compile again',
-        )
+        what = "was compiled without --all-buffers-info: which memory its activations use is unknown"
+        hint = 'add --all-buffers-info to "options" of the profile and compile again'
+        raise NeuralArtError(what, where=where, hint=hint)
     if not _any_name(source.version) and source.c_name != DEFAULT_NAME:
         raise NeuralArtError(
             f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is "
@@ -163,20 +114,17 @@ def prepare(request: BuildRequest) -> Prepared:
     known = _known(source) if runtime.name == NEURALART else {}
     found = pool_table.uses(source, as_vendor=request.layout == VENDOR, known=known)
     entries = pool_table.table(source, found, secure=request.secure)
-    params = params_blob.collect(
+    params = pool_table.collect(
         source, entries, alignment=RO_ALIGN[request.layout], moved_first=request.blobs_in_params
     )
     if not params.data and not request.blobs_in_params:
-        raise NeuralArtError(
-            "has no constants in any pool: a loader refuses an image without params",
-            where=where,
-            hint="is it complete?",
-        )
+        what = "has no constants in any pool: a loader refuses an image without params"
+        raise NeuralArtError(what, where=where, hint="is it complete?")
     staged = staging.stage(request, source, runtime, entries, params)
     return Prepared(request, source, runtime, entries, params, staged, tuple(notes))
 
 
-def _compiler(prepared: Prepared, store: Path, work: Path) -> Compiler:
+def _compiler(prepared: Prepared, store: Path, work: Path) -> ObjectCompiler:
     request, runtime = prepared.request, prepared.runtime
     asked = ToolchainConfig(prefix=request.prefix)
     try:
@@ -187,26 +135,26 @@ def _compiler(prepared: Prepared, store: Path, work: Path) -> Compiler:
     maps = [(work, ".")]
     if request.layout != VENDOR:
         maps.append((runtime.root, runtime.name))
-    return Compiler(found, store, maps)
+    return ObjectCompiler(found, store, maps)
 
 
-def _compile(prepared: Prepared, compiler: Compiler, work: Path) -> list[Path]:
-    """Objects in the order of the link."""
-    request, runtime = prepared.request, prepared.runtime
+def _sources(prepared: Prepared, work: Path) -> list[tuple[Path, list[str], bool]]:
+    """C files in the order of the link, with their flags, and whether they go behind the archives of the runtime."""
+    runtime, own = prepared.runtime, prepared.staged.sources
     defines = list(runtime.defines)
     if _any_name(runtime.version):
         defines.append(f'MODEL_CONF="{staging.CONF}"')
-    if request.blobs_in_params:
+    if prepared.request.blobs_in_params:
         defines.append(BLOBS_IN_PARAMS)
     common = [*runtime.flags, *(f"-D{text}" for text in defines)]
-    sources: list[tuple[Path, list[str]]] = [(work / name, common) for name in prepared.staged.sources]
+    # Of the network's own files the first is the code, which goes in front.
+    found = [(work / name, common, bool(number and runtime.archives)) for number, name in enumerate(own)]
     for each in (*runtime.per_network, *runtime.sources):
-        sources.append((each.path, [*common, *each.flags, *(f"-D{text}" for text in each.defines)]))
-    head, last = runtime.include_dirs[:-1], runtime.include_dirs[-1:]
-    return compiler.compile(sources, (*head, work, *last), work)
+        found.append((each.path, [*common, *each.flags, *(f"-D{text}" for text in each.defines)], each.late))
+    return found
 
 
-def _link(prepared: Prepared, compiler: Compiler, objects: list[Path], work: Path) -> Path:
+def _link(prepared: Prepared, compiler: ObjectCompiler, first: list[Path], late: list[Path], work: Path) -> Path:
     request, runtime = prepared.request, prepared.runtime
     if request.layout == VENDOR and runtime.script is not None:
         text = read_bytes(runtime.script)
@@ -215,51 +163,24 @@ def _link(prepared: Prepared, compiler: Compiler, objects: list[Path], work: Pat
     place = work / "model.ld"
     write_if_new(place, text.decode("utf-8", "replace"))
     words = [*runtime.link, "-Wl,--gc-sections", "-Wl,--emit-relocs", "-Wl,--build-id=none"]
-    inputs = text + b"".join(read_bytes(path) for path in runtime.archives)
-    first, late = _link_order(prepared, objects)
     # The addresses follow the order.
-    inputs += "\0".join(path.name for path in late).encode()
-    rest = [
-        *_discarded_libraries(runtime, work),
-        *map(str, runtime.archives),
-        *map(str, late),
-        *runtime.libraries,
-        "-T",
-        str(place),
-    ]
+    names = "\0".join(path.name for path in late).encode()
+    inputs = text + b"".join(read_bytes(path) for path in runtime.archives) + names
+    folders = []
+    if runtime.name == LL_ATON:
+        # Linker scripts of installations name these to discard them; the linker still wants to see the files. They are
+        # empty: what the archive of the installation lacks is refused by name, whatever C library there is.
+        folders = ["-L", str(work)]
+        for name in ("libc.a", "libm.a"):
+            write_if_new(work / name, "!<arch>\n")
+    rest = [*folders, *map(str, runtime.archives), *map(str, late), *runtime.libraries, "-T", str(place)]
     return compiler.link(request.name, words, first, rest, inputs)
-
-
-def _link_order(prepared: Prepared, objects: list[Path]) -> tuple[list[Path], list[Path]]:
-    """Objects in front of the archives of the runtime, and behind them."""
-    runtime = prepared.runtime
-    late = [False, *(runtime.pools_late for _ in prepared.staged.sources[1:])]
-    late += [each.late for each in (*runtime.per_network, *runtime.sources)]
-    pairs = list(zip(objects, late, strict=True))
-    return [path for path, last in pairs if not last], [path for path, last in pairs if last]
-
-
-def _discarded_libraries(runtime: Runtime, work: Path) -> list[str]:
-    """Linker scripts of installations name these to discard them; the linker still wants to see the files.
-
-    They are empty: what the archive of the installation lacks is refused by name, whatever C library there is.
-    """
-    if runtime.name != LL_ATON:
-        return []
-    for name in ("libc.a", "libm.a"):
-        write_if_new(work / name, "!<arch>\n")
-    return ["-L", str(work)]
 
 
 def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
     """Make an image. Nothing is written outside the store of objects and the working folder.
 
-    Args:
-        request: What to make.
-        say: Told about each step.
-
-    Raises:
-        NeuralArtError: It cannot be made.
+    ``request``: what to make; ``say``: told about each step. NeuralArtError: it cannot be made.
     """
     prepared = prepare(request)
     request = prepared.request
@@ -269,35 +190,30 @@ def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
         write_if_new(work / name, text)
     compiler = _compiler(prepared, store, work)
     say(f"compiling with {compiler.toolchain.identity}")
-    objects = _compile(prepared, compiler, work)
+    sources = _sources(prepared, work)
+    head, last = prepared.runtime.include_dirs[:-1], prepared.runtime.include_dirs[-1:]
+    objects = compiler.compile([(path, flags) for path, flags, _ in sources], (*head, work, *last), work)
     say("linking")
-    linked_at = _link(prepared, compiler, objects, work)
-    elf = read_bytes(linked_at)
-    linked = elf_post.read(elf, f"{request.name}.elf", prepared.staged.markers)
-    container = assemble(
-        linked,
-        prepared.params,
-        split=request.split,
-        alignment=RO_ALIGN[request.layout],
-        where=f"{request.name}_rel.bin",
+    first, late = (
+        [path for path, each in zip(objects, sources, strict=True) if each[2] is end] for end in (False, True)
     )
-    files = {f"{request.name}_rel.bin": container.image}
+    linked_at = _link(prepared, compiler, first, late, work)
+    elf = read_bytes(linked_at)
+    linked = read_linked(elf, f"{request.name}.elf", prepared.staged.markers)
+    name = f"{request.name}_rel.bin"
+    alignment = RO_ALIGN[request.layout]
+    container = assemble(linked, prepared.params, split=request.split, alignment=alignment, where=name)
+    files = {name: container.image}
     if container.params is not None:
         files[f"{request.name}_rel_params.bin"] = container.params
     if request.keep:
         files[f"{request.name}.elf"] = elf
         files[f"{request.name}.map"] = read_bytes(linked_at.with_suffix(".map"))
-    identity = compiler.toolchain.identity
-    said, notes = tuple(compiler.said), tuple(compiler.notes)
-    return Built(prepared, container, linked, files, tuple(compiler.ran), said, identity, notes)
+    return Built(prepared, container, linked, files, compiler)
 
 
 def write(built: Built, extra: Mapping[str, bytes]) -> None:
-    """Write the results, each under its name at once.
-
-    Raises:
-        NeuralArtError: The folder cannot be written.
-    """
+    """Write the results, each under its name at once. NeuralArtError: the folder cannot be written."""
     request = built.prepared.request
     for name, data in (*built.files.items(), *extra.items()):
         write_bytes(request.output / name, data)

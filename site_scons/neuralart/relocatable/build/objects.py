@@ -32,24 +32,15 @@ _OUTPUT, _LISTING = "output", "listing"
 
 
 @dataclass
-class Compiler:
-    """A cross compiler with a store of objects.
+class ObjectCompiler:
+    """A cross compiler with a store of objects."""
 
-    Attributes:
-        toolchain: The programs.
-        store: Folder of the objects.
-        maps: (prefix, replacement) of file names in the objects.
-        ran: Commands that were run, the others were remembered.
-        said: What they printed.
-        notes: What was wrong with the store.
-    """
-
-    toolchain: Toolchain
-    store: Path
-    maps: Sequence[tuple[Path, str]] = ()
-    ran: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
+    toolchain: Toolchain  # the programs
+    store: Path  # folder of the objects
+    maps: Sequence[tuple[Path, str]] = ()  # (prefix, replacement) of file names in the objects
+    ran: list[str] = field(default_factory=list)  # commands that were run, the others were remembered
+    said: list[str] = field(default_factory=list)  # what they printed
+    notes: list[str] = field(default_factory=list)  # what was wrong with the store
 
     @property
     def program(self) -> Path:
@@ -156,9 +147,7 @@ class Compiler:
         contents = (made[_OUTPUT], self._map(made[_LISTING], target.name))
         for path, data in zip(files, contents, strict=True):
             write_bytes(path, data)
-        digests = {
-            path.name: hashlib.sha256(data).hexdigest() for path, data in zip(files, contents, strict=True)
-        }
+        digests = {path.name: hashlib.sha256(data).hexdigest() for path, data in zip(files, contents, strict=True)}
         entry = {"object": target.name, "sha256": digests[target.name], "headers": digests}
         write_bytes(known, json.dumps([entry], indent=1, sort_keys=True).encode())
         return target
@@ -177,8 +166,7 @@ class Compiler:
     def _make(self, words: Sequence[str], what: str) -> dict[str, bytes]:
         """Run the compiler, which writes into a folder of its own; the file that the last word asks for is the listing.
 
-        Returns:
-            What it wrote, by name.
+        Returns what it wrote, by name.
         """
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as made:
             folder = Path(made)
@@ -216,23 +204,23 @@ def _dependencies(text: str) -> list[Path]:
     return [Path(re.sub(r"\\(.)", r"\1", word).replace("$$", "$")) for word in words]
 
 
-class Refusal(NeuralArtError):
+class BuildRefusal(NeuralArtError):
     """A compiler or linker refuses. ``complaint`` is all that it said."""
 
     complaint: str = ""
 
 
-def refusal(stderr: str, what: str) -> Refusal:
+def refusal(stderr: str, what: str) -> BuildRefusal:
     """What the compiler or linker complained of, in one line."""
     made = _refusal([line.strip() for line in stderr.splitlines() if line.strip()], what)
     made.complaint = stderr.rstrip()
     return made
 
 
-def _refusal(lines: list[str], what: str) -> Refusal:
+def _refusal(lines: list[str], what: str) -> BuildRefusal:
     missing = sorted({line.split("`", 1)[1].split("'")[0] for line in lines if "undefined reference to `" in line})
     if missing:
-        return Refusal(
+        return BuildRefusal(
             f"nothing provides {', '.join(missing[:_TAIL])}: neither the runtime of relocatable models nor its archive",
             where=what,
             hint="it needs an operator or a library function that a loaded model cannot have with this runtime",
@@ -240,7 +228,7 @@ def _refusal(lines: list[str], what: str) -> Refusal:
     # The driver only says that the linker failed; the linker said why.
     said = [line for line in lines if not line.startswith("collect2:")]
     errors = [line for line in said if "error" in line.lower() or "cannot find" in line] or lines[-1:]
-    return Refusal(
+    return BuildRefusal(
         f"does not compile: {(errors or ['no reason given'])[0]}", where=what, hint="--verbosity 2 shows everything"
     )
 

@@ -17,80 +17,53 @@ Everything else is refused; constants in an absolute read-only pool would be cop
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.network.pools import relative_symbol
 from neuralart.relocatable.build.network_source import NetworkSource, SourceBuffer, SourcePool
-from neuralart.relocatable.format.types import PoolDescriptor
+from neuralart.relocatable.format.types import (
+    ACTIV,
+    CACHEABLE,
+    COPY,
+    EXTERNAL,
+    MIXED,
+    MOST_POOLS,
+    PARAM,
+    READ,
+    RELOC,
+    RESET,
+    WRITE,
+    PoolDescriptor,
+)
 
-RELOC, COPY, RESET = 1, 2, 3
-PARAM, ACTIV, MIXED = 1, 2, 3
-READ, WRITE, CACHEABLE = 1, 2, 4
-LIMIT = 9
 LARGEST = 128 << 20
 """Bytes of a pool: the room that the linker script has for one."""
-EXTERNAL = 0x60000000
-"""Cacheable accesses of the NPU are right on external memories only."""
 # On-chip memories exist twice: secure accesses with bit 28 set, non-secure ones without it.
 _ALIASED = 0x20000000, 0x40000000
 _SECURE_BIT = 0x10000000
 
 
 @dataclass(frozen=True)
-class PoolUse:
-    """A physical pool and what the network keeps in it.
-
-    Attributes:
-        pool: The pool.
-        size: Bytes that the descriptor covers.
-        params: Bytes of constants, 0 without any.
-        activations: Bytes of activations, 0 without any.
-        has_buffers: Buffers are known in it (not only a number in a comment).
-    """
+class SourcePoolUse:
+    """A physical pool and what the network keeps in it."""
 
     pool: SourcePool
-    size: int
-    params: int
-    activations: int
-    has_buffers: bool
+    size: int  # bytes that the descriptor covers
+    params: int  # bytes of constants, 0 without any
+    activations: int  # bytes of activations, 0 without any
 
 
 @dataclass(frozen=True)
 class TableEntry:
-    """A descriptor with the pool it is of.
+    """A pool with its descriptor."""
 
-    Attributes:
-        use: The pool.
-        flags: Type, data, attributes and id.
-    """
-
-    use: PoolUse
-    flags: int
-
-    @property
-    def type(self) -> int:
-        """RELOC, COPY or RESET."""
-        return self.flags >> 24
-
-    @property
-    def data(self) -> int:
-        """PARAM, ACTIV or MIXED."""
-        return self.flags >> 16 & 0xFF
-
-    @property
-    def has_data(self) -> bool:
-        """It has initial contents in the params."""
-        return self.data in (PARAM, MIXED)
-
-    def descriptor(self, foff: int) -> PoolDescriptor:
-        """As it stands in the image.
-
-        Args:
-            foff: Offset of its initial contents in the params.
-        """
-        dst = 0 if self.type == RELOC else self.use.pool.address
-        return PoolDescriptor(self.use.pool.fname, self.flags, foff, dst, self.use.size)
+    use: SourcePoolUse
+    descriptor: PoolDescriptor  # without the offset of its initial contents in the params
 
 
 def _span(spans: Sequence[tuple[int, int]]) -> int:
@@ -100,14 +73,14 @@ def _span(spans: Sequence[tuple[int, int]]) -> int:
 def _inside(pool: SourcePool, buffer: SourceBuffer, c_name: str) -> tuple[int, int] | None:
     """The part of a buffer that lies in a pool, as offsets from the pool's base."""
     if pool.relative or buffer.symbol:
-        matches = pool.relative and buffer.symbol == pool.symbol(c_name)
-        return (buffer.start, buffer.end) if matches and buffer.start < buffer.end <= pool.capacity else None
-    start = max(buffer.address + buffer.start - pool.address, 0)
-    end = min(buffer.address + buffer.end - pool.address, pool.capacity)
+        matches = pool.relative and buffer.symbol == relative_symbol(pool.fname, c_name)
+        return (buffer.start, buffer.end) if matches and buffer.start < buffer.end <= pool.size else None
+    start = max(buffer.base + buffer.start - pool.address, 0)
+    end = min(buffer.base + buffer.end - pool.address, pool.size)
     return (start, end) if start < end else None
 
 
-def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[int, int]]) -> tuple[PoolUse, ...]:
+def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[int, int]]) -> tuple[SourcePoolUse, ...]:
     """What is in each physical pool, highest base first.
 
     Args:
@@ -139,24 +112,22 @@ def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[in
         else:
             size = max(highest, used)
             active = max(_span(activations), live)
-        found.append(PoolUse(pool, size, _span(params), active, bool(spans)))
+        found.append(SourcePoolUse(pool, size, _span(params), active))
     for index, buffer in enumerate(source.buffers):
         if covered.get(index, 0) < buffer.end - buffer.start:
-            base = buffer.symbol or f"0x{buffer.address:08x}"
-            raise NeuralArtError(
-                f"buffer {buffer.name} ({base} + {buffer.start}..{buffer.end}) lies in no pool of the comments",
-                where=buffer.where,
-                hint="was network.c edited?",
-            )
+            base = buffer.symbol or f"0x{buffer.base:08x}"
+            what = f"buffer {buffer.name} ({base} + {buffer.start}..{buffer.end}) lies in no pool of the comments"
+            raise NeuralArtError(what, where=buffer.where, hint="was network.c edited?")
     return tuple(found)
 
 
-def _entry(use: PoolUse) -> TableEntry:
+def _entry(use: SourcePoolUse) -> TableEntry:
     pool = use.pool
     attributes = (WRITE if pool.writable else READ) | (CACHEABLE if pool.cacheable else 0)
 
     def make(kind: int, data: int, number: int = 0) -> TableEntry:
-        return TableEntry(use, kind << 24 | data << 16 | attributes << 8 | number)
+        flags = kind << 24 | data << 16 | attributes << 8 | number
+        return TableEntry(use, PoolDescriptor(pool.fname, flags, 0, 0 if kind == RELOC else pool.address, use.size))
 
     if pool.relative:
         if pool.address < EXTERNAL:
@@ -199,41 +170,109 @@ def _check_alias(pool: SourcePool, *, secure: bool) -> None:
         )
 
 
-def table(source: NetworkSource, found: Sequence[PoolUse], *, secure: bool) -> tuple[TableEntry, ...]:
+def table(source: NetworkSource, found: Sequence[SourcePoolUse], *, secure: bool) -> tuple[TableEntry, ...]:
     """The entries of the table.
 
-    Args:
-        source: The network, for messages.
-        found: From :func:`uses`.
-        secure: As :attr:`BuildRequest.secure`.
-
-    Raises:
-        NeuralArtError: A pool cannot be part of a relocatable model, or there are too many.
+    ``source``: the network, for messages; ``found``: from :func:`uses`. NeuralArtError: a pool cannot be part of a
+    relocatable model, or there are too many.
     """
     entries = []
     for use in found:
         if not use.size:
             continue
         if use.size > LARGEST:
-            raise NeuralArtError(
-                f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {LARGEST:,}",
-                where=use.pool.where,
-            )
+            what = f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {LARGEST:,}"
+            raise NeuralArtError(what, where=use.pool.where)
         _check_alias(use.pool, secure=secure)
         entries.append(_entry(use))
     for number, text in ((0, "read-only"), (1, "read/write")):
-        same = [e.use.pool for e in entries if e.type == RELOC and e.flags & 0xFF == number]
+        same = [e.use.pool for e in entries if e.descriptor.type == RELOC and e.descriptor.id == number]
         if len(same) > 1:
             names = " and ".join(f"{pool.fname} at 0x{pool.address:08x}" for pool in same)
-            raise NeuralArtError(
-                f"two relative {text} pools ({names}): a loader moves one of each kind",
-                where=same[1].where,
-                hint="make one of them USEMODE_ABSOLUTE, or disable it with size 0",
-            )
-    if len(entries) > LIMIT:
-        raise NeuralArtError(
-            f"{len(entries)} pools in use, a loader takes {LIMIT}",
-            where=str(source.path),
-            hint="disable pools with size 0",
-        )
+            what = f"two relative {text} pools ({names}): a loader moves one of each kind"
+            hint = "make one of them USEMODE_ABSOLUTE, or disable it with size 0"
+            raise NeuralArtError(what, where=same[1].where, hint=hint)
+    if len(entries) > MOST_POOLS:
+        what = f"{len(entries)} pools in use, a loader takes {MOST_POOLS}"
+        raise NeuralArtError(what, where=str(source.path), hint="disable pools with size 0")
     return tuple(entries)
+
+
+_OTHER_FORMATS = {".hex": "FORMAT_HEX", ".c": "FORMAT_C", ".h": "FORMAT_C", ".bin": "FORMAT_BIN", ".txt": "FORMAT_TXT"}
+
+
+@dataclass(frozen=True)
+class Params:
+    """Initial contents."""
+
+    data: bytes = field(repr=False)
+    descriptors: tuple[PoolDescriptor, ...]  # the table, in its order
+
+    @property
+    def crc32(self) -> int:
+        """zlib CRC-32."""
+        return zlib.crc32(self.data)
+
+
+def align(size: int, to: int) -> int:
+    """The next multiple."""
+    return -(-size // to) * to
+
+
+def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
+    """The initializer of a pool, beside network.c.
+
+    ``<network>_atonbuf.<fname>.raw`` or another name that starts with the network's; else the only ``.raw`` for this
+    pool in the folder.
+
+    NeuralArtError: it is missing, written in another format, or cannot be told from others.
+    """
+    folder, stem = source.path.parent, source.path.stem
+    files = sorted(path for path in folder.iterdir() if path.is_file())
+    own = [path for path in files if path.name.startswith((f"{stem}_", f"{source.c_name}_"))]
+    ours = [path for path in own if path.name.endswith(f".{fname}.raw")]
+    found = ours or [path for path in files if path.name.endswith(f".{fname}.raw")]
+    exact = folder / f"{stem}_atonbuf.{fname}.raw"
+    if exact in found:
+        return exact
+    if len(found) > 1:
+        what = f"{len(found)} files could be the initializer of pool {fname}: {', '.join(path.name for path in found)}"
+        raise NeuralArtError(what, where=str(folder), hint="delete those of earlier compiles")
+    if found:
+        return found[0]
+    for path in own:
+        kind = _OTHER_FORMATS.get(path.suffix)
+        if kind and path.name.removesuffix(path.suffix).endswith(f".{fname}"):
+            what = f"pool {fname} was written as {kind} ({path.name}), a relocatable model takes raw bytes"
+            hint = 'give it "fformat": "FORMAT_RAW" in the .mpool and compile again'
+            raise NeuralArtError(what, where=where, hint=hint)
+    what = f"pool {fname} holds constants, but there is no {exact.name}"
+    raise NeuralArtError(what, where=str(folder), hint="copy the raw files beside network.c")
+
+
+def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: int, moved_first: bool) -> Params:
+    """Read all initializers and give each its place.
+
+    ``alignment``: of each pool's contents, in bytes; ``moved_first``: the contents of the relative read-only pool come
+    first: what stands in front of all contents (the epoch-controller blobs) then has the same base as they.
+    NeuralArtError: an initializer is missing, or too large.
+    """
+    order = [entry for entry in entries if entry.descriptor.data in (PARAM, MIXED)]
+    if moved_first:
+        order.sort(key=lambda entry: (entry.descriptor.type, entry.descriptor.data) != (RELOC, PARAM))
+    data = bytearray()
+    offsets: dict[str, int] = {}
+    for entry in order:
+        pool, size = entry.use.pool, entry.use.size
+        path = find_raw(source, pool.fname, pool.where)
+        raw = read_bytes(path)
+        if len(raw) > pool.size:
+            raise NeuralArtError(f"{len(raw):,} bytes, pool {pool.fname} has {pool.size:,}", where=str(path))
+        if len(raw) < entry.use.params:
+            what = f"{len(raw):,} bytes, network.c keeps {entry.use.params:,} bytes of constants in pool {pool.fname}"
+            raise NeuralArtError(what, where=str(path), hint="it is of another compile, or cut off")
+        data += bytes(align(len(data), alignment) - len(data))
+        offsets[pool.fname] = len(data)
+        data += raw.ljust(align(max(len(raw), size), 8), b"\0")
+    descriptors = (replace(entry.descriptor, foff=offsets.get(entry.use.pool.fname, 0)) for entry in entries)
+    return Params(bytes(data), tuple(descriptors))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.network.names import check_name
+from neuralart.network.targets import check_name
 
 ALIGNED, VENDOR = "aligned", "vendor"
 LAYOUTS = (ALIGNED, VENDOR)
@@ -14,48 +14,28 @@ LAYOUTS = (ALIGNED, VENDOR)
 
 @dataclass(frozen=True)
 class BuildRequest:
-    """The options of ``neuralart relocatable build``.
+    """The options of ``neuralart relocatable build``."""
 
-    Attributes:
-        network: network.c.
-        output: Folder of the results.
-        name: Base name of all outputs; its lower case is the C name in the image.
-        secure: Made for the secure state (``-mcmse``, flag bit 20).
-        split: Weights into a file of their own.
-        debug_info: Epoch items carry numbers and estimates; the firmware must agree.
-        blobs_in_params: Epoch-controller blobs stand in front of the weights instead of among the code.
-        c_file: Also write the image as C.
-        keep: Keep sources, map and ELF that were made on the way.
-        pack: Installation of ST Edge AI Core; None: none was named.
-        prefix: Program prefix of the cross compiler.
-        layout: ``aligned``, ``vendor``, or empty for the default of the runtime.
-        objects: Folder that remembers objects; None: ``objects`` in the output folder.
-    """
-
-    network: Path
-    output: Path
-    name: str
-    secure: bool = True
-    split: bool = False
-    debug_info: bool = True
-    blobs_in_params: bool = False
-    c_file: bool = False
-    keep: bool = False
-    pack: Path | None = None
-    prefix: str = "arm-none-eabi-"
-    layout: str = ""
-    objects: Path | None = None
+    network: Path  # network.c
+    output: Path  # folder of the results
+    name: str  # base name of all outputs; its lower case is the C name in the image
+    secure: bool = True  # made for the secure state (-mcmse, flag bit 20)
+    split: bool = False  # weights into a file of their own
+    debug_info: bool = True  # epoch items carry numbers and estimates; the firmware must agree
+    blobs_in_params: bool = False  # epoch-controller blobs stand in front of the weights instead of among the code
+    c_file: bool = False  # also write the image as C
+    keep: bool = False  # keep sources, map and ELF that were made on the way
+    pack: Path | None = None  # installation of ST Edge AI Core; None: none was named
+    prefix: str = "arm-none-eabi-"  # program prefix of the cross compiler
+    layout: str = ""  # aligned, vendor, or empty for the default of the runtime
+    objects: Path | None = None  # folder that remembers objects; None: objects in the output folder
 
 
 def find_network(given: Path, name: str = "") -> Path:
     """The network.c that ``--input`` means.
 
-    Args:
-        given: network.c itself, or a folder that holds ``<name>.c``.
-        name: ``--name``; without it a folder holds ``network.c``, or one C file that looks like a network.
-
-    Raises:
-        NeuralArtError: There is none, or more than one.
+    ``given``: network.c itself, or a folder that holds ``<name>.c``; ``name``: ``--name``; without it a folder holds
+    ``network.c``, or one C file that looks like a network. NeuralArtError: there is none, or more than one.
     """
     if given.is_file():
         return given
@@ -67,9 +47,8 @@ def find_network(given: Path, name: str = "") -> Path:
     # stai_*.c stands beside newer networks and is another interface to the same network.
     found = sorted(p for p in given.glob("*.c") if _is_network(p))
     if name:
-        raise NeuralArtError(
-            f"no {name}.c in it", where=str(given), hint=nearest(name, [path.stem for path in found]) + " (--name)"
-        )
+        hint = nearest(name, [path.stem for path in found]) + " (--name)"
+        raise NeuralArtError(f"no {name}.c in it", where=str(given), hint=hint)
     if len(found) == 1:
         return found[0]
     if found:
@@ -86,17 +65,10 @@ def _is_network(path: Path) -> bool:
 
 
 def check(request: BuildRequest) -> None:
-    """Refuse what cannot become file names or symbols.
-
-    Raises:
-        NeuralArtError: See above.
-    """
+    """Refuse what cannot become file names or symbols. NeuralArtError: see above."""
     check_name(request.name, "--name")
     if request.layout and request.layout not in LAYOUTS:
         raise NeuralArtError(f"no layout '{request.layout}'", where="--layout", hint=nearest(request.layout, LAYOUTS))
     if request.network.resolve().parent == request.output.resolve():
-        raise NeuralArtError(
-            "is the folder of the network: its files would be mixed with those of the image",
-            where=str(request.output),
-            hint="name another folder with --output",
-        )
+        what = "is the folder of the network: its files would be mixed with those of the image"
+        raise NeuralArtError(what, where=str(request.output), hint="name another folder with --output")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.network.facts import NEURALART, NEURALART_VERSION
-from neuralart.relocatable.build.request import ALIGNED, BuildRequest
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.network.facts import LL_ATON, NEURALART, NEURALART_VERSION
+from neuralart.relocatable.build.request import ALIGNED, VENDOR, BuildRequest
 from neuralart.resources import firmware_dir
+from neuralart.vendor.releases import Version, dotted, of_runtime, relocatable
 
 _PIC = ("-fpic", "-mno-pic-data-is-text-relative", "-msingle-pic-base", "-mpic-register=r9")
 # An M55 executes these instructions and so does every machine that runs our firmware.
@@ -15,72 +19,36 @@ _BASELINE = ("-mcpu=cortex-m33", "-mfpu=fpv5-sp-d16", "-mfloat-abi=hard", "-mthu
 
 
 @dataclass(frozen=True)
-class Source:
-    """A C file of a runtime.
+class RuntimeSource:
+    """A C file of a runtime."""
 
-    Attributes:
-        path: The file.
-        defines: Its own, beside those of the runtime.
-        flags: Likewise.
-        late: Linked behind the archives.
-    """
-
-    path: Path
-    defines: tuple[str, ...] = ()
-    flags: tuple[str, ...] = ()
-    late: bool = False
+    path: Path  # the file
+    defines: tuple[str, ...] = ()  # its own, beside those of the runtime
+    flags: tuple[str, ...] = ()  # likewise
+    late: bool = False  # linked behind the archives
 
 
 @dataclass(frozen=True)
 class Runtime:
-    """Everything that differs between runtimes.
+    """Everything that differs between runtimes."""
 
-    Attributes:
-        name: ``neuralart`` or ``ll_aton``.
-        version: Major, minor, micro, dev.
-        include_dirs: In the order of the compiler's search.
-        sources: Compiled into each image; the linker drops what no network uses.
-        per_network: Compiled with the configuration of the network.
-        defines: Of all C files.
-        flags: Of all C files.
-        archives: Linked last.
-        link: Words for the linker, before the objects.
-        libraries: Words for the linker, behind everything.
-        script: Linker script of the installation, for the layout ``vendor``.
-        footer: What follows network.c in its translation unit.
-        callbacks: What the firmware provides, in the order of its table.
-        header_words: 24 or 26.
-        context_words: 16 or 17.
-        layout: The default.
-        libc: Whose headers to prefer.
-        root: Folder that messages of asserts must not show, if any.
-        pools_late: The pools of the network are linked behind the archives.
-    """
-
-    name: str
-    version: tuple[int, int, int, int]
-    include_dirs: tuple[Path, ...]
-    sources: tuple[Source, ...]
-    per_network: tuple[Source, ...]
-    defines: tuple[str, ...]
-    flags: tuple[str, ...]
-    archives: tuple[Path, ...]
-    link: tuple[str, ...]
-    libraries: tuple[str, ...]
-    script: Path | None
-    footer: str
-    callbacks: tuple[str, ...]
-    header_words: int
-    context_words: int
-    layout: str
-    libc: str
-    root: Path
-    pools_late: bool = False
-
-    @property
-    def version_text(self) -> str:
-        """``1.1.3.262``."""
-        return ".".join(map(str, self.version))
+    name: str  # neuralart or ll_aton
+    version: tuple[int, int, int, int]  # major, minor, micro, dev
+    include_dirs: tuple[Path, ...]  # in the order of the compiler's search
+    sources: tuple[RuntimeSource, ...]  # compiled into each image; the linker drops what no network uses
+    per_network: tuple[RuntimeSource, ...]  # compiled with the configuration of the network
+    defines: tuple[str, ...]  # of all C files
+    flags: tuple[str, ...]  # of all C files
+    archives: tuple[Path, ...]  # linked last
+    link: tuple[str, ...]  # words for the linker, before the objects
+    libraries: tuple[str, ...]  # words for the linker, behind everything
+    script: Path | None  # linker script of the installation, for the layout vendor
+    footer: str  # what follows network.c in its translation unit
+    callbacks: tuple[str, ...]  # what the firmware provides, in the order of its table
+    header_words: int  # 24 or 26
+    layout: str  # the default
+    libc: str  # whose headers to prefer
+    root: Path  # folder that messages of asserts must not show, if any
 
 
 def neuralart(request: BuildRequest) -> Runtime:
@@ -94,10 +62,10 @@ def neuralart(request: BuildRequest) -> Runtime:
         version=NEURALART_VERSION,
         include_dirs=(runtime / "include",),
         sources=(
-            *map(Source, kernels),
-            Source(own / "memory_functions.c", flags=("-fno-tree-loop-distribute-patterns",)),
+            *map(RuntimeSource, kernels),
+            RuntimeSource(own / "memory_functions.c", flags=("-fno-tree-loop-distribute-patterns",)),
         ),
-        per_network=(Source(own / "model_entry.c"),),
+        per_network=(RuntimeSource(own / "model_entry.c"),),
         defines=("LL_ATON_DBG_BUFFER_INFO_EXCLUDED=1", *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
         flags=(
             *_BASELINE,
@@ -113,8 +81,156 @@ def neuralart(request: BuildRequest) -> Runtime:
         footer="",
         callbacks=(),
         header_words=26,
-        context_words=17,
         layout=ALIGNED,
         libc="auto",
+        root=root,
+    )
+
+
+_NPU = "Middlewares/ST/AI/Npu"
+_LIBRARIES = "Middlewares/ST/AI/Lib/GCC/ARMCortexM55"
+_INC = "Middlewares/ST/AI/Inc"
+_SCRIPTS = "scripts/N6_reloc"
+_LINKER_SCRIPT = "reloc_network_gcc.lkr"
+_REGISTERS = "ATON.h"
+_HINT = "is it the root of an installation (with Middlewares and scripts in it), and complete?"
+_NUMBER = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)[ \t]+\(?[ \t]*(\d+)", re.M)
+
+_CORE_FLAGS = (*("-mthumb", "-mcpu=cortex-m55", "-mfpu=fpv4-sp-d16", "-mtune=cortex-m55", "-mfloat-abi=hard"),)
+_VENDOR_PIC = ("-fpic", "-mno-pic-data-is-text-relative", "-msingle-pic-base", "-mpic-register=r9")
+_OTHER_FLAGS = (
+    *("-std=gnu99", "-mno-thumb-interwork", "-ffast-math", "-fsingle-precision-constant", "-fvisibility=hidden"),
+    *("-fno-unwind-tables", "-fstack-reuse=all", "-ffunction-sections", "-fdata-sections", "-fno-math-errno"),
+    *("-fomit-frame-pointer", "-fno-builtin", "-Os"),
+)
+_DEFINES = (
+    "LL_ATON_DUMP_DEBUG_API",
+    "LL_ATON_PLATFORM=LL_ATON_PLAT_STM32N6",
+    "LL_ATON_OSAL=LL_ATON_OSAL_BARE_METAL",
+    "LL_ATON_RT_MODE=LL_ATON_RT_ASYNC",
+    "LL_ATON_SW_FALLBACK",
+    "LL_ATON_DBG_BUFFER_INFO_EXCLUDED=1",
+    "LL_ATON_RT_RELOC",
+    "BUILD_AI_NETWORK_RELOC",
+)
+# The asserts of the other files stay: that is what the installation's own build does.
+_SOURCES = (
+    ("ll_aton.c", ()),
+    ("ll_aton_util.c", ()),
+    ("ll_sw_integer.c", ()),
+    ("ll_sw_float.c", ()),
+    ("ll_aton_lib_sw_operators.c", ("NDEBUG",)),
+    ("ecloader.c", ("NDEBUG",)),
+    ("ll_aton_reloc_callbacks.c", ()),
+)
+# Linked behind the archive, the pools of the network in front of it.
+_LATE = "ll_aton_reloc_callbacks.c"
+FOOTER = '\n#if defined(BUILD_AI_NETWORK_RELOC)\n#include "ll_aton_reloc_network.h"\nAI_RELOC_NETWORK();\n#endif\n'
+
+
+def _folder(root: Path, *choices: str) -> Path:
+    for choice in choices:
+        if (root / choice).is_dir():
+            return root / choice
+    raise NeuralArtError(f"has no folder {choices[0]}", where=str(root), hint=_HINT)
+
+
+def _file(places: tuple[Path, ...], name: str, root: Path) -> Path:
+    for place in places:
+        if (place / name).is_file():
+            return place / name
+    raise NeuralArtError(f"has no {name}", where=str(root), hint=_HINT)
+
+
+def version_of(root: Path) -> Version:
+    """The ll_aton version of an installation. NeuralArtError: it is not an installation."""
+    header = _file((root / _NPU / "ll_aton",), "ll_aton_version.h", root)
+    found = {part.decode(): int(number) for part, number in _NUMBER.findall(read_bytes(header))}
+    if len(found) < 4:
+        raise NeuralArtError("does not define LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV", where=str(header))
+    return found["MAJOR"], found["MINOR"], found["MICRO"], found["DEV"]
+
+
+def _platform(root: Path) -> Path:
+    """Folder with the platform's ATON.h and stm32n6xx.h."""
+    scripts = _folder(root, _SCRIPTS)
+    found = sorted(path.parent for path in scripts.rglob("stm32n6xx.h"))
+    if not found:
+        raise NeuralArtError("has no stm32n6xx.h of the relocatable build", where=str(scripts), hint=_HINT)
+    with_registers = [folder for folder in found if (folder / _REGISTERS).is_file()]
+    return (with_registers or found)[0]
+
+
+def _registers(root: Path, platform: Path) -> tuple[Path, ...]:
+    """Where ATON.h is, if not beside the platform's other headers."""
+    if (platform / _REGISTERS).is_file() or (platform.parent / _REGISTERS).is_file():
+        return ()
+    return tuple(sorted(path.parent for path in (root / _NPU / "Devices").glob(f"*/{_REGISTERS}")))
+
+
+def _archive(root: Path) -> Path:
+    folder = _folder(root, _LIBRARIES)
+    found = sorted(folder.glob("NetworkRuntime*_PIC.a"))
+    gcc = [path for path in found if "GCC" in path.name] or found
+    if not gcc:
+        what = "has no NetworkRuntime*_PIC.a: this installation cannot make relocatable models"
+        raise NeuralArtError(what, where=str(folder), hint=_HINT)
+    return gcc[0]
+
+
+def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) -> Runtime:
+    """Describe an installation.
+
+    Args:
+        pack: Its root.
+        wanted: The version that network.c asks for.
+        request: Options.
+        where: network.c.
+
+    Raises:
+        NeuralArtError: It is incomplete, of an unknown version, or not the one that network.c was made with.
+    """
+    root = pack.resolve()
+    if not root.is_dir():
+        hint = "--pack-dir names an installation of ST Edge AI Core"
+        raise NeuralArtError("no such folder", where=str(pack), hint=hint)
+    version = version_of(root)
+    if version != wanted:
+        asked = of_runtime(wanted)
+        core = f"ST Edge AI Core {asked.core}" if asked is not None else "another version of ST Edge AI Core"
+        what = f"network.c is made for {LL_ATON} {dotted(wanted)} ({core}), {pack} has {dotted(version)}"
+        hint = "compile the model again with this installation, or name the one it was made with"
+        raise NeuralArtError(what, where=where, hint=hint)
+    release = of_runtime(version)
+    if release is None or release.relocation is None:
+        what = f"{LL_ATON} {dotted(version)} is unknown: its header and callbacks may differ"
+        hint = f"known: {', '.join(dotted(each.runtime) for each in relocatable())}"
+        raise NeuralArtError(what, where=str(pack), hint=hint)
+    form = release.relocation
+    npu = root / _NPU / "ll_aton"
+    platform = _platform(root)
+    include = _folder(root, _INC)
+    places = (npu, include, root / _NPU, root / _SCRIPTS, platform, platform.parent)
+    scripts = sorted((root / _SCRIPTS).rglob(_LINKER_SCRIPT))
+    secure = ("-mcmse",) if request.secure else ()
+    return Runtime(
+        name=LL_ATON,
+        version=version,
+        include_dirs=(npu, platform, platform.parent, *_registers(root, platform), include),
+        sources=tuple(
+            RuntimeSource(_file(places, name, root), defines, late=name == _LATE) for name, defines in _SOURCES
+        ),
+        per_network=(),
+        defines=(*_DEFINES, *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
+        flags=(*_CORE_FLAGS, *secure, *_VENDOR_PIC, *_OTHER_FLAGS),
+        archives=(_archive(root),),
+        link=(*_CORE_FLAGS, "-nostartfiles", "-nostdlib"),
+        libraries=(),
+        script=scripts[0] if scripts else None,
+        footer=FOOTER,
+        callbacks=form.callbacks,
+        header_words=form.header_words,
+        layout=VENDOR,
+        libc="newlib",
         root=root,
     )

@@ -8,12 +8,66 @@ from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.relocatable.build.ec_headers import in_params
+from neuralart.network.pools import relative_symbol as base_of
 from neuralart.relocatable.build.network_source import NetworkSource
-from neuralart.relocatable.build.params_blob import Params
-from neuralart.relocatable.build.pool_table import ACTIV, MIXED, RELOC, TableEntry
+from neuralart.relocatable.build.pool_table import Params, TableEntry
 from neuralart.relocatable.build.request import BuildRequest
 from neuralart.relocatable.build.runtimes import Runtime
+from neuralart.relocatable.format.types import ACTIV, MIXED, RELOC
+
+SECTION = ".const_ec_blob"
+DEFINE = f'ECBLOB_CONST_SECTION=__attribute__((used, section("{SECTION}")))'
+_TAG = re.compile(r"^[ \t]*ECBLOB_CONST_SECTION\b", re.M)
+_DECLARED = re.compile(
+    r"\bstatic\s+const\s+uint64_t\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(_ec_blob_\w+)\s*\[\s*\d*\s*\]"
+)
+_FAR = 400
+"""Characters between the section and the declaration: comments and an alignment at most."""
+
+
+def in_params(text: str, c_name: str, user: str, where: str) -> str:
+    """The header for ``--ecblob-in-params``.
+
+    Args:
+        text: ``<network>_ecblobs.h``.
+        c_name: Suffix of the network's functions.
+        user: network.c: where the copies are, if not in the header.
+        where: The file, for messages.
+
+    Raises:
+        NeuralArtError: It has no constant blobs, or one that is not understood.
+    """
+    names: list[str] = []
+    parts: list[str] = []
+    done = 0
+    first = -1
+    for tag in _TAG.finditer(text):
+        if first < 0:
+            first = tag.start()
+        found = _DECLARED.search(text, tag.end(), tag.end() + _FAR)
+        if found is None:
+            line = text.count("\n", 0, tag.start()) + 1
+            raise NeuralArtError("no constant blob follows ECBLOB_CONST_SECTION", where=f"{where}:{line}")
+        renamed = found[1].replace("_ec_blob_", "_ec_blob_PARAM_", 1)
+        declaration = found.group().replace(found[1], renamed, 1)
+        parts += [text[done : found.start()], re.sub(r"^static\s+", "", declaration)]
+        done = found.end()
+        names.append(found[1])
+    if not names:
+        raise NeuralArtError("has no constant blobs (ECBLOB_CONST_SECTION)", where=where)
+    renamed_all = [n.replace("_ec_blob_", "_ec_blob_PARAM_", 1) for n in names]
+    lines = [f"extern const uint64_t {n}[];\n" for n in renamed_all]
+    table = ", ".join(f"&{n}[0]" for n in renamed_all)
+    lines.append(f"const uint64_t *_ec_blob_table[] = {{{table}}};\n")
+    for number, name in enumerate(names):
+        copied = re.search(rf"\b{re.escape(name)}_ptr\s*\[", text + user) is not None
+        # Until 2.2 a blob that is copied is called <blob>_reloc, and the copy <blob>.
+        copied = copied or not name.rsplit("_", 1)[-1].isnumeric()
+        meant = f"_ec_blob_table[{number}]" if copied else renamed_all[number]
+        lines.append(f"#define {name} {meant}\n")
+    head = parts[0]
+    return "".join([head[:first], *lines, head[first:], *parts[1:], text[done:]])
+
 
 TOOLCHAIN = "RELOC.GCC"
 PLACEHOLDER = 32
@@ -24,54 +78,26 @@ NO_POOL = "_unreferenced_buffer"
 
 
 @dataclass(frozen=True)
-class Staged:
-    """Generated C.
+class StagedSources:
+    """Generated C."""
 
-    Attributes:
-        files: Name -> text.
-        sources: The C files among them, in the order of the link.
-        markers: Symbols of the placeholders in PARAM_0.
-    """
-
-    files: dict[str, str]
-    sources: tuple[str, ...]
-    markers: tuple[str, ...]
+    files: dict[str, str]  # name -> text
+    sources: tuple[str, ...]  # the C files among them, in the order of the link
+    markers: tuple[str, ...]  # symbols of the placeholders in PARAM_0
 
 
-@dataclass(frozen=True)
-class Sizes:
-    """What the context says of the network.
-
-    Attributes:
-        activations: Bytes in all pools.
-        params: Bytes in all pools.
-        external_ram: Bytes of the relative read/write pool.
-    """
-
-    activations: int
-    params: int
-    external_ram: int
-
-
-def sizes(entries: Sequence[TableEntry]) -> Sizes:
-    """Sums over the table."""
-    external = [entry.use.size for entry in entries if entry.type == RELOC and entry.data in (ACTIV, MIXED)]
-    return Sizes(
-        sum(entry.use.activations for entry in entries), sum(entry.use.params for entry in entries), sum(external)
-    )
-
-
-def _conf(request: BuildRequest, source: NetworkSource, runtime: Runtime, total: Sizes) -> str:
+def _conf(request: BuildRequest, source: NetworkSource, runtime: Runtime, entries: Sequence[TableEntry]) -> str:
     major, minor, micro, dev = runtime.version
+    relative = [e.use.size for e in entries if e.descriptor.type == RELOC and e.descriptor.data in (ACTIV, MIXED)]
     values = {
         "RUNTIME_DESC": f'"{source.description} ({TOOLCHAIN})"',
         "RUNTIME_VERSION": f"0x{major << 24 | minor << 16 | micro << 8:08x}",
         "RUNTIME_VERSION_DEV": str(dev),
         "C_NAME": f'"{request.name.lower()}"',
         "C_FCT_SUFFIX": source.c_name,
-        "ACTS_SZ": str(total.activations),
-        "PARAMS_SZ": str(total.params),
-        "EXT_RAM_SZ": str(total.external_ram),
+        "ACTS_SZ": str(sum(entry.use.activations for entry in entries)),
+        "PARAMS_SZ": str(sum(entry.use.params for entry in entries)),
+        "EXT_RAM_SZ": str(sum(relative)),
         # Written into the image after the link: other weights of the same shape need no compiler.
         "PARAMS_BIN_SZ": "0",
         "PARAMS_BIN_CRC32": "0",
@@ -83,8 +109,8 @@ def _conf(request: BuildRequest, source: NetworkSource, runtime: Runtime, total:
 def _mempools(source: NetworkSource, entries: Sequence[TableEntry], params: Params) -> tuple[str, tuple[str, ...]]:
     arrays, markers = [], []
     for entry in entries:
-        if entry.type == RELOC:
-            number, symbol = entry.flags & 0xFF, entry.use.pool.symbol(source.c_name)
+        if entry.descriptor.type == RELOC:
+            number, symbol = entry.descriptor.id, base_of(entry.use.pool.fname, source.c_name)
             arrays.append((number, symbol))
             if not number:
                 markers.append(symbol)
@@ -117,9 +143,8 @@ def _code(request: BuildRequest, source: NetworkSource, runtime: Runtime) -> tup
         return text + runtime.footer, extra
     header = source.path.with_name(f"{source.path.stem}_ecblobs.h")
     if not header.is_file():
-        raise NeuralArtError(
-            f"is missing, {source.path.name} includes it", where=str(header), hint="copy it beside network.c"
-        )
+        what = f"is missing, {source.path.name} includes it"
+        raise NeuralArtError(what, where=str(header), hint="copy it beside network.c")
     own = f"{request.name}_reloc_ecblobs.h"
     text, count = _include(header.name).subn(rf'\1"{own}"', text)
     if not count:
@@ -132,23 +157,16 @@ def _code(request: BuildRequest, source: NetworkSource, runtime: Runtime) -> tup
 def _check_symbols(source: NetworkSource, entries: Sequence[TableEntry]) -> None:
     for entry in entries:
         pool = entry.use.pool
-        symbol = pool.symbol(source.c_name)
-        if entry.type == RELOC and re.search(rf"\b{re.escape(symbol)}\b", source.text) is None:
-            raise NeuralArtError(
-                f"pool {pool.fname} is relative, but network.c never names {symbol}",
-                where=pool.where,
-                hint="was it edited?",
-            )
+        symbol = base_of(pool.fname, source.c_name)
+        if entry.descriptor.type == RELOC and re.search(rf"\b{re.escape(symbol)}\b", source.text) is None:
+            what = f"pool {pool.fname} is relative, but network.c never names {symbol}"
+            raise NeuralArtError(what, where=pool.where, hint="was it edited?")
 
 
 def stage(
     request: BuildRequest, source: NetworkSource, runtime: Runtime, entries: Sequence[TableEntry], params: Params
-) -> Staged:
-    """Generate the C files.
-
-    Raises:
-        NeuralArtError: A file of the network is missing or is not what its banner says.
-    """
+) -> StagedSources:
+    """Generate the C files. NeuralArtError: a file of the network is missing or is not what its banner says."""
     _check_symbols(source, entries)
     name = request.name
     code, extra = _code(request, source, runtime)
@@ -156,7 +174,7 @@ def stage(
     files = {
         f"{name}_reloc.c": code,
         f"{name}_reloc_mempools.c": mempools,
-        CONF: _conf(request, source, runtime, sizes(entries)),
+        CONF: _conf(request, source, runtime, entries),
         **extra,
     }
-    return Staged(files, (f"{name}_reloc.c", f"{name}_reloc_mempools.c"), markers)
+    return StagedSources(files, (f"{name}_reloc.c", f"{name}_reloc_mempools.c"), markers)

@@ -6,23 +6,72 @@ What must be right to find the parts of an image is refused here; everything els
 from __future__ import annotations
 
 import struct
+import zlib
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.format import recognize
-from neuralart.relocatable.format.addresses import MIXED, PARAM, RELOC, file_offset, segment_text, stored_data
+from neuralart.model.filekind import describe
 from neuralart.relocatable.format.types import (
     FLASH,
     MAGIC,
+    MIXED,
     OFFSET,
+    PARAM,
     PARAM_0,
     RAM,
+    RELOC,
     SEGMENT,
     WORDS_24,
     WORDS_26,
     Context,
     Image,
     PoolDescriptor,
+    file_offset,
+    segment_text,
+    stored_data,
 )
+
+_MAGIC_BYTES = MAGIC.to_bytes(4, "little")
+SHORTEST = 96
+_SEARCHED = 1 << 20
+
+
+def inner_offset(data: bytes) -> int | None:
+    """Where an image begins that has something else in front of it (in its first MiB, on a multiple of 4)."""
+    at = data.find(_MAGIC_BYTES, 4, _SEARCHED)
+    while at >= 0:
+        if at % 4 == 0 and len(data) - at >= SHORTEST and struct.unpack_from("<I", data, at + 8)[0] == RAM:
+            return at
+        at = data.find(_MAGIC_BYTES, at + 1, _SEARCHED)
+    return None
+
+
+def refuse(data: bytes, where: str) -> None:
+    """Name what is no image. NeuralArtError: the bytes do not begin with the header of an image."""
+    what = "not a relocatable model: "
+    place = f"{where}@0x0"
+    if not data:
+        raise NeuralArtError(f"{what}an empty file", where=where)
+    if data[:4] == b"\x7fELF":
+        text = f"{what}an ELF file, the linked model before it is made into an image"
+        raise NeuralArtError(text, where=place, hint="give the network_rel.bin that the same build writes")
+    if data[4:8] == b"TFL3":
+        hint = "compile it (neuralart compile), then build the image (neuralart relocatable build)"
+        raise NeuralArtError(f"{what}a TensorFlow Lite model", where=place, hint=hint)
+    if data[:4] != _MAGIC_BYTES:
+        at = inner_offset(data)
+        if at is not None:
+            text = f"{at} bytes of something else stand in front of the image, which begins at 0x{at:x}"
+            hint = f"inspect it with --offset 0x{at:x}; a loader must be given its address plus 0x{at:x}"
+            raise NeuralArtError(text, where=place, hint=hint)
+        if not data.strip(b"\xff") or not data.strip(b"\0"):
+            text = f"{what}{len(data)} bytes of 0x{data[0]:02X}, as of an erased or unmapped memory"
+            raise NeuralArtError(text, where=place)
+        text = f"{what}{describe(data)} instead of 'NBIN' (4e 42 49 4e)"
+        raise NeuralArtError(text, where=place, hint="give a network_rel.bin")
+    if len(data) < SHORTEST:
+        text = f"too short: {len(data)} bytes, the header alone has {SHORTEST} or {SHORTEST + 8}"
+        raise NeuralArtError(text, where=where, hint="the file is cut off; copy it again")
+
 
 _SECTIONS = (
     ("data_end", RAM),
@@ -40,7 +89,7 @@ _LONGEST_NAME = 255
 POOL_BYTES = 20
 
 
-class _Reader:
+class _WordReader:
     """Words and texts by virtual address."""
 
     def __init__(self, data: bytes, where: str, header: dict[str, int]) -> None:
@@ -53,10 +102,8 @@ class _Reader:
         """Words of the RAM segment."""
         offset = file_offset(self.header, address)
         if offset is None or (address & OFFSET) + 4 * count > stored_data(self.header):
-            raise NeuralArtError(
-                f"{what} at 0x{address:08x} is not inside the {stored_data(self.header)} bytes of data",
-                where=f"{self.where}@0x{self.header['data_data'] & OFFSET:x}",
-            )
+            text = f"{what} at 0x{address:08x} is not inside the {stored_data(self.header)} bytes of data"
+            raise NeuralArtError(text, where=f"{self.where}@0x{self.header['data_data'] & OFFSET:x}")
         return struct.unpack_from(f"<{count}I", self.data, offset)
 
     def text(self, address: int, what: str, place: int) -> str:
@@ -74,10 +121,9 @@ class _Reader:
 def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
     """Words of the header by name, and how many there are.
 
-    Raises:
-        NeuralArtError: It is no image, or no header of either size.
+    NeuralArtError: it is no image, or no header of either size.
     """
-    recognize.refuse(data, where)
+    refuse(data, where)
     words = struct.unpack_from(f"<{26 if len(data) >= 104 else 24}I", data)
     if words[23] & SEGMENT == RAM:
         return dict(zip(WORDS_24, words, strict=False)), 24
@@ -91,15 +137,13 @@ def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
     )
 
 
-def _check_sections(reader: _Reader, names: tuple[str, ...]) -> None:
+def _check_sections(reader: _WordReader, names: tuple[str, ...]) -> None:
     header, data = reader.header, reader.data
     for name, segment in _SECTIONS:
         value = header[name]
         if value & SEGMENT != segment:
-            raise reader.fail(
-                f"{name} is 0x{value:08x}, in {segment_text(value)} instead of {segment_text(segment)}",
-                4 * names.index(name),
-            )
+            what = f"{name} is 0x{value:08x}, in {segment_text(value)} instead of {segment_text(segment)}"
+            raise reader.fail(what, 4 * names.index(name))
     ro_size, stored = header["data_data"] & OFFSET, stored_data(header)
     if not 4 * len(names) <= ro_size <= len(data) or ro_size % 4:
         raise reader.fail(
@@ -108,41 +152,34 @@ def _check_sections(reader: _Reader, names: tuple[str, ...]) -> None:
             0x10,
         )
     if ro_size + stored > len(data):
-        raise reader.fail(
-            f"cut off: data and GOT end at 0x{ro_size + stored:x}, the file at 0x{len(data):x}", len(data)
-        )
+        what = f"cut off: data and GOT end at 0x{ro_size + stored:x}, the file at 0x{len(data):x}"
+        raise reader.fail(what, len(data))
     if header["got_end"] < header["got_start"] or (header["got_start"] | header["got_end"]) % 4:
-        raise reader.fail(
-            f"the GOT from 0x{header['got_start']:08x} to 0x{header['got_end']:08x} is not a row of words", 0x1C
-        )
+        what = f"the GOT from 0x{header['got_start']:08x} to 0x{header['got_end']:08x} is not a row of words"
+        raise reader.fail(what, 0x1C)
 
 
-def _relocations(reader: _Reader) -> tuple[int, ...]:
+def _relocations(reader: _WordReader) -> tuple[int, ...]:
     header, data = reader.header, reader.data
     start, end = header["rel_start"], header["rel_end"]
     if start == end:
         if header["params_offset"] == 0:
-            raise reader.fail(
-                "an .elf.bin, the linked model before its relocation list is added: no loader can use it",
-                0x24,
-                "give the network_rel.bin that the same build writes",
-            )
+            what = "an .elf.bin, the linked model before its relocation list is added: no loader can use it"
+            raise reader.fail(what, 0x24, "give the network_rel.bin that the same build writes")
         raise reader.fail("the relocation list is empty, every image has at least the context's three entries", 0x24)
     if end < start or (start | end) % 4:
         raise reader.fail(f"the relocation list from 0x{start:08x} to 0x{end:08x} is not a row of words", 0x24)
     if end & OFFSET > len(data):
-        raise reader.fail(
-            f"cut off: the relocation list ends at 0x{end & OFFSET:x}, the file at 0x{len(data):x}", len(data)
-        )
+        what = f"cut off: the relocation list ends at 0x{end & OFFSET:x}, the file at 0x{len(data):x}"
+        raise reader.fail(what, len(data))
     first = (header["data_data"] & OFFSET) + stored_data(header)
     if start & OFFSET < first:
-        raise reader.fail(
-            f"the relocation list at 0x{start & OFFSET:x} begins inside data, which end at 0x{first:x}", 0x24
-        )
+        what = f"the relocation list at 0x{start & OFFSET:x} begins inside data, which end at 0x{first:x}"
+        raise reader.fail(what, 0x24)
     return struct.unpack_from(f"<{(end - start) // 4}I", data, start & OFFSET)
 
 
-def _context(reader: _Reader, relocations: tuple[int, ...]) -> Context:
+def _context(reader: _WordReader, relocations: tuple[int, ...]) -> Context:
     address = reader.header["rt_ctx"]
     if address % 4:
         raise reader.fail(f"the context at 0x{address:08x} is not on a multiple of 4", 4 * (len(reader.header) - 1))
@@ -165,7 +202,7 @@ def _context(reader: _Reader, relocations: tuple[int, ...]) -> Context:
     )
 
 
-def _pools(reader: _Reader) -> tuple[PoolDescriptor, ...]:
+def _pools(reader: _WordReader) -> tuple[PoolDescriptor, ...]:
     address = reader.header["params_start"]
     if address % 4:
         raise reader.fail(f"the pool table at 0x{address:08x} is not on a multiple of 4", 0x2C)
@@ -181,20 +218,16 @@ def _pools(reader: _Reader) -> tuple[PoolDescriptor, ...]:
         address += POOL_BYTES
 
 
-def _params(reader: _Reader, given: bytes | None) -> bytes | None:
+def _params(reader: _WordReader, given: bytes | None) -> bytes | None:
     data, offset, end = reader.data, reader.header["params_offset"], reader.header["rel_end"] & OFFSET
     if offset == 0:
         if given is not None and given[:4] == MAGIC.to_bytes(4, "little"):
-            raise NeuralArtError(
-                "the params file is an image itself", where=reader.where, hint="give the _rel_params.bin as --params"
-            )
+            hint = "give the _rel_params.bin as --params"
+            raise NeuralArtError("the params file is an image itself", where=reader.where, hint=hint)
         return given
     if given is not None:
-        raise reader.fail(
-            f"a file of params is given, but the image holds its params itself at 0x{offset:x}",
-            0x30,
-            "leave --params away; ext_param_addr must be NULL for this image",
-        )
+        what = f"a file of params is given, but the image holds its params itself at 0x{offset:x}"
+        raise reader.fail(what, 0x30, "leave --params away; ext_param_addr must be NULL for this image")
     if offset > len(data):
         raise reader.fail(f"cut off: the params begin at 0x{offset:x}, the file ends at 0x{len(data):x}", len(data))
     if offset < end:
@@ -215,7 +248,7 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
     """
     header, count = read_header(data, where)
     names = WORDS_24 if count == 24 else WORDS_26
-    reader = _Reader(data, where, header)
+    reader = _WordReader(data, where, header)
     _check_sections(reader, names)
     relocations = _relocations(reader)
     context = _context(reader, relocations)
@@ -233,3 +266,19 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
     if blob is None and not split:
         blob = b""
     return Image(where, data, header, count, context, pools, got, relocations, blob, split)
+
+
+def stamp_of(image: Image) -> str:
+    """The stamp of an image.
+
+    Returns CRC-32 of the file without its params, then CRC-32 of its params, 8 hex digits each. NeuralArtError: its
+    params are missing or too short.
+    """
+    end, size = image.header["rel_end"] & OFFSET, image.context.params_bin_sz
+    if image.params is None:
+        what = f"a split model: its {size} bytes of params are in a file of their own"
+        raise NeuralArtError(what, where=image.where, hint="give its _rel_params.bin as well")
+    if len(image.params) < size:
+        what = f"{size} bytes of params belong to it, {len(image.params)} are there"
+        raise NeuralArtError(what, where=image.where, hint="the file is cut off, or its params are of another model")
+    return f"{zlib.crc32(image.data[:end]):08x}{zlib.crc32(image.params[:size]):08x}"

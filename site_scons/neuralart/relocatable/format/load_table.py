@@ -25,28 +25,20 @@ _ROW = struct.Struct("<2I")
 
 @dataclass(frozen=True)
 class LoadTable:
-    """What a table says.
+    """What a table says."""
 
-    Attributes:
-        mode: Of :data:`WORDS`, in that order: ``xip`` (code stays in flash) or ``copy``, ``ext`` (executive RAM is in
-            the external RAM), ``clear`` (activation pools are filled with zeros), ``no-overlay`` (no two models may
-            share memory for activations).
-        models: Of each its address, and where the params of a split one are (0: they are in its file).
-    """
-
+    # Of WORDS, in that order: xip (code stays in flash) or copy, ext (executive RAM is in the external RAM), clear
+    # (activation pools are filled with zeros), no-overlay (no two models may share memory for activations).
     mode: tuple[str, ...]
+    # Of each its address, and where the params of a split one are (0: they are in its file).
     models: tuple[tuple[int, int], ...]
 
 
 def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
     """The table's bytes.
 
-    Args:
-        mode: As in :class:`LoadTable`, in any order.
-        models: One to four, as in :class:`LoadTable`.
-
-    Raises:
-        NeuralArtError: A word of the mode is wrong, too few or too many models, or an address that cannot be one.
+    ``mode``: as in :class:`LoadTable`, in any order; ``models``: one to four, as in :class:`LoadTable`. NeuralArtError:
+    a word of the mode is wrong, too few or too many models, or an address that cannot be one.
     """
     for word in mode:
         if word not in WORDS:
@@ -58,9 +50,8 @@ def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
     for number, (model, params) in enumerate(models):
         for what, address in (("model", model), *([("params", params)] if params else [])):
             if not 0 < address < _ERASED or address % 4:
-                raise NeuralArtError(
-                    f"model {number} of a load table: 0x{address:08x} is no address of {what}, a multiple of 4"
-                )
+                text = f"model {number} of a load table: 0x{address:08x} is no address of {what}, a multiple of 4"
+                raise NeuralArtError(text)
     flags = sum(FLAGS.get(word, 0) for word in mode)
     return _HEAD.pack(MAGIC, len(models), flags) + b"".join(_ROW.pack(*model) for model in models)
 
@@ -68,12 +59,7 @@ def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
 def read(data: bytes, where: str) -> LoadTable:
     """A table's contents.
 
-    Args:
-        data: Its bytes; more may follow.
-        where: For messages.
-
-    Raises:
-        NeuralArtError: It is none, or damaged.
+    ``data``: its bytes; more may follow; ``where``: for messages. NeuralArtError: it is none, or damaged.
     """
     if len(data) < _HEAD.size:
         raise NeuralArtError(f"{len(data)} bytes are no load table", where=where)

@@ -1,7 +1,11 @@
-"""The nouns of a relocatable model, as the vendor's format has them (all words little-endian, 32 bits)."""
+"""The nouns of a relocatable model, as the vendor's format has them (all words little-endian, 32 bits).
+
+The top four bits of its virtual addresses name a segment, the others are an offset into it.
+"""
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass
 
 MAGIC = 0x4E49424E
@@ -55,42 +59,58 @@ CONTEXT_WORDS = (
     "rt_c_struct_sizes",
 )
 
-TYPES = {0: "UNUSED", 1: "RELOC", 2: "COPY", 3: "RESET"}
-DATA = {1: "PARAM", 2: "ACTIV", 3: "MIXED"}
-ATTRIBUTES = {1: "READ", 2: "WRITE", 5: "RCACHED", 6: "WCACHED"}
+SEGMENT_NAMES = {FLASH: "FLASH", RAM: "RAM", PARAM_0: "PARAM_0", PARAM_1: "PARAM_1"}
+# What the linker script gives to a segment of params: the bound when the params are not at hand.
+PARAMS_WINDOW = 128 << 20
+RESERVED_GOT_WORDS = 3
+# A relocatable blob's wrapper (2.1, 2.2, from 3.0 on), a blob.
+EC_BINARIES = (0xECBF0020, 0xECBF0030, 0xECBF0050)
+EC_MAGICS = (*EC_BINARIES, 0xCA057A7A)
+
+RELOC, COPY, RESET = 1, 2, 3
+PARAM, ACTIV, MIXED = 1, 2, 3
+READ, WRITE, CACHEABLE = 1, 2, 4
+MOST_POOLS = 9  # that a loader takes
+# Caches serve accesses to external memory only: the NPU's cacheable ones are right from here on.
+EXTERNAL = 0x60000000
+TYPES = {0: "UNUSED", RELOC: "RELOC", COPY: "COPY", RESET: "RESET"}
+DATA = {PARAM: "PARAM", ACTIV: "ACTIV", MIXED: "MIXED"}
+ATTRIBUTES = {READ: "READ", WRITE: "WRITE", READ | CACHEABLE: "RCACHED", WRITE | CACHEABLE: "WCACHED"}
+
+LOADER_API = (8, 0)
+CPUS = {0xD22: "Cortex-M55", 0xD21: "Cortex-M33", 0xD23: "Cortex-M85", 0xC27: "Cortex-M7", 0xC24: "Cortex-M4"}
+TOOLCHAINS = {0x8: "GCC", 0x9: "LLVM clang", 0xA: "ST clang"}
+FLOAT_ABIS = {0: "soft", 1: "softfp", 2: "hard"}
+
+
+def align8(size: int) -> int:
+    """The next multiple of 8."""
+    return -(-size // 8) * 8
 
 
 @dataclass(frozen=True)
 class PoolDescriptor:
-    """An entry of the memory-pool table (20 bytes in the file).
+    """An entry of the memory-pool table (20 bytes in the file)."""
 
-    Attributes:
-        name: File postfix of the pool.
-        flags: Type, data, attributes, id (8 bits each, highest first).
-        foff: Offset of its initial data from the params base.
-        dst: Absolute destination of COPY and RESET, else 0.
-        size: Bytes used, not rounded.
-    """
-
-    name: str
-    flags: int
-    foff: int
-    dst: int
-    size: int
+    name: str  # file postfix of the pool
+    flags: int  # type, data, attributes, id (8 bits each, highest first)
+    foff: int  # offset of its initial data from the params base
+    dst: int  # absolute destination of COPY and RESET, else 0
+    size: int  # bytes used, not rounded
 
     @property
     def type(self) -> int:
-        """Bits 31..24."""
+        """Bits 31..24: RELOC, COPY or RESET."""
         return self.flags >> 24
 
     @property
     def data(self) -> int:
-        """Bits 23..16."""
+        """Bits 23..16: PARAM, ACTIV or MIXED."""
         return self.flags >> 16 & 0xFF
 
     @property
     def attributes(self) -> int:
-        """Bits 15..8."""
+        """Bits 15..8: READ or WRITE, with CACHEABLE or without."""
         return self.flags >> 8 & 0xFF
 
     @property
@@ -102,67 +122,112 @@ class PoolDescriptor:
     def notation(self) -> str:
         """As the vendor's tools write it: ``RELOC.PARAM.0.RCACHED``, ``RESET.ACTIV.WRITE``."""
         parts = [TYPES.get(self.type, f"type{self.type}"), DATA.get(self.data, f"data{self.data}")]
-        if self.type == 1:
+        if self.type == RELOC:
             parts.append(str(self.id))
         return ".".join([*parts, ATTRIBUTES.get(self.attributes, f"attr{self.attributes}")])
 
 
 @dataclass(frozen=True)
 class Context:
-    """``_network_rt_ctx`` as the file has it.
+    """``_network_rt_ctx`` as the file has it."""
 
-    Attributes:
-        c_name: C name of the network.
-        acts_sz: Bytes of activations.
-        params_sz: Bytes of constants.
-        ext_ram_sz: Bytes of the relative read/write pool.
-        description: rt_version_desc.
-        version: major, minor, micro.
-        extra: Number behind the version (31, 14, 8, 262, 275...).
-        params_bin_sz: Bytes of raw data.
-        params_bin_crc32: zlib CRC-32 of it.
-        struct_sizes: Bytes of buffer info and of epoch item; None in ll_aton 1.1.0.
-    """
+    c_name: str  # of the network
+    acts_sz: int  # bytes of activations
+    params_sz: int  # bytes of constants
+    ext_ram_sz: int  # bytes of the relative read/write pool
+    description: str  # rt_version_desc
+    version: tuple[int, int, int]  # major, minor, micro
+    extra: int  # number behind the version (31, 14, 8, 262, 275...)
+    params_bin_sz: int  # bytes of raw data
+    params_bin_crc32: int  # zlib CRC-32 of it
+    struct_sizes: tuple[int, int] | None  # bytes of buffer info and of epoch item; None in ll_aton 1.1.0
 
-    c_name: str
-    acts_sz: int
-    params_sz: int
-    ext_ram_sz: int
-    description: str
-    version: tuple[int, int, int]
-    extra: int
-    params_bin_sz: int
-    params_bin_crc32: int
-    struct_sizes: tuple[int, int] | None
+    @property
+    def words(self) -> int:
+        """How many the file has."""
+        return 16 if self.struct_sizes is None else 17
+
+
+@dataclass(frozen=True)
+class Flags:
+    """The flags word of the header, decoded: what the image was built for."""
+
+    api: tuple[int, int]  # major and minor number of the interface between image and loader (bits 31..24)
+    asynchronous: bool  # epochs wait for interrupts (bit 22)
+    dbg_info: bool  # epoch items carry debug information (bit 21)
+    secure: bool  # built for the secure state (bit 20)
+    toolchain: int  # key of TOOLCHAINS (bits 19..16)
+    float_abi: int  # key of FLOAT_ABIS (bits 14..13)
+    fpu: bool  # code uses the FPU (bit 12)
+    cpuid: int  # part number of the core, as bits 15..4 of CPUID have it (bits 11..0)
+    reserved: int  # bits 23 and 15, where they stand; 0 in a sound image
+
+    @property
+    def clang(self) -> bool:
+        """Built by a clang: absolute words in FLASH are allowed, the GOT is empty."""
+        return self.toolchain in (0x9, 0xA)
+
+    @property
+    def text(self) -> str:
+        """In words: ``API 8.0, Cortex-M55, GCC, float ABI hard, FPU, secure, debug information, asynchronous``."""
+        return ", ".join(
+            [
+                f"API {self.api[0]}.{self.api[1]}",
+                CPUS.get(self.cpuid, f"CPUID 0x{self.cpuid:03X}"),
+                TOOLCHAINS.get(self.toolchain, f"toolchain {self.toolchain}"),
+                f"float ABI {FLOAT_ABIS.get(self.float_abi, self.float_abi)}",
+                "FPU" if self.fpu else "no FPU",
+                "secure" if self.secure else "non-secure",
+                "debug information" if self.dbg_info else "no debug information",
+                "asynchronous" if self.asynchronous else "polling",
+            ]
+        )
+
+
+def decode_flags(word: int) -> Flags:
+    """Take the flags word apart."""
+    return Flags(
+        api=(word >> 28, word >> 24 & 0xF),
+        asynchronous=bool(word >> 22 & 1),
+        dbg_info=bool(word >> 21 & 1),
+        secure=bool(word >> 20 & 1),
+        toolchain=word >> 16 & 0xF,
+        float_abi=word >> 13 & 3,
+        fpu=bool(word >> 12 & 1),
+        cpuid=word & 0xFFF,
+        reserved=word & (1 << 23 | 1 << 15),
+    )
 
 
 @dataclass(frozen=True)
 class Image:
-    """A parsed image.
+    """A parsed image."""
 
-    Attributes:
-        where: Name of the file, for messages.
-        data: All bytes.
-        header: Words by name (:data:`WORDS_24` or :data:`WORDS_26`).
-        header_words: 24 or 26.
-        context: The runtime context.
-        pools: The memory-pool table.
-        got: Words between got_start and got_end, the last three included.
-        relocations: Virtual addresses of words to fix, in file order.
-        params: Bytes of the params blob: behind params_offset, or of the separate file; None if split and not given.
-        split: The params are in a file of their own.
-    """
-
-    where: str
-    data: bytes
-    header: dict[str, int]
-    header_words: int
+    where: str  # name of the file, for messages
+    data: bytes  # all of them
+    header: dict[str, int]  # words by name (WORDS_24 or WORDS_26)
+    header_words: int  # 24 or 26
     context: Context
     pools: tuple[PoolDescriptor, ...]
-    got: tuple[int, ...]
-    relocations: tuple[int, ...]
-    params: bytes | None
-    split: bool
+    got: tuple[int, ...]  # words between got_start and got_end, the last three included
+    relocations: tuple[int, ...]  # virtual addresses of words to fix, in file order
+    params: bytes | None  # behind params_offset, or of the separate file; None if split and not given
+    split: bool  # the params are in a file of their own
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the header's words, in their order."""
+        return WORDS_24 if self.header_words == 24 else WORDS_26
+
+    @property
+    def flags(self) -> Flags:
+        """The flags word of the header."""
+        return decode_flags(self.header["flags"])
+
+    @property
+    def version(self) -> tuple[int, int, int, int]:
+        """The runtime that the image was built with."""
+        return (*self.context.version, self.context.extra)
 
     @property
     def ro_size(self) -> int:
@@ -177,9 +242,83 @@ class Image:
     @property
     def xip_size(self) -> int:
         """Exec RAM in mode XIP."""
-        return -(-self.rw_size // 8) * 8
+        return align8(self.rw_size)
 
     @property
     def copy_size(self) -> int:
         """Exec RAM in mode COPY."""
-        return self.xip_size + -(-self.ro_size // 8) * 8
+        return self.xip_size + align8(self.ro_size)
+
+    @property
+    def relative_ram(self) -> PoolDescriptor | None:
+        """The pool that is relocated to external RAM."""
+        return next((pool for pool in self.pools if pool.type == RELOC and pool.id == 1), None)
+
+
+def segment_text(address: int) -> str:
+    """``segment 4 (RAM)``, for messages."""
+    name = SEGMENT_NAMES.get(address & SEGMENT)
+    return f"segment {address >> 28:X}" + (f" ({name})" if name else "")
+
+
+def stored_data(header: dict[str, int]) -> int:
+    """Bytes of the RAM segment that the file holds: data, context, tables and GOT, no bss."""
+    return max(header["data_end"] & OFFSET, header["got_end"] & OFFSET)
+
+
+def file_offset(header: dict[str, int], address: int) -> int | None:
+    """Where a FLASH or RAM address stands in the file; None if the file has no bytes of it."""
+    ro_size, offset = header["data_data"] & OFFSET, address & OFFSET
+    if address & SEGMENT == FLASH and offset < ro_size:
+        return offset
+    if address & SEGMENT == RAM and offset < stored_data(header):
+        return ro_size + offset
+    return None
+
+
+def ec_front(image: Image) -> int:
+    """Bytes of epoch-controller blobs in front of the raw data; 0 if the params are not at hand or too short."""
+    blob, context = image.params, image.context
+    front = len(blob) - context.params_bin_sz if blob is not None else 0
+    if blob is None or front <= 0:
+        return 0
+    # Bytes that are no blobs stand behind the data, not in front: a file with something appended.
+    known = int.from_bytes(blob[:4], "little") in EC_MAGICS
+    return front if known or (context.params_bin_sz and zlib.crc32(blob[front:]) == context.params_bin_crc32) else 0
+
+
+def raw_data(image: Image) -> bytes:
+    """The memory initializers, without blobs in front and without bytes behind."""
+    start = ec_front(image)
+    return (image.params or b"")[start : start + image.context.params_bin_sz]
+
+
+def limits(image: Image) -> dict[int, int]:
+    """Bytes that exist behind offset 0 of each segment once the image is installed; without those it does not have."""
+    relocated = {pool.id: pool for pool in reversed(image.pools) if pool.type == RELOC}
+    found = {FLASH: image.ro_size, RAM: image.rw_size}
+    if 1 in relocated:
+        found[PARAM_1] = relocated[1].size
+    if image.params is None:
+        found[PARAM_0] = PARAMS_WINDOW
+    elif 0 in relocated:
+        found[PARAM_0] = max(0, len(image.params) - relocated[0].foff)
+    elif ec_front(image):
+        # Without a pool of its own the segment holds epoch-controller blobs alone.
+        found[PARAM_0] = ec_front(image)
+    return found
+
+
+def word_fault(sizes: dict[int, int], value: int) -> str:
+    """Why a word that the loader will rebase cannot be rebased, with the sizes of :func:`limits`; empty if it can.
+
+    One past the end of a segment is a valid address, as in C.
+    """
+    segment, offset = value & SEGMENT, value & OFFSET
+    if segment not in SEGMENT_NAMES:
+        return f"points to {segment_text(value)}, which no loader knows"
+    if segment not in sizes:
+        return f"points to {segment_text(value)}, but no pool of the image is relocated there"
+    if offset > sizes[segment]:
+        return f"points behind {segment_text(value)}, which has 0x{sizes[segment]:x} bytes"
+    return ""

@@ -9,38 +9,137 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from neuralart.memory.findings import Finding, error, warning
-from neuralart.relocatable.format import flags
-from neuralart.relocatable.format.addresses import (
+from neuralart.relocatable.format.types import (
     ACTIV,
+    CACHEABLE,
     COPY,
+    EXTERNAL,
+    FLASH,
     MIXED,
+    MOST_POOLS,
+    OFFSET,
     PARAM,
+    PARAM_0,
+    PARAM_1,
+    RAM,
     RELOC,
     RESET,
+    SEGMENT,
     SEGMENT_NAMES,
+    WRITE,
+    Image,
+    PoolDescriptor,
     align8,
     file_offset,
     limits,
     stored_data,
     word_fault,
 )
-from neuralart.relocatable.format.types import FLASH, OFFSET, PARAM_0, PARAM_1, RAM, SEGMENT, Image
-from neuralart.relocatable.predict import predict_firmware, predict_pools
-from neuralart.relocatable.predict.prediction import Call, Firmware, Prediction, Refused, Room
-from neuralart.relocatable.verify import verify_header
+from neuralart.relocatable.predict.prediction import (
+    InstallCall,
+    LoadingFirmware,
+    Prediction,
+    Refused,
+    Room,
+    check_firmware,
+    unnoticed_by_firmware,
+)
 from neuralart.relocatable.verify.ec_blobs import find
-from neuralart.relocatable.verify.verify_pools import MOST_POOLS, NOR_FLASH
+from neuralart.relocatable.verify.verifier import check_entries
+from neuralart.relocatable.verify.verify_pools import NOR_FLASH
+
+_DAMAGED = "the image is damaged, build it again"
 
 
-def _params_base(image: Image, call: Call) -> int:
+def _own_checks(pool: PoolDescriptor, who: str, base: int, seen: set[int]) -> None:
+    """What the reference runtime's loader asks of a pool beyond the vendor's."""
+    if not 0 < pool.size <= OFFSET + 1:
+        raise Refused(-8, f"{who} has {pool.size:,} bytes: it must have 1 to 256 MiB")
+    if pool.data in (PARAM, MIXED) and base + pool.foff + align8(pool.size) > 1 << 32:
+        raise Refused(-8, f"the data of {who} leave the address space")
+    if pool.type == RELOC:
+        if pool.id in seen:
+            raise Refused(-8, f"{who} is the second one that is relocated with id {pool.id}")
+        seen.add(pool.id)
+        wanted: tuple[int, ...] = (PARAM,) if pool.id == 0 else (ACTIV, MIXED)
+    elif pool.type in (COPY, RESET):
+        wanted = (PARAM, MIXED) if pool.type == COPY else (ACTIV,)
+        if not pool.dst or pool.dst + align8(pool.size) > 1 << 32:
+            raise Refused(-8, f"{who} has no place: 0x{pool.dst:08x}")
+    else:
+        raise Refused(-8, f"{who} has the unknown type {pool.type}")
+    if pool.id <= 1 and pool.data not in wanted:
+        raise Refused(-8, f"{who} is {pool.notation}, which no pool can be")
+
+
+def _relocated(pool: PoolDescriptor, number: int, base: int, call: InstallCall) -> str:
+    who = f"pool {number} ({pool.name})"
+    if pool.id == 0:
+        if pool.data == MIXED or pool.attributes & WRITE:
+            raise Refused(-8, f"{who} is {pool.notation}: the relocated pool of params must be read only")
+        at = base + pool.foff
+        if pool.attributes & CACHEABLE and at <= EXTERNAL:
+            raise Refused(
+                -7,
+                f"{who} is cacheable, its params at 0x{at:08x} must be above 0x{EXTERNAL:08x}",
+                "place the params in external memory, or make the pool non-cacheable (cacheable OFF in the .mpool) and "
+                "compile again",
+            )
+        return f"{who} {pool.notation}: used where it is, at 0x{at:08x}"
+    if pool.id != 1:
+        raise Refused(-8, f"{who} is relocated with id {pool.id}: known are 0 and 1")
+    need = align8(pool.size)
+    if call.ext_ram is None or not call.ext_ram.start:
+        raise Refused(-2, f"{who} needs {need:,} bytes of external RAM, none is given", "give it with --ext-ram")
+    room = call.ext_ram
+    if room.start % 4:
+        raise Refused(-2, f"external RAM at 0x{room.start:08x} is not on a multiple of 4")
+    if room.size < need or room.start + need > 1 << 32:
+        raise Refused(-2, f"external RAM has {room.size:,} bytes, {who} needs {need:,}", "give it more RAM")
+    if pool.attributes & CACHEABLE and room.start <= EXTERNAL:
+        raise Refused(
+            -7,
+            f"{who} is cacheable, external RAM at 0x{room.start:08x} must be above 0x{EXTERNAL:08x}",
+            "give it external memory, or make the pool non-cacheable (cacheable OFF in the .mpool) and compile again",
+        )
+    if pool.data == MIXED:
+        done = f"copied from 0x{base + pool.foff:08x}"
+    else:
+        done = "cleared" if call.clear else "left as it is"
+    return f"{who} {pool.notation}: {need:,} bytes at 0x{room.start:08x}, {done}"
+
+
+def _check_count(image: Image) -> None:
+    if len(image.pools) > MOST_POOLS:
+        raise Refused(-1, f"the table has {len(image.pools)} pools, a loader takes {MOST_POOLS}")
+
+
+def _pool_steps(image: Image, call: InstallCall, firmware: LoadingFirmware, base: int) -> Iterator[str]:
+    """One line for each pool, with the params at ``base``; raises Refused where the loader stops."""
+    seen: set[int] = set()
+    _check_count(image)
+    done = "cleared" if call.clear else "left as it is"
+    for number, pool in enumerate(image.pools):
+        who = f"pool {number} ({pool.name})"
+        if firmware.ours and pool.type:
+            _own_checks(pool, who, base, seen)
+        if pool.type == RELOC:
+            yield _relocated(pool, number, base, call)
+        elif pool.type == COPY:
+            yield f"{who} {pool.notation}: {pool.size:,} bytes from 0x{base + pool.foff:08x} to 0x{pool.dst:08x}"
+        elif pool.type == RESET:
+            yield f"{who} {pool.notation}: {pool.size:,} bytes at 0x{pool.dst:08x}, {done}"
+
+
+def _params_base(image: Image, call: InstallCall) -> int:
     return call.params or (call.at + image.header["params_offset"] if image.header["params_offset"] else 0)
 
 
-def _ram_needed(image: Image, call: Call) -> int:
+def _ram_needed(image: Image, call: InstallCall) -> int:
     return image.copy_size if call.copy else image.xip_size
 
 
-def _places(image: Image, call: Call) -> dict[str, Room]:
+def _places(image: Image, call: InstallCall) -> dict[str, Room]:
     """What must not share a byte with what is written."""
     code = Room(call.at, image.header["rel_end"] & OFFSET)
     rooms = {"the image": code, "executive RAM": Room(call.ram.start, _ram_needed(image, call))}
@@ -48,13 +147,12 @@ def _places(image: Image, call: Call) -> dict[str, Room]:
     size = max((pool.foff + align8(pool.size) for pool in image.pools if pool.data in (PARAM, MIXED)), default=0)
     if _params_base(image, call) and size:
         rooms["the params"] = Room(_params_base(image, call), size)
-    relative = next((pool for pool in image.pools if pool.type == RELOC and pool.id == 1), None)
-    if relative is not None and call.ext_ram is not None:
-        rooms["external RAM"] = Room(call.ext_ram.start, align8(relative.size))
+    if image.relative_ram is not None and call.ext_ram is not None:
+        rooms["external RAM"] = Room(call.ext_ram.start, align8(image.relative_ram.size))
     return rooms
 
 
-def _overlaps(image: Image, call: Call) -> Iterator[tuple[str, str, int]]:
+def _overlaps(image: Image, call: InstallCall) -> Iterator[tuple[str, str, int]]:
     rooms = _places(image, call)
     written: dict[str, Room] = {name: room for name, room in rooms.items() if name.endswith(" RAM")}
     for number, pool in enumerate(image.pools):
@@ -69,29 +167,24 @@ def _overlaps(image: Image, call: Call) -> Iterator[tuple[str, str, int]]:
                 yield name, other, room.shares(place)
 
 
-def _check_memory(image: Image, call: Call) -> None:
+def _check_memory(image: Image, call: InstallCall) -> None:
     needed, ram = _ram_needed(image, call), call.ram
     if ram.start == 0 or ram.start % 4:
         raise Refused(-2, f"executive RAM at 0x{ram.start:08x} is not on a multiple of 4 above 0")
     if ram.size < needed:
         other = "" if not call.copy else f"; mode XIP needs {image.xip_size:,}"
-        raise Refused(
-            -2,
-            f"executive RAM has {ram.size:,} bytes, mode {'COPY' if call.copy else 'XIP'} needs {needed:,}{other}",
-            "give it more RAM" + (", or use mode XIP" if call.copy and ram.size >= image.xip_size else ""),
-        )
+        what = f"executive RAM has {ram.size:,} bytes, mode {'COPY' if call.copy else 'XIP'} needs {needed:,}{other}"
+        remedy = "give it more RAM" + (", or use mode XIP" if call.copy and ram.size >= image.xip_size else "")
+        raise Refused(-2, what, remedy)
     if ram.start + needed > 1 << 32:
         raise Refused(-2, f"executive RAM from 0x{ram.start:08x} leaves the address space")
 
 
-def _check_params(image: Image, call: Call) -> int:
+def _check_params(image: Image, call: InstallCall) -> int:
     base = _params_base(image, call)
     if not base:
-        raise Refused(
-            -7,
-            "the params are in a file of their own and no address is given for them",
-            "flash X_rel_params.bin too and give its address (--params, ext_param_addr)",
-        )
+        remedy = "flash X_rel_params.bin too and give its address (--params, ext_param_addr)"
+        raise Refused(-7, "the params are in a file of their own and no address is given for them", remedy)
     if base % 4:
         raise Refused(-7, f"the params at 0x{base:08x} are not on a multiple of 4")
     return base
@@ -102,25 +195,19 @@ def _check_structure(image: Image) -> None:
     header = image.header
     if (
         header["data_start"] != RAM
-        or not max(header["data_end"], header["got_end"]) <= header["bss_start"] <= (header["bss_end"])
+        or not max(header["data_end"], header["got_end"]) <= header["bss_start"] <= header["bss_end"]
     ):
-        raise Refused(-1, "data, GOT and bss overlap or are out of order", "the image is damaged, build it again")
-    wrong = next((finding for finding in verify_header.check_entries(image)), None)
-    if wrong is not None:
-        raise Refused(-1, wrong.message, "the image is damaged, build it again")
-    if len(image.pools) > MOST_POOLS:
-        raise Refused(-1, f"the table has {len(image.pools)} pools, a loader takes {MOST_POOLS}")
+        raise Refused(-1, "data, GOT and bss overlap or are out of order", _DAMAGED)
+    for wrong in check_entries(image):
+        raise Refused(-1, wrong.message, _DAMAGED)
+    _check_count(image)
 
 
 def _check_place(image: Image, place: int) -> None:
     """A word that the relocation list names."""
     offset, end = place & OFFSET, {RAM: stored_data(image.header), FLASH: image.ro_size}.get(place & SEGMENT, 0)
     if place % 4 or offset + 4 > end or (place & SEGMENT == FLASH and offset < 4 * image.header_words):
-        raise Refused(
-            -1,
-            f"the relocation list names 0x{place:08x}, which is no word of data",
-            "the image is damaged, build it again",
-        )
+        raise Refused(-1, f"the relocation list names 0x{place:08x}, which is no word of data", _DAMAGED)
 
 
 def _rebased(image: Image) -> Iterator[tuple[str, int]]:
@@ -133,7 +220,7 @@ def _rebased(image: Image) -> Iterator[tuple[str, int]]:
             yield f"the word at 0x{place:08x}", int.from_bytes(image.data[offset : offset + 4], "little")
 
 
-def _check_words(image: Image, call: Call, firmware: Firmware) -> None:
+def _check_words(image: Image, call: InstallCall, firmware: LoadingFirmware) -> None:
     # The vendor's loader looks at the segment alone.
     sizes = dict.fromkeys(SEGMENT_NAMES, OFFSET)
     if firmware.ours:
@@ -144,29 +231,29 @@ def _check_words(image: Image, call: Call, firmware: Firmware) -> None:
             _check_place(image, place)
     for name, value in _rebased(image):
         if value & SEGMENT and (fault := word_fault(sizes, value)):
-            raise Refused(-1, f"{name} is 0x{value:08x}: it {fault}", "the image is damaged, build it again")
+            raise Refused(-1, f"{name} is 0x{value:08x}: it {fault}", _DAMAGED)
     if not call.copy and any(place >> 28 == 2 for place in image.relocations):
-        raise Refused(
-            -1, "the image has absolute words in its code (clang), which mode XIP cannot patch", "use mode COPY"
-        )
+        what = "the image has absolute words in its code (clang), which mode XIP cannot patch"
+        raise Refused(-1, what, "use mode COPY")
 
 
-def _steps(image: Image, call: Call, firmware: Firmware) -> Iterator[str]:
+def _steps(image: Image, call: InstallCall, firmware: LoadingFirmware) -> Iterator[str]:
     """What is done; raises Refused where the loader stops."""
     if call.at % 4 or not call.at:
         raise Refused(-1 if call.at else -4, f"the image at 0x{call.at:08x} is not on a multiple of 4 above 0")
     if firmware.ours:
         _check_structure(image)
-    predict_firmware.check(image, firmware)
+    check_firmware(image, firmware)
     _check_memory(image, call)
     base = _check_params(image, call)
-    yield from predict_pools.steps(image, call, firmware, base)
+    yield from _pool_steps(image, call, firmware, base)
     if firmware.ours:
         for name, other, count in _overlaps(image, call):
             raise Refused(-2, f"{name} and {other} share {count:,} bytes")
-    data = call.ram.start + align8(image.ro_size) if call.copy else call.ram.start
+    data = call.ram.start
     if call.copy:
-        yield f"code: {image.ro_size:,} bytes copied to 0x{call.ram.start:08x} and executed there"
+        yield f"code: {image.ro_size:,} bytes copied to 0x{data:08x} and executed there"
+        data += align8(image.ro_size)
     else:
         yield f"code: {image.ro_size:,} bytes executed where they are, at 0x{call.at:08x}"
     yield f"data: {image.rw_size:,} bytes at 0x{data:08x}"
@@ -174,7 +261,7 @@ def _steps(image: Image, call: Call, firmware: Firmware) -> Iterator[str]:
     yield f"addresses: {len(image.got)} words of the GOT, {len(image.relocations)} of the list"
 
 
-def _alignments(image: Image, call: Call) -> Iterator[Finding]:
+def _alignments(image: Image, call: InstallCall) -> Iterator[Finding]:
     blobs = any(blob.relocatable for blob in find(image))
     data = call.ram.start + (image.ro_size if call.copy else 0)
     if blobs and data % 64:
@@ -191,42 +278,30 @@ def _alignments(image: Image, call: Call) -> Iterator[Finding]:
         yield warning("alignment", f"the image at 0x{call.at:08x} is not on a multiple of 8")
 
 
-def _unnoticed(image: Image, call: Call, firmware: Firmware) -> Iterator[Finding]:
-    yield from predict_firmware.unnoticed(image, firmware)
+def _unnoticed(image: Image, call: InstallCall, firmware: LoadingFirmware) -> Iterator[Finding]:
+    yield from unnoticed_by_firmware(image, firmware)
     if call.params and image.header["params_offset"]:
-        yield error(
-            "params",
-            f"the image holds its params itself, those at 0x{call.params:08x} would be taken instead",
-            "leave --params away; ext_param_addr must be NULL",
-        )
+        what = f"the image holds its params itself, those at 0x{call.params:08x} would be taken instead"
+        yield error("params", what, "leave --params away; ext_param_addr must be NULL")
     for name, other, count in _overlaps(image, call):
         yield error("overlap", f"{name} and {other} share {count:,} bytes: one overwrites the other")
     for number, pool in enumerate(image.pools):
         if pool.type == COPY and pool.dst in NOR_FLASH:
-            yield error(
-                "flash",
-                f"pool {number} ({pool.name}) would be copied to 0x{pool.dst:08x}, which is memory-mapped flash",
-                "give the pool the mode USEMODE_RELATIVE in the .mpool and compile again",
-            )
+            what = f"pool {number} ({pool.name}) would be copied to 0x{pool.dst:08x}, which is memory-mapped flash"
+            yield error("flash", what, "give the pool the mode USEMODE_RELATIVE in the .mpool and compile again")
     yield from _alignments(image, call)
 
 
-def predict(image: Image, call: Call, firmware: Firmware | None = None) -> Prediction:
-    """Say what the install will do.
+def predict(image: Image, call: InstallCall, firmware: LoadingFirmware | None = None) -> Prediction:
+    """Say what the install will do; without firmware, that of firmware made for this image.
 
-    Args:
-        image: The image; :func:`neuralart.relocatable.verify.verifier.verify` says what is wrong with itself.
-        call: Arguments of the install.
-        firmware: What loads it; None: firmware made for this image.
+    :func:`neuralart.relocatable.verify.verifier.verify` says what is wrong with the image itself.
     """
-    if firmware is None:
-        decoded = flags.decode(image.header["flags"])
-        firmware = Firmware(predict_firmware.version_of(image), decoded.secure, decoded.dbg_info)
+    firmware = firmware or LoadingFirmware.of(image)
     steps: list[str] = []
     code, reason, remedy = 0, "", ""
     try:
-        for step in _steps(image, call, firmware):
-            steps.append(step)
+        steps.extend(_steps(image, call, firmware))
     except Refused as refused:
         code, reason, remedy = refused.code, refused.reason, refused.remedy
     relative = (pool for pool in image.pools if pool.type == RELOC and pool.id == 1 and pool.data in (ACTIV, MIXED))

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neuralart.memory.findings import Finding, error
-from neuralart.relocatable.format.addresses import EC_BINARIES, EC_MAGICS, ec_front
-from neuralart.relocatable.format.types import Image
+from neuralart.relocatable.format.types import EC_BINARIES, EC_MAGICS, Image, ec_front
 
 BLOB_MAGIC = EC_MAGICS[-1]
 # Bytes of the shortest header of a wrapper: the one of 2.1 has no patch table.
@@ -25,39 +24,24 @@ _LONGEST_ID = 64
 
 
 @dataclass(frozen=True)
-class Relocation:
-    """A list of words to move by one distance.
+class BlobRelocation:
+    """A list of words to move by one distance."""
 
-    Attributes:
-        id: A pool, or ``_user_io_input_0`` and the like.
-        words: Their indexes behind the two words that head the blob.
-    """
-
-    id: str
-    words: tuple[int, ...]
+    id: str  # a pool, or _user_io_input_0 and the like
+    words: tuple[int, ...]  # their indexes behind the two words that head the blob
 
 
 @dataclass(frozen=True)
 class EcBlob:
-    """One program.
+    """One program."""
 
-    Attributes:
-        place: ``FLASH`` or ``PARAM_0``.
-        offset: Where it begins in that segment.
-        file_offset: Where it begins in the file that holds it.
-        blob_offset: Bytes from there to the blob; 0 for a static one.
-        words: What the blob says of its length.
-        relocations: Empty for a static one.
-        fault: Why it cannot be used; empty if it can.
-    """
-
-    place: str
-    offset: int
-    file_offset: int
-    blob_offset: int
-    words: int
-    relocations: tuple[Relocation, ...]
-    fault: str = ""
+    place: str  # FLASH or PARAM_0
+    offset: int  # where it begins in that segment
+    file_offset: int  # where it begins in the file that holds it
+    blob_offset: int  # bytes from there to the blob; 0 for a static one
+    words: int  # what the blob says of its length
+    relocations: tuple[BlobRelocation, ...]  # empty for a static one
+    fault: str = ""  # why it cannot be used; empty if it can
 
     @property
     def relocatable(self) -> bool:
@@ -80,7 +64,7 @@ def _word(data: bytes, offset: int, what: str) -> int:
     return int(struct.unpack_from("<I", data, offset)[0])
 
 
-def _relocation(data: bytes, table: int, row: int, number: int) -> Relocation:
+def _relocation(data: bytes, table: int, row: int, number: int) -> BlobRelocation:
     id_at, count, list_at = (_word(data, row + 4 * word, f"relocation {number}") for word in range(3))
     end = data.find(b"\0", table + id_at, table + id_at + _LONGEST_ID + 1)
     name = data[table + id_at : end] if end >= 0 else b""
@@ -88,10 +72,10 @@ def _relocation(data: bytes, table: int, row: int, number: int) -> Relocation:
         raise _Bad(f"relocation {number} has no readable id at +0x{table + id_at:x}")
     if table + list_at + 4 * count > len(data):
         raise _Bad(f"the {count} patches of {name.decode()} are behind the end of the segment")
-    return Relocation(name.decode(), struct.unpack_from(f"<{count}I", data, table + list_at))
+    return BlobRelocation(name.decode(), struct.unpack_from(f"<{count}I", data, table + list_at))
 
 
-def _wrapped(data: bytes) -> tuple[int, int, tuple[Relocation, ...]]:
+def _wrapped(data: bytes) -> tuple[int, int, tuple[BlobRelocation, ...]]:
     """Offset of the blob, its words, its relocations."""
     at = _word(data, _BLOB_WORDS.get(_word(data, 0, "the magic"), _BLOB_WORD), "the blob's offset")
     table = _word(data, 4, "the table's offset")
@@ -165,7 +149,5 @@ def check(image: Image) -> Iterator[Finding]:
     """Wrappers that lead nowhere."""
     for blob in find(image):
         if blob.fault:
-            yield error(
-                "ec-blob",
-                f"the epoch-controller blob at {blob.place}+0x{blob.offset:x} is damaged: {blob.fault}",
-            )
+            what = f"the epoch-controller blob at {blob.place}+0x{blob.offset:x} is damaged: {blob.fault}"
+            yield error("ec-blob", what)

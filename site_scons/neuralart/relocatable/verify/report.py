@@ -6,20 +6,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from neuralart.relocatable.format import flags
-from neuralart.relocatable.format.addresses import ec_front, file_offset, stored_data
 from neuralart.relocatable.format.container import POOL_BYTES
-from neuralart.relocatable.format.types import OFFSET, Image
+from neuralart.relocatable.format.types import OFFSET, Image, ec_front, file_offset, stored_data
 from neuralart.relocatable.verify import ec_blobs
-from neuralart.relocatable.verify.verify_header import names_of
+from neuralart.vendor.releases import dotted
 
 SCHEMA = 1
 _INDENT = "   "
-
-
-def version_text(image: Image) -> str:
-    """``1.1.3.262``, as a runtime's version is written."""
-    return ".".join(str(number) for number in (*image.context.version, image.context.extra))
 
 
 def _size(label: str, value: int, what: str = "") -> str:
@@ -59,7 +52,7 @@ def _name_pointer(image: Image, number: int) -> int:
 def notes(image: Image) -> list[str]:
     """What a user of the image should know."""
     found = []
-    decoded = flags.decode(image.header["flags"])
+    decoded = image.flags
     if decoded.clang and any(place >> 28 == 2 for place in image.relocations):
         found.append("built by clang with absolute words in its code: works in mode COPY only")
     if image.split:
@@ -101,7 +94,8 @@ def _blob_rows(blobs: Sequence[ec_blobs.EcBlob]) -> list[list[str]]:
 
 def _context_lines(image: Image) -> Iterator[str]:
     context, head = image.context, f"{_INDENT}rt_ctx        "
-    yield f"{head}c_name='{context.c_name}', rt_version_desc='{context.description}', rt_version={version_text(image)}"
+    version = dotted(image.version)
+    yield f"{head}c_name='{context.c_name}', rt_version_desc='{context.description}', rt_version={version}"
     yield f"{head}acts_sz={context.acts_sz:,}, params_sz={context.params_sz:,}, ext_ram_sz={context.ext_ram_sz:,}"
     yield f"{head}params_bin_sz={context.params_bin_sz:,}, params_bin_crc32=0x{context.params_bin_crc32:08x}"
     if context.struct_sizes is not None:
@@ -112,12 +106,12 @@ def _context_lines(image: Image) -> Iterator[str]:
 def as_text(image: Image) -> str:
     """The tables; sizes from ``XIP size`` to the pools in the vendor tool's notation, which other programs search."""
     header = image.header
-    rows = [[f"{index:2}", name, f"0x{header[name]:08x}"] for index, name in enumerate(names_of(image))]
+    rows = [[f"{index:2}", name, f"0x{header[name]:08x}"] for index, name in enumerate(image.names)]
     blobs = ec_blobs.find(image)
     lines = [
-        f"{_INDENT}{image.where}: relocatable model '{image.context.c_name}', {version_text(image)}, "
+        f"{_INDENT}{image.where}: relocatable model '{image.context.c_name}', {dotted(image.version)}, "
         f"{len(image.data):,} bytes",
-        f"{_INDENT}flags         0x{header['flags']:08X} {flags.decode(header['flags']).text}",
+        f"{_INDENT}flags         0x{header['flags']:08X} {image.flags.text}",
         "",
         *_table(["word", "name", "value"], rows, f"header ({image.header_words} words)"),
         "",
@@ -148,7 +142,7 @@ def as_text(image: Image) -> str:
 
 def image_data(image: Image) -> dict[str, Any]:
     """The image as plain mappings, lists, texts and integers; keys as in the vendor tool's results file."""
-    header, context, decoded = image.header, image.context, flags.decode(image.header["flags"])
+    header, context, decoded = image.header, image.context, image.flags
     return {
         "flags": {"raw": header["flags"], **asdict(decoded), "text": decoded.text},
         "img_size": len(image.data),
@@ -160,7 +154,7 @@ def image_data(image: Image) -> dict[str, Any]:
         "rw_size": image.rw_size,
         "split": image.split,
         "header_words": image.header_words,
-        "header": {name: header[name] for name in names_of(image)},
+        "header": {name: header[name] for name in image.names},
         "sections": {
             name: {"start": start, "end": end, "size": end - start} for name, (start, end) in sections(image).items()
         },

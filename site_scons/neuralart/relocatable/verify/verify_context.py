@@ -1,4 +1,4 @@
-"""Invariants of the runtime context."""
+"""Invariants of the runtime context, and of the words that the loader rebases: the GOT, and the relocation list."""
 
 from __future__ import annotations
 
@@ -7,9 +7,25 @@ import zlib
 from collections.abc import Iterator
 
 from neuralart.memory.findings import Finding, error, warning
-from neuralart.relocatable.format import flags
-from neuralart.relocatable.format.addresses import ACTIV, RELOC, align8, ec_front, file_offset, raw_data
-from neuralart.relocatable.format.types import CONTEXT_WORDS, RAM, SEGMENT, Image
+from neuralart.relocatable.format.container import POOL_BYTES
+from neuralart.relocatable.format.types import (
+    ACTIV,
+    CONTEXT_WORDS,
+    FLASH,
+    OFFSET,
+    RAM,
+    RESERVED_GOT_WORDS,
+    SEGMENT,
+    Image,
+    align8,
+    ec_front,
+    file_offset,
+    limits,
+    raw_data,
+    segment_text,
+    stored_data,
+    word_fault,
+)
 from neuralart.vendor.releases import relocatable, relocation_of
 
 POINTERS = ("c_name", "rt_version_desc")
@@ -20,8 +36,9 @@ STRUCTS = {True: (0x38, 0x30), False: (0x38, 0x14)}
 
 def words_of(image: Image) -> tuple[int, ...]:
     """The context's words as the file has them."""
-    count = 16 if image.context.struct_sizes is None else 17
-    return struct.unpack_from(f"<{count}I", image.data, file_offset(image.header, image.header["rt_ctx"]) or 0)
+    return struct.unpack_from(
+        f"<{image.context.words}I", image.data, file_offset(image.header, image.header["rt_ctx"]) or 0
+    )
 
 
 def pointer_places(image: Image) -> dict[str, int]:
@@ -52,9 +69,8 @@ def _interface(image: Image) -> Iterator[Finding]:
         return
     name = struct.unpack_from("<I", image.data, offset)[0]
     if name != words[CONTEXT_WORDS.index("c_name")]:
-        yield warning(
-            "context", f"{place}, whose first word 0x{name:08x} is not the pointer to the name '{image.context.c_name}'"
-        )
+        what = f"{place}, whose first word 0x{name:08x} is not the pointer to the name '{image.context.c_name}'"
+        yield warning("context", what)
 
 
 def _versions(image: Image) -> Iterator[Finding]:
@@ -63,11 +79,10 @@ def _versions(image: Image) -> Iterator[Finding]:
     rt_version = words[CONTEXT_WORDS.index("rt_version")]
     if rt_version & 0xFF:
         yield error("context", f"rt_version is 0x{rt_version:08x}, its lowest 8 bits must be 0")
-    form = relocation_of((*context.version, context.extra))
-    context_words = 16 if context.struct_sizes is None else 17
+    form = relocation_of(image.version)
     if form is not None:
         for part, expected, found in (
-            ("context", form.context_words, context_words),
+            ("context", form.context_words, context.words),
             ("header", form.header_words, image.header_words),
         ):
             if expected != found:
@@ -76,7 +91,7 @@ def _versions(image: Image) -> Iterator[Finding]:
     if context.struct_sizes is not None:
         if 0 in context.struct_sizes or context.struct_sizes[1] > 0xFF:
             yield error("context", f"rt_c_struct_sizes is {context.struct_sizes}: two sizes from 1 to 255 are needed")
-        expected_sizes = STRUCTS[flags.decode(image.header["flags"]).dbg_info]
+        expected_sizes = STRUCTS[image.flags.dbg_info]
         if context.version[0] and context.struct_sizes != expected_sizes:
             yield warning(
                 "context",
@@ -100,13 +115,10 @@ def _release(image: Image) -> Iterator[Finding]:
 
 def _sizes(image: Image) -> Iterator[Finding]:
     context = image.context
-    relative = next((pool for pool in image.pools if pool.type == RELOC and pool.id == 1), None)
-    needed = relative.size if relative is not None else 0
+    needed = image.relative_ram.size if image.relative_ram is not None else 0
     if align8(needed) != align8(context.ext_ram_sz):
-        yield error(
-            "context",
-            f"ext_ram_sz is {context.ext_ram_sz}, the pool that is relocated to external RAM has {needed} bytes",
-        )
+        what = f"ext_ram_sz is {context.ext_ram_sz}, the pool that is relocated to external RAM has {needed} bytes"
+        yield error("context", what)
     params = sum(pool.size for pool in image.pools if pool.data != ACTIV)
     if context.params_sz and not params:
         yield warning("context", f"params_sz is {context.params_sz}, but no pool of the table has params")
@@ -116,35 +128,114 @@ def _params(image: Image) -> Iterator[Finding]:
     context, blob = image.context, image.params
     size, crc = context.params_bin_sz, context.params_bin_crc32
     if blob is None:
-        yield warning(
-            "params",
-            f"split: the {size} bytes of params (CRC-32 0x{crc:08x}) are in a file of their own and were not checked",
-            "give it with --params",
-        )
+        what = f"split: the {size} bytes of params (CRC-32 0x{crc:08x}) are in a file of their own and were not checked"
+        yield warning("params", what, "give it with --params")
         return
     if len(blob) < size:
         yield error("params", f"params have {len(blob)} bytes, params_bin_sz says {size}", "is the file cut off?")
         return
     behind = len(blob) - ec_front(image) - size
     if behind:
-        yield error(
-            "params",
-            f"{behind} bytes stand behind the end of the params",
-            "something was appended: copy the file again",
-        )
+        what = f"{behind} bytes stand behind the end of the params"
+        yield error("params", what, "something was appended: copy the file again")
     found = zlib.crc32(raw_data(image))
     if found != crc:
-        yield error(
-            "params",
-            f"CRC-32 of the {size} bytes of params is 0x{found:08x}, params_bin_crc32 says 0x{crc:08x}",
-            "the params are damaged, or of another build",
-        )
+        what = f"CRC-32 of the {size} bytes of params is 0x{found:08x}, params_bin_crc32 says 0x{crc:08x}"
+        yield error("params", what, "the params are damaged, or of another build")
 
 
-def check(image: Image) -> Iterator[Finding]:
+def check_context(image: Image) -> Iterator[Finding]:
     """All of them."""
     yield from _zeros(image)
     yield from _interface(image)
     yield from _versions(image)
     yield from _sizes(image)
     yield from _params(image)
+
+
+# A damaged list has thousands of bad entries: the first ones say enough.
+_SHOWN = 8
+
+
+def _got(image: Image) -> Iterator[Finding]:
+    start, sizes = image.header["got_start"], limits(image)
+    for index, value in enumerate(image.got[: max(0, len(image.got) - RESERVED_GOT_WORDS)]):
+        if value and (fault := word_fault(sizes, value)):
+            yield error("got", f"GOT word {index} at 0x{start + 4 * index:08x} is 0x{value:08x}: it {fault}")
+
+
+def _numbers(image: Image) -> dict[int, str]:
+    """Words of context and pool table that are no pointers, by address."""
+    address, pointers = image.header["rt_ctx"], set(pointer_places(image).values())
+    names = (*CONTEXT_WORDS[: len(words_of(image)) - 2], "ll_instance", "itf_network")
+    numbers = {address + 4 * index: f"{name} of the context" for index, name in enumerate(names)}
+    numbers = {place: name for place, name in numbers.items() if place not in pointers}
+    table = image.header["params_start"]
+    for pool in range(len(image.pools) + 1):
+        fields = (
+            ("flags", "foff", "dst", "size") if pool < len(image.pools) else ("name", "flags", "foff", "dst", "size")
+        )
+        for index, field in enumerate(fields, 5 - len(fields)):
+            numbers[table + POOL_BYTES * pool + 4 * index] = f"{field} of pool {pool}"
+    return numbers
+
+
+def _place_fault(image: Image, place: int, clang: bool, seen: set[int], numbers: dict[int, str]) -> str:
+    """Why no word can be patched there."""
+    header, offset = image.header, place & OFFSET
+    if place & SEGMENT == FLASH:
+        if not clang:
+            return "is in code or constants, which no loader patches for GCC images"
+        if not 4 * image.header_words <= offset <= image.ro_size - 4:
+            return "is outside the code"
+    elif place & SEGMENT != RAM:
+        return f"is in {segment_text(place)}"
+    elif offset > stored_data(header) - 4:
+        return f"is outside the {stored_data(header)} bytes of data"
+    if place % 4:
+        return "is not on a multiple of 4"
+    if header["got_start"] <= place < header["got_end"]:
+        return "is in the GOT, which is rebased anyway"
+    if place in seen:
+        return "is listed twice, it would be rebased twice"
+    if place in numbers:
+        return f"is {numbers[place]}, a number"
+    return ""
+
+
+def _relocations(image: Image) -> Iterator[Finding]:
+    clang, seen, numbers = image.flags.clang, set[int](), _numbers(image)
+    start, sizes = image.header["rel_start"] & OFFSET, limits(image)
+    for index, place in enumerate(image.relocations):
+        who = f"relocation {index} at 0x{start + 4 * index:x}"
+        if fault := _place_fault(image, place, clang, seen, numbers):
+            yield error("relocations", f"{who}: place 0x{place:08x} {fault}")
+            continue
+        seen.add(place)
+        offset = file_offset(image.header, place)
+        if offset is None:
+            continue
+        value = struct.unpack_from("<I", image.data, offset)[0]
+        if fault := word_fault(sizes, value):
+            yield error("relocations", f"{who}: the word at 0x{place:08x} is 0x{value:08x}: it {fault}")
+
+
+def _missing(image: Image) -> Iterator[Finding]:
+    listed = set(image.relocations)
+    for name, place in pointer_places(image).items():
+        if place not in listed:
+            yield error("relocations", f"the pointer {name} of the context at 0x{place:08x} is not in the list")
+
+
+def _first(findings: Iterator[Finding]) -> Iterator[Finding]:
+    rows = list(findings)
+    yield from rows[:_SHOWN]
+    if len(rows) > _SHOWN:
+        yield error(rows[0].check, f"and {len(rows) - _SHOWN} more of this kind")
+
+
+def check_words(image: Image) -> Iterator[Finding]:
+    """All of them."""
+    yield from _first(_got(image))
+    yield from _first(_relocations(image))
+    yield from _missing(image)

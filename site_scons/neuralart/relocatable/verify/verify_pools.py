@@ -1,19 +1,37 @@
-"""Invariants of the memory-pool table."""
+"""Invariants of the memory-pool table: in itself, against context and params, against the memories of boards."""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart.memory.findings import Finding, error, warning
-from neuralart.relocatable.format import flags
-from neuralart.relocatable.format.addresses import ACTIV, COPY, MIXED, PARAM, RELOC, RESET, align8, ec_front
-from neuralart.relocatable.format.types import ATTRIBUTES, DATA, TYPES, Image, PoolDescriptor
+from neuralart.relocatable.format.types import (
+    ACTIV,
+    ATTRIBUTES,
+    COPY,
+    DATA,
+    MIXED,
+    MOST_POOLS,
+    PARAM,
+    RELOC,
+    RESET,
+    TYPES,
+    WRITE,
+    Image,
+    PoolDescriptor,
+    align8,
+    ec_front,
+)
 
-MOST_POOLS = 9
+if TYPE_CHECKING:
+    from neuralart.boards.types import Board
+
+
 # Memory-mapped serial flash of the STM32N6: a copy there is a plain store to a NOR.
 NOR_FLASH = range(0x70000000, 0x80000000)
-_WRITE = 2
 # type, data -> (id, writable) as the vendor's decision table makes them.
 _COMBINATIONS = {
     (RELOC, PARAM): (0, False),
@@ -45,7 +63,7 @@ def _kind(number: int, pool: PoolDescriptor) -> Iterator[Finding]:
         number_id, writable = _COMBINATIONS[pool.type, pool.data]
         if pool.id != number_id:
             yield error("pools", f"{who} has the id {pool.id}, {TYPES[pool.type]}.{DATA[pool.data]} has {number_id}")
-        if bool(pool.attributes & _WRITE) != writable:
+        if bool(pool.attributes & WRITE) != writable:
             need = "written" if writable else "read only"
             yield error("pools", f"{who} is {pool.notation}, a {TYPES[pool.type]}.{DATA[pool.data]} pool is {need}")
     if pool.size == 0:
@@ -65,12 +83,9 @@ def _destination(image: Image, number: int, pool: PoolDescriptor) -> Iterator[Fi
     elif dst + align8(pool.size) > 1 << 32:
         yield error("pools", f"{who}: {pool.size} bytes from 0x{dst:08x} leave the address space")
     elif pool.type == COPY and dst in NOR_FLASH:
-        yield error(
-            "pools",
-            f"{who} would be copied to 0x{dst:08x}, which is memory-mapped flash",
-            "give the pool the mode USEMODE_RELATIVE in the .mpool and compile the network again",
-        )
-    elif dst >> 28 in (2, 3) and (dst >> 28 == 3) != flags.decode(image.header["flags"]).secure:
+        remedy = "give the pool the mode USEMODE_RELATIVE in the .mpool and compile the network again"
+        yield error("pools", f"{who} would be copied to 0x{dst:08x}, which is memory-mapped flash", remedy)
+    elif dst >> 28 in (2, 3) and (dst >> 28 == 3) != image.flags.secure:
         state = ("non-secure", "secure")
         yield warning(
             "pools",
@@ -106,22 +121,14 @@ def _data_place(image: Image, number: int, pool: PoolDescriptor, front: int) -> 
     # PARAM_0 begins at the blobs themselves; the weights' addresses count them in.
     end = start + pool.size + (front if first else 0)
     if image.params is not None and end > len(image.params):
-        yield error(
-            "pools",
-            f"{who}: data from params+0x{start:x} to 0x{end:x} leave the {len(image.params)} bytes of params",
-        )
+        what = f"{who}: data from params+0x{start:x} to 0x{end:x} leave the {len(image.params)} bytes of params"
+        yield error("pools", what)
     elif first and start and front:
-        yield error(
-            "pools",
-            f"{who} begins at params+0x{start:x}, but epoch-controller blobs in front need it at 0",
-            "place the pool with the constants above the others, or keep the blobs in the code",
-        )
+        what = f"{who} begins at params+0x{start:x}, but epoch-controller blobs in front need it at 0"
+        yield error("pools", what, "place the pool with the constants above the others, or keep the blobs in the code")
     elif not first and start < front:
-        yield error(
-            "pools",
-            f"{who} has its data at params+0x{start:x}, where epoch-controller blobs of {front} bytes stand",
-            "some tools move COPY.PARAM pools only; build the image with this one",
-        )
+        what = f"{who} has its data at params+0x{start:x}, where epoch-controller blobs of {front} bytes stand"
+        yield error("pools", what, "some tools move COPY.PARAM pools only; build the image with this one")
 
 
 def _initial_data(image: Image) -> Iterator[Finding]:
@@ -133,13 +140,11 @@ def _initial_data(image: Image) -> Iterator[Finding]:
     holders.sort(key=lambda row: (row[1].foff, row[0]))
     for (first, low), (second, high) in itertools.pairwise(holders):
         if low.foff + low.size > high.foff:
-            yield error(
-                "pools",
-                f"pools {first} ({low.name}) and {second} ({high.name}) share initial data at params+0x{high.foff:x}",
-            )
+            what = f"pools {first} ({low.name}) and {second} ({high.name}) share initial data at params+0x{high.foff:x}"
+            yield error("pools", what)
 
 
-def check(image: Image) -> Iterator[Finding]:
+def check_table(image: Image) -> Iterator[Finding]:
     """All of them."""
     if len(image.pools) > MOST_POOLS:
         yield error("pools", f"the table has {len(image.pools)} pools, a loader takes {MOST_POOLS}")
@@ -148,3 +153,120 @@ def check(image: Image) -> Iterator[Finding]:
         yield from _destination(image, number, pool)
     yield from _twice(image)
     yield from _initial_data(image)
+
+
+def _within(image: Image, name: str, value: int, kind: int, what: str) -> Iterator[Finding]:
+    """A number that pools of one kind, and the mixed ones, must have room for.
+
+    It may be less than their sizes: those may be rounded, and have gaps.
+    """
+    own = sum(pool.size for pool in image.pools if pool.data == kind)
+    room = own + sum(pool.size for pool in image.pools if pool.data == MIXED)
+    if value > room + 8 * len(image.pools) or (own and not value):
+        yield error("pools", f"{name} of the context is {value}, the pools of the table have {room} bytes for {what}")
+
+
+def _holders(image: Image) -> list[tuple[int, int]]:
+    """Stretches of the params that pools say are theirs, blobs in front included; sorted."""
+    front = ec_front(image)
+    found = [(0, front)] if front else []
+    for pool in image.pools:
+        if pool.data in (PARAM, MIXED):
+            extra = front if pool.type == RELOC and pool.data == PARAM else 0
+            found.append((pool.foff, pool.foff + extra + align8(pool.size)))
+    return sorted(found)
+
+
+def _nobodys(image: Image) -> Iterator[Finding]:
+    """Bytes of the params that no pool holds."""
+    blob, size = image.params, image.context.params_bin_sz
+    if blob is None:
+        listed = sum(align8(pool.size) for pool in image.pools if pool.data in (PARAM, MIXED))
+        if size != listed:
+            yield warning("pools", f"params_bin_sz is {size}, the pools of the table have {listed} bytes of params")
+        return
+    end, at = min(len(blob), ec_front(image) + size), 0
+    for first, behind in [*_holders(image), (end, end)]:
+        if first > at and at < end:
+            count = min(first, end) - at
+            text = f"{count} bytes of params from params+0x{at:x} belong to no pool"
+            if any(blob[at : at + count]):
+                yield error("pools", text, "the table's sizes are wrong, or the params are of another build")
+            else:
+                yield warning("pools", f"{text}; they are zero")
+        at = max(at, behind)
+
+
+def check_sums(image: Image) -> Iterator[Finding]:
+    """All of them."""
+    yield from _within(image, "acts_sz", image.context.acts_sz, ACTIV, "activations")
+    yield from _within(image, "params_sz", image.context.params_sz, PARAM, "constants")
+    yield from _nobodys(image)
+
+
+# What external memory controllers of the STM32N6 map: which chips are behind them is the board's matter.
+_EXTERNAL = range(0x60000000, 0xA0000000)
+_WINDOW = 1 << 28
+
+
+class WritableMemories:
+    """Memory that programs may write, as ranges; adjoining ones are one.
+
+    Attributes:
+        names: Boards that they are of, for messages.
+        any_board: Nobody said which board it is: external memory may be larger than that of boards known here.
+    """
+
+    def __init__(self, boards: Sequence[Board], *, any_board: bool = False) -> None:
+        """Memories of boards, through either alias."""
+        self.names = ", ".join(board.name for board in boards)
+        self.any_board = any_board
+        self._ranges = [_joined(board) for board in boards]
+
+    def holds(self, start: int, end: int) -> bool:
+        """All of a stretch is memory of one of the boards."""
+        return any(low <= start and end <= high for ranges in self._ranges for low, high in ranges)
+
+
+def _joined(board: Board) -> list[tuple[int, int]]:
+    places = [
+        (base, base + region.size)
+        for region in board.memory
+        if region.kind in ("ram", "psram")
+        for base in (region.base, region.alias)
+        if base is not None
+    ]
+    made: list[tuple[int, int]] = []
+    for low, high in sorted(places):
+        if made and low <= made[-1][1]:
+            made[-1] = (made[-1][0], max(high, made[-1][1]))
+        else:
+            made.append((low, high))
+    return made
+
+
+def of_board(name: str = "", files: Sequence[Path] = ()) -> WritableMemories:
+    """Memories of a board; without a name, of all built-in boards with a core that loads relocatable models.
+
+    NeuralArtError: there is no such board.
+    """
+    from neuralart import boards
+
+    if name:
+        return WritableMemories([boards.load(name, files)])
+    every = [boards.load(each) for each in boards.names()]
+    return WritableMemories([board for board in every if board.mpool and board.cpu == "cortex-m55"], any_board=True)
+
+
+def check_memories(image: Image, memories: WritableMemories) -> Iterator[Finding]:
+    """Destinations of COPY and RESET pools."""
+    for number, pool in enumerate(image.pools):
+        start, end = pool.dst, pool.dst + align8(pool.size)
+        if pool.type not in (COPY, RESET) or not start or end > 1 << 32 or memories.holds(start, end):
+            continue
+        who = f"pool {number} ({pool.name}, 0x{pool.flags:08x})"
+        text = f"{who}: [0x{start:08x}, 0x{end:08x}) is not all memory of {memories.names}"
+        if memories.any_board and start in _EXTERNAL and start // _WINDOW == (end - 1) // _WINDOW:
+            yield warning("pools", text, "name yours with --board or --board-file")
+        else:
+            yield error("pools", text)

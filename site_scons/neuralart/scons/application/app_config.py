@@ -17,7 +17,7 @@ import SCons.Builder
 from neuralart import plugins
 from neuralart.config import app_config as settings
 from neuralart.config.app_config import AppConfig
-from neuralart.config.keywords import said_by, value_of
+from neuralart.config.keys import said_by, value_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.scons import plans

@@ -8,15 +8,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from neuralart.applications import arguments
+from neuralart.applications import cli
 from neuralart.applications.build import inputs
 from neuralart.applications.runtime import VendorRuntime
 from neuralart.applications.runtime import find as find_runtime
 from neuralart.applications.sources import SourceSet, collect
-from neuralart.applications.sources_lock import parts
 from neuralart.applications.staging import Generated, is_copied
+from neuralart.applications.version_lock import parts
 from neuralart.boards.types import Board, Machine
-from neuralart.config.application_types import ELF, REFERENCE, SOURCES, ApplicationConfig
+from neuralart.config.application import ELF, REFERENCE, SOURCES, ApplicationConfig
 from neuralart.config.types import KERNELS, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
@@ -145,7 +145,7 @@ def _renamed(tree: Path, chosen: SourceSet, vendor: VendorRuntime | None) -> tup
 def _check_versions(target: list[Any], source: list[Any], env: Any) -> None:
     import sys
 
-    from neuralart.applications.sources_lock import check_sources
+    from neuralart.applications.version_lock import check_sources
 
     chosen, vendor, names, libc, where, core = env["NEURALART_LOCK"]
     # The networks' C comes first among the sources.
@@ -180,7 +180,7 @@ def _lock(
     base.Depends(node, base.Value(f"{' '.join(names)}; {found.libc}; {core}", name="locked"))
     # The report beside a network's C names the release of the tool.
     base.Depends(node, [network.report for network in networks])
-    base.Depends(node, code_value(base, "version-lock", "applications/sources_lock.py"))
+    base.Depends(node, code_value(base, "version-lock", "applications/version_lock.py"))
     return node[0]
 
 
@@ -312,10 +312,10 @@ def _external(
         tree = [base.fs.File(str(path)) for _, path in sorted(inputs(config, root, avoid).files.items())]
     generated = [] if config.kind == ELF else _generated(networks, initializers)
     command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "application", "build", "--quiet"]
-    command += [LiteralWord(text) for text in arguments.words(config)]
+    command += [LiteralWord(text) for text in cli.words(config)]
     files = [Generated(name, Path(str(node))) for name, node in generated]
-    command += [LiteralWord(text) for text in arguments.generated_words(files)]
-    command += ["$(", *(LiteralWord(text) for text in arguments.places(config)), "$)"]
+    command += [LiteralWord(text) for text in cli.generated_words(files)]
+    command += ["$(", *(LiteralWord(text) for text in cli.places(config)), "$)"]
     command += ["--core", core_name(board), "--work", f"{folder}/application", "--output", f"{folder}/firmware.elf"]
     if variant.toolchain.libc != "auto":
         command += ["--libc", variant.toolchain.libc]
@@ -333,7 +333,7 @@ def _external(
         source_scanner=NO_INCLUDES,
         IMPLICIT_COMMAND_DEPENDENCIES=0,
     )
-    tools.Depends(node, code_value(base, "application-builder", "applications/build.py", "applications/arguments.py"))
+    tools.Depends(node, code_value(base, "application-builder", "applications/build.py", "applications/cli.py"))
     tools.Depends(node, base.Value(found.identity, name="toolchain"))
     tools.Clean(node, base.fs.Dir(f"#{folder}/application"))
     return node[0]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from neuralart.boards.types import Board
     from neuralart.patching.network_files import NetworkFiles
     from neuralart.patching.patchlist import PatchList
-    from neuralart.patching.plan import Request
+    from neuralart.patching.plan import PatchRequest
 
 
 NAME = "NeuralArtPatchedSources"
@@ -42,7 +42,7 @@ class PatchPlan:
     """The copies of one application."""
 
     config: PatchConfig  # Which application, and how
-    request: Request  # The same with the network's files, as the patch itself takes it
+    request: PatchRequest  # The same with the network's files, as the patch itself takes it
     root: Path  # Folder of the application that paths start from
     listing: tuple[str, ...]  # Files that are copied, from the root
     without: list[str]  # Names of files that generated headers take the place of
@@ -62,9 +62,9 @@ class PatchPlan:
 
 def refuse_npu(board: Board, where: str) -> NoReturn:
     """Why no application is patched for a board with an NPU."""
-    from neuralart.patching import family
+    from neuralart.patching.patchlist import check_target
 
-    family.check_target(board.target, where)
+    check_target(board.target, where)
     raise NeuralArtError(
         f"board {board.name} has an NPU: no application is patched for it",
         where=where,
@@ -112,7 +112,7 @@ def _optional(env: Any, config: PatchConfig, key: str) -> Any:
 
 def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, PatchList, Any]:
     """The application's folder, its patch list, and the node of that where it is the user's own."""
-    from neuralart.patching import plan
+    from neuralart.patching.patchlist import choose_list
 
     said = config.said("application") or where
     try:
@@ -121,7 +121,7 @@ def _application(env: Any, config: PatchConfig, where: str) -> tuple[Path, Patch
         raise NeuralArtError(f"application: {config.application} is a file, not a folder", where=said) from None
     own = _optional(env, config, "list") if settings.is_file(config.list) else None
     try:
-        patches = plan.choose_list(application, str(readable(own)) if own is not None else config.list)
+        patches = choose_list(application, str(readable(own)) if own is not None else config.list)
     except NeuralArtError as error:
         hint = error.hint.replace("--list", "list:")
         raise NeuralArtError(f"{error.where}: {error.what}", where=said, hint=hint) from error
@@ -133,7 +133,7 @@ def list_of(env: Any, config: PatchConfig, where: str) -> PatchList:
     return _application(env, config, where)[1]
 
 
-def _reads(env: Any, request: Request, application: Path, config: PatchConfig) -> tuple[Request, list[Any]]:
+def _reads(env: Any, request: PatchRequest, application: Path, config: PatchConfig) -> tuple[PatchRequest, list[Any]]:
     """The request with the files that the user names, and what is read besides the network and the copied folders."""
     from neuralart.patching import plan
 
@@ -168,9 +168,10 @@ def make_plan(
     list fits, or the network is no such one.
     """
     from neuralart.patching import mirror, plan
+    from neuralart.patching.patchlist import find_root
 
     application, patches, own = _application(env, config, where)
-    root = plan.find_root(application, patches)
+    root = find_root(application, patches)
     assert root is not None  # a list that fits has it
     compiled = plans.behind(network, CompilePlan)
     if compiled is not None:
@@ -180,7 +181,7 @@ def make_plan(
         files, sources = network_in(env, network[0].disambiguate(), patches.network)
     shown = Path(named(env, application.absolute()))
     request, read = _reads(
-        env, plan.Request(shown, files, config.aspect_ratio, patches, dict(config.reserve)), application, config
+        env, plan.PatchRequest(shown, files, config.aspect_ratio, patches, dict(config.reserve)), application, config
     )
     without = sorted({node.name for node in headers})
     listing = mirror.listing(root, patches, without)

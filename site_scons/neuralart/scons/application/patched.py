@@ -18,7 +18,7 @@ from neuralart.scons.paths import build_dir, literal, named
 from neuralart.scons.registry import registry_of
 
 if TYPE_CHECKING:
-    from neuralart.patching.includes import IncludeDir
+    from neuralart.patching.mirror import IncludeDir
 
 
 FOLDER = "patched"
@@ -71,7 +71,7 @@ def make_patched(
     or the folder of a network's files. ``folder``: where the copies go, relative to the top folder. NeuralArtError: A
     file is missing, no patch list fits, or the network is no such one.
     """
-    from neuralart.patching import includes, mirror
+    from neuralart.patching import mirror
 
     registry = registry_of(env)
     generated = [node for each in headers for node in each.files]
@@ -85,7 +85,7 @@ def make_patched(
         index, *copies = plans.make(env, builder, variables, plan, target, [source, *plan.sources])
         by_path = dict(zip(plan.listing, copies, strict=False))
         changed = {each.path for each in patches.files}
-        path = includes.include_path(plan.root, patches.folders, config.include or patches.folders)
+        path = mirror.include_path(plan.root, patches.folders, config.include or patches.folders)
         return PatchedNodes(
             folder=folder,
             root=named(env, plan.root.absolute()),
@@ -114,9 +114,9 @@ def make_patched(
 
 
 def _include_dir(base: Any, each: IncludeDir, root: Path, folder: str) -> Any:
-    from neuralart.patching import includes
+    from neuralart.patching import mirror
 
-    if each.base == includes.OUTPUT:
+    if each.base == mirror.OUTPUT:
         return base.Dir(f"#{folder}/{each.path}")
     return base.fs.Dir(str((root / each.path).absolute()))
 

@@ -65,10 +65,10 @@ def _write_board_files(target: list[Any], source: list[Any], env: Any) -> None:
 
 @in_action
 def _write_app_networks(target: list[Any], source: list[Any], env: Any) -> None:
-    from neuralart.memory.startup import app_networks
+    from neuralart.memory.startup import network_io
 
     networks = [facts.load(Path(str(node))) for node in source if str(node).endswith("network.json")]
-    write_text(Path(str(target[0])), app_networks.source(networks))
+    write_text(Path(str(target[0])), network_io.app_networks_c(networks))
 
 
 def _kernel_sources(variant: VariantConfig, board: Board, machine: Machine) -> list[Path]:
@@ -185,7 +185,7 @@ def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list
         [network.facts for network in networks],
         commands.function(_write_app_networks, "SOURCES  $TARGET"),
     )
-    base.Depends(table, code_value(base, "app-networks", "memory/startup/app_networks.py"))
+    base.Depends(table, code_value(base, "app-networks", "memory/startup/network_io.py"))
     app = firmware_dir() / "app"
     objects = [program.object(f"app/{source.stem}", base.fs.File(str(source))) for source in sorted(app.glob("*.c"))]
     objects.append(program.object("app_networks", table[0]))

@@ -49,7 +49,7 @@ class ImagePlan:
 
 
 def _check(part: FilePart) -> None:
-    from neuralart.memory.image import check_cli, check_image
+    from neuralart.memory.image import check_image
 
     plan: ImagePlan = part.data
     path, *rest = (Path(str(node)) for node in part.sources)
@@ -62,8 +62,8 @@ def _check(part: FilePart) -> None:
             print(f"{path}: {finding.level}: {finding}", file=sys.stderr)
     if errors:
         raise NeuralArtError(str(errors[0]), where=str(path))
-    data = check_cli.as_data(image, plan.board, plan.machine, networks, findings)
-    write_text(Path(part.names[0]), check_cli.as_text(data))
+    data = check_image.as_data(image, plan.board, plan.machine, networks, findings)
+    write_text(Path(part.names[0]), check_image.as_text(data))
 
 
 def _write_application(part: FilePart) -> None:
@@ -142,7 +142,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         _check,
         plan,
         json.dumps([board.name, plan.machine.kind, plan.allow_reference]),
-        (code_value(env, "image-check", "memory/image/check_cli.py"), board_value(env, board)),
+        (code_value(env, "image-check", "memory/image/check_image.py"), board_value(env, board)),
     )
     return plans.emitted(env, [check, *(_outputs(env, first, elf, plan) if plan.outputs else [])])
 

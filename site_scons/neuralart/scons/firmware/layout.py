@@ -12,8 +12,8 @@ from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.layout import LayoutNetwork, make_layout
-from neuralart.memory.layout.loader_places import RELATIVE
 from neuralart.memory.layout.placements import Layout
+from neuralart.memory.layout.relative_pools import RELATIVE
 from neuralart.network.pools import PoolFile
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
 

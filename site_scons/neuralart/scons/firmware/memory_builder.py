@@ -18,7 +18,7 @@ from neuralart.boards.types import Board
 from neuralart.config.types import Reserved, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.memory.layout.placements import Initializer, Layout
-from neuralart.memory.startup.static_pools import refuse_relative_pools
+from neuralart.memory.layout.relative_pools import refuse_relative_pools
 from neuralart.scons import plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time
@@ -205,7 +205,7 @@ class _Files:
             memory_files.write_link_object,
             item,
             f"{item.network} {item.pool}",
-            (self.code("link-object", "memory/startup/link_object.py"),),
+            (self.code("link-object", "memory/startup/tables.py"),),
         )
 
     def image(self, item: Initializer, after: tuple[Any, ...]) -> list[FilePart]:
@@ -251,7 +251,7 @@ class _Files:
             memory_files.write_descriptor,
             described,
             values=(
-                self.code("identity-descriptor", "memory/layout/identity.py", "memory/layout/descriptor_of.py"),
+                self.code("identity-descriptor", "memory/layout/identity.py"),
                 self.layout,
             ),
             after=after,

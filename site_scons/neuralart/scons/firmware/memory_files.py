@@ -10,8 +10,8 @@ from typing import Any
 from neuralart import plugins
 from neuralart.config.types import STRATEGIES
 from neuralart.files import read_bytes, write_bytes, write_text
-from neuralart.memory.layout.loader_places import placed_in
 from neuralart.memory.layout.placements import Initializer
+from neuralart.memory.layout.relative_pools import placed_in
 from neuralart.memory.layout.strategies import Constants
 from neuralart.network import facts
 from neuralart.resources import firmware_dir
@@ -81,7 +81,7 @@ def write_hex(part: FilePart) -> None:
 
 def write_descriptor(part: FilePart) -> None:
     """The identity descriptor."""
-    from neuralart.memory.layout import descriptor_of
+    from neuralart.memory.layout import identity
 
     networks = _facts(part)
     raws = {}
@@ -90,16 +90,16 @@ def write_descriptor(part: FilePart) -> None:
     for item, node in zip(described, part.sources[len(networks) :], strict=True):
         data = read_bytes(Path(str(node)))
         raws[(item.network, item.pool)] = (len(data), zlib.crc32(data))
-    write_bytes(Path(part.names[0]), descriptor_of.build(networks, described, raws))
+    write_bytes(Path(part.names[0]), identity.describe(networks, described, raws))
 
 
 def write_link_object(part: FilePart) -> None:
     """A C file with the bytes of a raw file in it."""
-    from neuralart.memory.startup import link_object
+    from neuralart.memory.startup import tables
 
     item: Initializer = part.data
     raw = Path(str(part.sources[0]))
-    text = link_object.source(item.network, item.pool, raw.name)
+    text = tables.link_object_c(item.network, item.pool, raw.name)
     # The assembler reads the raw file and no scanner sees that: with its checksum here it is compiled again.
     write_text(Path(part.names[0]), f"{text}/* CRC-32 of the constants: {zlib.crc32(read_bytes(raw)):08x} */\n")
 

@@ -76,7 +76,7 @@ def make_plan(
     NeuralArtError: The network is for another runtime, its pools cannot be those of a relocatable model, or there is no
     cross compiler.
     """
-    from neuralart.memory.layout import derive
+    from neuralart.memory.layout import relative_pools
 
     if compiled.compiler.runtime != NEURALART or compiled.pools is None:
         runtime = LL_ATON if compiled.pools is not None else "of networks on the core"
@@ -86,7 +86,7 @@ def make_plan(
             where=compiled.config.said("compiler"),
             hint="for the vendor's runtime: `neuralart relocatable build --pack-dir`; or compiler: reference",
         )
-    derive.check_pools(compiled.pools)
+    relative_pools.check_pools(compiled.pools)
     found = find_toolchain(env, toolchain, where)
     return RelocatablePlan(compiled.config.name, config, found, f"{build_dir(env)}/relocatable/objects")
 
@@ -218,10 +218,10 @@ def make_relocatable(
     NeuralArtError: A file is missing or wrong, the pools cannot be those of a relocatable model, or there is no cross
     compiler.
     """
-    from neuralart.memory.layout import derive
+    from neuralart.memory.layout import relative_pools
 
     registry = registry_of(env)
-    net = make_network(env, derive.derive(network), board_name)
+    net = make_network(env, relative_pools.derive(network), board_name)
     compiled = plans.behind([net.c], CompilePlan)
     assert compiled is not None  # the builder's emitter has left it there
     plan = make_plan(env, compiled, config, toolchain, where)

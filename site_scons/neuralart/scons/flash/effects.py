@@ -12,8 +12,7 @@ import SCons.Action
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.flashing.runners import Runner
-from neuralart.flashing.runners.virtual import Virtual
+from neuralart.flashing.runners import Runner, Virtual
 from neuralart.network import facts
 from neuralart.scons import commands, plans
 from neuralart.scons.failures import in_action

@@ -12,8 +12,8 @@ from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_text
 from neuralart.fingerprint import fingerprint
-from neuralart.memory.layout.loader_places import placed_in
 from neuralart.memory.layout.placements import Layout
+from neuralart.memory.layout.relative_pools import placed_in
 from neuralart.network import facts
 from neuralart.scons import commands, plans
 from neuralart.scons.failures import in_action
@@ -83,7 +83,7 @@ def _check_exec_ram(path: Path, available: int, modes: str, where: str) -> None:
 @in_action
 def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
     from neuralart.memory.plan import plan, plan_report
-    from neuralart.memory.plan.firmware_use import firmware_sizes
+    from neuralart.memory.plan.plan import firmware_sizes
     from neuralart.report import summary
 
     board = registry_of(env).board(env["NEURALART_BOARD"])
@@ -153,7 +153,7 @@ def make_images(
         NEURALART_LAYOUT=layout,
     )
     rooms = base.Value(
-        fingerprint("memory/plan/plan_report.py", "memory/plan/firmware_use.py", "report/summary.py"),
+        fingerprint("memory/plan/plan_report.py", "memory/plan/plan.py", "report/summary.py"),
         name="address-plan",
     )
     base.Depends(addresses, [rooms, layout_value(base, layout, lines=True)])

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from neuralart.config.application_types import REFERENCE
+from neuralart.config.application import REFERENCE
 from neuralart.flashing.runners import Refusal, Runner, first_refusal
 from neuralart.scons.network.nodes import NEURALART
 

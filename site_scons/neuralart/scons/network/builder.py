@@ -19,13 +19,12 @@ import SCons.Util
 
 from neuralart.compilers.command_line import REFERENCE, rooms_of
 from neuralart.config import networks
-from neuralart.config.keys import PATH, WORDS
-from neuralart.config.keywords import value_of
+from neuralart.config.keys import PATH, WORDS, value_of
 from neuralart.config.types import NetworkConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.fingerprint import fingerprint
-from neuralart.network.manifest import changed_since
-from neuralart.network.names import check_name
+from neuralart.network.facts import changed_since
+from neuralart.network.targets import check_name
 from neuralart.resources import firmware_dir
 from neuralart.scons import plans
 from neuralart.scons.commands import Variable, process, words
@@ -98,9 +97,9 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
     }
     config = config_of(env, stem, source[0], options)
     if env["NEURALART_RELOCATABLE"]:
-        from neuralart.memory.layout import derive
+        from neuralart.memory.layout import relative_pools
 
-        config = derive.derive(config)
+        config = relative_pools.derive(config)
     return make_plan(env, config, registry_of(env).board(board, config.said()), source[0], str(env["NEURALART_PAIR"]))
 
 

@@ -12,8 +12,7 @@ import SCons.Action
 
 from neuralart.boards.types import Board
 from neuralart.compilers.protocol import roles
-from neuralart.config.budgets import Budgets
-from neuralart.config.types import NetworkConfig
+from neuralart.config.types import Budgets, NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.fingerprint import fingerprint

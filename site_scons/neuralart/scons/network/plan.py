@@ -17,9 +17,8 @@ from neuralart.config.networks import KEYS
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART
-from neuralart.network.names import check_name
 from neuralart.network.pools import PoolFile
-from neuralart.network.targets import CPU, flow_of
+from neuralart.network.targets import CPU, check_name, flow_of
 from neuralart.scons.network.compilers import RUNTIME_INCLUDES, ChosenCompiler, compiler_of, files_of
 from neuralart.scons.network.pools import declared_initializers, find_pools, source_file
 from neuralart.scons.paths import LiteralWord, place, stable, word
@@ -155,7 +154,7 @@ def _refuse_npu_keys(config: NetworkConfig, board: Board) -> None:
 
 
 def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> CompilePlan:
-    from neuralart.patching.family import LEGACY_OPTIONS
+    from neuralart.patching.patchlist import LEGACY_OPTIONS
 
     if config.compiler != REFERENCE:
         raise NeuralArtError(

@@ -1,7 +1,4 @@
-"""What must agree within a ``c_info.json``, and between it and the files beside it.
-
-Every function returns findings: sentences with numbers, none if all is well.
-"""
+"""What must agree within a ``c_info.json``, and with the files beside it: findings, sentences with numbers."""
 
 from __future__ import annotations
 
@@ -89,20 +86,19 @@ def check_footprint(info: CInfo) -> tuple[str, ...]:
     """The front end's sums against the pools, virtual ones not counted."""
     if info.footprint is None or not info.pools:
         return ()
-    findings = []
     # Where the compiler put weights into writable pools, only the sum of both figures is certain.
-    mixed = any(pool.rights != "ACC_READ" for pool in initializers(info))
-    figures = [
-        ("weights", info.footprint.weights, info.weights_used),
-        ("activations", info.footprint.activations, info.activations_used),
-    ]
+    if any(pool.rights != "ACC_READ" for pool in initializers(info)):
+        return ()
     # 2.0 counts what the application provides as well, later releases do not.
     provided = sum(_reach(pool, info) for pool in info.pools if pool.user_allocated)
-    if not mixed:
-        for what, told, added in figures:
-            if told is not None and told - added not in (0, provided if what == "activations" else 0):
-                findings.append(f"memory_footprint has {told} bytes of {what}, the pools add up to {added}")
-    return tuple(findings)
+    return tuple(
+        f"memory_footprint has {told} bytes of {what}, the pools add up to {added}"
+        for what, told, added, more in (
+            ("weights", info.footprint.weights, info.weights_used, 0),
+            ("activations", info.footprint.activations, info.activations_used, provided),
+        )
+        if told is not None and told - added not in (0, more)
+    )
 
 
 def check(info: CInfo) -> tuple[str, ...]:
@@ -113,26 +109,21 @@ def check(info: CInfo) -> tuple[str, ...]:
 def initializers(info: CInfo) -> tuple[InfoPool, ...]:
     """Pools with constants in them, each of which has a raw file; parts in place of virtual pools."""
     by_id = {pool.id: pool for pool in info.pools}
-    chosen = set()
+    chosen: set[int] = set()
     for buffer in info.buffers:
         pool = by_id.get(buffer.pool)
-        if not buffer.constant or pool is None:
-            continue
-        if not pool.virtual:
-            chosen.add(pool.id)
-        else:
-            chosen.update(part.id for part in _parts_under(buffer, pool, by_id))
+        if buffer.constant and pool is not None:
+            chosen.update(_parts_under(buffer, pool, by_id) if pool.virtual else (pool.id,))
     return tuple(pool for pool in info.pools if pool.id in chosen)
 
 
-def _parts_under(buffer: InfoBuffer, pool: InfoPool, by_id: Mapping[int, InfoPool]) -> list[InfoPool]:
+def _parts_under(buffer: InfoBuffer, pool: InfoPool, by_id: Mapping[int, InfoPool]) -> list[int]:
     if pool.address is None:
         return []
     start = pool.address + buffer.offset
-    parts = [by_id[part] for part in pool.parts if part in by_id]
     return [
-        part
-        for part in parts
+        part.id
+        for part in (by_id[number] for number in pool.parts if number in by_id)
         if part.address is not None
         and start < part.address + (part.size or 0)
         and part.address < start + max(buffer.size, 1)
@@ -140,12 +131,7 @@ def _parts_under(buffer: InfoBuffer, pool: InfoPool, by_id: Mapping[int, InfoPoo
 
 
 def check_raw_sizes(info: CInfo, sizes: Mapping[str, int]) -> tuple[str, ...]:
-    """Initializer files against the pools: a raw file has exactly the used bytes of its pool.
-
-    Args:
-        info: The information.
-        sizes: File postfix (``xSPI2``) -> bytes of its raw file.
-    """
+    """Initializers (file postfix such as ``xSPI2`` -> bytes) against the pools: they have exactly the used bytes."""
     if info.flow != NPU:
         return ()
     findings = []

@@ -43,11 +43,7 @@ def position_of(buffer: InfoBuffer) -> str:
 
 
 def shape_of(buffer: InfoBuffer, where: str) -> tuple[int, ...]:
-    """The shape with the batch, in memory order.
-
-    Args:
-        buffer: An input or output.
-        where: The file, for the message.
+    """The shape of an input or output with the batch, in memory order.
 
     Raises:
         NeuralArtError: It has no axis, or one whose length is not fixed.
@@ -65,11 +61,7 @@ def shape_of(buffer: InfoBuffer, where: str) -> tuple[int, ...]:
 
 
 def ports(info: CInfo, ids: Sequence[int]) -> tuple[Port, ...]:
-    """Inputs or outputs.
-
-    Args:
-        info: The file.
-        ids: Of their buffers.
+    """Inputs or outputs, by the ids of their buffers.
 
     Raises:
         NeuralArtError: One of them is not listed, or its shape is not fixed.
@@ -82,13 +74,12 @@ def ports(info: CInfo, ids: Sequence[int]) -> tuple[Port, ...]:
         if buffer is None:
             raise NeuralArtError(f"there is no buffer {number}, which is an input or output", where=info.file)
         pool = pools.get(buffer.pool)
-        base = pool.address if pool is not None else None
         provided = pool is None or pool.user_allocated
         found.append(
             Port(
                 name=buffer.name,
                 pool="" if pool is None or provided else pool.name,
-                address=base + buffer.offset if base is not None else 0,
+                address=pool.address + buffer.offset if pool is not None and pool.address is not None else 0,
                 bytes=buffer.size,
                 shape=shape_of(buffer, info.file),
                 dtype=dtype_of(buffer),

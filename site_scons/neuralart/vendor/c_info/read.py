@@ -2,43 +2,230 @@
 
 Two programs write it: the compiler (into its workspace) and the front end, which adds the memory footprint, the
 model's own inputs and outputs and, after a validation, its results. A validation on the NPU leaves out graph, buffers
-and pools.
-Keys that are not known are kept as notes; known ones must have their type.
+and pools. Keys that are not known are kept as notes; known ones must have their type.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text.json_values import JsonValue, parse_tool
 from neuralart.vendor import releases
-from neuralart.vendor.c_info.graph import Execution, Metric
-from neuralart.vendor.c_info.memory import read_buffer, read_footprint, read_pool
-from neuralart.vendor.c_info.nodes import read_access, read_blob, read_estimate, read_graph
-from neuralart.vendor.c_info.types import CPU, NPU, RESULTS, CInfo, NamedFile, SourceModel, Tool
-from neuralart.vendor.core_version import parse_core
+from neuralart.vendor.c_info import types as c
 
+Made = TypeVar("Made")
 SCHEMA_MAJOR = 2
 CORE_TOOL, COMPILER_TOOL = "ST.EdgeAI.Core", "ATONN Compiler"
-TOP_KEYS = (
-    "aton_execution_time",
-    "buffers",
-    "ec_blobs_info",
-    "environment",
-    "graphs",
-    "json_schema_version",
-    "memory_accesses",
-    "memory_footprint",
-    "memory_pools",
-    "power_estimates",
-    "validation",
-)
-# Not aton_execution_time: a validation writes it for CPU targets, too.
+# Not aton_execution_time: a validation writes it for c.CPU targets, too.
 _NPU_KEYS = ("ec_blobs_info", "memory_accesses", "power_estimates")
+TOP_KEYS = (
+    *("aton_execution_time", "buffers", "environment", "graphs", "json_schema_version", "memory_footprint"),
+    *("memory_pools", "validation", *_NPU_KEYS),
+)
 _ENVIRONMENT = ("device", "generated_model", "network_signature", "target", "test_name", "tools")
+_SIZES = ("activations", "weights", "kernel_flash", "kernel_ram", "toolchain_flash", "toolchain_ram")
+_EPOCH = re.compile(r"epoch_(\d{1,9})")
+_AXIS = re.compile(r"(\w{1,12}): ?(\d{1,12}|None)\b", re.ASCII)
+_BITS = re.compile(r"[a-z]{1,8}(\d{1,3})")
+_KIND = re.compile(r"Node kind=(\S+)")
+# How a field is read, by its type; sizes, ids and counts are not below 0.
+_READERS: dict[str, Callable[[JsonValue, str], Any]] = {
+    "str": JsonValue.string_at,
+    "bool": JsonValue.boolean_at,
+    "int": lambda item, key: item.integer_at(key, minimum=0),
+    "float": lambda item, key: item.real_at(key) or 0.0,
+    "tuple[str, ...]": JsonValue.strings_at,
+    "tuple[int, ...]": JsonValue.integers_at,
+    "tuple[float, ...]": JsonValue.reals_at,
+}
+# Stands for an object that is left out.
+NOTHING = parse_tool(b"{}", "")
+
+
+def _record(kind: type[Made], item: JsonValue, fields: str, **more: Any) -> Made:
+    """A record of an object of the file.
+
+    Args:
+        kind: A dataclass.
+        item: The object.
+        fields: Names of fields, with ``=key`` where the file calls them otherwise.
+        more: The fields that are not read in the usual way.
+    """
+    for word in fields.split():
+        field, _, key = word.partition("=")
+        more[field] = _READERS[kind.__annotations__[field]](item, key or field)
+    return kind(**more)
+
+
+def _records(kind: type[Made], items: list[JsonValue], fields: str) -> tuple[Made, ...]:
+    return tuple(_record(kind, item, fields) for item in items)
+
+
+def _address(item: JsonValue) -> tuple[int | None, str]:
+    """``"1895825408"``, a C symbol, ``"NULL"`` or nothing."""
+    found = item.get("address")
+    if found is None:
+        return None, ""
+    if type(found.value) is int and found.value >= 0:
+        return found.value, ""
+    if type(found.value) is str:
+        text = found.string().strip()
+        if re.fullmatch(r"[0-9]{1,20}", text):
+            return int(text), ""
+        if re.fullmatch(r"0[xX][0-9a-fA-F]{1,16}", text):
+            return int(text, 16), ""
+        if text in ("NULL", "") or re.fullmatch(r"[A-Za-z_]\w{0,254}", text, re.ASCII):
+            return None, "" if text == "NULL" else text
+    found.fail(
+        f"{found.name} is {found.value!r:.60}", 'a decimal number in quotes, a C symbol or "NULL" is written there'
+    )
+
+
+def _pool(item: JsonValue) -> c.InfoPool:
+    address, symbol = _address(item)
+    size = item.integer_at("size_bytes", default=-1, minimum=-1)
+    parts = item.integers_at("subpools")
+    attributes = item.get("attributes") or NOTHING
+    for key in ("id", "used_size_bytes"):
+        item.need(key)
+    return _record(
+        c.InfoPool,
+        item,
+        "id name file=fname used=used_size_bytes rights buffers cacheable user_allocated alignment",
+        address=address,
+        symbol=symbol,
+        size=None if size < 0 else size,
+        virtual=bool(parts) or item.boolean_at("virtual"),
+        parts=parts,
+        initialized=attributes.boolean_at("use_for_initrs") if attributes.get("use_for_initrs") else None,
+        score=attributes.real_at("score"),
+        byte_width=attributes.integer_at("byte_width", minimum=0),
+        freq_ratio=attributes.real_at("freq_ratio") or 0.0,
+    )
+
+
+def _buffer(item: JsonValue) -> c.InfoBuffer:
+    epochs, quantized = item.get("epochs") or NOTHING, item.get("intq") or NOTHING
+    item.need("id")
+    flags = item.string_at("flags")
+    # A size that is not fixed is a name, null, 0 or -1.
+    sizes = item.list_of("shape", int, str, type(None), wanted="a whole number")
+    return _record(
+        c.InfoBuffer,
+        item,
+        "id name offset=offset_start size=size_bytes constant=is_param format bits=nbits axes=shape_map channel_first "
+        "channel_last",
+        pool=item.integer_at("mpool_id", default=-1),
+        shape=tuple(size if type(size) is int and size > 0 else None for size in sizes),
+        batch=item.integer_at("batch", default=1),
+        first=epochs.integer_at("start"),
+        last=epochs.integer_at("end"),
+        scales=quantized.reals_at("scales") or quantized.reals_at("scale"),
+        zero_points=quantized.integers_at("offsets") or quantized.integers_at("zero"),
+        flags=tuple(flags.split("|")) if flags else (),
+    )
+
+
+def _footprint(item: JsonValue | None) -> c.Footprint | None:
+    if item is None:
+        return None
+    sizes = {key: None if item.get(key) is None else item.integer_at(key) for key in _SIZES}
+    io = (*item.integers_at("io"), None, None)
+    return _record(c.Footprint, item, "toolchain series", io_input=io[0], io_output=io[1], **sizes)
+
+
+def _operator(item: JsonValue) -> c.InfoOperator:
+    """A sub-node: up to 2.x its kind stands in a sentence, from 3.0 on it is a type."""
+    kind = item.string_at("type")
+    described = _KIND.search(item.string_at("description"))
+    unit = (item.get("attributes") or NOTHING).string_at("HWUnit")
+    return _record(c.InfoOperator, item, "name mapping", type=kind or (described[1] if described else ""), unit=unit)
+
+
+def _node(item: JsonValue) -> c.InfoNode:
+    epoch = _EPOCH.fullmatch(item.string_at("name"))
+    item.need("id")
+    # Layers of the model; texts in every file seen, numbers are taken as well.
+    originals = item.list_of("original_nodes", str, int, wanted="a text")
+    return _record(
+        c.InfoNode,
+        item,
+        "id name mapping type macc inputs outputs functions=sw_functions",
+        number=int(epoch[1]) if epoch else None,
+        original=tuple(map(str, originals)),
+        operators=tuple(_operator(entry) for entry in item.items_at("subgraph_nodes")),
+    )
+
+
+def _executed(item: JsonValue) -> list[c.InfoNode]:
+    """A node of the graph; from 3.0 on a blob is one, with its epochs below it: these follow it."""
+    node = _node(item)
+    if node.mapping != c.EC_MAPPING or node.number is not None:
+        return [node]
+    epochs = [_node(entry) for entry in item.items_at("subgraph_nodes")]
+    return [replace(node, operators=()), *(replace(epoch, blob=node.id) for epoch in epochs)]
+
+
+def _port(item: JsonValue) -> c.InfoPort:
+    # 2.0 writes {NAME: {"data_type": "int8", "shape": "(BATCH: None, H: 96)"}} for c.CPU targets.
+    name = next(iter(item.value)) if type(item.value) is dict and len(item.value) == 1 else "name"
+    told = item.get(name) if name not in ("name", "shape") else None
+    if told is not None and type(told.value) is dict:
+        axes = _AXIS.findall(told.string_at("shape"))
+        shape = tuple(int(length) if length.isdigit() else None for _, length in axes)
+        kind = told.string_at("data_type")
+        bits = _BITS.fullmatch(kind)
+        return c.InfoPort(name, shape, tuple(axis for axis, _ in axes), kind, int(bits[1]) if bits else 0)
+    data = item.get("data_format") or NOTHING
+    shape = item.list_of("shape", int, type(None), wanted="a whole number or null")
+    form = _record(c.InfoPort, data, "type bits=size scales=scale zero_points=zero", name=item.string_at("name"))
+    return replace(form, shape=shape, axes=item.strings_at("shape_map"))
+
+
+def declared_ports(item: JsonValue, key: str) -> tuple[c.InfoPort, ...]:
+    """The model's inputs or outputs (``original_...``); 2.0 writes an empty object where it tells none."""
+    found = item.get(key)
+    return () if found is not None and found.value == {} else tuple(_port(entry) for entry in item.items_at(key))
+
+
+def _graph(item: JsonValue) -> c.Graph:
+    return _record(
+        c.Graph,
+        item,
+        "name inputs outputs",
+        nodes=tuple(node for entry in item.items_at("nodes") for node in _executed(entry)),
+        edges=len(item.items_at("edges")),
+        original_inputs=declared_ports(item, "original_inputs"),
+        original_outputs=declared_ports(item, "original_outputs"),
+    )
+
+
+def _access(item: JsonValue) -> c.Access:
+    figures = (item.count_at(key) for key in ("reads", "writes", "read_cycles", "write_cycles"))
+    return c.Access(item.integer_at("node_id"), item.integer_at("mpool_id"), *figures)
+
+
+def _estimate(item: JsonValue) -> c.Estimate:
+    figures = (item.count_at(key) for key in ("ops", "compute_cycles", "max_cycles"))
+    powers = (item.real_at(key) or 0.0 for key in ("average_acc_power_mw", "average_memory_power_mw"))
+    return c.Estimate(item.integer_at("node_id"), *figures, *powers)
+
+
+def _blob(item: JsonValue, graph: c.Graph | None) -> c.Blob:
+    """2.2 names the blob and its epochs, later releases the blob's node."""
+    if item.get("blob_id") is None or graph is None:
+        return _record(c.Blob, item, "name encrypted nodes=nodes_id")
+    node = item.integer_at("blob_id", minimum=0)
+    name = next((found.name for found in graph.nodes if found.id == node), item.string_at("name"))
+    inside = tuple(found.id for found in graph.nodes if found.blob == node and not found.pseudo)
+    # Without a node of that id it is the id itself that leads nowhere.
+    return c.Blob(name, item.boolean_at("encrypted"), inside if name else (node,))
 
 
 def _schema(root: JsonValue) -> str:
@@ -46,135 +233,98 @@ def _schema(root: JsonValue) -> str:
         root.fail("not a c_info.json: there is no 'json_schema_version'")
     text = root.string_at("json_schema_version")
     found = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", text)
-    if found is None or int(found.group(1)) != SCHEMA_MAJOR:
+    if found is None or int(found[1]) != SCHEMA_MAJOR:
         root.need("json_schema_version").fail(
             f"schema '{text}', this version reads {SCHEMA_MAJOR}.x", "written by another generation of the tool?"
         )
     return text
 
 
-def _files(item: JsonValue | None, key: str) -> tuple[NamedFile, ...]:
-    if item is None:
-        return ()
-    return tuple(NamedFile(entry.string_at("name"), entry.string_at("signature")) for entry in item.items_at(key))
+def _files(item: JsonValue) -> tuple[c.NamedFile, ...]:
+    return _records(c.NamedFile, item.items_at("model_files"), "name signature")
 
 
-def _tool(item: JsonValue) -> Tool:
-    return Tool(
-        item.string_at("name"),
-        " ".join(item.string_at("version").split()),
-        item.string_at("arguments").strip(),
-        item.strings_at("environment"),
-    )
+def _tool(item: JsonValue) -> c.InfoTool:
+    version, arguments = " ".join(item.string_at("version").split()), item.string_at("arguments").strip()
+    return _record(c.InfoTool, item, "name environment", version=version, arguments=arguments)
 
 
-def _source_model(tools: list[JsonValue]) -> SourceModel:
+def _source_model(tools: list[JsonValue]) -> c.SourceModel:
     """What the first tool was given: the later ones are given what the first one made of it."""
-    for tool in tools:
-        item = tool.get("input_model")
-        if item is not None:
-            return SourceModel(
-                item.string_at("name"),
-                item.string_at("type"),
-                item.integer_at("size", minimum=0),
-                item.integer_at("n_params", minimum=0),
-                _files(item, "model_files"),
-            )
-    return SourceModel()
+    item = next((item for tool in tools if (item := tool.get("input_model")) is not None), NOTHING)
+    return _record(c.SourceModel, item, "name type size parameters=n_params", files=_files(item))
 
 
-def _metric(item: JsonValue) -> Metric:
-    figures: list[tuple[str, float | None]] = []
-    for key, value in item.value.items():
-        if key != "desc":
-            # "n.a." stands for a figure that was not asked for.
-            figures.append((key, None if type(value) is str else item.real_at(key)))
-    return Metric(item.string_at("desc"), tuple(figures))
-
-
-def _execution(item: JsonValue) -> Execution:
-    counters = item.integers_at("counters")
-    return Execution(
-        counters=counters,
-        cycles=item.integer_at("cycles", default=sum(counters)),
-        duration_ms=item.real_at("duration_ms") or 0.0,
-        percentage=item.real_at("percentage") or 0.0,
+def _metric(item: JsonValue) -> c.Metric:
+    # "n.a." stands for a figure that was not asked for.
+    figures = (
+        (key, None if type(value) is str else item.real_at(key)) for key, value in item.value.items() if key != "desc"
     )
+    return c.Metric(item.string_at("desc"), tuple(figures))
 
 
-def _notes(root: JsonValue, environment: JsonValue | None, schema: str) -> tuple[str, ...]:
+def _execution(item: JsonValue) -> c.Execution:
+    counters = item.integers_at("counters")
+    cycles = item.integer_at("cycles", default=sum(counters))
+    return _record(c.Execution, item, "duration_ms percentage", counters=counters, cycles=cycles)
+
+
+def _notes(root: JsonValue, environment: JsonValue, schema: str, graphs: int) -> tuple[str, ...]:
     notes = [f"unknown key '{key}'" for key in root.strange(TOP_KEYS)]
-    if environment is not None:
-        notes += [f"unknown key 'environment.{key}'" for key in environment.strange(_ENVIRONMENT)]
+    notes += [f"unknown key 'environment.{key}'" for key in environment.strange(_ENVIRONMENT)]
     if schema != f"{SCHEMA_MAJOR}.0":
         notes.append(f"schema {schema} read as {SCHEMA_MAJOR}.0")
-    graphs = root.items_at("graphs")
-    if len(graphs) > 1:
-        notes.append(f"{len(graphs)} graphs, the first one is shown")
-    return tuple(notes)
+    return (*notes, f"{graphs} graphs, the first one is shown") if graphs > 1 else tuple(notes)
 
 
-def parse_c_info(data: bytes, file: str) -> CInfo:
+def parse_c_info(data: bytes, file: str) -> c.CInfo:
     """Read the content of a ``c_info.json``.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
 
     Raises:
         NeuralArtError: It is none, or a known key has a value of the wrong type; ``where`` is ``file:line:column``.
     """
     root = parse_tool(data, file, releases.synonyms())
     schema = _schema(root)
-    environment = root.get("environment")
-    listed = environment.items_at("tools") if environment else []
+    environment = root.get("environment") or NOTHING
+    listed = environment.items_at("tools")
     tools = tuple(_tool(item) for item in listed)
-    core = next((parse_core(tool.version) for tool in tools if tool.name == CORE_TOOL), None)
     compiler = next((tool.version for tool in tools if tool.name == COMPILER_TOOL), "")
-    generated = environment.get("generated_model") if environment else None
+    generated = environment.get("generated_model") or NOTHING
     graphs = root.items_at("graphs")
-    graph = read_graph(graphs[0]) if graphs else None
-    validation = root.get("validation")
+    graph = _graph(graphs[0]) if graphs else None
+    validation = root.get("validation") or NOTHING
     npu = bool(compiler) or any(root.get(key) is not None for key in _NPU_KEYS)
-    return CInfo(
+    return c.CInfo(
         file=file,
         schema=schema,
-        flow=(NPU if npu else CPU) if graph else RESULTS,
+        flow=(c.NPU if npu else c.CPU) if graph else c.RESULTS,
         tools=tools,
-        core=core,
+        core=next((releases.parse_core(tool.version) for tool in tools if tool.name == CORE_TOOL), None),
         compiler=compiler,
-        name=generated.string_at("name") if generated else "",
-        generated=generated.string_at("generated_time") if generated else "",
-        signature=environment.string_at("network_signature") if environment else "",
-        target=environment.string_at("target") if environment else "",
-        device=environment.string_at("device") if environment else "",
+        name=generated.string_at("name"),
+        generated=generated.string_at("generated_time"),
+        signature=environment.string_at("network_signature"),
+        target=environment.string_at("target"),
+        device=environment.string_at("device"),
         model=_source_model(listed),
-        files=_files(generated, "model_files"),
-        pools=tuple(read_pool(item) for item in root.items_at("memory_pools")),
-        buffers=tuple(read_buffer(item) for item in root.items_at("buffers")),
+        files=_files(generated),
+        pools=tuple(_pool(item) for item in root.items_at("memory_pools")),
+        buffers=tuple(_buffer(item) for item in root.items_at("buffers")),
         graph=graph,
-        accesses=tuple(read_access(item) for item in root.items_at("memory_accesses")),
-        estimates=tuple(read_estimate(item) for item in root.items_at("power_estimates")),
-        blobs=tuple(read_blob(item, graph) for item in root.items_at("ec_blobs_info")),
-        footprint=read_footprint(root.get("memory_footprint")),
-        val_error=validation.real_at("val_error") if validation else None,
-        val_error_kind=validation.string_at("val_error_desc") if validation else "",
-        metrics=tuple(_metric(item) for item in validation.items_at("val_metrics")) if validation else (),
+        accesses=tuple(_access(item) for item in root.items_at("memory_accesses")),
+        estimates=tuple(_estimate(item) for item in root.items_at("power_estimates")),
+        blobs=tuple(_blob(item, graph) for item in root.items_at("ec_blobs_info")),
+        footprint=_footprint(root.get("memory_footprint")),
+        val_error=validation.real_at("val_error"),
+        val_error_kind=validation.string_at("val_error_desc"),
+        metrics=tuple(_metric(item) for item in validation.items_at("val_metrics")),
         executions=tuple(_execution(item) for item in root.items_at("aton_execution_time")),
-        notes=_notes(root, environment, schema),
+        notes=_notes(root, environment, schema, len(graphs)),
     )
 
 
-def read(path: Path, display: str = "") -> CInfo:
-    """Read a ``c_info.json``.
-
-    Args:
-        path: Where it is.
-        display: Its name in messages; by default the path.
-
-    Raises:
-        NeuralArtError: It cannot be read, or as :func:`parse_c_info`.
-    """
+def read(path: Path, display: str = "") -> c.CInfo:
+    """As :func:`parse_c_info`, of a file, which may be called otherwise in messages."""
     return parse_c_info(read_bytes(path), display or str(path))
 
 
@@ -185,13 +335,8 @@ def signature_of(data: bytes) -> str:
     return "0x" + hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
-def check_model(info: CInfo, data: bytes, name: str) -> None:
-    """Compare a model with the one the network was made of.
-
-    Args:
-        info: The information.
-        data: Bytes of the model file.
-        name: Its name for the message.
+def check_model(info: c.CInfo, data: bytes, name: str) -> None:
+    """Compare the bytes of a model with the one the network was made of.
 
     Raises:
         NeuralArtError: It is another one. A file without a signature says nothing, and nothing is raised.

@@ -4,104 +4,192 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from neuralart.vendor.c_info.graph import Access, Blob, Estimate, Execution, Graph, InfoNode, Metric
-from neuralart.vendor.core_version import CoreVersion
+from neuralart.vendor.releases import CoreVersion
+
+# Node mappings of a file -> the kinds that network.c and the reports know.
+KINDS = {"NODE_SW_HW": "HYBRID", "NODE_HW": "HW", "NODE_EC": "EC", "NODE_SW": "SW"}
+EC_MAPPING = "NODE_EC"
+PSEUDO_OPERATORS = frozenset({"Param", "Return"})
+
+
+@dataclass(frozen=True)
+class InfoOperator:
+    """An operator within an epoch."""
+
+    name: str  # The compiler's node, for example ``Softmax_210``
+    type: str = ""  # For example ``Softmax``; empty if the file does not tell
+    mapping: str = ""  # ``NODE_...``
+    unit: str = ""  # Hardware unit, for example ``CONV_ACC_V2 0``; told from 3.0 on
+
+
+@dataclass(frozen=True)
+class InfoNode:
+    """A node of the graph: an epoch of the NPU, or a layer on a CPU."""
+
+    id: int  # Number that the tables refer to; not the epoch's number
+    name: str  # ``epoch_12``, or the layer's name
+    number: int | None = None  # The epoch's number; None on a CPU
+    mapping: str = ""  # ``NODE_...`` as written
+    type: str = ""  # Kind of layer (CPU only)
+    macc: int = 0  # Multiply-accumulate operations; always 0 for an epoch
+    original: tuple[str, ...] = ()  # Ids of the model's layers it stands for (CPU only)
+    inputs: tuple[int, ...] = ()  # Ids of buffers, parameters included
+    outputs: tuple[int, ...] = ()  # Ids of buffers
+    operators: tuple[InfoOperator, ...] = ()  # What runs in the epoch
+    functions: tuple[str, ...] = ()  # Software functions that compute it
+    # Id of the node of the epoch-controller blob it is in, where the file has such nodes (3.0 and later)
+    blob: int | None = None
+
+    @property
+    def pseudo(self) -> bool:
+        """It computes nothing: the parameters before the first epoch, the return behind the last."""
+        return self.mapping == "NODE_NO_X" or (
+            bool(self.operators) and all(operator.type in PSEUDO_OPERATORS for operator in self.operators)
+        )
+
+    @property
+    def kind(self) -> str:
+        """``HW``, ``EC``, ``SW``, ``HYBRID``; ``NONE`` if it computes nothing or nothing is known."""
+        if self.pseudo:
+            return "NONE"
+        if self.blob is not None:
+            return "EC"
+        # Releases add words to the four mappings: NODE_SW_INTEGER.
+        return next((kind for mapping, kind in KINDS.items() if self.mapping.startswith(mapping)), "NONE")
+
+
+@dataclass(frozen=True)
+class InfoPort:
+    """An input or output as the model declares it."""
+
+    name: str  # Name in the model
+    shape: tuple[int | None, ...] = ()  # With the batch; None for a length the model leaves open
+    axes: tuple[str, ...] = ()  # Their names
+    type: str = ""  # ``FLOAT``, ``SIGNED``, ``UNSIGNED``...
+    bits: int = 0  # Per element
+    scales: tuple[float, ...] = ()  # Empty if not quantized
+    zero_points: tuple[int, ...] = ()  # The same
+
+
+@dataclass(frozen=True)
+class Graph:
+    """The network."""
+
+    name: str  # C name
+    inputs: tuple[int, ...] = ()  # Ids of buffers
+    outputs: tuple[int, ...] = ()  # Ids of buffers
+    nodes: tuple[InfoNode, ...] = ()  # In execution order; a blob's epochs follow its node
+    edges: int = 0  # Number of edges
+    original_inputs: tuple[InfoPort, ...] = ()  # As the model declares them
+    original_outputs: tuple[InfoPort, ...] = ()  # The same
+
+
+@dataclass(frozen=True)
+class Access:
+    """Traffic of an epoch on a pool: bytes, and NPU cycles they take."""
+
+    node: int
+    pool: int
+    reads: int
+    writes: int
+    read_cycles: int
+    write_cycles: int
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The compiler's estimate of an epoch: operations, NPU cycles, mW. Software epochs count 0 operations."""
+
+    node: int
+    operations: int
+    compute_cycles: int
+    max_cycles: int
+    npu_mw: float
+    memory_mw: float
+
+
+@dataclass(frozen=True)
+class Blob:
+    """A blob of the epoch controller."""
+
+    name: str  # C symbol
+    encrypted: bool  # It is
+    nodes: tuple[int, ...]  # Ids of the epochs in it
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A line of the accuracy table; a figure that was not computed is None."""
+
+    description: str  # For example ``X-cross #1``
+    values: tuple[tuple[str, float | None], ...]  # Name (``rmse``, ``cos``...) and figure, in the order of the file
+
+
+@dataclass(frozen=True)
+class Execution:
+    """Measured time of one epoch or blob, in execution order (the file gives no names)."""
+
+    counters: tuple[int, ...]  # CPU cycles before, while and after the hardware worked
+    cycles: int  # Their sum
+    duration_ms: float  # Milliseconds
+    percentage: float  # Of the whole inference
+
 
 NPU, CPU, RESULTS = "npu", "cpu", "results"
 
 
 @dataclass(frozen=True)
-class Tool:
-    """A program that had a part in it.
+class InfoTool:
+    """A program that had a part in it."""
 
-    Attributes:
-        name: ``ST.EdgeAI.Core`` or ``ATONN Compiler``.
-        version: As written.
-        arguments: Its command line without its own name.
-        environment: ``NAME=value`` lines it recorded.
-    """
-
-    name: str
-    version: str
-    arguments: str = ""
-    environment: tuple[str, ...] = ()
+    name: str  # ``ST.EdgeAI.Core`` or ``ATONN Compiler``
+    version: str  # As written
+    arguments: str = ""  # Its command line without its own name
+    environment: tuple[str, ...] = ()  # ``NAME=value`` lines it recorded
 
 
 @dataclass(frozen=True)
 class NamedFile:
-    """A file and what was signed of it.
+    """A file and what was signed of it."""
 
-    Attributes:
-        name: Without a folder.
-        signature: ``0x`` and the MD5 of the file's bytes in hex; empty if none was made.
-    """
-
-    name: str
-    signature: str = ""
+    name: str  # Without a folder
+    signature: str = ""  # ``0x`` and the MD5 of the file's bytes in hex; empty if none was made
 
 
 @dataclass(frozen=True)
 class SourceModel:
-    """The model that was compiled.
+    """The model that was compiled."""
 
-    Attributes:
-        name: C name made of the file's name.
-        type: ``tflite``, ``onnx`` or ``keras``.
-        size: Bytes of its parameters as the tool counts them; not of the file.
-        parameters: Number of parameters.
-        files: Its files with their signatures.
-    """
-
-    name: str = ""
-    type: str = ""
-    size: int = 0
-    parameters: int = 0
-    files: tuple[NamedFile, ...] = ()
+    name: str = ""  # C name made of the file's name
+    type: str = ""  # ``tflite``, ``onnx`` or ``keras``
+    size: int = 0  # Bytes of its parameters as the tool counts them; not of the file
+    parameters: int = 0  # Number of parameters
+    files: tuple[NamedFile, ...] = ()  # Its files with their signatures
 
 
 @dataclass(frozen=True)
 class InfoPool:
-    """A memory pool.
+    """A memory pool."""
 
-    Attributes:
-        id: Number that buffers refer to.
-        name: Report name, for example ``octoFlash``.
-        file: Initializer in the workspace, for example ``atonbuf.xSPI2.raw``; empty for a virtual pool and on CPUs.
-        address: Base address; None where the linker decides.
-        symbol: C symbol of the array, where that stands in place of an address.
-        size: Capacity in bytes; None if unlimited (written as -1).
-        used: Highest offset used, in bytes. Of a virtual pool it is a span from its own base, not a sum.
-        rights: ``ACC_READ`` or ``ACC_WRITE``.
-        virtual: Made of other pools: never to be added to them.
-        parts: Ids of the pools a virtual pool is made of.
-        buffers: Ids of its buffers.
-        cacheable: ``CACHEABLE_ON``, ``CACHEABLE_OFF``, ``CACHEABLE_UNDEF`` or empty.
-        initialized: It may hold initializers; None if the file does not tell.
-        score: The compiler's order of preference; None if the file does not tell.
-        byte_width: Bytes per access; 0 if unknown.
-        freq_ratio: NPU cycles per access; 0.0 if unknown.
-        user_allocated: The application provides the memory.
-        alignment: In bytes.
-    """
-
-    id: int
-    name: str
+    id: int  # Number that buffers refer to
+    name: str  # Report name, for example ``octoFlash``
+    # Initializer in the workspace, for example ``atonbuf.xSPI2.raw``; empty for a virtual pool and on CPUs
     file: str = ""
-    address: int | None = None
-    symbol: str = ""
-    size: int | None = None
-    used: int = 0
-    rights: str = ""
-    virtual: bool = False
-    parts: tuple[int, ...] = ()
-    buffers: tuple[int, ...] = ()
-    cacheable: str = ""
-    initialized: bool | None = None
-    score: float | None = None
-    byte_width: int = 0
-    freq_ratio: float = 0.0
-    user_allocated: bool = False
-    alignment: int = 0
+    address: int | None = None  # Base address; None where the linker decides
+    symbol: str = ""  # C symbol of the array, where that stands in place of an address
+    size: int | None = None  # Capacity in bytes; None if unlimited (written as -1)
+    used: int = 0  # Highest offset used, in bytes. Of a virtual pool it is a span from its own base, not a sum.
+    rights: str = ""  # ``ACC_READ`` or ``ACC_WRITE``
+    virtual: bool = False  # Made of other pools: never to be added to them
+    parts: tuple[int, ...] = ()  # Ids of the pools a virtual pool is made of
+    buffers: tuple[int, ...] = ()  # Ids of its buffers
+    cacheable: str = ""  # ``CACHEABLE_ON``, ``CACHEABLE_OFF``, ``CACHEABLE_UNDEF`` or empty
+    initialized: bool | None = None  # It may hold initializers; None if the file does not tell
+    score: float | None = None  # The compiler's order of preference; None if the file does not tell
+    byte_width: int = 0  # Bytes per access; 0 if unknown
+    freq_ratio: float = 0.0  # NPU cycles per access; 0.0 if unknown
+    user_allocated: bool = False  # The application provides the memory
+    alignment: int = 0  # In bytes
 
     @property
     def fname(self) -> str:
@@ -112,57 +200,32 @@ class InfoPool:
 
 @dataclass(frozen=True)
 class InfoBuffer:
-    """A tensor in a pool.
+    """A tensor in a pool."""
 
-    Attributes:
-        id: Number that nodes refer to.
-        name: As the compiler calls it.
-        pool: Id of its pool.
-        offset: From the pool's base, in bytes.
-        size: Bytes.
-        constant: Holds parameters of the model.
-        format: ``STAI_FORMAT_S8``, ``STAI_FORMAT_FLOAT``...
-        bits: Per element.
-        shape: As written: without the batch on CPU targets. None for a size that is not fixed.
-        batch: Told beside it; 0 or 1 if there is one.
-        axes: Their names, for example ``BATCH``; may be empty.
-        first: First epoch that needs it.
-        last: Last epoch that needs it (inclusive).
-        channel_first: Channels may stand first.
-        channel_last: Channels may stand last.
-        scales: Of its quantization; empty if it has none.
-        zero_points: The same.
-        flags: ``STAI_FLAG_...`` words.
-    """
-
-    id: int
-    name: str
-    pool: int
-    offset: int
-    size: int
-    constant: bool = False
-    format: str = ""
-    bits: int = 0
+    id: int  # Number that nodes refer to
+    name: str  # As the compiler calls it
+    pool: int  # Id of its pool
+    offset: int  # From the pool's base, in bytes
+    size: int  # Bytes
+    constant: bool = False  # Holds parameters of the model
+    format: str = ""  # ``STAI_FORMAT_S8``, ``STAI_FORMAT_FLOAT``...
+    bits: int = 0  # Per element
+    # As written: without the batch on CPU targets. None for a size that is not fixed.
     shape: tuple[int | None, ...] = ()
-    batch: int = 1
-    axes: tuple[str, ...] = ()
-    first: int = 0
-    last: int = 0
-    channel_first: bool = False
-    channel_last: bool = False
-    scales: tuple[float, ...] = ()
-    zero_points: tuple[int, ...] = ()
-    flags: tuple[str, ...] = ()
+    batch: int = 1  # Told beside it; 0 or 1 if there is one
+    axes: tuple[str, ...] = ()  # Their names, for example ``BATCH``; may be empty
+    first: int = 0  # First epoch that needs it
+    last: int = 0  # Last epoch that needs it (inclusive)
+    channel_first: bool = False  # Channels may stand first
+    channel_last: bool = False  # Channels may stand last
+    scales: tuple[float, ...] = ()  # Of its quantization; empty if it has none
+    zero_points: tuple[int, ...] = ()  # The same
+    flags: tuple[str, ...] = ()  # ``STAI_FLAG_...`` words
 
 
 @dataclass(frozen=True)
 class Footprint:
-    """Sizes in bytes as the front end adds them up; None where it did not (no Arm compiler was found).
-
-    Attributes:
-        series: ``stm32n6npu``, ``stm32f4``, ``generic``...
-        toolchain: The compiler that measured.
-    """
+    """Sizes in bytes as the front end adds them up; None where it did not (no Arm compiler was found)."""
 
     activations: int | None = None
     weights: int | None = None
@@ -172,67 +235,39 @@ class Footprint:
     kernel_ram: int | None = None
     toolchain_flash: int | None = None
     toolchain_ram: int | None = None
-    toolchain: str = ""
-    series: str = ""
+    toolchain: str = ""  # The compiler that measured
+    series: str = ""  # ``stm32n6npu``, ``stm32f4``, ``generic``...
 
 
 @dataclass(frozen=True)
 class CInfo:
-    """A ``c_info.json``.
+    """A ``c_info.json``."""
 
-    Attributes:
-        file: Its name as shown to the user.
-        schema: ``json_schema_version``.
-        flow: ``npu``, ``cpu``, or ``results``: after a validation on the NPU, graph and pools are missing.
-        tools: In the file's order.
-        core: Version of ST Edge AI Core; None if the file does not tell.
-        compiler: Version of the Neural-ART compiler as written; empty if it had no part.
-        name: C name of the generated network.
-        generated: When.
-        signature: Of the network, 64 bits in hex.
-        target: As written; often empty.
-        device: The board that a validation ran on.
-        model: The model that was compiled.
-        files: Generated files.
-        pools: In the file's order.
-        buffers: In the file's order.
-        graph: None if missing.
-        accesses: Traffic per epoch and pool.
-        estimates: Per epoch.
-        blobs: Of the epoch controller.
-        footprint: None in the compiler's own file.
-        val_error: Figure that the validation ends with; None without one.
-        val_error_kind: What it is, for example ``x-cross (rmse) #1``.
-        metrics: Accuracy.
-        executions: Measured times.
-        notes: Keys that were not understood, and other remarks.
-    """
-
-    file: str
-    schema: str
-    flow: str
-    tools: tuple[Tool, ...] = ()
-    core: CoreVersion | None = None
-    compiler: str = ""
-    name: str = ""
-    generated: str = ""
-    signature: str = ""
-    target: str = ""
-    device: str = ""
-    model: SourceModel = field(default_factory=SourceModel)
-    files: tuple[NamedFile, ...] = ()
-    pools: tuple[InfoPool, ...] = ()
-    buffers: tuple[InfoBuffer, ...] = ()
-    graph: Graph | None = None
-    accesses: tuple[Access, ...] = ()
-    estimates: tuple[Estimate, ...] = ()
-    blobs: tuple[Blob, ...] = ()
-    footprint: Footprint | None = None
-    val_error: float | None = None
-    val_error_kind: str = ""
-    metrics: tuple[Metric, ...] = ()
-    executions: tuple[Execution, ...] = ()
-    notes: tuple[str, ...] = ()
+    file: str  # Its name as shown to the user
+    schema: str  # ``json_schema_version``
+    flow: str  # ``npu``, ``cpu``, or ``results``: after a validation on the NPU, graph and pools are missing
+    tools: tuple[InfoTool, ...] = ()  # In the file's order
+    core: CoreVersion | None = None  # Version of ST Edge AI Core; None if the file does not tell
+    compiler: str = ""  # Version of the Neural-ART compiler as written; empty if it had no part
+    name: str = ""  # C name of the generated network
+    generated: str = ""  # When
+    signature: str = ""  # Of the network, 64 bits in hex
+    target: str = ""  # As written; often empty
+    device: str = ""  # The board that a validation ran on
+    model: SourceModel = field(default_factory=SourceModel)  # The model that was compiled
+    files: tuple[NamedFile, ...] = ()  # Generated files
+    pools: tuple[InfoPool, ...] = ()  # In the file's order
+    buffers: tuple[InfoBuffer, ...] = ()  # In the file's order
+    graph: Graph | None = None  # None if missing
+    accesses: tuple[Access, ...] = ()  # Traffic per epoch and pool
+    estimates: tuple[Estimate, ...] = ()  # Per epoch
+    blobs: tuple[Blob, ...] = ()  # Of the epoch controller
+    footprint: Footprint | None = None  # None in the compiler's own file
+    val_error: float | None = None  # Figure that the validation ends with; None without one
+    val_error_kind: str = ""  # What it is, for example ``x-cross (rmse) #1``
+    metrics: tuple[Metric, ...] = ()  # Accuracy
+    executions: tuple[Execution, ...] = ()  # Measured times
+    notes: tuple[str, ...] = ()  # Keys that were not understood, and other remarks
 
     @property
     def epochs(self) -> tuple[InfoNode, ...]:

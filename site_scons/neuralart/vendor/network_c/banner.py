@@ -23,17 +23,13 @@ _END = re.compile(r"^[ \t]*#[ \t]*endif\b", re.M)
 
 @dataclass(frozen=True)
 class Banner:
-    """The comment that a file begins with.
+    """The comment that a file begins with."""
 
-    Attributes:
-        origin: ``GIT_SHA``, ``GIT_BRANCH``, ``GIT_DESCRIPTION``, on some systems ``BUILD_DIR``, ``BUILD_DATE``...
-        options: Command-line options of the compiler without their dashes, and without the quotes of their values.
-        expanded: What its automatic options became.
-    """
-
+    # ``GIT_SHA``, ``GIT_BRANCH``, ``GIT_DESCRIPTION``, on some systems ``BUILD_DIR``, ``BUILD_DATE``...
     origin: dict[str, str] = field(default_factory=dict)
+    # Command-line options of the compiler without their dashes, and without the quotes of their values
     options: dict[str, str] = field(default_factory=dict)
-    expanded: dict[str, str] = field(default_factory=dict)
+    expanded: dict[str, str] = field(default_factory=dict)  # What its automatic options became
 
     @property
     def branch(self) -> str:
@@ -43,15 +39,12 @@ class Banner:
     @property
     def model(self) -> str:
         """Name of the user's model without folder and extension; empty if the options do not tell."""
-        return self._model()[0]
+        return model_name(self.options)[0]
 
     @property
     def front_end(self) -> str:
         """Version that the front end wrote behind the model's name, for example ``3_3_1``; may be empty."""
-        return self._model()[1]
-
-    def _model(self) -> tuple[str, str]:
-        return model_name(self.options)
+        return model_name(self.options)[1]
 
 
 def _value(text: str | None) -> str:
@@ -65,23 +58,21 @@ def banner(text: str) -> Banner:
     return (_banner(text[: code.start()]) if code else None) or _banner(text[:_HEAD]) or Banner()
 
 
+def _first_ones(pattern: re.Pattern[str], head: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for match in pattern.finditer(head):
+        found.setdefault(match[1], _value(match[2]))
+    return found
+
+
 def _banner(head: str) -> Banner | None:
-    origin: dict[str, str] = {}
-    for match in _ORIGIN.finditer(head):
-        origin.setdefault(match[1], _value(match[2]))
-    options: dict[str, str] = {}
-    for match in _OPTION.finditer(head):
-        options.setdefault(match[1], _value(match[2]))
+    origin, options = _first_ones(_ORIGIN, head), _first_ones(_OPTION, head)
     expanded = {match[1]: _value(match[2]) for match in _PLAIN.finditer(head)}
     return Banner(origin, options, expanded) if origin or options else None
 
 
 def model_name(options: dict[str, str]) -> tuple[str, str]:
-    """Name of the model and version of the front end, from the options that name the exported model.
-
-    Args:
-        options: Paths of any system, with or without extension.
-    """
+    """Name of the model and version of the front end, from the options that name the exported model (any paths)."""
     for key in ("onnx-input", "json-quant-file"):
         name = PureWindowsPath(options.get(key, "")).name
         exported = _EXPORTED.fullmatch(name)
@@ -93,11 +84,7 @@ def model_name(options: dict[str, str]) -> tuple[str, str]:
 
 
 def guard(text: str) -> tuple[tuple[int, int, int, int] | None, str]:
-    """Version of the runtime that a file asks for, and what it does about another one.
-
-    Returns:
-        The four numbers or None; ``error``, ``warning`` or empty.
-    """
+    """Version of the runtime that a file asks for, and what it does about another one: ``error`` or ``warning``."""
     at = text.find(_FIRST)
     while at >= 0:
         found: dict[str, int] = {}

@@ -7,7 +7,7 @@ from bisect import bisect_right
 
 from neuralart.text.c_source import Lines, blanked
 from neuralart.vendor.network_c.initializers import integer, literal, members, structs
-from neuralart.vendor.network_c.types import EC, HW, HYBRID, SW, Block, Problem
+from neuralart.vendor.network_c.types import EC, HW, HYBRID, SW, EpochBlock, Problem
 
 _GETTER = re.compile(r"LL_ATON_EpochBlockItems_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
 # One pattern for each name of the type: a pattern that begins with letters is searched much faster.
@@ -23,17 +23,8 @@ _OF_FUNCTION = re.compile(r"EpochBlock_(\d{1,9})")
 _OF_BLOB = re.compile(r"_ec_blob_(?:\w*_)?(\d{1,9})(?!\d)")
 _BLOB = re.compile(r"_ec_blob_\w+")
 # Where flags are a number (the bits of the runtime's enumeration).
-_BITS = {
-    "epoch_start": 0x1,
-    "epoch_end": 0x2,
-    "blob": 0x4,
-    "last_eb": 0x8,
-    "pure_hw": 0x10,
-    "pure_sw": 0x20,
-    "hybrid": 0x40,
-    "internal": 0x80,
-    "blob_encrypted": 0x100,
-}
+_NAMES = ("epoch_start", "epoch_end", "blob", "last_eb", "pure_hw", "pure_sw", "hybrid", "internal", "blob_encrypted")
+_BITS = {name: 1 << bit for bit, name in enumerate(_NAMES)}
 _KINDS = (("blob", EC), ("hybrid", HYBRID), ("pure_sw", SW), ("pure_hw", HW))
 LAST = "last_eb"
 _MOST = 1 << 53
@@ -50,12 +41,10 @@ def getter_name(text: str) -> str:
 def _table(text: str) -> tuple[int, int]:
     """Where the epoch table stands: from its type to the end of its function, or of the text."""
     arrays = [array.start() for pattern in _ARRAYS if (array := pattern.search(text))]
-    start = min(arrays, default=-1)
-    if start < 0:
-        getter = _GETTER.search(text)
-        start = getter.start() if getter else -1
-    if start < 0:
+    getter = None if arrays else _GETTER.search(text)
+    if not arrays and getter is None:
         return 0, 0
+    start = getter.start() if getter else min(arrays)
     # A terminated table ends at its terminator; one that is cut off at what comes behind.
     last = text.find("EpochBlock_Flags_last_eb", start)
     behind = text.find("_Buffers_Info_", start)
@@ -71,42 +60,34 @@ def _flags(text: str) -> set[str]:
 
 def _operators(text: str) -> dict[int, list[str]]:
     """Kinds of operators of each epoch."""
-    marks = [(match.start(), int(match[1])) for match in _EPOCH.finditer(text)]
-    if not marks:
-        marks = [(match.start(), int(match[1])) for match in _FUNCTION.finditer(text)]
-    places = [at for at, _ in marks]
+    marks = list(_EPOCH.finditer(text)) or list(_FUNCTION.finditer(text))
+    places = [mark.start() for mark in marks]
     found: dict[int, list[str]] = {}
     for match in _OPERATOR.finditer(text):
         mark = bisect_right(places, match.start()) - 1
         if mark >= 0:
-            kinds = found.setdefault(marks[mark][1], [])
-            if match[1] not in kinds:
-                kinds.append(match[1])
+            found.setdefault(int(marks[mark][1]), []).append(match[1])
     return found
 
 
-def _number(named: dict[str, str], problems: list[Problem], where: str, *names: str) -> int | None:
-    for name in names:
-        if name in named:
-            value = integer(named[name])
-            if value is None or not 0 <= value < _MOST:
-                value = None
-                problems.append(Problem(where, f"{name} is '{named[name][:40]}', no number", "epoch"))
-            return value
-    return None
+def _number(named: dict[str, str], problems: list[Problem], where: str, name: str) -> int | None:
+    value = integer(named[name]) if name in named else None
+    if name in named and (value is None or not 0 <= value < _MOST):
+        problems.append(Problem(where, f"{name} is '{named[name][:40]}', no number", "epoch"))
+        return None
+    return value
 
 
 def _from_names(named: dict[str, str]) -> int | None:
     """The epoch as symbols spell it, where the table has no debug information."""
-    start = _OF_FUNCTION.search(named.get("start_epoch_block", "")) or _OF_FUNCTION.search(
-        named.get("end_epoch_block", "")
-    )
-    found = start or _OF_BLOB.search(named.get("blob_address", ""))
+    places = ((_OF_FUNCTION, "start_epoch_block"), (_OF_FUNCTION, "end_epoch_block"), (_OF_BLOB, "blob_address"))
+    found = next((match for pattern, name in places if (match := pattern.search(named.get(name, "")))), None)
     return literal(found[1].lstrip("0") or "0") if found else None
 
 
-def _block(named: dict[str, str], flags: set[str], of: dict[int, list[str]], where: str) -> tuple[Block, list[Problem]]:
-    problems: list[Problem] = []
+def _block(
+    named: dict[str, str], flags: set[str], of: dict[int, list[str]], where: str, problems: list[Problem]
+) -> EpochBlock:
     number = _number(named, problems, where, "epoch_num")
     if number is None:
         number = _from_names(named)
@@ -127,7 +108,7 @@ def _block(named: dict[str, str], flags: set[str], of: dict[int, list[str]], whe
         # By what the comments name, not by the range: a damaged one may be anything.
         spoken = sorted(epoch for epoch in of if number <= epoch <= last) if last != number else [number]
         operators = [name for epoch in spoken for name in of.get(epoch, ())]
-    block = Block(
+    return EpochBlock(
         number=number,
         last=last,
         kind=kind,
@@ -138,19 +119,12 @@ def _block(named: dict[str, str], flags: set[str], of: dict[int, list[str]], whe
         npu_cycles=_number(named, problems, where, "estimated_npu_cycles"),
         total_cycles=_number(named, problems, where, "estimated_tot_cycles"),
     )
-    return block, problems
 
 
-def blocks(text: str, where: str, lines: Lines) -> tuple[list[Block], list[Problem]]:
-    """Read the table up to its terminator.
-
-    Args:
-        text: The file.
-        where: Its name in messages.
-        lines: Of the text.
-    """
+def blocks(text: str, where: str, lines: Lines) -> tuple[list[EpochBlock], list[Problem]]:
+    """Read the table up to its terminator."""
     start, end = _table(text)
-    found: list[Block] = []
+    found: list[EpochBlock] = []
     problems: list[Problem] = []
     if end <= start:
         return [], []
@@ -165,9 +139,7 @@ def blocks(text: str, where: str, lines: Lines) -> tuple[list[Block], list[Probl
         if LAST in flags:
             terminated = True
             break
-        block, wrong = _block(named, flags, operators, f"{where}:{lines.of(start + offset)}")
-        found.append(block)
-        problems += wrong
+        found.append(_block(named, flags, operators, f"{where}:{lines.of(start + offset)}", problems))
     if not terminated:
         start += broken[0] if broken else 0
         place = f"{where}:{lines.of(start)}"

@@ -1,14 +1,83 @@
-"""Contradictions inside a network.c, and between it and the files beside it."""
+"""How much of its pools a network uses, and contradictions inside a network.c and with the files beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from neuralart.text.c_source import Lines
 from neuralart.vendor import releases
-from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, Problem, Row
-from neuralart.vendor.network_c.usage import extent, rows_by_pool
+from neuralart.vendor.network_c.read import pool_of
+from neuralart.vendor.network_c.types import BufferRow, GeneratedNetwork, Pool, Problem
+
+
+def rows_by_pool(network: GeneratedNetwork) -> dict[str, list[BufferRow]]:
+    """Rows of each pool by its fname; those that fit no pool under the empty name, the application's nowhere."""
+    found: dict[str, list[BufferRow]] = {pool.fname: [] for pool in network.pools}
+    # Rows have few bases, and nearly all rows of a base lie in the same pool.
+    usual: dict[tuple[str, int], tuple[int, int, str]] = {}
+    for row in sorted(network.rows, key=lambda row: row.end):
+        if row.user_allocated:
+            continue
+        low, high, fname = usual.get((row.symbol, row.base), (1, 0, ""))
+        if not low <= row.end <= high:
+            pool = pool_of(row, network.pools, network.name)
+            fname = pool.fname if pool is not None else ""
+            # What ends before another row's end fits where that one fits, as the smallest pool that does.
+            usual[row.symbol, row.base] = (row.end, row.end if pool is None else _room(row, pool), fname)
+        found.setdefault(fname, []).append(row)
+    return found
+
+
+def _room(row: BufferRow, pool: Pool) -> int:
+    """The highest end of a row of that base in a pool."""
+    return pool.address + pool.size - row.base if not row.symbol else 1 << 32
+
+
+def extent(pool: Pool, rows: Iterable[BufferRow]) -> int:
+    """The highest offset in a pool behind one of its rows."""
+    return max((row.end + (0 if row.symbol else row.base - pool.address) for row in rows), default=0)
+
+
+def used(pool: Pool, placed: Mapping[str, Sequence[BufferRow]], pools: Sequence[Pool]) -> int:
+    """Bytes in use, as exactly as the file tells.
+
+    What a declaration says is exact; the end of the last row is, if the rounded number of the comment agrees with it
+    (tables without the intermediate buffers end before). Rows of a virtual pool reach into its parts, and those of
+    its parts may be what ends it. ``placed`` has the rows of each pool by its fname.
+    """
+    if pool.exact is not None:
+        return pool.exact
+    own = extent(pool, placed[pool.fname])
+    ends = [own, *sorted((_reach(pool, placed[other.fname]) for other in pools if _related(pool, other)), reverse=True)]
+    return next((end for end in ends if abs(end - pool.said) <= pool.precision), pool.said)
+
+
+def _related(pool: Pool, other: Pool) -> bool:
+    """One of them is virtual, and the other a part of it."""
+    if pool.virtual == other.virtual:
+        return False
+    whole, part = (pool, other) if pool.virtual else (other, pool)
+    # A relative pool has no address of its own: the one it shows is a proposal.
+    if part.relative or part.of_user or not part.size:
+        return False
+    return whole.address <= part.address and part.address + part.size <= whole.address + whole.size
+
+
+def _reach(pool: Pool, rows: Iterable[BufferRow]) -> int:
+    """How far rows of a related pool reach into a pool."""
+    end = pool.address + pool.size
+    ends = (min(row.base + row.end, end) for row in rows if row.base + row.start < end)
+    return max(max(ends, default=0) - pool.address, 0)
+
+
+def covered(rows: Iterable[BufferRow]) -> int:
+    """Bytes that rows cover, each counted once."""
+    total = reached = 0
+    for start, end in sorted((row.base + row.start, row.base + row.end) for row in rows):
+        total += max(0, end - max(start, reached))
+        reached = max(reached, end)
+    return total
 
 
 def _guard(network: GeneratedNetwork) -> Iterator[Problem]:
@@ -33,7 +102,7 @@ def _guard(network: GeneratedNetwork) -> Iterator[Problem]:
         )
 
 
-def _rows(network: GeneratedNetwork, placed: dict[str, list[Row]]) -> Iterator[Problem]:
+def _rows(network: GeneratedNetwork, placed: dict[str, list[BufferRow]]) -> Iterator[Problem]:
     lines = Lines(network.text)
     outside = sorted(placed.get("", ()), key=lambda row: row.offset) if network.pools else []
     if outside:
@@ -77,7 +146,7 @@ def raw_files(network: GeneratedNetwork, path: Path, pool: Pool) -> list[Path]:
     ]
 
 
-def _beside(network: GeneratedNetwork, path: Path, placed: dict[str, list[Row]]) -> Iterator[Problem]:
+def _beside(network: GeneratedNetwork, path: Path, placed: dict[str, list[BufferRow]]) -> Iterator[Problem]:
     if network.ecblobs and not (path.parent / network.ecblobs).is_file():
         yield Problem(network.where, f"it includes {network.ecblobs}, which is not beside it", "no-ecblobs")
     for pool in network.pools:
@@ -99,14 +168,11 @@ def _beside(network: GeneratedNetwork, path: Path, placed: dict[str, list[Row]])
 
 
 def problems(
-    network: GeneratedNetwork, path: Path | None = None, placed: dict[str, list[Row]] | None = None
+    network: GeneratedNetwork, path: Path | None = None, placed: dict[str, list[BufferRow]] | None = None
 ) -> tuple[Problem, ...]:
-    """All of them, what could not be read first.
+    """All of them, what could not be read first; by ``path`` of the files beside it, too.
 
-    Args:
-        network: What was read.
-        path: Its file, if the files beside it are to be looked at.
-        placed: Its rows by pool, if they are known already.
+    ``placed`` are its rows by pool, if they are known already.
     """
     placed = rows_by_pool(network) if placed is None else placed
     found = [*network.problems, *_guard(network), *_rows(network, placed)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
@@ -45,66 +45,39 @@ _WORD = re.compile(r"0[xX][0-9a-fA-F]+|\d+")
 
 
 @dataclass(frozen=True)
-class Relocation:
-    """Words of a blob that move with a pool or with a buffer of the application.
+class BlobRelocation:
+    """Words of a blob that move with a pool or with a buffer of the application."""
 
-    Attributes:
-        id: fname of the pool, or ``_user_io_input_0`` and the like.
-        index: Its number in the table; None if not given.
-        symbol: C expression of the new base; empty if not given.
-        patches: How many words; None where the table is not in the file.
-    """
-
-    id: str
-    index: int | None
-    symbol: str
-    patches: int | None
+    id: str  # fname of the pool, or ``_user_io_input_0`` and the like
+    index: int | None  # Its number in the table; None if not given
+    symbol: str  # C expression of the new base; empty if not given
+    patches: int | None  # How many words; None where the table is not in the file
 
 
 @dataclass(frozen=True)
-class Blob:
-    """A program.
+class EpochBlob:
+    """A program."""
 
-    Attributes:
-        symbol: Of its array.
-        network: Name in the symbol; empty up to 2.1.
-        number: Behind it.
-        bytes: Of the array.
-        words: The same in 64-bit words.
-        form: ``plain``, ``wrapped`` (with its relocations in front) or ``unknown`` (neither of both magics).
-        copy_words: 64-bit words of its copy in RAM; 0 if it is used where it stands.
-        relocations: By id.
-        encrypted: What its macro says; None without macro.
-        address: What ``<symbol>_address`` stands for; empty without macro.
-    """
-
-    symbol: str
-    network: str
-    number: int
-    bytes: int
-    words: int
-    form: str
-    copy_words: int
-    relocations: tuple[Relocation, ...]
-    encrypted: bool | None
-    address: str
+    symbol: str  # Of its array
+    network: str  # Name in the symbol; empty up to 2.1
+    number: int  # Behind it
+    bytes: int  # Of the array
+    words: int  # The same in 64-bit words
+    form: str  # ``plain``, ``wrapped`` (with its relocations in front) or ``unknown`` (neither of both magics)
+    copy_words: int  # 64-bit words of its copy in RAM; 0 if it is used where it stands
+    relocations: tuple[BlobRelocation, ...]  # By id
+    encrypted: bool | None  # What its macro says; None without macro
+    address: str  # What ``<symbol>_address`` stands for; empty without macro
 
 
 @dataclass(frozen=True)
 class BlobHeader:
-    """A header with blobs.
+    """A header with blobs."""
 
-    Attributes:
-        where: Its name in messages.
-        name: Name of the network, from its functions or arrays; empty if nothing tells.
-        blobs: By number.
-        problems: What could not be understood.
-    """
-
-    where: str
-    name: str
-    blobs: tuple[Blob, ...]
-    problems: tuple[Problem, ...]
+    where: str  # Its name in messages
+    name: str  # Name of the network, from its functions or arrays; empty if nothing tells
+    blobs: tuple[EpochBlob, ...]  # By number
+    problems: tuple[Problem, ...]  # What could not be understood
 
     @property
     def bytes(self) -> int:
@@ -160,11 +133,7 @@ def _data(array: _Array) -> bytes | None:
 
 
 def _wrapped(data: bytes) -> dict[str, int]:
-    """Words to move by id.
-
-    Raises:
-        ValueError: The table leads out of the array.
-    """
+    """Words to move by id; ValueError if the table leads out of the array."""
 
     def word(at: int) -> int:
         if not 0 <= at <= len(data) - 4:
@@ -197,19 +166,16 @@ class _Macros:
         self.symbol = {match[1]: match[2] for match in _SYMBOL.finditer(text)}
         self.address = {match[1]: match[2] for match in _ADDRESS.finditer(text)}
 
-    def relocations(self, blob: str, patches: dict[str, int]) -> tuple[Relocation, ...]:
-        ids = {name.removeprefix(f"{blob}_"): name for name in (*self.index, *self.symbol) if _owner(name, blob)}
+    def relocations(self, blob: str, patches: dict[str, int]) -> tuple[BlobRelocation, ...]:
+        # _ec_blob_n_1_xSPI2 belongs to _ec_blob_n_1, _ec_blob_n_12_xSPI2 does not.
+        mine = f"{blob}_"
+        ids = {name.removeprefix(mine): name for name in (*self.index, *self.symbol) if name.startswith(mine)}
         found = [
-            Relocation(id_, self.index.get(name), self.symbol.get(name, ""), patches.get(id_))
+            BlobRelocation(id_, self.index.get(name), self.symbol.get(name, ""), patches.get(id_))
             for id_, name in ids.items()
         ]
-        found += [Relocation(id_, None, "", count) for id_, count in patches.items() if id_ not in ids]
+        found += [BlobRelocation(id_, None, "", count) for id_, count in patches.items() if id_ not in ids]
         return tuple(sorted(found, key=lambda relocation: (relocation.index is None, relocation.index, relocation.id)))
-
-
-def _owner(name: str, blob: str) -> bool:
-    # _ec_blob_n_1_xSPI2 belongs to _ec_blob_n_1, _ec_blob_n_12_xSPI2 does not.
-    return name.startswith(f"{blob}_")
 
 
 def _program(parts: dict[str, _Array]) -> tuple[_Array, _Array | None]:
@@ -218,19 +184,17 @@ def _program(parts: dict[str, _Array]) -> tuple[_Array, _Array | None]:
     From 3.0 on they are called ``X`` and ``X_ptr``; before, ``X_reloc`` (up to 2.1) or ``X_binary`` and ``X``.
     """
     bare = parts.get("")
-    stored = next((parts[part] for part in ("", "_binary", "_reloc") if part in parts and _stored(parts[part])), None)
+    flashed = (parts[part] for part in ("", "_binary", "_reloc") if part in parts)
+    stored = next((array for array in flashed if array.values is not None), None)
     array = stored or bare or next(iter(parts.values()))
     return array, parts.get("_ptr") or (bare if bare is not array else None)
 
 
-def _stored(array: _Array) -> bool:
-    return array.values is not None
-
-
-def _blob(base: str, parts: dict[str, _Array], macros: _Macros, where: str, lines: Lines) -> tuple[Blob, list[Problem]]:
+def _blob(
+    base: str, parts: dict[str, _Array], macros: _Macros, where: str, lines: Lines, problems: list[Problem]
+) -> EpochBlob:
     array, copy = _program(parts)
     place = f"{where}:{lines.of(array.offset)}"
-    problems: list[Problem] = []
     for part in parts.values():
         count = len(part.values) if part.values is not None else None
         spot = f"{where}:{lines.of(part.offset)}"
@@ -238,7 +202,7 @@ def _blob(base: str, parts: dict[str, _Array], macros: _Macros, where: str, line
             problems.append(Problem(spot, f"array {part.symbol} has no end", "cut-off"))
         elif count is not None and part.declared is not None and not 0 <= part.declared - count < _PADDING:
             problems.append(Problem(spot, f"array {part.symbol}[{part.declared}] has {count} values", "array-size"))
-    head = _data(_Array(array.symbol, array.bits, None, (array.values or ())[:8], array.offset, True)) or b""
+    head = _data(replace(array, values=(array.values or ())[:8])) or b""
     magic = int.from_bytes(head[:4], "little") if len(head) >= 4 else 0
     form = "wrapped" if magic in WRAPPERS else "plain" if magic == BLOB_MAGIC else "unknown"
     patches: dict[str, int] = {}
@@ -251,33 +215,22 @@ def _blob(base: str, parts: dict[str, _Array], macros: _Macros, where: str, line
     if array.values and _data(array) is None:
         problems.append(Problem(place, f"array {array.symbol} has a value of more than {array.bits} bits"))
     name = _NUMBER.fullmatch(base)
-    return (
-        Blob(
-            symbol=base,
-            network=(name[1] or "") if name else "",
-            number=int(name[2]) if name else 0,
-            bytes=array.bytes,
-            words=-(-array.bytes // 8),
-            form=form,
-            copy_words=-(-copy.bytes // 8) if copy is not None else 0,
-            relocations=macros.relocations(base, patches),
-            encrypted=macros.encrypted.get(base),
-            address=macros.address.get(base, ""),
-        ),
-        problems,
+    return EpochBlob(
+        symbol=base,
+        network=(name[1] or "") if name else "",
+        number=int(name[2]) if name else 0,
+        bytes=array.bytes,
+        words=-(-array.bytes // 8),
+        form=form,
+        copy_words=-(-copy.bytes // 8) if copy is not None else 0,
+        relocations=macros.relocations(base, patches),
+        encrypted=macros.encrypted.get(base),
+        address=macros.address.get(base, ""),
     )
 
 
 def parse(text: str, where: str) -> BlobHeader:
-    """Read the text of a header.
-
-    Args:
-        text: With LF line ends.
-        where: Its name in messages.
-
-    Raises:
-        NeuralArtError: There are neither blobs nor their functions in it.
-    """
+    """Read the text of a header, with LF line ends; NeuralArtError if there are neither blobs nor their functions."""
     init = _INIT.search(text)
     groups: dict[str, dict[str, _Array]] = {}
     for array in _arrays(text):
@@ -288,25 +241,13 @@ def parse(text: str, where: str) -> BlobHeader:
             "no array _ec_blob_...: no header with epoch-controller blobs", where=where, hint="is the file complete?"
         )
     macros, lines = _Macros(text), Lines(text)
-    blobs: list[Blob] = []
     problems: list[Problem] = []
-    for base, parts in groups.items():
-        blob, wrong = _blob(base, parts, macros, where, lines)
-        blobs.append(blob)
-        problems += wrong
+    blobs = [_blob(base, parts, macros, where, lines, problems) for base, parts in groups.items()]
     names = [init[1]] if init else [blob.network for blob in blobs if blob.network]
     blobs.sort(key=lambda blob: (blob.number, blob.symbol))
     return BlobHeader(where, names[0] if names else "", tuple(blobs), tuple(problems))
 
 
 def read(path: Path, display: str = "") -> BlobHeader:
-    """Read a ``network_ecblobs.h``.
-
-    Args:
-        path: The file.
-        display: Its name in messages.
-
-    Raises:
-        NeuralArtError: It cannot be read, or is no such header.
-    """
+    """As :func:`parse`, of a file, which may be called otherwise in messages."""
     return parse(decode(read_bytes(path)), display or str(path))

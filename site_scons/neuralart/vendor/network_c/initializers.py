@@ -19,10 +19,7 @@ _LONGEST_LITERAL = 24
 
 
 def structs(text: str) -> tuple[list[tuple[int, str]], list[int]]:
-    """The elements of the arrays of structs in a text.
-
-    Args:
-        text: A part of a file as :func:`blanked` returns it.
+    """The elements of the arrays of structs in a part of a file without comments.
 
     Returns:
         (Offset, what stands between the braces) of each, and where an array goes on with what is no element.
@@ -41,34 +38,20 @@ def structs(text: str) -> tuple[list[tuple[int, str]], list[int]]:
 
 
 def members(body: str) -> dict[str, str]:
-    """The members of a struct: name -> what it is set to.
-
-    Args:
-        body: What stands between its braces, without comments.
-    """
+    """The members of a struct, from what stands between its braces without comments: name -> what it is set to."""
     return {name: value.strip() for name, value in _FIELD.findall(body)}
 
 
 def array_text(text: str, name: str, before: int | None = None) -> str | None:
-    """What stands between the braces of the array of that name: the last one before an offset, else the first.
-
-    Args:
-        text: With or without comments.
-        name: An identifier.
-        before: Offset; None: the end of the text.
-    """
+    """What stands between the braces of the array of that name: the last one before an offset, else the first."""
     pattern = re.compile(rf"{re.escape(name)}\s*\[[^\]]{{0,80}}\]\s*=\s*\{{([^{{}}]*)\}}")
     end = len(text) if before is None else before
     while (at := text.rfind(name, 0, end)) >= 0:
         found = pattern.match(text, at)
-        if found is not None and not _word(text, at - 1):
+        if found is not None and not re.match(r"\w", text[at - 1 : at]):
             return found[1]
         end = at
     return array_text(text[before:], name) if before is not None else None
-
-
-def _word(text: str, at: int) -> bool:
-    return at >= 0 and (text[at].isalnum() or text[at] == "_")
 
 
 def literal(digits: str) -> int | None:
@@ -104,8 +87,7 @@ def integers(text: str) -> tuple[int, ...] | None:
 
 def reals(text: str) -> tuple[float, ...] | None:
     """The values of ``0.00392156862745098, 1e-05f``; None if something else is among them."""
-    parts = [part.strip().strip("()") for part in text.split(",")]
-    parts = [part for part in parts if part]
+    parts = [part for each in text.split(",") if (part := each.strip().strip("()"))]
     if not all(_REAL.fullmatch(part) for part in parts):
         return None
     values = tuple(float(part.rstrip("fFlL")) for part in parts)

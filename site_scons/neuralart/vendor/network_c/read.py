@@ -3,18 +3,118 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text.c_source import Lines, blanked, decode
 from neuralart.vendor.network_c.banner import banner, guard
 from neuralart.vendor.network_c.blocks import blocks, getter_name
-from neuralart.vendor.network_c.initializers import integer, literal, literals, members, structs
-from neuralart.vendor.network_c.pool_comments import pools
-from neuralart.vendor.network_c.ports import port
-from neuralart.vendor.network_c.types import EC, USER_BUFFER, GeneratedNetwork, Port, Problem, Row
+from neuralart.vendor.network_c.initializers import (
+    array_text,
+    integer,
+    integers,
+    literal,
+    literals,
+    members,
+    reals,
+    structs,
+)
+from neuralart.vendor.network_c.pools import pools
+from neuralart.vendor.network_c.types import (
+    EC,
+    USER_BUFFER,
+    BufferRow,
+    GeneratedNetwork,
+    NetworkPort,
+    Pool,
+    Problem,
+    Quant,
+)
+
+Number = TypeVar("Number", int, float)
+_LAST_NAME = re.compile(r"([A-Za-z_]\w*)[\s)]*$")
+_POSITIONS = {"First": "first", "Last": "last", "Mixed": "mixed", "UNDEFINED": "undefined", "Undefined": "undefined"}
+
+
+def pool_of(row: BufferRow, pools: Sequence[Pool], name: str) -> Pool | None:
+    """The pool a row lies in; None if the application provides its memory, or no pool fits.
+
+    A virtual pool has the base of its first part: the part is meant if the row fits in it. ``name`` is the suffix of
+    the network's symbols.
+    """
+    if row.user_allocated:
+        return None
+    if row.symbol:
+        return next((pool for pool in pools if row.symbol == f"_mem_pool_{pool.fname}_{name}"), None)
+    fits = [p for p in pools if not p.of_user and p.address <= row.base and row.base + row.end <= p.address + p.size]
+    return min(fits, key=lambda pool: (row.base - pool.address, pool.virtual, pool.size), default=None)
+
+
+def _dtype(named: dict[str, str]) -> tuple[str, int]:
+    name = named.get("type", "").removeprefix("DataType_").lower()
+    bits = integer(named.get("nbits", "")) or 0
+    return (f"float{bits or 32}" if name == "float" else name), bits
+
+
+class _Arrays:
+    """Arrays that rows refer to by name."""
+
+    def __init__(self, text: str, row: BufferRow, where: str, problems: list[Problem]) -> None:
+        self._text, self._row, self._where, self._problems = text, row, where, problems
+        self.members = members(row.body)
+
+    def _find(self, member: str) -> str | None:
+        value = self.members.get(member, "NULL")
+        if "{" in value:
+            return value.partition("{")[2].partition("}")[0]
+        # The name comes last: a cast may stand in front of it.
+        name = _LAST_NAME.search(value)
+        if (name[1] if name else value.strip("() ")) in ("NULL", "0", ""):
+            return None
+        found = array_text(self._text, name[1], self._row.offset) if name else None
+        if found is None:
+            self._fail(f"{member} of {self._row.name} is '{value[:60]}', which is not in the file")
+        return found
+
+    def _fail(self, what: str) -> None:
+        self._problems.append(Problem(self._where, what, "port"))
+
+    def numbers(self, member: str, read: Callable[[str], tuple[Number, ...] | None], what: str) -> tuple[Number, ...]:
+        """The list of a member; empty if there is none."""
+        found = self._find(member)
+        values = read(found) if found is not None else ()
+        if values is None:
+            self._fail(f"{member} of {self._row.name} is no list of {what}")
+        return values or ()
+
+    def integers(self, member: str) -> tuple[int, ...]:
+        return self.numbers(member, integers, "whole numbers")
+
+
+def _port(
+    text: str, row: BufferRow, pools: Sequence[Pool], name: str, where: str, problems: list[Problem]
+) -> NetworkPort:
+    arrays = _Arrays(text, row, where, problems)
+    pool = pool_of(row, pools, name)
+    base = pool.address if pool is not None and row.symbol else row.base
+    scales, zeros = arrays.numbers("scale", reals, "numbers"), arrays.integers("offset")
+    dtype, bits = _dtype(arrays.members)
+    position = arrays.members.get("chpos", "").removeprefix("CHPos_")
+    return NetworkPort(
+        row=row,
+        address=0 if row.user_allocated else base + row.start,
+        pool=pool.fname if pool is not None else "",
+        shape=arrays.integers("shape"),
+        mem_shape=arrays.integers("mem_shape"),
+        channel_position=_POSITIONS.get(position, "undefined"),
+        dtype=dtype,
+        bits=bits,
+        quant=Quant(scales, zeros) if scales else None,
+    )
+
 
 # The tables of buffers of network.c: inputs with the weights behind them, outputs, intermediate ones ----------------
 
@@ -31,12 +131,7 @@ _USUAL = re.compile(
 
 
 def tables(text: str, name: str) -> Iterator[tuple[str, int, int]]:
-    """The getters of a network: (table, start, end) in the text.
-
-    Args:
-        text: The file.
-        name: Suffix of its functions; others' tables are left aside.
-    """
+    """The getters of a network, by the suffix of its functions: (table, start, end) in the text."""
     starts = [
         (table, match)
         for match in _GETTER.finditer(text)
@@ -110,12 +205,12 @@ def _place(members: dict[str, str], name: str) -> tuple[str, int, int, int]:
     raise _Unreadable(f"buffer {name} has no addr_base")
 
 
-def _row(table: str, body: str, members: dict[str, str], offset: int) -> Row:
+def _row(table: str, body: str, members: dict[str, str], offset: int) -> BufferRow:
     name = members["name"]
     symbol, base, start, end = _place(members, name)
     if end < start:
         raise _Unreadable(f"buffer {name} ends at {end}, before its start {start}")
-    return Row(
+    return BufferRow(
         table=table,
         name=name[1:].removesuffix('"'),
         symbol=symbol,
@@ -130,16 +225,9 @@ def _row(table: str, body: str, members: dict[str, str], offset: int) -> Row:
     )
 
 
-def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[Row], list[Problem]]:
-    """Read all tables.
-
-    Args:
-        text: The file.
-        name: Suffix of its functions.
-        where: Name of the file in messages.
-        lines: Of the text.
-    """
-    found: list[Row] = []
+def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[BufferRow], list[Problem]]:
+    """Read all tables; ``name`` is the suffix of the network's functions."""
+    found: list[BufferRow] = []
     problems: list[Problem] = []
     for table, start, end in tables(text, name):
         elements, broken = structs(blanked(text[start:end], directives=True))
@@ -180,25 +268,20 @@ def _blob_header(text: str) -> str:
 
 
 def parse(text: str, where: str) -> GeneratedNetwork:
-    """Read the text of a network.c.
-
-    Args:
-        text: With LF line ends (:func:`~neuralart.text.c_source.decode`).
-        where: Its name in messages.
+    """Read the text of a network.c, with LF line ends (:func:`~neuralart.text.c_source.decode`).
 
     Raises:
         NeuralArtError: It has none of the functions of a generated network.
     """
     name = getter_name(text)
+    other = None if name else _GETTERS.search(text)
+    name = other[1] if other else name
     if not name:
-        other = _GETTERS.search(text)
-        if other is None:
-            raise NeuralArtError(
-                "no function LL_ATON_EpochBlockItems_<name>: not a generated network",
-                where=where,
-                hint="is it network.c, and complete?",
-            )
-        name = other[1]
+        raise NeuralArtError(
+            "no function LL_ATON_EpochBlockItems_<name>: not a generated network",
+            where=where,
+            hint="is it network.c, and complete?",
+        )
     lines = Lines(text)
     runtime, complaint = guard(text)
     origin = banner(text)
@@ -209,13 +292,12 @@ def parse(text: str, where: str) -> GeneratedNetwork:
     found_rows, wrong = rows(text, name, where, lines)
     problems += wrong
 
-    def ports(table: str) -> tuple[Port, ...]:
-        return tuple(_port(row) for row in found_rows if row.table == table and not row.is_param)
-
-    def _port(row: Row) -> Port:
-        found, wrong = port(text, row, found_pools, name, f"{where}:{lines.of(row.offset)}")
-        problems.extend(wrong)
-        return found
+    def ports(table: str) -> tuple[NetworkPort, ...]:
+        return tuple(
+            _port(text, row, found_pools, name, f"{where}:{lines.of(row.offset)}", problems)
+            for row in found_rows
+            if row.table == table and not row.is_param
+        )
 
     inputs, outputs = ports("input"), ports("output")
     if not found_blocks and not any(problem.code == "cut-off" for problem in problems):
@@ -243,13 +325,5 @@ def parse(text: str, where: str) -> GeneratedNetwork:
 
 
 def read(path: Path, display: str = "") -> GeneratedNetwork:
-    """Read a network.c.
-
-    Args:
-        path: The file.
-        display: Its name in messages.
-
-    Raises:
-        NeuralArtError: It cannot be read or is no generated network.
-    """
+    """As :func:`parse`, of a file, which may be called otherwise in messages."""
     return parse(decode(read_bytes(path)), display or str(path))

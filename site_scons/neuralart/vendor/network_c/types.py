@@ -13,17 +13,11 @@ BLOCK_KINDS = (HW, SW, HYBRID, EC)
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that could not be understood, or that contradicts something else.
+    """Something that could not be understood, or that contradicts something else."""
 
-    Attributes:
-        where: ``file:line`` or the file.
-        what: In words, with the numbers.
-        code: Which check says so; ``unreadable`` if a value is no value.
-    """
-
-    where: str
-    what: str
-    code: str = "unreadable"
+    where: str  # ``file:line`` or the file
+    what: str  # In words, with the numbers
+    code: str = "unreadable"  # Which check says so; ``unreadable`` if a value is no value
 
     @property
     def text(self) -> str:
@@ -33,41 +27,23 @@ class Problem:
 
 @dataclass(frozen=True)
 class Pool:
-    """A memory pool as two lines of comment describe it.
+    """A memory pool as two lines of comment describe it."""
 
-    Attributes:
-        index: Its number.
-        fname: File postfix.
-        name: Report name.
-        address: ``offset=``: its base; of a relative pool the one the compiler assumed.
-        size: Capacity in bytes as the compiler may use it; 0: disabled.
-        said: Bytes in use as the comment rounds them; 0 for ``?``.
-        precision: How much ``said`` may be off, in bytes.
-        exact: Bytes in use where a declaration gives them exactly, else None.
-        mode: ``absolute_mode`` or ``relative_mode``.
-        rights: ``READ_WRITE`` or ``READ_ONLY``.
-        virtual: Made of adjoining pools.
-        score: The compiler's preference; None if it is not given.
-        cacheable: Through the NPU cache.
-        initializers: ``use4initializers=YES``.
-        offset: Where its comment begins in the text.
-    """
-
-    index: int
-    fname: str
-    name: str
-    address: int
-    size: int
-    said: int
-    precision: int
-    exact: int | None
-    mode: str
-    rights: str
-    virtual: bool
-    score: int | float | None
-    cacheable: bool
-    initializers: bool
-    offset: int = 0
+    index: int  # Its number
+    fname: str  # File postfix
+    name: str  # Report name
+    address: int  # ``offset=``: its base; of a relative pool the one the compiler assumed
+    size: int  # Capacity in bytes as the compiler may use it; 0: disabled
+    said: int  # Bytes in use as the comment rounds them; 0 for ``?``
+    precision: int  # How much ``said`` may be off, in bytes
+    exact: int | None  # Bytes in use where a declaration gives them exactly, else None
+    mode: str  # ``absolute_mode`` or ``relative_mode``
+    rights: str  # ``READ_WRITE`` or ``READ_ONLY``
+    virtual: bool  # Made of adjoining pools
+    score: int | float | None  # The compiler's preference; None if it is not given
+    cacheable: bool  # Through the NPU cache
+    initializers: bool  # ``use4initializers=YES``
+    offset: int = 0  # Where its comment begins in the text
 
     @property
     def told(self) -> tuple[int, int]:
@@ -92,46 +68,27 @@ class Pool:
 
 @dataclass(frozen=True)
 class Quant:
-    """Scales and zero points: one of each, or one per channel.
+    """Scales and zero points: one of each, or one per channel."""
 
-    Attributes:
-        scales: Steps.
-        zero_points: As integers.
-    """
-
-    scales: tuple[float, ...]
-    zero_points: tuple[int, ...]
+    scales: tuple[float, ...]  # Steps
+    zero_points: tuple[int, ...]  # As integers
 
 
 @dataclass(frozen=True)
-class Row:
-    """A row of a buffer table.
+class BufferRow:
+    """A row of a buffer table."""
 
-    Attributes:
-        table: ``input``, ``output`` or ``internal``.
-        name: Of the tensor.
-        symbol: Base, when it is a symbol; else empty.
-        base: Base, when it is an address; else 0.
-        start: First byte, from the base.
-        end: Behind the last byte, from the base.
-        is_param: Constant.
-        user_allocated: The application provides the memory.
-        epoch: Last epoch that uses it; None if not given.
-        body: What stands between its braces, without comments.
-        offset: Where it begins in the text.
-    """
-
-    table: str
-    name: str
-    symbol: str
-    base: int
-    start: int
-    end: int
-    is_param: bool
-    user_allocated: bool
-    epoch: int | None
-    body: str = field(repr=False)
-    offset: int = 0
+    table: str  # ``input``, ``output`` or ``internal``
+    name: str  # Of the tensor
+    symbol: str  # Base, when it is a symbol; else empty
+    base: int  # Base, when it is an address; else 0
+    start: int  # First byte, from the base
+    end: int  # Behind the last byte, from the base
+    is_param: bool  # Constant
+    user_allocated: bool  # The application provides the memory
+    epoch: int | None  # Last epoch that uses it; None if not given
+    body: str = field(repr=False)  # What stands between its braces, without comments
+    offset: int = 0  # Where it begins in the text
 
     @property
     def bytes(self) -> int:
@@ -140,94 +97,54 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Port:
-    """An input or output of the network.
+class NetworkPort:
+    """An input or output of the network."""
 
-    Attributes:
-        row: Its row.
-        address: Where it begins; of a relative pool as the compiler assumed it; 0 when the application provides it.
-        pool: fname of its pool; empty when the application provides it, or no pool fits.
-        shape: N, H, W, C.
-        mem_shape: In memory order.
-        channel_position: ``first``, ``last``, ``mixed`` or ``undefined``.
-        dtype: ``int8``, ``uint8``, ``int16``, ``int32``, ``int64``, ``float32``, ``fxp``...; empty if not given.
-        bits: Of an element; 0 if not given.
-        quant: None if it is not quantized.
-    """
-
-    row: Row
-    address: int
-    pool: str
-    shape: tuple[int, ...]
-    mem_shape: tuple[int, ...]
-    channel_position: str
-    dtype: str
-    bits: int
-    quant: Quant | None
+    row: BufferRow  # Its row
+    address: int  # Where it begins; of a relative pool as the compiler assumed it; 0 when the application provides it
+    pool: str  # fname of its pool; empty when the application provides it, or no pool fits
+    shape: tuple[int, ...]  # N, H, W, C
+    mem_shape: tuple[int, ...]  # In memory order
+    channel_position: str  # ``first``, ``last``, ``mixed`` or ``undefined``
+    dtype: str  # ``int8``, ``uint8``, ``int16``, ``int32``, ``int64``, ``float32``, ``fxp``...; empty if not given
+    bits: int  # Of an element; 0 if not given
+    quant: Quant | None  # None if it is not quantized
 
 
 @dataclass(frozen=True)
-class Block:
-    """An item of the epoch table.
+class EpochBlock:
+    """An item of the epoch table."""
 
-    Attributes:
-        number: First epoch; None if the item does not tell.
-        last: Last epoch; more than ``number`` only for the epoch controller.
-        kind: ``HW``, ``SW``, ``HYBRID`` or ``EC``; empty if the item does not tell.
-        flags: Names behind ``EpochBlock_Flags_``, sorted.
-        operators: Kinds of operators in its epochs as the comments name them, each once, in order.
-        blob: Symbol of its epoch-controller blob; may be empty.
-        encrypted: The blob may be encrypted.
-        npu_cycles: The compiler's estimate for the NPU; None if it gives none.
-        total_cycles: The compiler's estimate; None if it gives none.
-    """
-
-    number: int | None
-    last: int | None
-    kind: str
-    flags: tuple[str, ...]
-    operators: tuple[str, ...]
-    blob: str
-    encrypted: bool
-    npu_cycles: int | None
-    total_cycles: int | None
+    number: int | None  # First epoch; None if the item does not tell
+    last: int | None  # Last epoch; more than ``number`` only for the epoch controller
+    kind: str  # ``HW``, ``SW``, ``HYBRID`` or ``EC``; empty if the item does not tell
+    flags: tuple[str, ...]  # Names behind ``EpochBlock_Flags_``, sorted
+    operators: tuple[str, ...]  # Kinds of operators in its epochs as the comments name them, each once, in order
+    blob: str  # Symbol of its epoch-controller blob; may be empty
+    encrypted: bool  # The blob may be encrypted
+    npu_cycles: int | None  # The compiler's estimate for the NPU; None if it gives none
+    total_cycles: int | None  # The compiler's estimate; None if it gives none
 
 
 @dataclass(frozen=True)
 class GeneratedNetwork:
-    """A network.c.
+    """A network.c."""
 
-    Attributes:
-        where: Its name in messages.
-        text: Its text with LF line ends.
-        name: Suffix of its functions.
-        banner: Its first comment.
-        runtime: ll_aton major, minor, micro, dev that its guard asks for; None without guard.
-        guard: ``error`` or ``warning``: what the guard does; empty without guard.
-        epoch_controller: It needs ``<name>_ecblobs.h``, or its options say so.
-        ecblobs: Name of the blob header it includes; may be empty.
-        blocks: The epoch table without its terminator.
-        pools: As listed, disabled ones too.
-        rows: Of all three tables, as listed.
-        inputs: Rows of the input table that are no constants.
-        outputs: Rows of the output table that are no constants.
-        problems: What could not be understood.
-    """
-
-    where: str
-    text: str = field(repr=False)
-    name: str
-    banner: Banner
+    where: str  # Its name in messages
+    text: str = field(repr=False)  # Its text with LF line ends
+    name: str  # Suffix of its functions
+    banner: Banner  # Its first comment
+    # ll_aton major, minor, micro, dev that its guard asks for; None without guard
     runtime: tuple[int, int, int, int] | None
-    guard: str
-    epoch_controller: bool
-    ecblobs: str
-    blocks: tuple[Block, ...]
-    pools: tuple[Pool, ...]
-    rows: tuple[Row, ...]
-    inputs: tuple[Port, ...]
-    outputs: tuple[Port, ...]
-    problems: tuple[Problem, ...]
+    guard: str  # ``error`` or ``warning``: what the guard does; empty without guard
+    epoch_controller: bool  # It needs ``<name>_ecblobs.h``, or its options say so
+    ecblobs: str  # Name of the blob header it includes; may be empty
+    blocks: tuple[EpochBlock, ...]  # The epoch table without its terminator
+    pools: tuple[Pool, ...]  # As listed, disabled ones too
+    rows: tuple[BufferRow, ...]  # Of all three tables, as listed
+    inputs: tuple[NetworkPort, ...]  # Rows of the input table that are no constants
+    outputs: tuple[NetworkPort, ...]  # Rows of the output table that are no constants
+    problems: tuple[Problem, ...]  # What could not be understood
 
     @property
     def runtime_text(self) -> str:

@@ -1,12 +1,9 @@
-"""What must agree within a report, and between a report and the ``c_info.json`` of the same run.
-
-Every function returns findings: sentences with numbers, none if all is well.
-"""
+"""What must agree within a report, and with the ``c_info.json`` of the same run: findings, sentences with numbers."""
 
 from __future__ import annotations
 
 from neuralart.vendor.c_info.types import CPU, CInfo
-from neuralart.vendor.report.types import PoolUsage, Report
+from neuralart.vendor.report.types import Report
 
 # Buffers of the NPU begin at multiples of less.
 ALIGNMENT = 64
@@ -40,38 +37,36 @@ def _check_epochs(report: Report) -> list[str]:
     counts = report.counts
     if counts is None:
         return []
-    findings = []
     listed = {"HW": 0, "EC": 0, "SW": 0, "HYBRID": 0}
     for epoch in report.epochs:
         listed[epoch.kind] += epoch.last - epoch.number + 1
-    blobs = [epoch for epoch in report.epochs if epoch.kind == "EC"] if counts.blobs is not None else []
+    blobs = sum(epoch.kind == "EC" for epoch in report.epochs) + report.empty_blobs
     # Numbers are left out within a blob: it lists as many epochs as it has, or more.
-    wrong = int.__lt__ if any(epoch.last > epoch.number for epoch in report.epochs) else int.__ne__
-    if wrong(sum(listed.values()), counts.total):
-        findings.append(f"{counts.total} epochs are counted, {sum(listed.values())} listed")
-    if listed["SW"] != counts.software:
-        findings.append(f"{counts.software} software epochs are counted, {listed['SW']} listed")
-    if counts.hybrid is not None and listed["HYBRID"] != counts.hybrid:
-        findings.append(f"{counts.hybrid} hybrid epochs are counted, {listed['HYBRID']} listed")
-    hardware = listed["HW"] + listed["EC"]
-    if counts.hardware is not None and wrong(hardware, counts.hardware):
-        findings.append(f"{counts.hardware} hardware epochs are counted, {hardware} listed")
-    if counts.blobs is not None and len(blobs) + report.empty_blobs != counts.blobs:
-        findings.append(f"{counts.blobs} blobs are counted, {len(blobs) + report.empty_blobs} listed")
-    return findings
+    within = int.__lt__ if any(epoch.last > epoch.number for epoch in report.epochs) else int.__ne__
+    return [
+        f"{counted} {what} are counted, {found} listed"
+        for what, counted, found, wrong in (
+            ("epochs", counts.total, sum(listed.values()), within),
+            ("software epochs", counts.software, listed["SW"], int.__ne__),
+            ("hybrid epochs", counts.hybrid, listed["HYBRID"], int.__ne__),
+            ("hardware epochs", counts.hardware, listed["HW"] + listed["EC"], within),
+            ("blobs", counts.blobs, blobs, int.__ne__),
+        )
+        if counted is not None and wrong(found, counted)
+    ]
 
 
 def _check_layers(report: Report) -> list[str]:
     if not report.layers or report.totals is None:
         return []
-    findings = []
-    for what, total, added in (
-        ("macc", report.totals.macc, sum(layer.macc or 0 for layer in report.layers)),
-        ("bytes of weights", report.totals.weights, sum(layer.size or 0 for layer in report.layers)),
-    ):
-        if total is not None and total != added:
-            findings.append(f"the model has {total} {what}, its layers add up to {added}")
-    return findings
+    return [
+        f"the model has {total} {what}, its layers add up to {added}"
+        for what, total, added in (
+            ("macc", report.totals.macc, sum(layer.macc or 0 for layer in report.layers)),
+            ("bytes of weights", report.totals.weights, sum(layer.size or 0 for layer in report.layers)),
+        )
+        if total is not None and total != added
+    ]
 
 
 def _check_sections(report: Report) -> list[str]:
@@ -106,20 +101,17 @@ def check_against(report: Report, info: CInfo) -> tuple[str, ...]:
     by_name = {pool.name: pool for pool in info.real_pools}
     for usage in report.pools:
         pool = by_name.get(usage.name)
+        # The used range may go beyond what is in it: the report adds weights and activations, without gaps.
+        gaps = ALIGNMENT if usage.weights and usage.activations else 0
         if pool is None:
             findings.append(f"pool {usage.name} is in the report only")
         elif pool.address != usage.address:
             findings.append(
                 f"pool {usage.name} is at 0x{usage.address:x} in the report, at {pool.address} in the c_info"
             )
-        elif not pool.used - _gaps(usage) <= usage.used + usage.uncertainty <= pool.used + 2 * usage.uncertainty:
+        elif not pool.used - gaps <= usage.used + usage.uncertainty <= pool.used + 2 * usage.uncertainty:
             findings.append(f"pool {usage.name}: {usage.used} bytes used in the report, {pool.used} in the c_info")
     return (*findings, *_sums(report, info))
-
-
-def _gaps(usage: PoolUsage) -> int:
-    """How far the used range may go beyond what is in it: the report adds weights and activations, without gaps."""
-    return ALIGNMENT if usage.weights and usage.activations else 0
 
 
 def _sums(report: Report, info: CInfo) -> list[str]:

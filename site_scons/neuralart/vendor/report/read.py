@@ -6,127 +6,134 @@ known block that it does not understand in place of guessing. Exact sizes are in
 
 from __future__ import annotations
 
+import math
 import re
+from dataclasses import replace
+from itertools import takewhile
 from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.vendor.core_version import parse_core
-from neuralart.vendor.report.lines import Line, lines_of, whole, without_long
-from neuralart.vendor.report.npu import count_empty, read_counts, read_epochs, read_pools
-from neuralart.vendor.report.results import Accuracy, NodeTime, Validation
-from neuralart.vendor.report.tables import (
-    read_files,
-    read_flash_and_ram,
-    read_layers,
-    read_sections,
-    read_summary,
-    read_totals,
+from neuralart.vendor.releases import parse_core
+from neuralart.vendor.report import tables
+from neuralart.vendor.report.tables import ReportLine, after, below, lines_of, read_validation, without_long
+from neuralart.vendor.report.types import EpochCounts, PoolUsage, Report, ReportEpoch
+
+# Blocks that the Neural-ART compiler adds: memory, used ranges, epochs ------------------------------------------------
+
+UNITS = {"B": 1, "kB": 1024, "MB": 1024**2, "GB": 1024**3}
+_AMOUNT = r"([\d.,]{1,24})\s*(B|kB|MB|GB)"
+_RANGE = r"\[0x([0-9A-Fa-f]{1,16}) - 0x([0-9A-Fa-f]{1,16})\]:"
+_POOL = re.compile(
+    rf"(\S.*?)\s+{_RANGE}\s+{_AMOUNT}\s*/\s*{_AMOUNT}\s*\([^)]*\)"
+    rf"(?:\s*--\s*weights:\s*{_AMOUNT}\s*\([^)]*\)\s*activations:\s*{_AMOUNT}.*)?"
 )
-from neuralart.vendor.report.types import Report
-
-# What ``validate`` adds to a report: accuracy, times, the board -----------------------------------------------------
-
-_NODE = re.compile(
-    r"(\d{1,9})\s+(\S+)\s+(\S.*?)\s{2,}([\d.]{1,20})\s+([\d.]{1,20})\s*%(?:\s+[\d.]{1,20}\s*%)?"
-    r"(?:\s+\[\s*([\d, ]*?)\s*\])?(?:\s+(\S.*))?"
-)
-_NUMBER = re.compile(r"[+-]?(?:\d{1,30}(?:\.\d{0,30})?(?:[eE][+-]?\d{1,4})?|inf|nan)")
-_SHARE = re.compile(r"([A-Za-z][\w ]{0,20}): ([\d.]{1,12})%")
-
-
-def _figure(text: str) -> float | None:
-    return float(text) if _NUMBER.fullmatch(text) else None
+_USED = re.compile(rf"(\S.*?)\s+{_RANGE}\s+(0x[0-9A-Fa-f]{{1,16}}.*)")
+_PART = re.compile(r"0x([0-9A-Fa-f]{1,16})\s*-\s*0x([0-9A-Fa-f]{1,16})")
+_OLD_TOTAL = re.compile(r"Total number of epochs:\s*(\d{1,9}) of which (\d{1,9}) implemented in software")
+_NEW_TOTAL = re.compile(r"Total number of epochs\s+(\d{1,9})")
+_NEW_COUNT = re.compile(r">> (pure software|hybrid|pure hardware)\b.*?\s(\d{1,9})(?:\s+\(implemented in (\d{1,9}) .*)?")
+_OLD_EPOCH = re.compile(r"epoch (\d{1,9})\s+-?([A-Za-z/_]{2,12}|\?\?)-?(?:\s+\(\s*(.*?)\s*\))?")
+_NEW_EPOCH = re.compile(r"\|\s*epochs?[_ ]\s*(\d{1,9})(?:\s*->\s*(\d{1,9}))?\s*\|\s*(\S+)\s*\|\s*(.*?)\s*\|")
+_EMPTY = re.compile(r"\|\s*<no executed epochs>\s*\|")
+# Up to 2.x the list has no word for an epoch that needs both.
+_KINDS = {"??": "HYBRID", "HW": "HW", "EC": "EC", "SW": "SW", "HYBRID": "HYBRID", "HW/SW": "HYBRID", "SW/HW": "HYBRID"}
 
 
-def _cycles(text: str) -> tuple[int, ...]:
-    """``8,398  105,738    2,599``."""
-    return tuple(number for word in text.split() if (number := whole(word.strip(","))) is not None)
+def _block(lines: list[ReportLine], heading: str) -> list[ReportLine]:
+    """Lines below a heading up to the line of equal signs."""
+    return list(takewhile(lambda line: not line.is_end, below(lines, heading)))
 
 
-def read_accuracy(lines: list[Line], notes: list[str]) -> tuple[Accuracy, ...]:
-    """The table below ``Evaluation report (summary)``; its columns differ between versions and are read from it."""
-    at = next((i for i, line in enumerate(lines) if line.bare.startswith("Evaluation report (summary)")), None)
-    if at is None:
-        return ()
-    rows: list[Accuracy] = []
-    columns: list[str] = []
-    rulers = 0
-    for line in lines[at + 1 :]:
-        if line.is_ruler:
-            rulers += 1
-            if rulers == 3:
-                break
+def _bytes(number: str, unit: str) -> float:
+    try:
+        return float(number.replace(",", "")) * UNITS[unit]
+    except ValueError:
+        return math.nan
+
+
+def read_pools(lines: list[ReportLine], notes: list[str]) -> tuple[PoolUsage, ...]:
+    """The memory table, with the used range of each pool."""
+    pools: list[PoolUsage] = []
+    for line in _block(lines, "Memory usage information"):
+        found = _POOL.fullmatch(line.bare)
+        amounts = [_bytes(found[at] or "0", found[at + 1] or "B") for at in (4, 8, 10)] if found else []
+        if found is None or any(math.isnan(amount) for amount in amounts):
+            if "[0x" in line.bare:
+                notes.append(tables.not_understood(line, "memory table"))
             continue
-        if not line.bare:
-            continue
-        cells = re.split(r"\s{2,}", line.bare)
-        if not columns:
-            columns = line.bare.split()[1:-1]
-            continue
-        if len(cells) < len(columns) + 2:
-            notes.append(f"line {line.number}: '{line.bare[:60]}' was not understood in the accuracy table")
-            continue
-        cells = [*cells[: len(columns) + 1], "  ".join(cells[len(columns) + 1 :])]
-        figures = tuple(zip(columns, (_figure(cell) for cell in cells[1:-1]), strict=True))
-        rows.append(Accuracy(cells[0], figures, cells[-1]))
-    return tuple(rows)
-
-
-def read_nodes(lines: list[Line], notes: list[str]) -> tuple[NodeTime, ...]:
-    """The table below ``Inference time per node``."""
-    at = next((i for i, line in enumerate(lines) if line.bare.startswith("Inference time per node")), None)
-    if at is None:
-        return ()
-    nodes = []
-    for line in lines[at + 1 :]:
-        bare = line.bare
-        if bare.startswith("total"):
-            break
-        found = _NODE.fullmatch(bare)
-        if found:
-            c_id, m_id, kind, duration, percent, cycles, name = found.groups()
-            time, share = _figure(duration), _figure(percent)
-            if time is not None and share is not None:
-                nodes.append(NodeTime(int(c_id), m_id, kind, time, share, _cycles(cycles or ""), (name or "").strip()))
-                continue
-        if bare and bare[0].isdigit():
-            notes.append(f"line {line.number}: '{bare[:60]}' was not understood in the table of times")
-        elif not bare and nodes:
-            break
-    return tuple(nodes)
-
-
-def _after(lines: list[Line], label: str) -> str:
-    """Text behind ``label :``; empty if there is no such line."""
-    pattern = re.compile(rf"{re.escape(label)}\s*:\s*(\S.*)")
-    return next((found.group(1).strip() for line in lines if (found := pattern.match(line.bare))), "")
-
-
-def read_validation(lines: list[Line], notes: list[str]) -> Validation | None:
-    """All results; None if there are none."""
-    accuracy = read_accuracy(lines, notes)
-    nodes = read_nodes(lines, notes)
-    device = _after(lines, "device.desc")
-    if not (accuracy or nodes or device):
-        return None
-    duration = re.match(r"([\d.]{1,20}) ms by sample(?: \(([\d./]{1,80})\))?", _after(lines, "duration"))
-    spread = tuple(_figure(text) for text in duration.group(2).split("/")) if duration and duration.group(2) else ()
-    rate = next((found for line in lines if (found := re.search(r"([\d.]{1,20}) inf/s", line.text))), None)
-    shares = next((line.bare for line in lines if re.match(r"HW: [\d.]+%", line.bare)), "")
-    return Validation(
-        accuracy=accuracy,
-        samples=whole(_after(lines, "nb sample(s)")),
-        duration_ms=_figure(duration.group(1)) if duration else None,
-        duration_spread=tuple(figure for figure in spread if figure is not None),
-        cycles=_cycles(_after(lines, "CPU cycles").strip("[]")),
-        inferences_per_second=_figure(rate.group(1)) if rate else None,
-        nodes=nodes,
-        device=device,
-        attributes=_after(lines, "device.attrs"),
-        runtime=_after(lines, "runtime lib"),
-        shares=tuple((name, figure) for name, text in _SHARE.findall(shares) if (figure := _figure(text)) is not None),
+        name, low, high, _, unit, *_ = found.groups()
+        # Three decimals are printed: half of the last one may be missing.
+        uncertainty = math.ceil(UNITS[unit] / 2000) if unit != "B" else 0
+        total, constants, activations = (round(amount) for amount in amounts)
+        pools.append(PoolUsage(name, int(low, 16), int(high, 16), total, constants, activations, uncertainty))
+    ranges = _ranges(lines, notes)
+    return tuple(
+        replace(pool, first=ranges[pool.name][0], last=ranges[pool.name][1]) if pool.name in ranges else pool
+        for pool in pools
     )
+
+
+def _ranges(lines: list[ReportLine], notes: list[str]) -> dict[str, tuple[int, int]]:
+    """``Used memory ranges``: first and last address by the pool's name."""
+    ranges: dict[str, tuple[int, int]] = {}
+    for line in _block(lines, "Used memory ranges"):
+        found = _USED.fullmatch(line.bare)
+        parts = [(int(low, 16), int(high, 16)) for low, high in _PART.findall(found.group(4))] if found else []
+        if found and parts:
+            ranges[found.group(1)] = (min(low for low, _ in parts), max(high for _, high in parts))
+        elif "[0x" in line.bare:
+            notes.append(tables.not_understood(line, "used ranges"))
+    return ranges
+
+
+def read_counts(lines: list[ReportLine]) -> EpochCounts | None:
+    """``Total number of epochs``, in the style of up to 2.x or of 3.0 and later."""
+    for i, line in enumerate(lines):
+        old = _OLD_TOTAL.match(line.bare)
+        if old:
+            return EpochCounts(int(old.group(1)), int(old.group(2)))
+        new = _NEW_TOTAL.fullmatch(line.bare)
+        if new:
+            figures: dict[str, int] = {}
+            blobs = None
+            for other in lines[i + 1 : i + 6]:
+                found = _NEW_COUNT.match(other.bare)
+                if found:
+                    figures[found.group(1)] = int(found.group(2))
+                    blobs = int(found.group(3)) if found.group(3) else blobs
+            return EpochCounts(
+                total=int(new.group(1)),
+                software=figures.get("pure software", 0),
+                hybrid=figures.get("hybrid"),
+                hardware=figures.get("pure hardware"),
+                blobs=blobs,
+            )
+    return None
+
+
+def read_epochs(lines: list[ReportLine], notes: list[str]) -> tuple[ReportEpoch, ...]:
+    """The list of epochs in both styles; the tail of console output may begin in the middle of it."""
+    epochs = []
+    for line in lines:
+        bare = line.bare
+        new = _NEW_EPOCH.fullmatch(bare) if bare.startswith("|") else None
+        old = _OLD_EPOCH.fullmatch(bare) if bare.startswith("epoch ") else None
+        if new:
+            number, last, kind, operators = new.groups()
+        elif old:
+            number, last, kind, operators = old[1], None, old[2], old[3] or ""
+        else:
+            if re.match(r"\| epochs?[_ ] *\d|epoch \d", bare):
+                notes.append(tables.not_understood(line, "list of epochs"))
+            continue
+        known = _KINDS.get(kind.upper())
+        if known is None:
+            notes.append(f"line {line.number}: '{kind}' is no kind of epoch that is known")
+            continue
+        names = tuple(name.strip() for name in operators.split(",") if name.strip())
+        epochs.append(ReportEpoch(int(number), int(last or number), known, names))
+    return tuple(epochs)
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -142,78 +149,54 @@ _RAN = re.compile(
 )
 
 
-def _labeled(lines: list[Line], label: str) -> str:
-    """Text behind ``label   :`` or ``label: ``."""
-    pattern = re.compile(rf"{re.escape(label)}\s*:\s*(\S.*)")
-    return next((found.group(1).strip() for line in lines if (found := pattern.match(line.bare))), "")
-
-
-def _command(lines: list[Line], parameters: str, summary: str) -> str:
+def _command(lines: list[ReportLine], parameters: str, summary: str) -> str:
     first = parameters.split(None, 1)[0] if parameters else ""
-    if first in COMMANDS:
-        return first
-    if summary:
-        return summary
-    for line in lines:
-        found = _RAN.search(line.text)
-        if found:
-            return found.group(1) or found.group(2)
-    ended = next((found.group(1).lower() for line in lines if (found := _ELAPSED.search(line.text))), "")
-    return ended if ended in COMMANDS else ""
-
-
-def _distinct(texts: list[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
+    ran = next((found[1] or found[2] for line in lines if (found := _RAN.search(line.text))), "")
+    ended = next((found[1].lower() for line in lines if (found := _ELAPSED.search(line.text))), "")
+    return (first if first in COMMANDS else "") or summary or ran or (ended if ended in COMMANDS else "")
 
 
 def parse_report(data: bytes, file: str) -> Report:
-    """Read the content of a report.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-
-    Raises:
-        NeuralArtError: Nothing in it comes from ST Edge AI Core.
-    """
+    """Read the content of a report; NeuralArtError if nothing in it comes from ST Edge AI Core."""
     every, added = lines_of(data)
     lines = without_long(every)
     version = next((found for line in every if (found := _VERSION.search(line.text))), None)
     notes: list[str] = []
-    parameters = _labeled(every, "Parameters")
-    summary_command, summary = read_summary(lines)
-    target, sections = read_sections(lines, notes)
-    flash, ram = read_flash_and_ram(lines)
-    totals, c_totals = read_totals(lines)
+    parameters = after(every, "Parameters")
+    summary_command, summary = tables.read_summary(lines)
+    target, sections = tables.read_sections(lines, notes)
+    flash, ram = tables.read_flash_and_ram(lines)
+    totals, c_totals = tables.read_totals(lines)
     elapsed = next((found for line in lines if (found := _ELAPSED.search(line.text))), None)
-    created = _labeled(lines, "Created date")
+    created = after(lines, "Created date")
+    named = (line.bare.removeprefix("Model name - ") for line in lines if line.bare.startswith("Model name - "))
     report = Report(
         file=file,
         core=parse_core(version.group(1)) if version else None,
         command=_command(every, parameters, summary_command),
         created=created,
         parameters=parameters,
-        model=_model(lines) or dict(summary).get("model_name", ""),
+        model=next(named, "") or dict(summary).get("model_name", ""),
         log=added or not created,
         summary=summary,
-        layers=read_layers(lines, notes),
+        layers=tables.read_layers(lines, notes),
         totals=totals,
         c_totals=c_totals,
         target=target,
-        compiler=_labeled(every, "Compiler version"),
-        compiler_arguments=_labeled(every, "Compiler arguments"),
+        compiler=after(every, "Compiler version"),
+        compiler_arguments=after(every, "Compiler arguments"),
         pools=read_pools(lines, notes),
         counts=read_counts(lines),
         epochs=read_epochs(lines, notes),
-        empty_blobs=count_empty(lines),
+        empty_blobs=sum(_EMPTY.match(line.bare) is not None for line in lines),
         sections=sections,
         flash=flash,
         ram=ram,
-        files=read_files(lines),
+        files=tables.read_files(lines),
         validation=read_validation(lines, notes),
-        elapsed=_seconds(elapsed.group(2)) if elapsed else None,
-        warnings=_distinct([line.bare for line in every if line.bare.startswith("WARNING:")]),
-        errors=_distinct([line.bare for line in every if _ERROR.match(line.bare)]),
+        elapsed=_seconds(elapsed[2]) if elapsed else None,
+        warnings=tuple(dict.fromkeys(line.bare for line in every if line.bare.startswith("WARNING:"))),
+        errors=tuple(dict.fromkeys(line.bare for line in every if _ERROR.match(line.bare))),
         notes=tuple(notes),
     )
     if version is None and not (report.pools or report.counts or report.epochs or report.sections or report.files):
@@ -225,12 +208,6 @@ def parse_report(data: bytes, file: str) -> Report:
     return report
 
 
-def _model(lines: list[Line]) -> str:
-    return next(
-        (line.bare.removeprefix("Model name - ") for line in lines if line.bare.startswith("Model name - ")), ""
-    )
-
-
 def _seconds(text: str) -> float | None:
     try:
         return float(text)
@@ -239,13 +216,5 @@ def _seconds(text: str) -> float | None:
 
 
 def read(path: Path, display: str = "") -> Report:
-    """Read a report.
-
-    Args:
-        path: Where it is.
-        display: Its name in messages; by default the path.
-
-    Raises:
-        NeuralArtError: It cannot be read, or as :func:`parse_report`.
-    """
+    """As :func:`parse_report`, of a file, which may be called otherwise in messages."""
     return parse_report(read_bytes(path), display or str(path))

@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, Key
-from neuralart.compilers.reference.cpu.ports import views
-from neuralart.compilers.reference.emit import c_info_rows as base
+from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, Key, views
+from neuralart.compilers.reference.emit import c_info as base
 from neuralart.compilers.reference.emit.ctext import dtype_of_ctype
 from neuralart.compilers.reference.emit.emission import score
 from neuralart.compilers.reference.ir import Call
@@ -33,7 +32,7 @@ def _buffer(
     shape, axes = _shape(tensor) if tensor is not None else ([array.size // DTYPE_BYTES[dtype]], ["CH"])
     if tensor is not None and parameter:
         shape, axes = list(tensor.shape), base.names_of_axes(tensor.shape, {})
-    return base.buffer(
+    return base.buffer_row(
         dtype,
         tensor.quantization if tensor is not None else None,
         id=number,
@@ -56,7 +55,7 @@ def _buffer(
 def _pool(number: int, name: str, **more: Any) -> dict[str, Any]:
     speed = {"latency": "UNDEF", "throughput": "UNDEF", "score": 0}
     usual = {"address": "NULL", "size_bytes": -1, "alignment": IO_ALIGN, "attributes": speed}
-    return base.pool(number, name, **{**usual, **more})
+    return base.pool_row(number, name, **{**usual, **more})
 
 
 class _Rows:
@@ -151,7 +150,7 @@ def _node(network: CpuNetwork, epoch: int, call: Call, ids: Mapping[Key, int]) -
     def known(numbers: tuple[int, ...]) -> list[int]:
         return [ids["tensor", root(each)] for each in numbers if ("tensor", root(each)) in ids]
 
-    return base.node(
+    return base.node_row(
         epoch,
         network.emission.tensor(call.writes[0]).name if call.writes else call.kind,
         call,
@@ -165,13 +164,7 @@ def _node(network: CpuNetwork, epoch: int, call: Call, ids: Mapping[Key, int]) -
 
 
 def c_info(network: CpuNetwork, stamp: str, files: tuple[str, ...]) -> str:
-    """The JSON text.
-
-    Args:
-        network: What was compiled.
-        stamp: The abi stamp; it stands where the vendor's tool has its signature.
-        files: Names of the C files.
-    """
+    """The JSON text. The abi stamp stands where the vendor's tool has its signature."""
     emission = network.emission
     rows = _Rows(network)
     nodes = [_node(network, epoch, call, rows.ids) for epoch, call in enumerate(emission.program.calls)]

@@ -2,72 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from neuralart.compilers.reference.cpu.c_info import c_info
-from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
+from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork, views
 from neuralart.compilers.reference.cpu.data_c import data_c, data_h, data_params_c, data_params_h
-from neuralart.compilers.reference.cpu.headers import config_h, network_h
-from neuralart.compilers.reference.cpu.network_c import network_c
-from neuralart.compilers.reference.cpu.placing import place
-from neuralart.compilers.reference.cpu.pool_file import WEIGHTS, ActivationMemory, read
-from neuralart.compilers.reference.cpu.ports import PortView, views
+from neuralart.compilers.reference.cpu.network_c import config_h, network_c, network_h
+from neuralart.compilers.reference.cpu.placing import WEIGHTS, ActivationMemory, place, read
 from neuralart.compilers.reference.cpu.report import report as make_report
-from neuralart.compilers.reference.emit.emission import NUMERICS, Emission
+from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp
-from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, write_set
+from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
+from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.compilers.reference.planning.sharing import share
 from neuralart.compilers.reference.skeleton import (
     CommonRequest,
+    Compiled,
     Pairs,
     Progress,
     lowered,
+    network_facts,
     plain_stem,
+    port_facts,
     shaping_options,
     with_manifest,
     with_provenance,
+    write,
 )
-from neuralart.compilers.reference.usage import PoolPlan
 from neuralart.model.graph import Model
-from neuralart.network.facts import APPLICATION, NEURALART, NEURALART_VERSION, Epoch, Network, PoolUse, Port, to_json
-from neuralart.network.manifest import NAME as MANIFEST
+from neuralart.network.facts import APPLICATION, MANIFEST, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
 
-# ``network.json`` of a CPU network: the same facts, but its pools get their places when the application is linked ---
+__all__ = ["CpuRequest", "CpuResult", "build", "c_names", "compile_network", "file_names", "write"]
 
 
-def _port(network: CpuNetwork, kind: str, index: int, port: PortView) -> Port:
-    quantization = port.quantization
-    activations = network.placed.activations
-    pool = activations[port.array.number - 1].fname if port.array.number and not port.constant else ""
-    return Port(
-        name=port.tensor.name,
-        pool=WEIGHTS if port.constant else pool,
-        address=0 if port.provided else port.array.offset + port.offset,
-        bytes=port.tensor.bytes,
-        shape=port.tensor.shape or (1,),
-        dtype=port.tensor.dtype,
-        scale=quantization.scale if quantization is not None else 0.0,
-        zero_point=quantization.zero_point if quantization is not None else 0,
-        channel_position=network.emission.channel_position(kind, index),
-        user_allocated=port.provided,
-    )
+def _ports(network: CpuNetwork, kind: str) -> Iterator[Port]:
+    for index, port in enumerate(views(network, kind)):
+        pool = WEIGHTS if port.constant else ""
+        if port.array.number and not port.constant:
+            pool = network.placed.activations[port.array.number - 1].fname
+        address = 0 if port.provided else port.array.offset + port.offset
+        shape = port.tensor.shape or (1,)
+        yield port_facts(network.emission, kind, index, pool=pool, address=address, shape=shape)
 
 
 def _pool(network: CpuNetwork, plan: PoolPlan) -> PoolUse:
     weights = plan.fname == WEIGHTS
     used = sum(each.size for each in network.weights) if weights else plan.used
-    # Without a memory-pool file the application gives whatever is needed.
-    size = used if weights or not network.memories else plan.size
     return PoolUse(
         name=plan.name,
         fname=plan.fname,
+        # It gets its place when the application is linked.
         address=0,
-        size=size,
+        # Without a memory-pool file the application gives whatever is needed.
+        size=used if weights or not network.memories else plan.size,
         used=used,
         weights=used if weights else 0,
         activations=0 if weights else plan.activations,
@@ -76,66 +68,22 @@ def _pool(network: CpuNetwork, plan: PoolPlan) -> PoolUse:
     )
 
 
-def make_facts(network: CpuNetwork, stamp: str) -> Network:
-    """The facts of a compiled network.
-
-    Args:
-        network: What was compiled.
-        stamp: The abi stamp.
-    """
-    calls = network.emission.program.calls
-    plans = sorted(network.emission.plan.pools, key=lambda plan: plan.address)
-    return Network(
-        name=network.name,
-        runtime=NEURALART,
-        runtime_version=NEURALART_VERSION,
-        abi_stamp=stamp,
-        numerics=NUMERICS,
-        pools=tuple(_pool(network, plan) for plan in plans),
-        inputs=tuple(_port(network, "input", n, port) for n, port in enumerate(views(network, "input"))),
-        outputs=tuple(_port(network, "output", n, port) for n, port in enumerate(views(network, "output"))),
-        epochs=tuple(Epoch(number, "SW", (call.kind,)) for number, call in enumerate(calls)),
-        macc=sum(call.macc for call in calls),
-    )
-
-
-# ---------------------------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class CpuRequest(CommonRequest):
-    """What to compile, and how.
+    """What to compile, and how."""
 
-    Attributes:
-        model: The .tflite.
-        memory_pool: The memory-pool file; None: one buffer as large as needed.
-        target: As ``--target``.
-        memory_pool_display: The memory-pool file as the user named it; empty: the path.
-        split_weights: Each constant is an array of its own.
-        binary: Write ``N_data.bin`` too.
-    """
-
-    model: Path
-    memory_pool: Path | None = None
-    target: str = "stm32h7"
-    memory_pool_display: str = ""
-    split_weights: bool = False
-    binary: bool = False
+    memory_pool: Path | None = None  # the memory-pool file; None: one buffer as large as needed
+    target: str = field(default="stm32h7", kw_only=True)
+    memory_pool_display: str = ""  # the memory-pool file as the user named it; empty: the path
+    split_weights: bool = False  # each constant is an array of its own
+    binary: bool = False  # write ``N_data.bin`` too
 
 
 @dataclass(frozen=True)
-class CpuResult:
-    """What came out.
+class CpuResult(Compiled):
+    """What came out."""
 
-    Attributes:
-        files: Name -> content of the whole set.
-        network: The facts.
-        cpu: Names and places of all arrays.
-    """
-
-    files: Mapping[str, bytes] = field(repr=False)
-    network: Network
-    cpu: CpuNetwork = field(repr=False)
+    cpu: CpuNetwork = field(repr=False)  # names and places of all arrays
 
 
 def c_names(name: str) -> tuple[str, ...]:
@@ -145,13 +93,7 @@ def c_names(name: str) -> tuple[str, ...]:
 
 
 def file_names(name: str, *, report: bool = True, binary: bool = False) -> tuple[str, ...]:
-    """Every file of a compile, known before it runs.
-
-    Args:
-        name: C name of the network.
-        report: The text report is written.
-        binary: The weights are written to a file too.
-    """
+    """Every file of a compile, known before it runs."""
     plain = [*c_names(name), FACTS, MANIFEST, f"{name}_c_info.json"]
     plain += [f"{name}_generate_report.txt"] if report else []
     plain += [f"{name}_data.bin"] if binary else []
@@ -165,23 +107,8 @@ def _options(request: CpuRequest) -> Pairs:
     return shaping_options(request, flags, first, (("name", f'"{request.name}"'),))
 
 
-def build(
-    request: CpuRequest,
-    model: Model,
-    program: Program,
-    memories: Sequence[ActivationMemory] = (),
-) -> CpuResult:
-    """From a lowered program to the bytes of every file.
-
-    Args:
-        request: How.
-        model: Where the program came from.
-        program: What to place and write.
-        memories: Pools of the memory-pool file; empty: one without an end.
-
-    Raises:
-        NeuralArtError: It does not fit.
-    """
+def build(request: CpuRequest, model: Model, program: Program, memories: Sequence[ActivationMemory] = ()) -> CpuResult:
+    """From a lowered program to the bytes of every file; NeuralArtError when it does not fit."""
     program = share(program, inputs_writable=request.allocate_inputs)
     owned = user_allocated(program, inputs=request.allocate_inputs, outputs=request.allocate_outputs)
     shown = request.memory_pool_display or str(request.memory_pool or "")
@@ -203,7 +130,9 @@ def build(
     network = CpuNetwork(emission, placed, request.split_weights, request.binary, pools)
     text = network_c(network)
     stamp = abi_stamp(emission, text)
-    facts = make_facts(network, stamp)
+    plans = sorted(placed.plan.pools, key=lambda plan: plan.address)
+    pool_facts = (_pool(network, plan) for plan in plans)
+    facts = network_facts(emission, stamp, pool_facts, _ports(network, "input"), _ports(network, "output"))
     name = request.name
     written = {
         f"{name}.c": text,
@@ -223,31 +152,9 @@ def build(
 
 
 def compile_network(request: CpuRequest, progress: Progress = lambda _text: None) -> CpuResult:
-    """Compile a model.
-
-    Args:
-        request: What and how.
-        progress: Called with a few words before each step.
-
-    Returns:
-        The content of every file; nothing is written.
-
-    Raises:
-        NeuralArtError: The input is wrong, not supported or too large; said in one line.
-    """
+    """Compile a model into the content of every file, as its namesake for targets with an NPU."""
     pools, shown = request.memory_pool, request.memory_pool_display or str(request.memory_pool or "")
-    model, program, memories = lowered(
-        request, request.model, request.target, CPU, lambda: () if pools is None else read(pools, shown), progress
-    )
+    model, program, memories = lowered(request, CPU, lambda: () if pools is None else read(pools, shown), progress)
     result = build(request, model, program, memories)
     said = shown or "one buffer as large as needed"
-    return replace(result, files=with_provenance(result.files, request, request.model, said))
-
-
-def write(result: CpuResult, folder: Path) -> None:
-    """Write the set of files.
-
-    Raises:
-        NeuralArtError: The folder cannot be written or belongs to another network.
-    """
-    write_set(folder, result.network.name, result.files)
+    return replace(result, files=with_provenance(result.files, request, said))

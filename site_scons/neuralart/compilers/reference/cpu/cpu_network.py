@@ -1,4 +1,4 @@
-"""What the writers of the CPU flow know: names and places of all arrays of a network."""
+"""What the writers of the CPU flow know: names and places of all arrays of a network, and its inputs and outputs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import cached_property
 
 from neuralart.compilers.reference.cpu.placing import Placed, offset_of
 from neuralart.compilers.reference.emit.emission import Emission
+from neuralart.model.graph import DTYPE_BYTES, Quantization, Tensor
 
 Key = tuple[str, int]
 """Of a tensor that owns memory (``tensor``, number), working memory (``scratch``, epoch), a constant, or a port of the
@@ -17,34 +18,21 @@ _LONGEST = 48
 
 @dataclass(frozen=True)
 class Array:
-    """Memory of a tensor, of working memory or of a constant.
+    """Memory of a tensor, of working memory or of a constant."""
 
-    Attributes:
-        name: C name, also in ``c_info.json``.
-        number: Activation buffer or array of weights that it is in, from 1; 0: the application provides it.
-        offset: Bytes from the beginning of that.
-        size: Bytes.
-    """
-
-    name: str
-    number: int
-    offset: int
-    size: int
+    name: str  # C name, also in ``c_info.json``
+    number: int  # activation buffer or array of weights that it is in, from 1; 0: the application provides it
+    offset: int  # bytes from the beginning of that
+    size: int  # bytes
 
 
 @dataclass(frozen=True)
 class Weights:
-    """An array of constants in ``N_data_params.c``.
+    """An array of constants in ``N_data_params.c``."""
 
-    Attributes:
-        name: In ``c_info.json``.
-        symbol: C name.
-        data: Its bytes.
-    """
-
-    name: str
-    symbol: str
-    data: bytes = field(repr=False)
+    name: str  # in ``c_info.json``
+    symbol: str  # C name
+    data: bytes = field(repr=False)  # its bytes
 
     @property
     def size(self) -> int:
@@ -54,21 +42,13 @@ class Weights:
 
 @dataclass(frozen=True)
 class CpuNetwork:
-    """Input of every writer.
+    """Input of every writer."""
 
-    Attributes:
-        emission: As in the NPU flow; addresses of its plan are those of :mod:`~.placing`.
-        placed: Where everything is.
-        split: Each constant is an array of its own.
-        binary: The weights are in a file too.
-        memories: As the user named the memory-pool file, without folders; empty: none.
-    """
-
-    emission: Emission
-    placed: Placed
-    split: bool = False
-    binary: bool = False
-    memories: str = ""
+    emission: Emission  # as in the NPU flow; addresses of its plan are those of :mod:`~.placing`
+    placed: Placed  # where everything is
+    split: bool = False  # each constant is an array of its own
+    binary: bool = False  # the weights are in a file too
+    memories: str = ""  # as the user named the memory-pool file, without folders; empty: none
 
     @property
     def name(self) -> str:
@@ -103,8 +83,7 @@ class CpuNetwork:
         plan = self.emission.plan
         found: dict[Key, Array] = {}
         for block in plan.blocks:
-            kind, number = block.key
-            address = plan.tensors[number] if kind == "tensor" else plan.scratch[number]
+            address = plan.address(block)
             found[block.key] = Array(
                 self._names[block.key], self.placed.number(address), offset_of(address), block.size
             )
@@ -183,3 +162,77 @@ def _unique(wanted: Iterable[tuple[Key, str]]) -> dict[Key, str]:
         taken.add(name.lower())
         found[key] = name
     return found
+
+
+_FORMATS = {
+    "float32": "FLOAT",
+    "int8": "S8",
+    "uint8": "U8",
+    "int16": "S16",
+    "uint16": "U16",
+    "int32": "S32",
+    "int64": "S64",
+    "bool": "BOOL",
+}
+
+
+@dataclass(frozen=True)
+class PortView:
+    """An input or output."""
+
+    number: int  # from 1
+    tensor: Tensor  # what it is
+    array: Array  # memory it lies in
+    offset: int  # bytes into that
+    provided: bool  # the application provides the memory
+    constant: bool  # it is a constant of the model
+    shape: tuple[int, int, int, int]  # batch, height, width, channels; 1 where the tensor has no such axis
+
+    @property
+    def format(self) -> str:
+        """Macro of its element format."""
+        return f"AI_BUFFER_FORMAT_{_FORMATS.get(self.tensor.dtype, 'NONE')}"
+
+    @property
+    def elements(self) -> int:
+        """How many."""
+        return self.tensor.bytes // DTYPE_BYTES[self.tensor.dtype]
+
+    @property
+    def quantization(self) -> Quantization | None:
+        """None if it is not quantized."""
+        return self.tensor.quantization
+
+
+def shape_of(tensor: Tensor) -> tuple[int, int, int, int]:
+    """Batch, height, width and channels of a tensor; further axes in front of these count as the batch."""
+    shape = list(tensor.shape)
+    channels = shape.pop() if shape else 1
+    width = shape.pop() if len(shape) > 1 else 1
+    height = shape.pop() if len(shape) > 1 else 1
+    batch = 1
+    for size in shape:
+        batch *= size
+    return batch, height, width, channels
+
+
+def views(network: CpuNetwork, kind: str) -> tuple[PortView, ...]:
+    """All ports of a kind, ``input`` or ``output``."""
+    emission = network.emission
+    found = []
+    for number, tensor in enumerate(emission.port_tensors(kind), start=1):
+        key = ("tensor", emission.program.root(tensor))
+        # An output may be a constant of the model.
+        array = network.activations.get(key) or network.constants[key]
+        found.append(
+            PortView(
+                number,
+                emission.tensor(tensor),
+                array,
+                emission.program.offset(tensor),
+                emission.owner(tensor) is not None,
+                key not in network.activations,
+                shape_of(emission.tensor(tensor)),
+            )
+        )
+    return tuple(found)

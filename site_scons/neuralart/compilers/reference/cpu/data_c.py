@@ -5,15 +5,9 @@ from __future__ import annotations
 import struct
 
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork, Weights
-from neuralart.compilers.reference.cpu.network_c import banner
+from neuralart.compilers.reference.cpu.network_c import banner, guarded
 
 _PER_LINE = 4
-
-
-def guarded(network: CpuNetwork, file: str, lines: list[str]) -> str:
-    """A header."""
-    guard = file.upper().replace(".", "_")
-    return "\n".join([f"{banner(network, file)}#ifndef {guard}", f"#define {guard}", "", *lines, "", "#endif", ""])
 
 
 def _sizes(prefix: str, plural: str, singular: str, sizes: tuple[int, ...]) -> list[str]:

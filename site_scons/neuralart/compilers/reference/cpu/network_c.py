@@ -1,12 +1,11 @@
-"""``N.c``: layers, tables and the functions of the legacy API. No data of the weights, no folder, no date."""
+"""``N.c``: layers, tables and the functions of the legacy API, without data of the weights or a date; ``N.h`` too."""
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork
-from neuralart.compilers.reference.cpu.ports import PortView, views
-from neuralart.compilers.reference.emit.banner import BANNER_END
-from neuralart.compilers.reference.emit.ctext import array, in_comment, single
+from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, PortView, views
+from neuralart.compilers.reference.emit.ctext import array, in_comment, single, string
 from neuralart.compilers.reference.emit.epochs_c import arguments, declarations
+from neuralart.compilers.reference.emit.network_c import BANNER_END
 from neuralart.compilers.reference.ir import Arg, Call, TensorArg
 from neuralart.network.facts import NEURALART_VERSION
 
@@ -98,6 +97,12 @@ def banner(network: CpuNetwork, file: str) -> str:
         f"/*\n * {file} of network {network.name}, made by the neuralart reference compiler for the CPU. Do not edit: "
         f"changes are lost.\n *\n * Command Line options:\n{options}{BANNER_END}"
     )
+
+
+def guarded(network: CpuNetwork, file: str, lines: list[str]) -> str:
+    """A header."""
+    guard = file.upper().replace(".", "_")
+    return "\n".join([f"{banner(network, file)}#ifndef {guard}", f"#define {guard}", "", *lines, "", "#endif", ""])
 
 
 def _head(network: CpuNetwork) -> str:
@@ -258,3 +263,60 @@ def network_c(network: CpuNetwork) -> str:
         _functions(network),
     )
     return "\n".join(part for part in parts if part)
+
+
+def _port_macros(prefix: str, port: PortView) -> list[str]:
+    _batch, height, width, channels = port.shape
+    name = f"{prefix}_{port.number}"
+    return [
+        f"/* {in_comment(port.tensor.name)} */",
+        f"#define {name}_FORMAT     {port.format}",
+        f"#define {name}_HEIGHT     ({height})",
+        f"#define {name}_WIDTH      ({width})",
+        f"#define {name}_CHANNEL    ({channels})",
+        f"#define {name}_SIZE       ({port.elements})",
+        f"#define {name}_SIZE_BYTES ({port.tensor.bytes})",
+        "",
+    ]
+
+
+def network_h(network: CpuNetwork) -> str:
+    """``N.h``: shapes and sizes of inputs and outputs, and the functions."""
+    macro = network.macro
+    lines = [
+        f'#include "{network.name}_config.h"',
+        '#include "ai_platform.h"',
+        "",
+        f"#define {macro}_MODEL_NAME {string(network.name)}",
+        f"#define {macro}_ORIGIN_MODEL_NAME {string(network.emission.model.stem)}",
+        f"#define {macro}_N_NODES ({len(network.emission.program.calls)})",
+        "",
+    ]
+    for kind, short in (("input", "IN"), ("output", "OUT")):
+        ports = views(network, kind)
+        lines.append(f"#define {macro}_{short}_NUM ({len(ports)})")
+        if not any(port.provided for port in ports):
+            lines.append(f"#define {macro}_{kind.upper()}S_IN_ACTIVATIONS ({len(ports)})")
+        sizes = ", ".join(f"{macro}_{short}_{port.number}_SIZE_BYTES" for port in ports)
+        lines += [f"#define {macro}_{short}_SIZE_BYTES {{ {sizes} }}", ""]
+        for port in ports:
+            lines += _port_macros(f"{macro}_{short}", port)
+    return guarded(network, f"{network.name}.h", [*lines, *prototypes(network)])
+
+
+def config_h(network: CpuNetwork, stamp: str) -> str:
+    """``N_config.h``: by what the network was made, and which network it is."""
+    version = [
+        f"#define AI_TOOLS_VERSION_{part} {number}"
+        for part, number in zip(("MAJOR", "MINOR", "MICRO"), NEURALART_VERSION, strict=False)
+    ]
+    lines = [
+        # Several networks of one program say the same.
+        "#ifndef AI_TOOLS_VERSION_MAJOR",
+        *version,
+        "#endif",
+        "",
+        f'#define {network.macro}_MODEL_SIGNATURE "0x{stamp}"',
+        f'#define {network.macro}_ABI_STAMP "{stamp}"',
+    ]
+    return guarded(network, f"{network.name}_config.h", lines)

@@ -1,4 +1,8 @@
-"""Placement in pools whose addresses nobody knows yet.
+"""Memory-pool files of CPU targets, JSON that lists the RAM for activations, and placement in them.
+
+Three spellings are in use, told apart by their values: sizes as texts with a unit (``"128KB"``), sizes as value and
+magnitude (``mempools_<board>.json``), and the latter with a ``usable_size`` that is smaller than the memory. Addresses
+may be there; nothing is placed by them, since the application's linker script decides where its buffers are.
 
 The planner works with addresses. Each pool gets a range of 4 GiB of its own, in the order of the file: then an address
 is the number of a pool and an offset in it, and nothing can ever lie across two pools.
@@ -6,15 +10,95 @@ is the number of a pool and an offset in it, and nothing can ever lie across two
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
-from neuralart.compilers.reference.cpu.pool_file import WEIGHTS, ActivationMemory
 from neuralart.compilers.reference.ir import Program
-from neuralart.compilers.reference.planning.planner import Plan, plan
-from neuralart.compilers.reference.usage import PoolPlan
-from neuralart.errors import NeuralArtError
+from neuralart.compilers.reference.planning.planner import MemoryPlan, PoolPlan, plan
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.files import read_bytes
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.vendor.h7_files import CpuPool, parse_cpu_pools
+from neuralart.vendor.mpool import LEVELS
+
+WEIGHTS = "weights_array"
+"""Name of the pool of the weights: no pool of a file may have it."""
+
+_NAME = re.compile(r"[\x21-\x7e]{1,64}")
+_READ_ONLY = "ACC_READ"
+
+
+@dataclass(frozen=True)
+class ActivationMemory:
+    """A memory for activations."""
+
+    name: str  # as the file has it; buffers and ``c_info.json`` are named after it
+    size: int  # bytes that activations may take; 0: none
+    throughput: str = "MID"  # ``HIGH``, ``MID`` or ``LOW``
+    latency: str = "MID"  # likewise
+    where: str = ""  # ``file:line:column``
+
+
+def read(path: Path, display: str = "") -> tuple[ActivationMemory, ...]:
+    """Read the pools that may be written, in the order of the file; disabled ones (size 0) too.
+
+    Raises NeuralArtError when it is no such file, or gives no memory.
+    """
+    return parse_pools(read_bytes(path), display or str(path))
+
+
+def parse_pools(data: bytes, file: str) -> tuple[ActivationMemory, ...]:
+    """Read the content of a memory-pool file; NeuralArtError as :func:`read`."""
+    pools: list[ActivationMemory] = []
+    found = parse_cpu_pools(data, file)
+    for pool in found.pools:
+        made = _memory(pool)
+        earlier = next((other for other in pools if other.name.lower() == made.name.lower()), None)
+        if pool.rights == _READ_ONLY:
+            continue
+        if earlier is not None:
+            raise NeuralArtError(
+                f"pool '{made.name}' is there twice, first at {earlier.where}",
+                where=made.where,
+                hint="each pool becomes a buffer of its own: give each its own name",
+            )
+        pools.append(made)
+    if not any(pool.size for pool in pools):
+        listed_sizes = ", ".join(f"{pool.name} {pool.size}" for pool in pools) or "none is listed"
+        raise NeuralArtError(
+            f"no pool for activations: {listed_sizes}", where=found.where, hint="give a pool in RAM a size"
+        )
+    return tuple(pools)
+
+
+def _memory(pool: CpuPool) -> ActivationMemory:
+    if not _NAME.fullmatch(pool.name) or pool.name.lower() == WEIGHTS:
+        raise NeuralArtError(
+            f"'{pool.name}' cannot be the name of a pool of activations",
+            where=pool.where,
+            hint=f"1 to 64 printable characters without blanks, and not {WEIGHTS}",
+        )
+    if pool.usable > pool.size:
+        raise NeuralArtError(
+            f"pool {pool.name}: usable_size of {pool.usable} bytes is more than its size of {pool.size}",
+            where=pool.where,
+        )
+    return ActivationMemory(
+        pool.name,
+        pool.usable,
+        _level(pool.throughput, f"throughput of pool {pool.name}", pool.where),
+        _level(pool.latency, f"latency of pool {pool.name}", pool.where),
+        pool.where,
+    )
+
+
+def _level(level: str, what: str, where: str) -> str:
+    if level and level not in LEVELS:
+        raise NeuralArtError(f"{what} is '{level}'", where=where, hint=nearest(level, list(LEVELS)))
+    return level or "MID"
+
 
 HEAP = ActivationMemory("heap_overlay_pool", 1 << 31)
 """The one pool of a compile without a memory-pool file."""
@@ -23,16 +107,11 @@ _RANGE = 32
 
 @dataclass(frozen=True)
 class Placed:
-    """A placed program.
+    """A placed program."""
 
-    Attributes:
-        pools: Those of activations, then that of the weights.
-        plan: Where everything is; see :func:`index_of` and :func:`offset_of` for its addresses.
-        activations: Pools with activations in them, in the order of the file: the numbered activation buffers.
-    """
-
-    pools: PoolFile
-    plan: Plan
+    pools: PoolFile  # those of activations, then that of the weights
+    plan: MemoryPlan  # where everything is; see :func:`index_of` and :func:`offset_of` for its addresses
+    # Pools with activations in them, in the order of the file: the numbered activation buffers
     activations: tuple[PoolPlan, ...]
 
     def number(self, address: int) -> int:
@@ -78,16 +157,9 @@ def _pools(memories: Sequence[ActivationMemory], file: str) -> PoolFile:
 def place(
     program: Program, memories: Sequence[ActivationMemory], file: str, user_owned: Mapping[int, tuple[str, int]]
 ) -> Placed:
-    """Place a program.
+    """Place a program; without memories there is one pool without an end.
 
-    Args:
-        program: What to place.
-        memories: Pools for activations; empty: one without an end.
-        file: Name of the memory-pool file, for messages.
-        user_owned: Owners whose memory the application provides.
-
-    Raises:
-        NeuralArtError: It does not fit; the numbers are in the message.
+    Raises NeuralArtError when it does not fit; the numbers are in the message.
     """
     pools = _pools(memories or (HEAP,), file)
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from neuralart.compilers.reference.cpu.cpu_network import CpuNetwork
-from neuralart.compilers.reference.emit.c_info_rows import parameters
+from neuralart.compilers.reference.emit.c_info import parameters
 from neuralart.compilers.reference.emit.emission import NUMERICS
 from neuralart.compilers.reference.emit.report import layer_table, size_text
 from neuralart.network.facts import NEURALART_VERSION

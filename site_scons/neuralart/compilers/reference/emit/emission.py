@@ -7,11 +7,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from neuralart.compilers.reference.ir import BorderOptions, Program
-from neuralart.compilers.reference.planning.planner import Plan
-from neuralart.compilers.reference.usage import PoolPlan
+from neuralart.compilers.reference.planning.planner import MemoryPlan, PoolPlan
 from neuralart.model.graph import Model, Tensor
-from neuralart.network.pools import MemoryPool, PoolFile
-from neuralart.network.relative import symbol
+from neuralart.network.pools import MemoryPool, PoolFile, relative_symbol
 
 NUMERICS = "litert-2.20"
 TOOL = "neuralart-reference"
@@ -19,35 +17,21 @@ TOOL = "neuralart-reference"
 
 @dataclass(frozen=True)
 class Emission:
-    """Input of every writer.
+    """Input of every writer."""
 
-    Attributes:
-        name: C name of the network.
-        target: ``--target``.
-        model: The model it came from.
-        program: Its lowering.
-        plan: Where everything is.
-        pools: The pool file.
-        border: Types and channel positions asked for.
-        user_owned: Owners whose memory the application provides -> (``input`` | ``output``, index).
-        all_buffers: Emit the table of internal buffers.
-        options: Options in effect, for the banner: (name, C-like value).
-        arguments: The command line without folders, for reports.
-        notes: What was asked for and has no effect here.
-    """
-
-    name: str
-    target: str
-    model: Model
-    program: Program
-    plan: Plan
-    pools: PoolFile
-    border: BorderOptions = field(default_factory=BorderOptions)
+    name: str  # C name of the network
+    target: str  # ``--target``
+    model: Model  # the model it came from
+    program: Program  # its lowering
+    plan: MemoryPlan  # where everything is
+    pools: PoolFile  # the pool file
+    border: BorderOptions = field(default_factory=BorderOptions)  # types and channel positions asked for
+    # Owners whose memory the application provides -> (``input`` | ``output``, index)
     user_owned: Mapping[int, tuple[str, int]] = field(default_factory=dict)
-    all_buffers: bool = False
-    options: tuple[tuple[str, str], ...] = ()
-    arguments: str = ""
-    notes: tuple[str, ...] = ()
+    all_buffers: bool = False  # emit the table of internal buffers
+    options: tuple[tuple[str, str], ...] = ()  # options in effect, for the banner: (name, C-like value)
+    arguments: str = ""  # the command line without folders, for reports
+    notes: tuple[str, ...] = ()  # what was asked for and has no effect here
 
     def tensor(self, number: int) -> Tensor:
         """A tensor of the program."""
@@ -75,7 +59,7 @@ class Emission:
     def base(self, plan: PoolPlan) -> str:
         """The base of a pool as a C expression of type ``uintptr_t`` or ``unsigned long``."""
         if plan.pool.relative:
-            return f"(uintptr_t){symbol(plan.fname, self.name)}"
+            return f"(uintptr_t){relative_symbol(plan.fname, self.name)}"
         return f"0x{plan.address:08x}UL"
 
     def port_tensors(self, kind: str) -> tuple[int, ...]:

@@ -44,10 +44,8 @@ def arguments(
 ) -> tuple[list[str], list[tuple[str, StructArg]]]:
     """The words of a kernel call, and the parameter structures it needs.
 
-    Args:
-        call: The call.
-        place: Address of a tensor or constant that is the argument of a number, as a C expression.
-        working: Address of the working memory; empty if it needs none.
+    ``place`` gives the address of the tensor or constant that is the argument of a number, as a C expression; so is
+    ``working``, the working memory, empty if the call needs none.
     """
     structs: list[tuple[str, StructArg]] = []
     words: list[str] = []

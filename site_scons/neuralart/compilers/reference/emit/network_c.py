@@ -1,4 +1,4 @@
-"""``N.c``: the whole file, in the order that tools expect."""
+"""``N.c``, the whole file in the order that tools expect, and ``N.h``: sizes and names as macros."""
 
 from __future__ import annotations
 
@@ -6,13 +6,50 @@ import hashlib
 from collections.abc import Sequence
 
 from neuralart.compilers.reference.emit import rows as build
-from neuralart.compilers.reference.emit.banner import BANNER_END, banner, head
 from neuralart.compilers.reference.emit.ctext import array, data_type, in_comment, kilobytes, single, string
-from neuralart.compilers.reference.emit.emission import Emission, score, user_symbol
+from neuralart.compilers.reference.emit.emission import TOOL, Emission, score, user_symbol
 from neuralart.compilers.reference.emit.epochs_c import functions, table
 from neuralart.compilers.reference.emit.rows import Row
-from neuralart.network.pools import MemoryPool
-from neuralart.network.relative import symbol
+from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
+from neuralart.network.facts import NEURALART_VERSION
+from neuralart.network.pools import MemoryPool, relative_symbol
+
+INCLUDES = ("ll_aton_NN_interface.h", "ll_aton.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
+BANNER_END = " */\n"
+
+
+def banner(emission: Emission) -> str:
+    """The first comment. No version, date or folder: equal inputs give equal bytes."""
+    options = "".join(f" * --{name} = {value}\n" for name, value in emission.options)
+    version = ".".join(map(str, NEURALART_VERSION))
+    return (
+        "/*\n"
+        f" * Network {emission.name}, made by the neuralart reference compiler. Do not edit: changes are lost.\n"
+        " * Every epoch is software and runs on the CPU: no part is mapped to an NPU.\n"
+        " *\n"
+        ' * GIT_SHA         "none"\n'
+        f' * GIT_BRANCH      "{TOOL}"\n'
+        f' * GIT_DESCRIPTION "{TOOL}-runtime-{version}"\n'
+        " *\n"
+        " * Command Line options:\n"
+        f"{options}{BANNER_END}"
+    )
+
+
+def head(_emission: Emission) -> str:
+    """Includes, guard, defaults."""
+    includes = "".join(f'#include "{name}"\n' for name in INCLUDES)
+    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), NEURALART_VERSION, strict=True)
+    guard = " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
+    return (
+        f"{includes}\n#if {guard}\n"
+        '#  error "Possible mismatch in ll_aton library used"\n'
+        "#endif\n\n"
+        "#if !defined(LL_ATON_DBG_BUFFER_INFO_EXCLUDED)\n"
+        "#  define LL_ATON_DBG_BUFFER_INFO_EXCLUDED 0\n"
+        "#endif\n"
+    )
+
 
 # Buffers that the application provides, and the start-up functions --------------------------------------------------
 
@@ -233,7 +270,7 @@ def pool_comments(emission: Emission) -> str:
         virtual = bool(plan.parts)
         lines += _lines(index, plan.pool, plan.fname, plan.name, plan.size, plan.used, virtual=virtual)
         if plan.pool.relative:
-            name = symbol(plan.fname, emission.name)
+            name = relative_symbol(plan.fname, emission.name)
             lines.append(f"extern unsigned char {name}[]; /* {kilobytes(plan.used) if plan.used else '?'} */")
         index += 1
     for pool in emission.disabled():
@@ -264,13 +301,40 @@ def abi_stamp(emission: Emission, text: str) -> str:
     """16 hex digits that change when code and initializers no longer belong together.
 
     A hash of the generated C without its first comment, and of base, size and extents of each pool.
-
-    Args:
-        emission: What was written.
-        text: The result of :func:`network_c`.
     """
     body = text.partition(BANNER_END)[2]
     layout = "".join(
         f"{pool.fname} 0x{pool.address:08x} {pool.size} {pool.used} {pool.weights}\n" for pool in emission.plan.pools
     )
     return hashlib.sha256(f"{body}\n{layout}".encode()).hexdigest()[:16]
+
+
+def _port_macros(emission: Emission, prefix: str, kind: str) -> list[str]:
+    short = "IN" if kind == "input" else "OUT"
+    tensors = emission.port_tensors(kind)
+    lines = ["", f"#define {prefix}_{short}_NUM ({len(tensors)})"]
+    for index, number in enumerate(tensors, start=1):
+        tensor = emission.tensor(number)
+        lines.append(f"/* {kind} {index}: {in_comment(tensor.name)} */")
+        lines.append(f"#define {prefix}_{short}_{index}_ALIGNMENT ({IO_ALIGN})")
+        lines.append(f"#define {prefix}_{short}_{index}_SIZE_BYTES ({tensor.bytes})")
+    return lines
+
+
+def network_h(emission: Emission) -> str:
+    """The header."""
+    prefix = f"LL_ATON_{emission.name.upper()}"
+    lines = [
+        f"/* Network {emission.name}: made by the neuralart reference compiler. */",
+        f"#ifndef {prefix}_H",
+        f"#define {prefix}_H",
+        "",
+        f"#define {prefix}_C_MODEL_NAME {string(emission.name)}",
+        f"#define {prefix}_ORIGIN_MODEL_NAME {string(emission.model.stem)}",
+    ]
+    for kind in ("input", "output"):
+        owned = [number for number in emission.port_tensors(kind) if emission.owner(number) is not None]
+        if owned:
+            lines.append(f"#define {prefix}_USER_ALLOCATED_{kind.upper()}S ({len(owned)})")
+    lines += _port_macros(emission, prefix, "input") + _port_macros(emission, prefix, "output")
+    return "\n".join([*lines, "", "#endif", ""])

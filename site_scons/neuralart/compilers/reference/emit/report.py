@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from neuralart.compilers.reference.emit.c_info_rows import elements, parameters
+from neuralart.compilers.reference.emit.c_info import elements, parameters
 from neuralart.compilers.reference.emit.emission import NUMERICS, Emission
 from neuralart.compilers.reference.emit.rows import constant_row
 from neuralart.compilers.reference.planning.lifetimes import Block
-from neuralart.compilers.reference.usage import PoolPlan
+from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.model.graph import Tensor
 from neuralart.network.facts import NEURALART_VERSION
 
@@ -42,11 +42,7 @@ def _contents(emission: Emission, block: Block) -> str:
 def lifetimes(emission: Emission) -> list[str]:
     """Lines of the table, by address and then by time; a memory is needed in its first and last epoch too."""
     epochs = len(emission.program.calls)
-    rows = []
-    for block in emission.plan.blocks:
-        kind, number = block.key
-        address = emission.plan.tensors[number] if kind == "tensor" else emission.plan.scratch[number]
-        rows.append((address, block.first, block))
+    rows = [(emission.plan.address(block), block.first, block) for block in emission.plan.blocks]
     rows.sort(key=lambda row: row[:2])
     spans = [_span(block, epochs) for _, _, block in rows]
     width = max([len("epochs"), *map(len, spans)])

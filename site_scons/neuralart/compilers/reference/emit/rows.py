@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from neuralart.compilers.reference.emit.ctext import dtype_of_ctype
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.planning.lifetimes import Constant
-from neuralart.compilers.reference.usage import PoolPlan
+from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.model.graph import DTYPE_BYTES, Quantization, Tensor
 
 GUARD = 64
@@ -16,37 +16,21 @@ GUARD = 64
 
 @dataclass(frozen=True)
 class Row:
-    """A buffer.
+    """A buffer."""
 
-    Attributes:
-        name: Tensor name or label.
-        plan: Its pool; None if the application provides it.
-        start: Offset of the first byte.
-        size: Bytes.
-        owner: Port whose buffer it lies in, if the application provides it.
-        is_param: Weights, or other constants of the compiler.
-        first: First epoch that touches it.
-        epoch: Last epoch that touches it.
-        shape: N, H, W, C (weights: as the model has them).
-        memory: Shape in memory order.
-        letter: ``L``, ``F`` or ``U``: channels last, first, undefined.
-        dtype: Tensor dtype; ``uint8`` for opaque bytes.
-        quantization: None if not quantized.
-    """
-
-    name: str
-    plan: PoolPlan | None
-    start: int
-    size: int
-    owner: tuple[str, int] | None
-    is_param: bool
-    first: int
-    epoch: int
-    shape: tuple[int, ...]
-    memory: tuple[int, ...]
-    letter: str
-    dtype: str
-    quantization: Quantization | None
+    name: str  # tensor name or label
+    plan: PoolPlan | None  # its pool; None if the application provides it
+    start: int  # offset of the first byte
+    size: int  # bytes
+    owner: tuple[str, int] | None  # port whose buffer it lies in, if the application provides it
+    is_param: bool  # weights, or other constants of the compiler
+    first: int  # first epoch that touches it
+    epoch: int  # last epoch that touches it
+    shape: tuple[int, ...]  # N, H, W, C (weights: as the model has them)
+    memory: tuple[int, ...]  # shape in memory order
+    letter: str  # ``L``, ``F`` or ``U``: channels last, first, undefined
+    dtype: str  # tensor dtype; ``uint8`` for opaque bytes
+    quantization: Quantization | None  # None if not quantized
 
     @property
     def pool(self) -> str:
@@ -82,13 +66,7 @@ def _place(emission: Emission, address: int, size: int) -> tuple[PoolPlan, int]:
 
 
 def tensor_row(emission: Emission, number: int, position: str) -> Row:
-    """A row of an activation.
-
-    Args:
-        emission: What is written.
-        number: The tensor.
-        position: ``last``, ``first`` or ``undefined``.
-    """
+    """A row of an activation; its channels are ``last``, ``first`` or ``undefined``."""
     tensor = emission.tensor(number)
     owner = emission.owner(number)
     plan, start = (None, 0) if owner is not None else _place(emission, emission.address(number), tensor.bytes)

@@ -60,8 +60,7 @@ def registry() -> Mapping[str, Registration]:
 def every() -> tuple[Registration, ...]:
     """All supported operators, those of plugins too, in alphabetical order.
 
-    Raises:
-        NeuralArtError: A plugin cannot be loaded.
+    Raises NeuralArtError when a plugin cannot be loaded.
     """
     added = (plugin.made for plugin in plugins.added("operators"))
     return tuple(sorted((*registry().values(), *added), key=lambda entry: entry.kind))
@@ -70,8 +69,7 @@ def every() -> tuple[Registration, ...]:
 def lookup(kind: str) -> Registration | None:
     """The operator of a kind; plugins are looked for only where it is none of ours.
 
-    Raises:
-        NeuralArtError: A plugin cannot be loaded.
+    Raises NeuralArtError when a plugin cannot be loaded.
     """
     own = registry().get(kind)
     if own is not None:

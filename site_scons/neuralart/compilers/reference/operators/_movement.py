@@ -7,9 +7,8 @@ from typing import NoReturn
 
 from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, describe, struct
 from neuralart.compilers.reference.ir import TensorArg
-from neuralart.compilers.reference.moves import Move, Piece, Unsupported
+from neuralart.compilers.reference.moves import Move, Piece, Sources, Unsupported
 from neuralart.compilers.reference.rearrange import REARRANGE
-from neuralart.compilers.reference.sources import Sources
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
 RANK = 6
@@ -18,20 +17,12 @@ TYPES = "int8, uint8, int32 and float32"
 
 
 def unsupported(ctx: Lowering, op: Operator, error: Unsupported) -> NoReturn:
-    """Refuse the operator for a reason found while its moves were made.
-
-    Raises:
-        NeuralArtError: Always.
-    """
+    """Refuse the operator for a reason found while its moves were made; NeuralArtError, always."""
     ctx.refuse(op, error.what, error.hint)
 
 
 def check_types(ctx: Lowering, op: Operator, *tensors: Tensor) -> None:
-    """Check that the tensors are of a type that can be copied.
-
-    Raises:
-        NeuralArtError: One is not.
-    """
+    """Check that the tensors are of a type that can be copied; NeuralArtError when one is not."""
     for tensor in tensors:
         if tensor.dtype not in C_TYPES:
             ctx.refuse(
@@ -42,11 +33,7 @@ def check_types(ctx: Lowering, op: Operator, *tensors: Tensor) -> None:
 
 
 def pieces(ctx: Lowering, op: Operator) -> list[Piece]:
-    """The moves of an operator, checked.
-
-    Raises:
-        NeuralArtError: Something is not supported.
-    """
+    """The moves of an operator, checked; NeuralArtError when something is not supported."""
     try:
         found = REARRANGE[op.kind](Sources(ctx.tensors, op))
     except Unsupported as error:
@@ -59,8 +46,7 @@ def pieces(ctx: Lowering, op: Operator) -> list[Piece]:
 def same_quantization(ctx: Lowering, op: Operator, tensors: Sequence[Tensor]) -> None:
     """Check that copied values mean the same: LiteRT refuses the operator otherwise.
 
-    Raises:
-        NeuralArtError: Scale or zero point differ.
+    Raises NeuralArtError when scale or zero point differ.
     """
     first = tensors[0]
     for tensor in tensors[1:]:
@@ -92,10 +78,8 @@ def emit_move(ctx: Lowering, op: Operator, piece: Piece) -> None:
     """Emit one move.
 
     Elements that lie together in both tensors become a copy of bytes, which takes an offset on either side; whoever
-    plans the memory may let the two share it instead.
-
-    Raises:
-        NeuralArtError: It has more dimensions than the kernel.
+    plans the memory may let the two share it instead. Raises NeuralArtError when it has more dimensions than the
+    kernel.
     """
     source, target = ctx.tensors[piece.source], ctx.tensors[piece.target]
     move: Move = piece.move.joined()
@@ -123,10 +107,8 @@ def emit_move(ctx: Lowering, op: Operator, piece: Piece) -> None:
 def rearrange(ctx: Lowering, op: Operator) -> None:
     """Lower an operator that is nothing but moves. The bytes are copied, whatever the scales, as LiteRT does.
 
-    A move of a whole tensor in its own order costs nothing: both tensors share their memory.
-
-    Raises:
-        NeuralArtError: Something is not supported.
+    A move of a whole tensor in its own order costs nothing: both tensors share their memory. Raises NeuralArtError when
+    something is not supported.
     """
     found = pieces(ctx, op)
     for piece in found:

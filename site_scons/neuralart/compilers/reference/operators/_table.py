@@ -6,28 +6,18 @@ import math
 from collections.abc import Callable
 
 from neuralart.compilers.reference.context import Lowering, Operand, struct
-from neuralart.compilers.reference.operators._factors import quotient_factor
-from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, FixedPoint, float32, round_half_away
+from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, FixedPoint, round_half_away, single
 from neuralart.model.graph import Operator
 
 Stored = Callable[[int], int]
 
 
 def table(ctx: Lowering, op: Operator, source: Operand, target: Operand, stored: Stored) -> None:
-    """Emit the lookup of a function of stored values.
+    """Emit the lookup of a function, stored input -> stored output, clamped where it leaves the range.
 
     The table is data, since it may differ where only scales do. Operations counted as multiply-accumulate: output
-    elements.
-
-    Args:
-        ctx: The lowering.
-        op: The operator.
-        source: Input.
-        target: Output.
-        stored: Stored input value -> stored output value; what leaves the range is clamped. May raise ValueError.
-
-    Raises:
-        NeuralArtError: The shapes differ, or the function cannot be computed for these scales.
+    elements. Raises NeuralArtError when the shapes differ, or the function cannot be computed for these scales
+    (ValueError).
     """
     ctx.expect_shape(op, target.tensor, source.shape)
     low, high = RANGES[target.dtype]
@@ -45,15 +35,10 @@ def table(ctx: Lowering, op: Operator, source: Operand, target: Operand, stored:
 def sampled(source: Operand, target: Operand, function: Callable[[float], float]) -> Stored:
     """A real function between two quantizations, in float32 throughout as the profile's reference computes it.
 
-    Args:
-        source: Quantization of the argument.
-        target: Quantization of the result.
-        function: float32 -> float32; :func:`nearest` makes one of an exact function.
-
-    Returns:
-        Stored value -> stored value, which raises ValueError where a real value or result is out of range.
+    The function is float32 -> float32; :func:`nearest` makes one of an exact function. The result, stored value ->
+    stored value, raises ValueError where a real value or result is out of range.
     """
-    inverse = quotient_factor(1.0, target.scale)
+    inverse = single(1.0 / target.scale)
 
     def stored(value: int) -> int:
         real = single(source.scale * (value - source.zero_point))
@@ -66,14 +51,6 @@ def sampled(source: Operand, target: Operand, function: Callable[[float], float]
         return round_half_away(steps) + target.zero_point
 
     return stored
-
-
-def single(value: float) -> float:
-    """Round to float32; what is too large becomes infinite."""
-    try:
-        return float32(value)
-    except OverflowError:
-        return math.copysign(math.inf, value)
 
 
 def nearest(function: Callable[[float], float]) -> Callable[[float], float]:
@@ -95,8 +72,7 @@ def nearest(function: Callable[[float], float]) -> Callable[[float], float]:
 def scaled(value: int, fixed: FixedPoint) -> int:
     """A value times a factor in fixed point: ``na_scale`` of the kernels.
 
-    Raises:
-        ValueError: The value leaves 32 bits, where the reference is undefined.
+    Raises ValueError when the value leaves 32 bits, where the reference is undefined.
     """
     shifted = value << max(0, fixed.shift)
     if abs(shifted) > INT32_MAX:

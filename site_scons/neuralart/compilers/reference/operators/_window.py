@@ -13,32 +13,18 @@ _LARGEST_EXTENT = 1 << 30
 
 @dataclass(frozen=True)
 class Window:
-    """A window sliding over height and width.
+    """A window sliding over height and width."""
 
-    Attributes:
-        output: Height and width of the output.
-        stride: Down and right.
-        dilation: Down and right; 1 where the window has one tap.
-        pad: Padding above and left of the input.
-    """
-
-    output: tuple[int, int]
-    stride: tuple[int, int]
-    dilation: tuple[int, int]
-    pad: tuple[int, int]
+    output: tuple[int, int]  # height and width of the output
+    stride: tuple[int, int]  # down and right
+    dilation: tuple[int, int]  # down and right; 1 where the window has one tap
+    pad: tuple[int, int]  # padding above and left of the input
 
 
 def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int]) -> Window:
-    """The geometry that an operator's options ask for.
+    """The geometry of a window over N, H, W, C: padding, strides and dilations as the options ask for.
 
-    Args:
-        ctx: The lowering.
-        op: Its options name padding, strides and dilations.
-        source: The input, N, H, W, C.
-        kernel: Height and width of the window.
-
-    Raises:
-        NeuralArtError: The input is not four-dimensional, an option is out of range, or no window fits.
+    Raises NeuralArtError when the input is not four-dimensional, an option is out of range, or no window fits.
     """
     if len(source.shape) != 4:
         ctx.refuse(op, f"{describe(source)} has {len(source.shape)} dimensions, expected 4 (N, H, W, C)")
@@ -63,11 +49,7 @@ def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int])
 
 
 def padding_kind(ctx: Lowering, op: Operator) -> quantize.Padding:
-    """The option ``padding``.
-
-    Raises:
-        NeuralArtError: It is neither ``SAME`` nor ``VALID``.
-    """
+    """The option ``padding``; NeuralArtError when it is neither ``SAME`` nor ``VALID``."""
     padding = op.options.get("padding")
     if padding == "SAME":
         return "SAME"
@@ -77,11 +59,7 @@ def padding_kind(ctx: Lowering, op: Operator) -> quantize.Padding:
 
 
 def down_and_right(ctx: Lowering, op: Operator, down: str, right: str) -> tuple[int, int]:
-    """Two options that must be positive.
-
-    Raises:
-        NeuralArtError: One is not.
-    """
+    """Two options that must be positive; NeuralArtError when one is not."""
     pair = (int(op.options.get(down, 1)), int(op.options.get(right, 1)))
     for name, value in zip((down, right), pair, strict=True):
         if value < 1:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from math import prod
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
-from neuralart.compilers.reference.moves import Unsupported
+from neuralart.compilers.reference.moves import Sources, Unsupported
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._movement import unsupported
-from neuralart.compilers.reference.sources import Sources
 from neuralart.model.graph import Operator
 
 _LIMITS = "int8 to int32; one constant dimension; the first one counts where values are equal"

@@ -6,7 +6,7 @@ import struct as binary
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._convolution import bias_argument, filter_scales
+from neuralart.compilers.reference.operators.convolution import bias_argument, filter_scales
 from neuralart.model.graph import Operator, Tensor
 
 
@@ -21,8 +21,7 @@ def fully_connected(ctx: Lowering, op: Operator) -> None:
     The profile requantizes this one operator in float64 (since TensorFlow 2.20): the factors stay real numbers.
     Multiply-accumulate operations: output elements x depth.
     """
-    source = ctx.operand(op, ctx.input(op))
-    target = ctx.operand(op, ctx.output(op))
+    source, target = ctx.ends(op)
     weights = ctx.input(op, 1)
     data = ctx.constant(op, weights, "weights", ("int8",))
     layout = op.options.get("weights_format", "DEFAULT")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
-from neuralart.compilers.reference.context import Lowering, describe, struct
-from neuralart.compilers.reference.moves import Unsupported
+from neuralart.compilers.reference.context import Lowering, describe, integers, struct
+from neuralart.compilers.reference.moves import Sources, Unsupported
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._movement import (
     TYPES,
@@ -14,7 +14,6 @@ from neuralart.compilers.reference.operators._movement import (
     target_bytes,
     unsupported,
 )
-from neuralart.compilers.reference.sources import Sources, integers
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
 

@@ -6,8 +6,8 @@ import math
 
 from neuralart.compilers.reference.context import Lowering
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._table import nearest, sampled, single, table
-from neuralart.compilers.reference.quantize import float32
+from neuralart.compilers.reference.operators._table import nearest, sampled, table
+from neuralart.compilers.reference.quantize import float32, single
 from neuralart.model.graph import Operator
 
 _SQRT_2_PI = float32(math.sqrt(2 / math.pi))
@@ -37,6 +37,6 @@ def _approximate_gelu(x: float) -> float:
 @operator("GELU", limits="int8, by table; exact or approximate")
 def gelu(ctx: Lowering, op: Operator) -> None:
     """Lower x times the standard normal distribution's share below x."""
-    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))
+    source, target = ctx.ends(op)
     function = _approximate_gelu if op.options.get("approximate", False) else _gelu
     table(ctx, op, source, target, sampled(source, target, function))

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from neuralart.compilers.reference.context import Lowering
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._factors import quotient_factor
 from neuralart.compilers.reference.operators._table import doubling_high_half, table
-from neuralart.compilers.reference.quantize import INT32_MAX
+from neuralart.compilers.reference.quantize import INT32_MAX, single
 from neuralart.model.graph import Operator
 
 _LOW, _HIGH = -(1 << 15), (1 << 15) - 1
@@ -27,13 +26,12 @@ class _Factor:
 @operator("HARD_SWISH", limits=f"int8, by table; input scale less than {_FRACTION} times the output scale")
 def hard_swish(ctx: Lowering, op: Operator) -> None:
     """Lower x * min(max(x + 3, 0), 6) / 6, which the profile computes in 16 bits."""
-    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))
-    value = _factor(ctx, op, quotient_factor(source.scale / _FRACTION, target.scale))
-    gate = _factor(ctx, op, quotient_factor(source.scale / _FRACTION, _GATE_SCALE))
+    source, target = ctx.ends(op)
+    value = _factor(ctx, op, single(source.scale / _FRACTION / target.scale))
+    gate = _factor(ctx, op, single(source.scale / _FRACTION / _GATE_SCALE))
     if value.shift > 0:
         ctx.refuse(
-            op,
-            f"input scale {source.scale:g} is not less than {_FRACTION} times the output scale {target.scale:g}",
+            op, f"input scale {source.scale:g} is not less than {_FRACTION} times the output scale {target.scale:g}"
         )
     zero = source.zero_point
     table(ctx, op, source, target, lambda stored: _swish(stored - zero, value, gate) + target.zero_point)

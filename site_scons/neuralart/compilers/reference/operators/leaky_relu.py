@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from neuralart.compilers.reference.context import Lowering
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._factors import product_factor, quotient_factor, scale_factor
 from neuralart.compilers.reference.operators._table import scaled, table
-from neuralart.compilers.reference.quantize import FixedPoint
+from neuralart.compilers.reference.quantize import FixedPoint, single
 from neuralart.model.graph import Operator
 
 
 @operator("LEAKY_RELU", limits="int8, by table, with requantization; any slope")
 def leaky_relu(ctx: Lowering, op: Operator) -> None:
     """Lower a rectifier that multiplies values below zero by a slope."""
-    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))
+    source, target = ctx.ends(op)
     slope = float(op.options.get("alpha", 0.0))
-    above = scale_factor(ctx, op, quotient_factor(source.scale, target.scale), values=255)
-    below = scale_factor(ctx, op, product_factor(source.scale, slope, target.scale), values=255)
+    above = ctx.scale_factor(op, single(source.scale / target.scale), values=255)
+    below = ctx.scale_factor(op, single(single(source.scale * slope) / target.scale), values=255)
 
     def stored(value: int) -> int:
         distance = value - source.zero_point
@@ -32,6 +31,6 @@ def leaky_relu(ctx: Lowering, op: Operator) -> None:
 @operator("ABS", limits="int8, by table, with requantization")
 def absolute(ctx: Lowering, op: Operator) -> None:
     """Lower the absolute value."""
-    source, target = ctx.operand(op, ctx.input(op)), ctx.operand(op, ctx.output(op))
-    factor = scale_factor(ctx, op, quotient_factor(source.scale, target.scale), values=255)
+    source, target = ctx.ends(op)
+    factor = ctx.scale_factor(op, single(source.scale / target.scale), values=255)
     table(ctx, op, source, target, lambda value: scaled(abs(value - source.zero_point), factor) + target.zero_point)

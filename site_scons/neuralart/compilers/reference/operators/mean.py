@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._constants import int32_values
 from neuralart.compilers.reference.quantize import FixedPoint
 from neuralart.model.graph import Operator, Tensor
 
@@ -17,24 +16,14 @@ RANK = 3
 
 
 class Group(NamedTuple):
-    """Neighboring dimensions of one kind as one.
+    """Neighboring dimensions of one kind as one."""
 
-    Attributes:
-        size: Its length.
-        stride: Elements from one of it to the next.
-    """
-
-    size: int
-    stride: int
+    size: int  # its length
+    stride: int  # elements from one of it to the next
 
 
 def groups(shape: Sequence[int], axes: frozenset[int]) -> tuple[list[Group], list[Group]]:
-    """Dimensions that are kept and dimensions that are reduced, each outermost first, neighbors joined.
-
-    Args:
-        shape: Of the input.
-        axes: What is reduced.
-    """
+    """Dimensions that are kept and dimensions that are reduced, each outermost first, neighbors joined."""
     found: list[tuple[bool, int]] = []
     for axis, size in enumerate(shape):
         if size == 1:
@@ -59,8 +48,7 @@ def mean(ctx: Lowering, op: Operator) -> None:
 
     Operations counted as multiply-accumulate: input elements.
     """
-    source = ctx.operand(op, ctx.input(op))
-    target = ctx.operand(op, ctx.output(op))
+    source, target = ctx.ends(op)
     axes = _axes(ctx, op, source.tensor)
     keep = bool(op.options.get("keep_dims", False))
     shape = [1 if i in axes else size for i, size in enumerate(source.shape) if keep or i not in axes]
@@ -90,7 +78,7 @@ def mean(ctx: Lowering, op: Operator) -> None:
 
 def _axes(ctx: Lowering, op: Operator, source: Tensor) -> frozenset[int]:
     rank = len(source.shape)
-    axes = int32_values(ctx, op, ctx.input(op, 1), "axes")
+    axes = ctx.int32_values(op, 1, "axes")
     for axis in axes:
         if rank and not -rank <= axis < rank:
             ctx.refuse(op, f"axis {axis} of {describe(source)}", f"expected {-rank} to {rank - 1}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
 from neuralart.compilers.reference.ir import Arg, Null
-from neuralart.compilers.reference.moves import Unsupported, dense
+from neuralart.compilers.reference.moves import Sources, Unsupported, dense
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._movement import (
     RANK,
@@ -18,7 +18,6 @@ from neuralart.compilers.reference.operators._movement import (
     target_bytes,
     unsupported,
 )
-from neuralart.compilers.reference.sources import Sources
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
 _LARGEST_RANK = 5  # of LiteRT, whatever can be joined
@@ -29,8 +28,7 @@ Paddings = list[tuple[int, int]]
 def _paddings(ctx: Lowering, op: Operator) -> tuple[Tensor, Tensor, Paddings]:
     """Input, output and what comes before and after along each dimension.
 
-    Raises:
-        NeuralArtError: They are not constant, negative, or do not give the output.
+    Raises NeuralArtError when they are not constant, negative, or do not give the output.
     """
     source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
     check_types(ctx, op, source, target)

@@ -1,15 +1,38 @@
-"""QUANTIZE."""
+"""QUANTIZE and DEQUANTIZE, and RELU, RELU6, RELU_N1_TO_1 and RELU_0_TO_1 as operators of their own."""
 
 from __future__ import annotations
 
-from neuralart.compilers.reference.context import Lowering, float_literal, struct
+from neuralart.compilers.reference.context import Lowering, Operand, describe, float_literal, struct
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._requantize import requantize
-from neuralart.compilers.reference.quantize import RANGES
+from neuralart.compilers.reference.quantize import INT32_MAX, RANGES, float32
 from neuralart.model.graph import Operator
 
-_TYPES = ("int8", "uint8")
-_KERNELS = {"int8": "na_quantize_f32_s8", "uint8": "na_quantize_f32_u8"}
+_SUFFIX = {"int8": "s8", "uint8": "u8"}
+
+
+def requantize(
+    ctx: Lowering, op: Operator, source: Operand, target: Operand, factor: float, bounds: tuple[int, int]
+) -> None:
+    """Emit a requantization between stored bounds.
+
+    The factor, input scale / output scale, has the precision that the profile prescribes. Operations counted as
+    multiply-accumulate: output elements.
+    """
+    ctx.expect_shape(op, target.tensor, source.shape)
+    fixed = ctx.fixed_point(op, factor)
+    parameters = struct(
+        "na_requantize_t",
+        count=source.tensor.elements,
+        input_offset=-source.zero_point,
+        multiplier=fixed.multiplier,
+        shift=fixed.shift,
+        output_offset=target.zero_point,
+        activation_min=bounds[0],
+        activation_max=bounds[1],
+    )
+    kernel = f"na_requantize_{_SUFFIX[source.dtype]}_{_SUFFIX[target.dtype]}"
+    args = (ctx.read(op, source.tensor), ctx.write(target.tensor), parameters)
+    ctx.emit(op, kernel, args, macc=target.tensor.elements)
 
 
 @operator("QUANTIZE", limits="float32 to int8 or uint8; between int8 and uint8; one scale per tensor", floats=True)
@@ -18,18 +41,43 @@ def quantize(ctx: Lowering, op: Operator) -> None:
 
     Operations counted as multiply-accumulate: output elements.
     """
-    source = ctx.input(op)
-    target = ctx.operand(op, ctx.output(op), _TYPES)
+    source, target = ctx.input(op), ctx.operand(op, ctx.output(op), tuple(_SUFFIX))
     if source.dtype != "float32":
-        operand = ctx.operand(op, source, ("float32", *_TYPES))
+        operand = ctx.operand(op, source, ("float32", *_SUFFIX))
         requantize(ctx, op, operand, target, operand.scale / target.scale, RANGES[target.dtype])
         return
     ctx.expect_shape(op, target.tensor, source.shape)
-    parameters = struct(
-        "na_quantize_t",
-        count=source.elements,
-        scale=float_literal(target.scale),
-        zero_point=target.zero_point,
-    )
+    scale = float_literal(target.scale)
+    parameters = struct("na_quantize_t", count=source.elements, scale=scale, zero_point=target.zero_point)
     args = (ctx.read(op, source), ctx.write(target.tensor), parameters)
-    ctx.emit(op, _KERNELS[target.dtype], args, macc=source.elements)
+    ctx.emit(op, f"na_quantize_f32_{_SUFFIX[target.dtype]}", args, macc=source.elements)
+
+
+@operator("DEQUANTIZE", limits="int8 or uint8 to float32; one scale per tensor", floats=True)
+def dequantize(ctx: Lowering, op: Operator) -> None:
+    """Lower a dequantization. Operations counted as multiply-accumulate: output elements."""
+    source, target = ctx.operand(op, ctx.input(op), tuple(_SUFFIX)), ctx.output(op)
+    if target.dtype != "float32":
+        ctx.refuse(op, f"element type {target.dtype} is not supported: {describe(target)}", "supported: float32")
+    ctx.expect_shape(op, target, source.shape)
+    scale = float_literal(source.scale)
+    parameters = struct("na_quantize_t", count=target.elements, scale=scale, zero_point=source.zero_point)
+    args = (ctx.read(op, source.tensor), ctx.write(target), parameters)
+    ctx.emit(op, f"na_dequantize_{_SUFFIX[source.dtype]}_f32", args, macc=target.elements)
+
+
+_RELU_LIMITS = "int8, with requantization"
+
+
+@operator("RELU", limits=_RELU_LIMITS)
+@operator("RELU6", limits=_RELU_LIMITS)
+@operator("RELU_N1_TO_1", limits=_RELU_LIMITS)
+@operator("RELU_0_TO_1", limits=_RELU_LIMITS)
+def relu(ctx: Lowering, op: Operator) -> None:
+    """Lower an activation; its kind names the bounds. The profile divides the scales in float32 here."""
+    source, target = ctx.ends(op)
+    bounds = ctx.activation_range(op, op.kind, target)
+    factor = source.scale / target.scale
+    if factor < INT32_MAX:  # else it is refused, and may not be a float32
+        factor = float32(factor)
+    requantize(ctx, op, source, target, factor, bounds)

@@ -21,8 +21,7 @@ def softmax(ctx: Lowering, op: Operator) -> None:
 
     Operations counted as multiply-accumulate: output elements.
     """
-    source = ctx.operand(op, ctx.input(op))
-    target = ctx.operand(op, ctx.output(op))
+    source, target = ctx.ends(op)
     ctx.expect_shape(op, target.tensor, source.shape)
     if not source.shape:
         ctx.refuse(op, f"{describe(source.tensor)} has no dimension")

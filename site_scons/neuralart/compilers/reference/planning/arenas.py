@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from neuralart.errors import NeuralArtError
-from neuralart.network import relative
-from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.network.pools import MemoryPool, PoolFile, check_relative
 
 _SPEED = {"HIGH": 0, "MID": 1, "LOW": 2}
 _DELAY = {"LOW": 0, "MID": 1, "HIGH": 2}
+_ALIKE = attrgetter("rights", "throughput", "latency", "byte_width", "freq_ratio", "cacheable", "constants_preferred")
 
 
 @dataclass(frozen=True)
 class Arena:
-    """A range of addresses to place in.
+    """A range of addresses to place in."""
 
-    Attributes:
-        fname: The pool's, or those of the joined pools in address order, joined with ``_``.
-        name: Report name, likewise.
-        pools: The pools it is made of, in address order.
-    """
-
-    fname: str
-    name: str
-    pools: tuple[MemoryPool, ...]
+    fname: str  # the pool's, or those of the joined pools in address order, joined with ``_``
+    name: str  # report name, likewise
+    pools: tuple[MemoryPool, ...]  # the pools it is made of, in address order
 
     @property
     def address(self) -> int:
@@ -56,12 +51,11 @@ class Arena:
 def usable(pools: PoolFile) -> tuple[MemoryPool, ...]:
     """The pools that this compiler places in.
 
-    Raises:
-        NeuralArtError: A pool is relative and no relocatable model can have these pools, or no pool is writable.
+    Raises NeuralArtError when a pool is relative and no relocatable model can have these pools, or no pool is writable.
     """
     chosen = [pool for pool in pools.enabled if not pool.epoch_controller]
     if any(pool.relative for pool in chosen):
-        relative.check(pools)
+        check_relative(pools)
     if not any(pool.writable for pool in chosen):
         listed = ", ".join(f"{pool.fname} {pool.rights}" for pool in chosen) or "none"
         raise NeuralArtError(
@@ -74,21 +68,9 @@ def usable(pools: PoolFile) -> tuple[MemoryPool, ...]:
 
 def _alike(one: MemoryPool, other: MemoryPool) -> bool:
     """Equal in everything but place and power: a tensor may lie across both."""
-
-    def key(pool: MemoryPool) -> tuple[object, ...]:
-        return (
-            pool.rights,
-            pool.throughput,
-            pool.latency,
-            pool.byte_width,
-            pool.freq_ratio,
-            pool.cacheable,
-            pool.constants_preferred,
-        )
-
     # Where relative pools come to lie is not known: nothing can lie across their borders.
     movable = one.relative or other.relative
-    return one.end == other.address and not movable and key(one) == key(other)
+    return one.end == other.address and not movable and _ALIKE(one) == _ALIKE(other)
 
 
 def _joined(pools: Sequence[MemoryPool], *, virtual: bool) -> list[Arena]:
@@ -133,17 +115,11 @@ def for_constants(pools: Sequence[MemoryPool], *, virtual: bool, fastest_spill: 
     activations first, or the other way round with ``fastest_spill``.
     """
     order = {pool.fname: number for number, pool in enumerate(pools)}
-    arenas = _joined(pools, virtual=virtual)
 
-    def group(arena: Arena) -> int:
-        first = arena.pools[0]
-        return (
-            (0 if first.constants_preferred else 1) if not first.writable else (2 if first.constants_preferred else 3)
-        )
+    def rank(arena: Arena) -> tuple[bool, bool, int]:
+        return arena.writable, not arena.pools[0].constants_preferred, min(order[pool.fname] for pool in arena.pools)
 
-    preferred = sorted(
-        (arena for arena in arenas if group(arena) < 3),
-        key=lambda arena: (group(arena), min(order[pool.fname] for pool in arena.pools)),
-    )
-    spill = [arena for arena in for_activations(pools, virtual=virtual) if group(arena) == 3]
+    last = (True, True)
+    preferred = sorted((each for each in _joined(pools, virtual=virtual) if rank(each)[:2] != last), key=rank)
+    spill = [arena for arena in for_activations(pools, virtual=virtual) if rank(arena)[:2] == last]
     return preferred + (spill if fastest_spill else spill[::-1])

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import accumulate
 
 from neuralart.compilers.reference.ir import ConstArg, Program, TensorArg
 from neuralart.errors import NeuralArtError
@@ -11,27 +12,20 @@ from neuralart.errors import NeuralArtError
 IO_ALIGN = 32
 """Inputs and outputs: a cache line, so that cache maintenance by the application touches nothing else."""
 ALIGN = 16
+Key = tuple[str, int]
+"""``("tensor", number)`` (of the owner of the memory), ``("scratch", epoch)`` or ``("const", running number)``."""
 
 
 @dataclass(frozen=True)
 class Block:
-    """Memory that is needed from one epoch to another.
+    """Memory that is needed from one epoch to another."""
 
-    Attributes:
-        key: ``("tensor", number)`` (the tensor that owns the memory) or ``("scratch", epoch)``.
-        name: For messages.
-        size: Bytes, rounded up to the alignment for inputs and outputs.
-        align: Alignment in bytes.
-        first: First epoch that needs it; -1: from before the first.
-        last: Last epoch that needs it; the number of epochs: until after the last.
-    """
-
-    key: tuple[str, int]
-    name: str
-    size: int
-    align: int
-    first: int
-    last: int
+    key: Key
+    name: str  # for messages
+    size: int  # bytes, rounded up to the alignment for inputs and outputs
+    align: int  # alignment in bytes
+    first: int  # first epoch that needs it; -1: from before the first
+    last: int  # last epoch that needs it; the number of epochs: until after the last
 
     def meets(self, other: Block) -> bool:
         """Both are needed at the same time."""
@@ -40,39 +34,23 @@ class Block:
 
 @dataclass(frozen=True)
 class Constant:
-    """Bytes of an initializer.
+    """Bytes of an initializer."""
 
-    Attributes:
-        key: ``("tensor", number)`` when it is a tensor of the model, else ``("const", running number)``.
-        label: For listings.
-        data: The bytes.
-        ctype: C element type.
-        align: Alignment in bytes.
-        tensor: Number of the model's tensor; None if the compiler made it.
-        epoch: Last epoch that reads it.
-        operator: Operator of the model whose call uses it first.
-    """
-
-    key: tuple[str, int]
-    label: str
+    key: Key  # of a tensor when it is one of the model
+    label: str  # for listings
     data: bytes
-    ctype: str
-    align: int
-    tensor: int | None
-    epoch: int
-    operator: int
+    ctype: str  # C element type
+    align: int  # alignment in bytes
+    tensor: int | None  # number of the model's tensor; None if the compiler made it
+    epoch: int  # last epoch that reads it
+    operator: int  # operator of the model whose call uses it first
 
 
 def user_allocated(program: Program, *, inputs: bool, outputs: bool) -> dict[int, tuple[str, int]]:
     """Tensors whose memory the application provides: owner -> (``input`` | ``output``, index).
 
-    Args:
-        program: The program.
-        inputs: The compiler allocates the inputs.
-        outputs: The compiler allocates the outputs.
-
-    Raises:
-        NeuralArtError: Two ports share one memory, so that the application cannot provide it twice.
+    What the compiler allocates itself is none of them. Raises NeuralArtError when two ports share one memory, so that
+    the application cannot provide it twice.
     """
     owners: dict[int, tuple[str, int]] = {}
     ports = [("input", index, tensor, inputs) for index, tensor in enumerate(program.inputs)]
@@ -94,15 +72,10 @@ def user_allocated(program: Program, *, inputs: bool, outputs: bool) -> dict[int
 
 
 def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: bool = False) -> list[Block]:
-    """Everything that must be placed, in the order of the program.
+    """Everything that must be placed but what the application provides, in the order of the program.
 
-    An input is intact until its last reader (until the end with ``keep_inputs``), an output from its writer until
-    after the last epoch.
-
-    Args:
-        program: The program.
-        owned_by_user: Owners that the application provides.
-        keep_inputs: No input is ever overwritten.
+    An input is intact until its last reader (until the end with ``keep_inputs``), an output from its writer until after
+    the last epoch.
     """
     end = len(program.calls)
     spans: dict[int, list[int]] = {}
@@ -135,12 +108,11 @@ def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: 
     for root, (first, last) in spans.items():
         if root in taken:
             continue
-        tensor_ = program.tensors[root]
         # An alias reaches over its owner's end only by an error of the lowering; take what is needed.
-        size = max(tensor_.bytes, extents.get(root, 0))
-        align = IO_ALIGN if root in border else ALIGN
-        size = -(-size // align) * align if root in border else size
-        result.append(Block(("tensor", root), tensor_.name, size, align, first, last))
+        size, align = max(program.tensors[root].bytes, extents.get(root, 0)), ALIGN
+        if root in border:
+            size, align = -(-size // IO_ALIGN) * IO_ALIGN, IO_ALIGN
+        result.append(Block(("tensor", root), program.tensors[root].name, size, align, first, last))
     for epoch, call in enumerate(program.calls):
         if call.scratch:
             name = f"working memory of epoch {epoch} ({call.kind})"
@@ -148,17 +120,14 @@ def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: 
     return result
 
 
-def constants(program: Program) -> tuple[list[Constant], dict[tuple[int, int], tuple[str, int]]]:
-    """Constants in the order of their first use.
+def constants(program: Program) -> tuple[list[Constant], dict[tuple[int, int], Key]]:
+    """Constants in the order of their first use, and (epoch, argument number) -> key of each use.
 
     A tensor that several calls use is one constant. Equal bytes of different tensors stay two: whether they are equal
     may change with the weights, and then addresses would change with them.
-
-    Returns:
-        The constants, and (epoch, argument number) -> key for every argument that is a constant.
     """
-    found: dict[tuple[str, int], Constant] = {}
-    places: dict[tuple[int, int], tuple[str, int]] = {}
+    found: dict[Key, Constant] = {}
+    places: dict[tuple[int, int], Key] = {}
     for epoch, call in enumerate(program.calls):
         for number, arg in enumerate(call.args):
             made = _constant(program, arg, epoch, call.operator, len(found))
@@ -166,16 +135,7 @@ def constants(program: Program) -> tuple[list[Constant], dict[tuple[int, int], t
                 continue
             earlier = found.get(made.key)
             if earlier is not None:
-                made = Constant(
-                    made.key,
-                    earlier.label,
-                    earlier.data,
-                    earlier.ctype,
-                    max(earlier.align, made.align),
-                    earlier.tensor,
-                    epoch,
-                    earlier.operator,
-                )
+                made = replace(earlier, align=max(earlier.align, made.align), epoch=epoch)
             found[made.key] = made
             places[epoch, number] = made.key
     return list(found.values()), places
@@ -199,8 +159,4 @@ def live_bytes(items: Iterable[Block], epochs: int) -> list[int]:
     for block in items:
         change[block.first + 1] += block.size
         change[block.last + 2] -= block.size
-    total, result = 0, []
-    for delta in change[: epochs + 2]:
-        total += delta
-        result.append(total)
-    return result
+    return list(accumulate(change[: epochs + 2]))

@@ -5,10 +5,11 @@ from __future__ import annotations
 from bisect import insort
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 
 from neuralart.compilers.reference.planning.arenas import Arena
-from neuralart.compilers.reference.planning.lifetimes import Block, Constant, live_bytes
-from neuralart.compilers.reference.planning.shortage import no_room_for_constants
+from neuralart.compilers.reference.planning.lifetimes import Block, Constant, Key, live_bytes
+from neuralart.errors import NeuralArtError
 
 _ALIGN_AFTER_CONSTANTS = 32
 _ORDERS = 400
@@ -21,16 +22,25 @@ def _up(value: int, align: int) -> int:
     return -(-value // align) * align
 
 
-def place_constants(
-    items: Sequence[Constant], arenas: Sequence[Arena]
-) -> tuple[dict[tuple[str, int], int], dict[str, int]]:
+def _no_room(items: Sequence[Constant], item: Constant, arenas: Sequence[Arena]) -> NeuralArtError:
+    """The error when an initializer fits nowhere."""
+    total = sum(len(each.data) for each in items)
+    listed = ", ".join(f"{arena.fname} {arena.size}" for arena in arenas)
+    return NeuralArtError(
+        f"constants do not fit: {total} bytes in all, '{item.label}' with {len(item.data)} bytes found no place; "
+        f"bytes per pool: {listed}",
+        where=arenas[0].pools[0].where.rsplit(":", 2)[0] if arenas else "",
+        hint="enlarge a pool that prefers constants, or enable one (size, ACC_READ, constants_preferred)",
+    )
+
+
+def place_constants(items: Sequence[Constant], arenas: Sequence[Arena]) -> tuple[dict[Key, int], dict[str, int]]:
     """Addresses of constants by key, and the first free address of each arena by fname.
 
-    Raises:
-        NeuralArtError: One fits nowhere.
+    Raises NeuralArtError when one fits nowhere.
     """
     cursor = {arena.fname: arena.address for arena in arenas}
-    addresses: dict[tuple[str, int], int] = {}
+    addresses: dict[Key, int] = {}
     for item in items:
         for arena in arenas:
             at = _up(cursor[arena.fname], item.align)
@@ -39,72 +49,57 @@ def place_constants(
                 cursor[arena.fname] = at + len(item.data)
                 break
         else:
-            raise no_room_for_constants(items, item, arenas)
+            raise _no_room(items, item, arenas)
     return addresses, cursor
 
 
-@dataclass(order=True)
-class _Placed:
-    address: int
-    end: int
-    order: int
-    block: Block
+_Placed = tuple[int, int, int, Block]
+"""First address, end, a number that none other has, and the block. No class: these are made and compared most."""
 
 
 @dataclass(frozen=True)
-class Strategy:
-    """One way to place the same things.
+class PlacingOrder:
+    """One way to place the same things."""
 
-    Attributes:
-        sequence: What to place, in this order.
-        from_top: Keys of blocks that go to the highest address that is free, not to the lowest.
-        height: How far above its first free address an arena is used at most when filling from the top.
-    """
-
-    sequence: tuple[Block, ...]
-    from_top: frozenset[tuple[str, int]] = frozenset()
-    height: int = 0
+    sequence: tuple[Block, ...]  # what to place, in this order
+    # Keys of blocks that go to the highest address that is free, not to the lowest
+    from_top: frozenset[Key] = frozenset()
+    height: int = 0  # how far above its first free address an arena is used at most when filling from the top
 
 
 def _lowest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
     """The lowest address for a block beside those that live at the same time (sorted by address)."""
-    at = _up(start, block.align)
-    for other in placed:
-        if other.end <= at or not block.meets(other.block):
-            continue
-        if at + block.size <= other.address:
-            break
-        at = _up(other.end, block.align)
-    return at if at + block.size <= end else None
+    size, align, first, last = block.size, block.align, block.first, block.last
+    at = _up(start, align)
+    for address, top, _, other in placed:
+        if top > at and first <= other.last and other.first <= last:
+            if at + size <= address:
+                break
+            at = _up(top, align)
+    return at if at + size <= end else None
 
 
 def _highest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
     """The highest address likewise."""
     at = (end - block.size) // block.align * block.align
-    for other in sorted(placed, key=lambda each: -each.end):
-        if other.address >= at + block.size or not block.meets(other.block):
+    for address, top, _, other in sorted(placed, key=itemgetter(1), reverse=True):
+        if address >= at + block.size or not block.meets(other):
             continue
-        if other.end <= at:
+        if top <= at:
             break
-        at = (other.address - block.size) // block.align * block.align
+        at = (address - block.size) // block.align * block.align
     return at if at >= start else None
 
 
 def place_blocks(
-    strategy: Strategy, arenas: Sequence[Arena], free_from: Mapping[str, int]
-) -> tuple[dict[tuple[str, int], int], Block | None]:
+    strategy: PlacingOrder, arenas: Sequence[Arena], free_from: Mapping[str, int]
+) -> tuple[dict[Key, int], Block | None]:
     """Place in the order of a strategy, each block into the first arena with a gap.
 
-    Args:
-        strategy: In which order, and from which end.
-        arenas: Preferred first.
-        free_from: First free address per arena.
-
-    Returns:
-        Addresses by key, and the block that fitted nowhere (None if all did).
+    Returns addresses by key, and the block that fitted nowhere (None if all did).
     """
     placed: dict[str, list[_Placed]] = {arena.fname: [] for arena in arenas}
-    addresses: dict[tuple[str, int], int] = {}
+    addresses: dict[Key, int] = {}
     for order, block in enumerate(strategy.sequence):
         for arena in arenas:
             start = _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS)
@@ -113,7 +108,7 @@ def place_blocks(
             else:
                 at = _lowest(block, start, arena.end, placed[arena.fname])
             if at is not None:
-                insort(placed[arena.fname], _Placed(at, at + block.size, order, block))
+                insort(placed[arena.fname], (at, at + block.size, order, block))
                 addresses[block.key] = at
                 break
         else:
@@ -123,7 +118,7 @@ def place_blocks(
 
 def heights(
     items: Sequence[Block],
-    addresses: Mapping[tuple[str, int], int],
+    addresses: Mapping[Key, int],
     arenas: Sequence[Arena],
     free_from: Mapping[str, int],
 ) -> tuple[int, ...]:
@@ -138,43 +133,27 @@ def heights(
 
 @dataclass(frozen=True)
 class _Found:
-    """What became of a strategy.
+    """What became of a strategy."""
 
-    Attributes:
-        rank: Smaller is better: first how much found no place, then the heights.
-        strategy: The strategy.
-        addresses: Of what found a place.
-        failed: What found none.
-    """
-
-    rank: tuple[int, ...]
-    strategy: Strategy
-    addresses: dict[tuple[str, int], int]
-    failed: Block | None
+    rank: tuple[int, ...]  # smaller is better: first how much found no place, then the heights
+    strategy: PlacingOrder
+    addresses: dict[Key, int]  # of what found a place
+    failed: Block | None  # what found none
 
 
 def place_best(
     items: Sequence[Block], epochs: int, arenas: Sequence[Arena], free_from: Mapping[str, int]
-) -> tuple[dict[tuple[str, int], int], Block | None]:
+) -> tuple[dict[Key, int], Block | None]:
     """Place in every strategy, then in orders derived from the best one, and take the lowest result.
 
     What lies highest (or has found no place) goes first in the next order. Nothing more is tried once a hundredth is
-    left to the lower bound, and never so much that many blocks take long.
-
-    Args:
-        items: What to place.
-        epochs: Number of epochs.
-        arenas: Preferred first.
-        free_from: First free address per arena.
-
-    Returns:
-        As :func:`place_blocks`.
+    left to the lower bound, and never so much that many blocks take long. Returns what :func:`place_blocks` does.
     """
     free = {arena.fname: _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS) for arena in arenas}
     bound = max(live_bytes(items, epochs), default=0)
     enough = (0, *[0] * (len(arenas) - 1), bound + bound // 100)
 
-    def attempt(strategy: Strategy) -> _Found:
+    def attempt(strategy: PlacingOrder) -> _Found:
         addresses, failed = place_blocks(strategy, arenas, free)
         if failed is not None:
             return _Found((len(items) - len(addresses),), strategy, addresses, failed)
@@ -200,7 +179,7 @@ def place_best(
     return best.addresses, best.failed
 
 
-def _derived(found: _Found, arenas: Sequence[Arena]) -> list[Strategy]:
+def _derived(found: _Found, arenas: Sequence[Arena]) -> list[PlacingOrder]:
     """Orders in which what was in the way comes first: what found no place, or what reaches furthest up."""
     if found.failed is not None:
         return [_first(found.strategy, found.failed)]
@@ -214,13 +193,13 @@ def _derived(found: _Found, arenas: Sequence[Arena]) -> list[Strategy]:
     return [_first(found.strategy, block) for block in highest[:_TRIED]]
 
 
-def _first(strategy: Strategy, block: Block) -> Strategy:
+def _first(strategy: PlacingOrder, block: Block) -> PlacingOrder:
     """The same order, but one block before all others."""
     rest = tuple(each for each in strategy.sequence if each.key != block.key)
     return replace(strategy, sequence=(block, *rest))
 
 
-def strategies(items: Sequence[Block], epochs: int) -> list[Strategy]:
+def strategies(items: Sequence[Block], epochs: int) -> list[PlacingOrder]:
     """The strategies that are tried, the normal one (first fit by decreasing size) first.
 
     The last ones fill from both ends, by turns of the epoch that makes a block: what follows each other in a chain then
@@ -240,5 +219,5 @@ def strategies(items: Sequence[Block], epochs: int) -> list[Strategy]:
     ]
     ordered = [tuple(sorted(items, key=lambda block: (*rank(block), block.key))) for rank in ranks]
     tops = frozenset(block.key for block in items if block.first % 2)
-    both = [Strategy(each, tops, height) for height in (peak, 1 << 32) for each in (ordered[0], ordered[3])]
-    return [*(Strategy(each) for each in ordered), *both]
+    both = [PlacingOrder(each, tops, height) for height in (peak, 1 << 32) for each in (ordered[0], ordered[3])]
+    return [*(PlacingOrder(each) for each in ordered), *both]

@@ -14,39 +14,123 @@ from dataclasses import dataclass
 
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.arenas import Arena, for_activations, for_constants, usable
-from neuralart.compilers.reference.planning.lifetimes import Block, Constant, blocks, constants, live_bytes
+from neuralart.compilers.reference.planning.lifetimes import Block, Constant, Key, blocks, constants, live_bytes
 from neuralart.compilers.reference.planning.placement import place_best, place_constants
-from neuralart.compilers.reference.planning.shortage import no_room_for_activations
-from neuralart.compilers.reference.usage import PoolPlan, images, pool_plans
 from neuralart.errors import NeuralArtError
 from neuralart.network.pools import MemoryPool, PoolFile
 
 
 @dataclass(frozen=True)
-class Plan:
-    """Where everything is.
+class PoolPlan:
+    """How a pool is used."""
 
-    Attributes:
-        pools: Enabled pools, preferred first (activations' order, then read-only ones), then virtual ones in use.
-        tensors: Address of each placed owner.
-        scratch: Address of the working memory of an epoch.
-        constants: All constants in order.
-        constant_address: Address by key.
-        constant_of: (epoch, argument number) -> key of a constant.
-        images: Initializer per pool (fname); only of pools with constants.
-        blocks: What was placed.
-        lower_bound: Largest sum of activations that are live at once: no placement needs less.
+    pool: MemoryPool  # the pool; of a virtual one the first part
+    fname: str  # its fname; joined with ``_`` for a virtual one
+    name: str  # report name, likewise
+    size: int  # capacity in bytes
+    weights: int  # bytes of its initializer (0 for a virtual pool: its parts have them)
+    activations: int  # bytes that activations ever occupy
+    used: int  # highest offset in use
+    parts: tuple[str, ...] = ()  # fnames of the parts of a virtual pool
+
+    @property
+    def address(self) -> int:
+        """Base."""
+        return self.pool.address
+
+
+def _covered(ranges: Sequence[tuple[int, int]], low: int, high: int) -> int:
+    """Bytes of [low, high) that are in any range."""
+    total, seen = 0, low
+    for start, end in sorted(ranges):
+        start, end = max(start, seen), min(end, high)
+        if end > start:
+            total += end - start
+            seen = end
+    return total
+
+
+def images(items: Sequence[Constant], addresses: Mapping[Key, int], pools: Sequence[MemoryPool]) -> dict[str, bytes]:
+    """Initializer of each pool that holds constants: from its base to the last byte of a constant, gaps zero.
+
+    Raises NeuralArtError when the pool's format is one that is not written.
     """
+    result = {}
+    for pool in pools:
+        inside = [(addresses[item.key], item) for item in items if item.data]
+        inside = [(at, item) for at, item in inside if at < pool.end and at + len(item.data) > pool.address]
+        if not inside:
+            continue
+        if pool.fformat != "FORMAT_RAW":
+            raise NeuralArtError(
+                f"constants go to pool {pool.fname}, whose format is {pool.fformat}: only FORMAT_RAW is written",
+                where=pool.where,
+                hint="set its fformat to FORMAT_RAW",
+            )
+        last = min(max(at + len(item.data) for at, item in inside), pool.end)
+        image = bytearray(last - pool.address)
+        for at, item in inside:
+            # A constant in a virtual pool may begin in the pool before, or go on in the next.
+            skip = max(0, pool.address - at)
+            part = item.data[skip : pool.end - at]
+            offset = at + skip - pool.address
+            image[offset : offset + len(part)] = part
+        result[pool.fname] = bytes(image)
+    return result
 
+
+def pool_plans(
+    pools: Sequence[MemoryPool],
+    arenas: Sequence[Arena],
+    raws: Mapping[str, bytes],
+    ranges: Sequence[tuple[int, int]],
+    constant_ranges: Sequence[tuple[int, int]],
+) -> tuple[PoolPlan, ...]:
+    """Every pool in the order of preference, then the virtual ones that something lies across.
+
+    The ranges are addresses [start, end) of activations and constants.
+    """
+    both = (*ranges, *constant_ranges)
+
+    def made(one: MemoryPool | Arena, pool: MemoryPool, parts: tuple[str, ...] = ()) -> PoolPlan:
+        low, high = one.address, one.end
+        used = max((min(end, high) - low for start, end in both if start < high and end > low), default=0)
+        weights = 0 if parts else len(raws.get(one.fname, b""))
+        return PoolPlan(pool, one.fname, one.name, one.size, weights, _covered(ranges, low, high), used, parts)
+
+    def across(arena: Arena) -> bool:
+        return any(
+            arena.address <= start < arena.end and not any(p.address <= start and end <= p.end for p in arena.pools)
+            for start, end in both
+        )
+
+    ordered = dict.fromkeys((*(pool for arena in arenas for pool in arena.pools), *pools))
+    plans = [made(pool, pool) for pool in ordered]
+    for arena in arenas:
+        if arena.virtual and across(arena):
+            plans.append(made(arena, arena.pools[0], tuple(pool.fname for pool in arena.pools)))
+    return tuple(plans)
+
+
+@dataclass(frozen=True)
+class MemoryPlan:
+    """Where everything is."""
+
+    # Enabled pools, preferred first (activations' order, then read-only ones), then virtual ones in use
     pools: tuple[PoolPlan, ...]
-    tensors: Mapping[int, int]
-    scratch: Mapping[int, int]
-    constants: tuple[Constant, ...]
-    constant_address: Mapping[tuple[str, int], int]
-    constant_of: Mapping[tuple[int, int], tuple[str, int]]
-    images: Mapping[str, bytes]
-    blocks: tuple[Block, ...]
-    lower_bound: int
+    tensors: Mapping[int, int]  # address of each placed owner
+    scratch: Mapping[int, int]  # address of the working memory of an epoch
+    constants: tuple[Constant, ...]  # all constants in order
+    constant_address: Mapping[Key, int]  # address by key
+    constant_of: Mapping[tuple[int, int], Key]  # (epoch, argument number) -> key of a constant
+    images: Mapping[str, bytes]  # initializer per pool (fname); only of pools with constants
+    blocks: tuple[Block, ...]  # what was placed
+    lower_bound: int  # largest sum of activations that are live at once: no placement needs less
+
+    def address(self, block: Block) -> int:
+        """Where a block begins."""
+        kind, number = block.key
+        return self.tensors[number] if kind == "tensor" else self.scratch[number]
 
     def pool_of(self, address: int, size: int) -> PoolPlan:
         """The pool that holds a range: a single one if it can, else the virtual one it lies across."""
@@ -63,34 +147,27 @@ def plan(
     virtual: bool = False,
     user_owned: Sequence[int] = (),
     keep_inputs: bool = False,
-) -> Plan:
+) -> MemoryPlan:
     """Place a program.
 
-    Args:
-        program: What to place.
-        pools: Where.
-        virtual: Adjoining writable pools of equal properties form one.
-        user_owned: Owners whose memory the application provides.
-        keep_inputs: No input is ever overwritten.
-
-    Raises:
-        NeuralArtError: No usable pool, or not enough room; the numbers are in the message.
+    With ``virtual``, adjoining writable pools of equal properties form one; with ``keep_inputs``, no input is ever
+    overwritten; the application provides what is ``user_owned``. Raises NeuralArtError when there is no usable pool or
+    not enough room; the numbers are in the message.
     """
     chosen = usable(pools)
     items = blocks(program, user_owned, keep_inputs=keep_inputs)
-    fixed, constant_of = constants(program)
-    epochs = len(program.calls)
+    fixed, _ = constants(program)
     writable = for_activations(chosen, virtual=virtual)
     failed: Block | None = None
     free_from: dict[str, int] = {}
     for fastest in (False, True):
         addresses, free_from = place_constants(fixed, for_constants(chosen, virtual=virtual, fastest_spill=fastest))
-        placed, failed = place_best(items, epochs, writable, free_from)
+        placed, failed = place_best(items, len(program.calls), writable, free_from)
         if failed is None:
-            return _result(program, chosen, writable, items, fixed, constant_of, addresses, placed)
+            return _result(program, chosen, writable, items, addresses, placed)
     assert failed is not None
     could_join = not virtual and _fits(program, pools, user_owned, keep_inputs)
-    raise no_room_for_activations(program, items, failed, writable, free_from, pools.path, virtual_helps=could_join)
+    raise _no_room(program, items, failed, writable, free_from, pools.path, virtual_helps=could_join)
 
 
 def _fits(program: Program, pools: PoolFile, user_owned: Sequence[int], keep_inputs: bool) -> bool:
@@ -106,22 +183,74 @@ def _result(
     chosen: Sequence[MemoryPool],
     writable: Sequence[Arena],
     items: Sequence[Block],
-    fixed: Sequence[Constant],
-    constant_of: Mapping[tuple[int, int], tuple[str, int]],
-    addresses: Mapping[tuple[str, int], int],
-    placed: Mapping[tuple[str, int], int],
-) -> Plan:
+    addresses: Mapping[Key, int],
+    placed: Mapping[Key, int],
+) -> MemoryPlan:
+    fixed, constant_of = constants(program)
     raws = images(fixed, addresses, chosen)
     ranges = [(placed[block.key], placed[block.key] + block.size) for block in items]
     constant_ranges = [(addresses[item.key], addresses[item.key] + len(item.data)) for item in fixed]
-    return Plan(
+    return MemoryPlan(
         pools=pool_plans(chosen, writable, raws, ranges, constant_ranges),
         tensors={key[1]: at for key, at in placed.items() if key[0] == "tensor"},
         scratch={key[1]: at for key, at in placed.items() if key[0] == "scratch"},
         constants=tuple(fixed),
-        constant_address=dict(addresses),
-        constant_of=dict(constant_of),
+        constant_address=addresses,
+        constant_of=constant_of,
         images=raws,
         blocks=tuple(items),
         lower_bound=max(live_bytes(items, len(program.calls)), default=0),
     )
+
+
+_SHOWN = 3
+
+
+def _when(program: Program, time: int) -> str:
+    """A point of time in words; 0 is before the first epoch."""
+    if time == 0:
+        return "before the first epoch"
+    if time > len(program.calls):
+        return "after the last epoch"
+    return f"in epoch {time - 1} ({program.calls[time - 1].kind})"
+
+
+def _span(block: Block, epochs: int) -> str:
+    first = "start" if block.first < 0 else str(block.first)
+    last = "end" if block.last >= epochs else str(block.last)
+    return f"epochs {first} to {last}"
+
+
+def _no_room(
+    program: Program,
+    items: Sequence[Block],
+    failed: Block,
+    arenas: Sequence[Arena],
+    free_from: Mapping[str, int],
+    where: str,
+    *,
+    virtual_helps: bool,
+) -> NeuralArtError:
+    """The error when activations do not fit."""
+    epochs = len(program.calls)
+    live = live_bytes(items, epochs)
+    peak = max(live)
+    time = live.index(peak)
+    at_peak = sorted((block for block in items if block.first + 1 <= time <= block.last + 1), key=lambda b: -b.size)
+    largest = ", ".join(f"'{block.name}' {block.size} ({_span(block, epochs)})" for block in at_peak[:_SHOWN])
+    free = {arena.fname: max(0, arena.end - free_from.get(arena.fname, arena.address)) for arena in arenas}
+    room = ", ".join(f"{fname} {size}" for fname, size in free.items())
+    total = sum(free.values())
+    what = (
+        f"activations do not fit: {peak} bytes are live {_when(program, time)}, the largest {largest}; "
+        f"writable pools have {total} bytes for them ({room})"
+    )
+    if peak <= total:
+        what += f"; enough in sum, but no gap takes '{failed.name}' with {failed.size} bytes ({_span(failed, epochs)})"
+    if virtual_helps:
+        hint = "the profile option --enable-virtual-mem-pools would make it fit: adjoining pools then form one"
+    elif peak > total:
+        hint = f"at least {peak - total} bytes more are needed: enlarge or enable an ACC_WRITE pool"
+    else:
+        hint = "enlarge or enable an ACC_WRITE pool, or join adjoining ones"
+    return NeuralArtError(what, where=where, hint=hint)

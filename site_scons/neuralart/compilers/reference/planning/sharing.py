@@ -12,9 +12,7 @@ sum of what is live at once does not grow.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Sequence
 
 from neuralart.compilers.reference.ir import Call, Program, StructArg, TensorArg
 from neuralart.compilers.reference.planning.lifetimes import blocks, live_bytes
@@ -31,13 +29,10 @@ def copied(call: Call) -> int | None:
 
 
 class Memories:
-    """The memories of a program: its tensors by owner, with their accesses.
+    """The memories of a program: its tensors by owner, with their accesses; changes are told by :meth:`join`.
 
     A copy touches the bytes that it copies. Any other call is taken to touch the whole of a tensor, wherever in it the
     address that it is given lies.
-
-    Args:
-        program: What to look at; changes are told by :meth:`join`.
     """
 
     def __init__(self, program: Program) -> None:
@@ -49,21 +44,17 @@ class Memories:
             count = copied(call)
             for arg in args:
                 self._touch(arg.tensor, epoch, arg.written, None if count is None else (arg.offset, count))
-            told = {(arg.tensor, arg.written) for arg in args}
-            for tensor in call.reads:
-                if (tensor, False) not in told:
-                    self._touch(tensor, epoch, False, None)
-            for tensor in call.writes:
-                if (tensor, True) not in told:
-                    self._touch(tensor, epoch, True, None)
-        self._sizes: dict[int, int] = {}
+            rest = {*((tensor, False) for tensor in call.reads), *((tensor, True) for tensor in call.writes)}
+            for tensor, written in rest - {(arg.tensor, arg.written) for arg in args}:
+                self._touch(tensor, epoch, written, None)
+        self.sizes: dict[int, int] = {}  # bytes of each memory
         for tensor in (*range(len(program.tensors)), *program.aliases):
             root = program.root(tensor)
             if root in self._reads or root in self._writes:
                 end = program.offset(tensor) + program.tensors[tensor].bytes
-                self._sizes[root] = max(self._sizes.get(root, 0), end)
-        self._inputs = {program.root(tensor) for tensor in program.inputs}
-        self._outputs = {program.root(tensor) for tensor in program.outputs}
+                self.sizes[root] = max(self.sizes.get(root, 0), end)
+        self.inputs = {program.root(tensor) for tensor in program.inputs}  # memories that hold one
+        self.outputs = {program.root(tensor) for tensor in program.outputs}
 
     def _touch(self, tensor: int, epoch: int, written: bool, part: tuple[int, int] | None) -> None:
         root, start = self._program.root(tensor), self._program.offset(tensor)
@@ -75,40 +66,29 @@ class Memories:
         """A memory has become another, byte for byte."""
         for table in (self._reads, self._writes):
             table.setdefault(owner, []).extend(table.pop(joined, []))
-        for border in (self._inputs, self._outputs):
+        for border in (self.inputs, self.outputs):
             if joined in border:
                 border.remove(joined)
                 border.add(owner)
-
-    def size(self, root: int) -> int:
-        """Bytes of a memory."""
-        return self._sizes[root]
-
-    def has_input(self, root: int) -> bool:
-        """It holds an input of the network."""
-        return root in self._inputs
-
-    def has_output(self, root: int) -> bool:
-        """It holds an output of the network."""
-        return root in self._outputs
 
     def _epochs(self, root: int) -> list[int]:
         return [epoch for table in (self._reads, self._writes) for epoch, _ in table.get(root, [])]
 
     def first(self, root: int) -> int:
         """First epoch that touches it; -1 for an input."""
-        return -1 if self.has_input(root) else min(self._epochs(root))
+        return -1 if root in self.inputs else min(self._epochs(root))
 
     def last(self, root: int) -> int:
         """Last epoch that touches it; beyond every epoch for an output."""
-        return len(self._program.calls) if self.has_output(root) else max(self._epochs(root))
+        return len(self._program.calls) if root in self.outputs else max(self._epochs(root))
 
-    def writes(self, epoch: int, root: int, region: range | None = None) -> bool:
-        """An epoch writes a memory, or a part of it."""
-        return any(
-            number == epoch and (region is None or (part.start < region.stop and region.start < part.stop))
-            for number, part in self._writes.get(root, [])
-        )
+    def writers(self, root: int, region: range | None = None) -> set[int]:
+        """The epochs that write a memory, or a part of it."""
+        return {
+            epoch
+            for epoch, part in self._writes.get(root, [])
+            if region is None or (part.start < region.stop and region.start < part.stop)
+        }
 
 
 # ---------------------------------------------------------------------------------------------------------------------
@@ -133,18 +113,12 @@ never again: argument and output of equal size may be the same memory."""
 
 
 def share(program: Program, *, inputs_writable: bool = False) -> Program:
-    """Let tensors share memory.
+    """Let tensors share memory: the same computation with fewer copies, as a program of its own.
 
-    Inputs and outputs never share memory with each other. An output is not moved into another tensor.
-
-    Args:
-        program: A lowered program; it is not changed.
-        inputs_writable: The memory of an input may be written once the input is read for the last time.
-
-    Returns:
-        The same computation with fewer copies and more aliases.
+    Inputs and outputs never share memory with each other. An output is not moved into another tensor. The memory of an
+    input may be written once it is read for the last time, if inputs are writable.
     """
-    made = replace(program, calls=list(program.calls), aliases=dict(program.aliases), offsets=dict(program.offsets))
+    made = program.copy()
     memories = Memories(made)
     for epoch, call in enumerate(made.calls):
         _in_place(made, memories, epoch, call, inputs_writable)
@@ -162,7 +136,7 @@ def _in_place(program: Program, memories: Memories, epoch: int, call: Call, inpu
     target = program.root(written[0].tensor)
     if not _whole(program, memories, written[0]) or memories.first(target) != epoch:
         return
-    size = memories.size(target)
+    size = memories.sizes[target]
     for position in IN_PLACE[call.kernel]:
         arg = call.args[position]
         if not isinstance(arg, TensorArg):
@@ -171,10 +145,10 @@ def _in_place(program: Program, memories: Memories, epoch: int, call: Call, inpu
         usable = (
             source != target
             and program.tensors[source].data is None
-            and memories.size(source) == size
+            and memories.sizes[source] == size
             and _whole(program, memories, arg)
             and memories.last(source) == epoch
-            and not (memories.has_input(source) and (memories.has_output(target) or not inputs_writable))
+            and not (source in memories.inputs and (target in memories.outputs or not inputs_writable))
             # Another argument that lies in the same memory must be walked in the same way.
             and all(
                 _whole(program, memories, other)
@@ -192,7 +166,7 @@ def _whole(program: Program, memories: Memories, arg: TensorArg) -> bool:
     """An argument is all of its memory."""
     root = program.root(arg.tensor)
     start = program.offset(arg.tensor) + arg.offset
-    return start == 0 and program.tensors[arg.tensor].bytes == memories.size(root)
+    return start == 0 and program.tensors[arg.tensor].bytes == memories.sizes[root]
 
 
 # ---- copies
@@ -231,12 +205,9 @@ def _ends(call: Call) -> tuple[TensorArg, TensorArg] | None:
 def _removed(program: Program, copies: Sequence[Call], *, into: bool) -> Program | None:
     """The program without those of the copies that can go; None if none can.
 
-    Args:
-        program: The program; it is not changed.
-        copies: Calls of it.
-        into: The source moves into the target; otherwise the target becomes a part of the source.
+    ``into``: the source moves into the target; otherwise the target becomes a part of the source.
     """
-    made = replace(program, calls=list(program.calls), aliases=dict(program.aliases), offsets=dict(program.offsets))
+    made = program.copy()
     for copy in copies:
         epoch = next((number for number, call in enumerate(made.calls) if call is copy), None)
         if epoch is None:
@@ -263,46 +234,21 @@ def _moved(program: Program, epoch: int, copy: Call, *, into: bool) -> tuple[int
         or program.tensors[inner].data is not None
         or program.tensors[outer].data is not None
         or program.offset(child.tensor) + child.offset != 0
-        or memories.size(inner) != count
-        or memories.has_input(inner)
-        or memories.has_output(inner)
+        or memories.sizes[inner] != count
+        or inner in memories.inputs
+        or inner in memories.outputs
     ):
         return None
     start = program.offset(parent.tensor) + parent.offset
-    move = _Move(memories, epoch, inner, outer, range(start, start + count))
-    others = [number for number in range(len(program.calls)) if number != epoch]
-    return (inner, outer, start) if (_stays_intact if into else _is_read_only)(move, others) else None
-
-
-class _Move(NamedTuple):
-    """A copy of one memory into a region of another."""
-
-    memories: Memories
-    epoch: int
-    inner: int
-    outer: int
-    region: range
-
-
-def _stays_intact(move: _Move, others: Iterable[int]) -> bool:
-    """Nothing disturbs a source that is computed in its place in the target.
-
-    The source is not written after the copy. The target's part is not written before the source is used for the last
-    time, so nobody reads it before the copy either.
-    """
-    memories, epoch, inner, outer, region = move
-    for number in others:
-        if number > epoch and memories.writes(number, inner):
-            return False
-        if number <= max(epoch, memories.last(inner)) and memories.writes(number, outer, region):
-            return False
-    return not memories.has_input(outer)
-
-
-def _is_read_only(move: _Move, others: Iterable[int]) -> bool:
-    """A target that is a part of the source: neither is written from the copy on, nor the target before."""
-    memories, epoch, inner, outer, region = move
-    return not any(
-        memories.writes(number, inner) or (number > epoch and memories.writes(number, outer, region))
-        for number in others
-    )
+    into_part = memories.writers(outer, range(start, start + count)) - {epoch}
+    writers = memories.writers(inner) - {epoch}
+    if into:
+        # The source is computed in its place in the target. It is not written after the copy; the target's part is not
+        # written before the source is used for the last time, so nobody reads it before the copy either.
+        last = max(epoch, memories.last(inner))
+        possible = outer not in memories.inputs and max(writers, default=-1) < epoch
+        possible = possible and min(into_part, default=last + 1) > last
+    else:
+        # The target is a part of the source: neither is written from the copy on, nor the target before.
+        possible = not writers and max(into_part, default=-1) < epoch
+    return (inner, outer, start) if possible else None

@@ -1,0 +1,168 @@
+"""Operators with two inputs: ADD, SUB, SQUARED_DIFFERENCE, MUL, MAXIMUM, MINIMUM and PRELU."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from neuralart.compilers.reference.context import Lowering, Operand, describe, struct
+from neuralart.compilers.reference.ir import StructArg
+from neuralart.compilers.reference.moves import BROADCAST_RANK, Broadcast, broadcast
+from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.quantize import single
+from neuralart.model.graph import Operator
+
+BROADCAST_LIMITS = (
+    f"int8, one input may be constant; broadcasting with at most {BROADCAST_RANK} dimensions that cannot be joined"
+)
+
+
+@dataclass(frozen=True)
+class Binary:
+    """The tensors of an operator with two inputs."""
+
+    first: Operand  # first input
+    second: Operand  # second input
+    target: Operand  # output
+    walk: Broadcast  # how the inputs fill the output
+
+
+def binary(ctx: Lowering, op: Operator) -> Binary:
+    """Check the tensors; NeuralArtError when types, quantization or shapes are not supported."""
+    first = ctx.operand(op, ctx.input(op, 0))
+    second = ctx.operand(op, ctx.input(op, 1))
+    target = ctx.operand(op, ctx.output(op))
+    try:
+        walk = broadcast(first.shape, second.shape)
+    except ValueError as error:
+        ctx.refuse(op, str(error))
+    ctx.expect_shape(op, target.tensor, walk.output)
+    if len(walk.shape) > BROADCAST_RANK:
+        ctx.refuse(op, f"broadcasting over {len(walk.shape)} dimensions is not supported", f"at most {BROADCAST_RANK}")
+    return Binary(first, second, target, walk)
+
+
+def emit_binary(ctx: Lowering, op: Operator, sides: Binary, kernel: str, parameters: StructArg) -> None:
+    """Emit the call. Operations counted as multiply-accumulate: output elements."""
+    args = (
+        ctx.read(op, sides.first.tensor, "input1"),
+        ctx.read(op, sides.second.tensor, "input2"),
+        ctx.write(sides.target.tensor),
+        parameters,
+    )
+    ctx.emit(op, kernel, args, macc=sides.target.tensor.elements)
+
+
+def emit_sum(
+    ctx: Lowering, op: Operator, kernel: str, *, fraction: int, power: int = 1, activation: str = "NONE"
+) -> None:
+    """Lower a power of a sum or difference: both inputs are brought to twice the larger of their scales.
+
+    ``fraction`` is two to the number of bits that the kernel adds to the inputs (its LEFT_SHIFT). Raises NeuralArtError
+    when something is not supported, or the scales lie too far apart.
+    """
+    sides = binary(ctx, op)
+    first, second, target = sides.first, sides.second, sides.target
+    common = 2.0 * max(first.scale, second.scale)
+    factor1 = ctx.fixed_point(op, first.scale / common)
+    factor2 = ctx.fixed_point(op, second.scale / common)
+    result = ctx.fixed_point(op, math.prod([common] * power) / (fraction**power * target.scale))
+    if result.shift > 0:
+        squared, limit = " squared" if power == 2 else "", (fraction // 2) ** power
+        ctx.refuse(
+            op, f"input scale {common / 2:g}{squared} is more than {limit} times the output scale {target.scale:g}"
+        )
+    low, high = ctx.activation_range(op, activation, target)
+    parameters = struct(
+        "na_add_t",
+        broadcast=sides.walk.expression(),
+        input1_offset=-first.zero_point,
+        input1_multiplier=factor1.multiplier,
+        input1_shift=factor1.shift,
+        input2_offset=-second.zero_point,
+        input2_multiplier=factor2.multiplier,
+        input2_shift=factor2.shift,
+        output_offset=target.zero_point,
+        output_multiplier=result.multiplier,
+        output_shift=result.shift,
+        activation_min=low,
+        activation_max=high,
+    )
+    emit_binary(ctx, op, sides, kernel, parameters)
+
+
+_FUSED_LIMITS = f"{BROADCAST_LIMITS}; fused RELU, RELU6, RELU_N1_TO_1"
+
+
+@operator("ADD", limits=_FUSED_LIMITS)
+@operator("SUB", limits=_FUSED_LIMITS)
+def add(ctx: Lowering, op: Operator) -> None:
+    """Lower an addition or a subtraction, which is an addition with a negative second factor."""
+    emit_sum(ctx, op, f"na_{op.kind.lower()}_s8", fraction=1 << 20, activation=ctx.activation(op))
+
+
+@operator("SQUARED_DIFFERENCE", limits=BROADCAST_LIMITS)
+def squared_difference(ctx: Lowering, op: Operator) -> None:
+    """Lower (a - b)**2."""
+    emit_sum(ctx, op, "na_squared_difference_s8", fraction=1 << 7, power=2)
+
+
+@operator("MUL", limits=_FUSED_LIMITS)
+def mul(ctx: Lowering, op: Operator) -> None:
+    """Lower a multiplication: the product of the stored values, less their zero points, is requantized once."""
+    sides = binary(ctx, op)
+    first, second, target = sides.first, sides.second, sides.target
+    fixed = ctx.scale_factor(op, single(single(first.scale * second.scale) / target.scale), values=255 * 255)
+    low, high = ctx.activation_range(op, ctx.activation(op), target)
+    parameters = struct(
+        "na_mul_t",
+        broadcast=sides.walk.expression(),
+        input1_offset=-first.zero_point,
+        input2_offset=-second.zero_point,
+        output_offset=target.zero_point,
+        multiplier=fixed.multiplier,
+        shift=fixed.shift,
+        activation_min=low,
+        activation_max=high,
+    )
+    emit_binary(ctx, op, sides, "na_mul_s8", parameters)
+
+
+_LIMITS = f"{BROADCAST_LIMITS}; equal quantization of inputs and output"
+
+
+@operator("MAXIMUM", limits=_LIMITS)
+@operator("MINIMUM", limits=_LIMITS)
+def maximum_minimum(ctx: Lowering, op: Operator) -> None:
+    """Lower the choice of the larger or smaller value.
+
+    The reference compares stored values whatever they mean; models whose scales differ are refused instead.
+    """
+    sides = binary(ctx, op)
+    for source in (sides.first, sides.second):
+        ctx.same_quantization(op, source, sides.target)
+    parameters = struct("na_extremum_t", broadcast=sides.walk.expression())
+    emit_binary(ctx, op, sides, f"na_{op.kind.lower()}_s8", parameters)
+
+
+@operator("PRELU", limits=f"{BROADCAST_LIMITS}; slopes of the shape of the input or broadcast to it")
+def prelu(ctx: Lowering, op: Operator) -> None:
+    """Lower a leaky rectifier with slopes of its own per element: values below zero are multiplied by them."""
+    sides = binary(ctx, op)
+    source, slope, target = sides.first, sides.second, sides.target
+    if sides.walk.output != source.shape:
+        ctx.refuse(op, f"slopes {describe(slope.tensor)} do not broadcast to {describe(source.tensor)}")
+    above = ctx.scale_factor(op, single(source.scale / target.scale), values=255)
+    below = ctx.scale_factor(op, single(single(source.scale * slope.scale) / target.scale), values=255 * 255)
+    parameters = struct(
+        "na_prelu_t",
+        broadcast=sides.walk.expression(),
+        input_offset=-source.zero_point,
+        slope_offset=-slope.zero_point,
+        output_offset=target.zero_point,
+        multiplier=above.multiplier,
+        shift=above.shift,
+        slope_multiplier=below.multiplier,
+        slope_shift=below.shift,
+    )
+    emit_binary(ctx, op, sides, "na_prelu_s8", parameters)

@@ -1,0 +1,288 @@
+"""CONV_2D, DEPTHWISE_CONV_2D and TRANSPOSE_CONV."""
+
+from __future__ import annotations
+
+import struct as binary
+from collections.abc import Sequence
+
+from neuralart.compilers.reference import quantize
+from neuralart.compilers.reference.context import Lowering, Operand, describe, struct
+from neuralart.compilers.reference.ir import Arg, Null, StructArg
+from neuralart.compilers.reference.operators import operator
+from neuralart.compilers.reference.operators._window import down_and_right, padding_kind, window
+from neuralart.compilers.reference.quantize import float32
+from neuralart.compilers.reference.unsigned import is_unsigned
+from neuralart.model.graph import Operator, Tensor
+
+FLOAT32_MAX = 3.4028234663852886e38
+
+
+def int32_bytes(values: Sequence[int]) -> bytes:
+    """Little-endian 32-bit integers."""
+    return binary.pack(f"<{len(values)}i", *values)
+
+
+def filter_scales(ctx: Lowering, op: Operator, weights: Tensor, axis: int) -> tuple[float, ...]:
+    """The scales of weights: one, or one per output channel. Weights of a uint8 model may have a zero point.
+
+    Raises NeuralArtError when a zero point is not 0, or the number or the dimension of the scales is wrong.
+    """
+    quantization = ctx.quantization(op, weights)
+    channels = weights.shape[axis]
+    if any(quantization.zero_points) and not is_unsigned(op):
+        ctx.refuse(op, f"weights {describe(weights)} have a zero point other than 0", "their zero points must be 0")
+    if quantization.per_channel and (len(quantization.scales) != channels or quantization.axis != axis):
+        ctx.refuse(
+            op,
+            f"weights {describe(weights)} have {len(quantization.scales)} scales along dimension {quantization.axis}",
+            f"expected one scale, or {channels} along dimension {axis}",
+        )
+    return quantization.scales
+
+
+def product_of_scales(op: Operator, source: float, weights: float) -> float:
+    """Input scale x weight scale: in float64, of a uint8 model in float32."""
+    product = source * weights
+    # What is no float32 any more is refused with its size, as a factor that is too large.
+    return float32(product) if is_unsigned(op) and product < FLOAT32_MAX else product
+
+
+def with_filter_offset(parameters: StructArg, zero_point: int) -> StructArg:
+    """The parameters of the kernel for weights with a zero point; those of the plain kernel are its first member."""
+    inner = tuple((f"window.{member}", value) for member, value in parameters.fields)
+    return StructArg("na_conv2d_offset_t", (*inner, ("filter_offset", str(-zero_point))))
+
+
+# Of the output scale: what the profile allows a bias scale to be off.
+_BIAS_TOLERANCE = 0.02
+
+
+def _check_bias_scale(ctx: Lowering, op: Operator, bias: Tensor, wanted: Sequence[float], target: Operand) -> None:
+    """The kernels add a bias to products: it must have their scale. What is checked is what the oracle checks."""
+    quantization = bias.quantization
+    if quantization is None or not quantization.scales:
+        return
+    full = op.kind == "FULLY_CONNECTED"
+    if any(quantization.zero_points) and not full:
+        ctx.refuse(op, f"bias {describe(bias)} has a zero point other than 0")
+    if (full or is_unsigned(op)) and len(wanted) == 1 and len(quantization.scales) == 1:
+        scale = quantization.scales[0]
+        if not abs(scale - wanted[0]) / target.scale <= _BIAS_TOLERANCE:
+            ctx.refuse(
+                op,
+                f"bias {describe(bias)} has scale {scale:g}, input and weights have {wanted[0]:g} together",
+                "both must be equal",
+            )
+
+
+def bias_argument(
+    ctx: Lowering,
+    op: Operator,
+    channels: int,
+    position: int = 2,
+    *,
+    source: Operand,
+    scales: Sequence[float],
+    target: Operand,
+) -> Arg:
+    """The bias that one of the inputs is, or a null pointer.
+
+    Raises NeuralArtError when it is not a constant int32 vector with an element per channel, or has another scale than
+    the products that it is added to.
+    """
+    bias = ctx.optional(op, position)
+    if bias is None:
+        return Null()
+    data = ctx.constant(op, bias, "biases", ("int32",))
+    if bias.elements != channels:
+        ctx.refuse(op, f"bias {describe(bias)} has {bias.elements} elements, expected {channels}")
+    _check_bias_scale(ctx, op, bias, [source.scale * scale for scale in scales], target)
+    return ctx.data(op, data, "int32_t", "bias", bias)
+
+
+def convolution(ctx: Lowering, op: Operator, kernel: str, *, depthwise: bool) -> None:
+    """Emit a convolution.
+
+    Multiply-accumulate operations: output elements x kernel height x kernel width x kernel channels (1 when depthwise).
+    Raises NeuralArtError when something is not supported.
+    """
+    source, target = ctx.ends(op)
+    weights = ctx.input(op, 1)
+    data = ctx.constant(op, weights, "weights", ("int8",))
+    if len(weights.shape) != 4:
+        ctx.refuse(op, f"weights {describe(weights)} have {len(weights.shape)} dimensions, expected 4")
+    axis = 3 if depthwise else 0
+    channels = weights.shape[axis]
+    geometry = window(ctx, op, source.tensor, (weights.shape[1], weights.shape[2]))
+    per_output = _kernel_channels(ctx, op, source, weights, depthwise)
+    ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, channels))
+    scales = filter_scales(ctx, op, weights, axis)
+    factors = [ctx.fixed_point(op, product_of_scales(op, source.scale, scale) / target.scale) for scale in scales]
+    if len(factors) == 1:
+        factors *= channels
+    low, high = ctx.activation_range(op, ctx.activation(op), target)
+    parameters = struct(
+        "na_conv2d_t",
+        batches=source.shape[0],
+        input_height=source.shape[1],
+        input_width=source.shape[2],
+        input_channels=source.shape[3],
+        output_height=geometry.output[0],
+        output_width=geometry.output[1],
+        output_channels=channels,
+        kernel_height=weights.shape[1],
+        kernel_width=weights.shape[2],
+        kernel_channels=per_output,
+        stride_height=geometry.stride[0],
+        stride_width=geometry.stride[1],
+        dilation_height=geometry.dilation[0],
+        dilation_width=geometry.dilation[1],
+        pad_top=geometry.pad[0],
+        pad_left=geometry.pad[1],
+        input_offset=-source.zero_point,
+        output_offset=target.zero_point,
+        activation_min=low,
+        activation_max=high,
+    )
+    filter_zero_point = ctx.quantization(op, weights).zero_point
+    if filter_zero_point:
+        kernel = f"{kernel.removesuffix('_s8')}_offset_s8"
+        parameters = with_filter_offset(parameters, filter_zero_point)
+    args = (
+        ctx.read(op, source.tensor),
+        ctx.data(op, data, "int8_t", "weights", weights),
+        bias_argument(ctx, op, channels, source=source, scales=scales, target=target),
+        ctx.data(op, int32_bytes([f.multiplier for f in factors]), "int32_t", "multiplier"),
+        ctx.data(op, int32_bytes([f.shift for f in factors]), "int32_t", "shift"),
+        ctx.write(target.tensor),
+        parameters,
+    )
+    ctx.emit(op, kernel, args, macc=target.tensor.elements * weights.shape[1] * weights.shape[2] * per_output)
+
+
+def _kernel_channels(ctx: Lowering, op: Operator, source: Operand, weights: Tensor, depthwise: bool) -> int:
+    """Input channels that one output value depends on."""
+    inputs = source.shape[3]
+    if depthwise:
+        if weights.shape[0] != 1 or weights.shape[3] % inputs:
+            ctx.refuse(
+                op,
+                f"weights {describe(weights)} do not fit {describe(source.tensor)}",
+                f"expected [1, height, width, a multiple of {inputs}]",
+            )
+        return 1
+    per_output = weights.shape[3]
+    if inputs % per_output or weights.shape[0] % (inputs // per_output):
+        ctx.refuse(
+            op,
+            f"weights {describe(weights)} do not fit {describe(source.tensor)}",
+            f"expected [outputs, height, width, {inputs} or, grouped, a divisor of it]",
+        )
+    return per_output
+
+
+@operator(
+    "CONV_2D",
+    limits="int8; constant symmetric weights, per tensor or per channel; int32 bias or none; SAME and VALID padding, "
+    "strides, dilation, groups; fused RELU, RELU6, RELU_N1_TO_1",
+)
+def conv_2d(ctx: Lowering, op: Operator) -> None:
+    """Lower a convolution."""
+    convolution(ctx, op, "na_conv2d_s8", depthwise=False)
+
+
+@operator(
+    "DEPTHWISE_CONV_2D",
+    limits="int8; constant symmetric weights, per tensor or per channel; int32 bias or none; SAME and VALID padding, "
+    "strides, dilation, depth multiplier; fused RELU, RELU6, RELU_N1_TO_1",
+)
+def depthwise_conv_2d(ctx: Lowering, op: Operator) -> None:
+    """Lower a depthwise convolution."""
+    convolution(ctx, op, "na_depthwise_conv2d_s8", depthwise=True)
+
+
+@operator(
+    "TRANSPOSE_CONV",
+    limits="int8; constant output shape; constant symmetric weights, per tensor or per channel; int32 bias or none; "
+    "SAME and VALID padding, strides; fused RELU, RELU6, RELU_N1_TO_1",
+)
+def transpose_conv(ctx: Lowering, op: Operator) -> None:
+    """Lower a transposed convolution.
+
+    Operations counted as multiply-accumulate: input elements x kernel height x kernel width x output channels.
+    """
+    weights = ctx.input(op, 1)
+    source = ctx.operand(op, ctx.input(op, 2))
+    target = ctx.operand(op, ctx.output(op))
+    data = ctx.constant(op, weights, "weights", ("int8",))
+    ctx.expect_shape(op, target.tensor, ctx.int32_values(op, 0, "output shapes"))
+    for tensor in (source.tensor, weights, target.tensor):
+        if len(tensor.shape) != 4:
+            ctx.refuse(op, f"{describe(tensor)} has {len(tensor.shape)} dimensions, expected 4")
+    channels, *kernel, depth = weights.shape
+    if depth != source.shape[3]:
+        ctx.refuse(
+            op,
+            f"weights {describe(weights)} do not fit {describe(source.tensor)}",
+            f"expected [outputs, height, width, {source.shape[3]}]",
+        )
+    ctx.expect_shape(op, target.tensor, (source.shape[0], *target.shape[1:3], channels))
+    strides = down_and_right(ctx, op, "stride_h", "stride_w")
+    pads = _pads(ctx, op, source.tensor, target.tensor, kernel, strides)
+    scales = filter_scales(ctx, op, weights, 0)
+    factors = [ctx.fixed_point(op, product_of_scales(op, source.scale, scale) / target.scale) for scale in scales]
+    if len(factors) == 1:
+        factors *= channels
+    low, high = ctx.activation_range(op, ctx.activation(op), target)
+    parameters = struct(
+        "na_transpose_conv_t",
+        batches=source.shape[0],
+        input_height=source.shape[1],
+        input_width=source.shape[2],
+        input_channels=depth,
+        output_height=target.shape[1],
+        output_width=target.shape[2],
+        output_channels=channels,
+        kernel_height=kernel[0],
+        kernel_width=kernel[1],
+        stride_height=strides[0],
+        stride_width=strides[1],
+        pad_top=pads[0],
+        pad_left=pads[1],
+        input_offset=-source.zero_point,
+        filter_offset=-ctx.quantization(op, weights).zero_point,
+        output_offset=target.zero_point,
+        activation_min=low,
+        activation_max=high,
+    )
+    args = (
+        ctx.read(op, source.tensor),
+        ctx.data(op, data, "int8_t", "weights", weights),
+        bias_argument(ctx, op, channels, position=3, source=source, scales=scales, target=target),
+        ctx.data(op, int32_bytes([f.multiplier for f in factors]), "int32_t", "multiplier"),
+        ctx.data(op, int32_bytes([f.shift for f in factors]), "int32_t", "shift"),
+        ctx.write(target.tensor),
+        parameters,
+    )
+    ctx.emit(op, "na_transpose_conv_s8", args, macc=source.tensor.elements * kernel[0] * kernel[1] * channels)
+
+
+def _pads(
+    ctx: Lowering, op: Operator, source: Tensor, target: Tensor, kernel: Sequence[int], strides: tuple[int, int]
+) -> list[int]:
+    """Rows above and columns left of the output that are cut off: the padding of the convolution back to the input.
+
+    Raises NeuralArtError when that convolution gives another size than the input has.
+    """
+    padding = padding_kind(ctx, op)
+    pads = []
+    for before, after, taps, stride in zip(source.shape[1:3], target.shape[1:3], kernel, strides, strict=True):
+        needed = quantize.output_size(after, taps, stride, 1, padding)
+        if needed != before:
+            ctx.refuse(
+                op,
+                f"{describe(target)} does not fit {describe(source)}: {taps} taps with stride {stride} and {padding} "
+                f"padding make {after} of {needed}, not of {before}",
+            )
+        pads.append(quantize.padding_before(after, needed, taps, stride, 1))
+    return pads

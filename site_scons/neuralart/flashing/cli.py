@@ -1,0 +1,119 @@
+"""``neuralart flash``, ``verify`` and ``sign``: write the flash of a device, compare it, make a signable image."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import alone_with, read_bytes, write_bytes
+from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
+
+if TYPE_CHECKING:
+    from neuralart.flashing.nor import Written
+
+PARTS = ("application", "model")
+DIFFERS = 2
+_VERSIONS = {"2.3": 0x00020300, "2.1": 0x00020100}
+_TYPES = ("fsbl", "ssbl", "application")
+
+
+def configure_flash(parser: argparse.ArgumentParser) -> None:
+    """Declare the options, for ``verify`` too."""
+    parser.add_argument("--plan", required=True, type=Path, metavar="FILE", help="flash_plan.json")
+    text = "the virtual flash, or of another runner the record of what its device holds"
+    parser.add_argument("--nor", "--record", dest="record", required=True, type=Path, metavar="FILE", help=text)
+    parser.add_argument("--runner", default=DEFAULT, metavar="NAME", help="what writes (default: %(default)s)")
+    parser.add_argument("--probe", default="", metavar="SERIAL", help="which device, of a runner that has several")
+    parser.add_argument("--only", choices=PARTS, help="a part; model: the initializers and their descriptor")
+    text = "folder that the plan's paths start from (default: .)"
+    parser.add_argument("--top", type=Path, default=Path(), metavar="DIR", help=text)
+    text = "board file of your own"
+    parser.add_argument("--board-file", action="append", default=[], type=Path, metavar="FILE", help=text)
+
+
+configure_verify = configure_flash
+
+
+def _sectors(number: int) -> str:
+    return f"{number} sector{'' if number == 1 else 's'}"
+
+
+def describe(written: Written) -> list[str]:
+    """Lines that say what was written."""
+    write = written.write
+    done = []
+    if written.erased:
+        done.append(f"{_sectors(written.erased)} erased and written")
+    if written.kept:
+        done.append(f"{_sectors(written.kept)} held these bytes already")
+    lines = [f"{write.name}: {write.bytes} bytes at 0x{write.address:08x}, {', '.join(done)}"]
+    for start, end in written.lost:
+        lines.append(f"{write.name}: what stood at [0x{start:08x}, 0x{end:08x}) shared its sectors and is erased now")
+    return lines
+
+
+def chosen(args: argparse.Namespace) -> tuple[Runner, FlashJob]:
+    """The runner of a command line and its job. NeuralArtError: no such runner, or plan or board are wrong."""
+    from neuralart import boards
+    from neuralart.flashing.plan import read
+
+    runner = find(args.runner, "--runner")
+    plan = read(args.plan)
+    board = boards.load(plan.board, args.board_file, where=plan.where)
+    return runner, FlashJob(plan, board, args.record, args.probe, args.only, args.top)
+
+
+def run_flash(args: argparse.Namespace) -> int:
+    """Write it. NeuralArtError: something given is wrong; the file is as it was then."""
+    runner, job = chosen(args)
+    with alone_with(args.record):
+        done = runner.flash(job)
+    for written in done:
+        for line in describe(written):
+            print(line)
+    if not any(written.erased for written in done):
+        print(f"{runner.device(str(args.record), args.probe)}: nothing was written, it held all of this already")
+    return 0
+
+
+def configure_sign(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("image", type=Path, metavar="FILE", help="the bare image: firmware.bin, vector table first")
+    parser.add_argument("-o", "--output", required=True, type=Path, metavar="FILE", help="the image with its header")
+    text = "what the boot chain takes it for (default: application)"
+    parser.add_argument("--type", choices=_TYPES, default="application", help=text)
+    text = "version of the header (default: 2.3)"
+    parser.add_argument("--header-version", choices=_VERSIONS, default="2.3", help=text)
+
+
+def run_sign(args: argparse.Namespace) -> int:
+    """Write the image and look at it again with other eyes. NeuralArtError: the file is no bare image."""
+    from neuralart.flashing import image_header
+
+    made = image_header.make(read_bytes(args.image), args.type, _VERSIONS[args.header_version], where=str(args.image))
+    image = image_header.read(made, where=str(args.output))
+    wrong = image_header.problems(image)
+    if wrong:
+        raise NeuralArtError(f"the image that was made is wrong: {wrong[0]}", where=str(args.image))
+    write_bytes(args.output, made)
+    print(
+        f"{args.output}: {len(made)} bytes, header {args.header_version}, type {args.type}, entry "
+        f"0x{image.entry_point:08x}, vector table at 0x{image_header.VECTOR_TABLE:x}; no signature"
+    )
+    return 0
+
+
+def run_verify(args: argparse.Namespace) -> int:
+    """Compare them. Returns 0 when the flash holds every byte of the plan; 2 at the first difference."""
+    runner, job = chosen(args)
+    device = runner.device(str(args.record), args.probe)
+    mismatch = runner.verify(job)
+    if mismatch is not None:
+        print(f"neuralart verify: {device}: {mismatch}", file=sys.stderr)
+        return DIFFERS
+    writes = job.plan.chosen(job.only)
+    print(f"{device}: {len(writes)} writes, {sum(write.bytes for write in writes)} bytes, all as planned")
+    return 0
