@@ -10,7 +10,6 @@ from neuralart import boards, config
 from neuralart.config.types import Budgets
 from neuralart.config.types import NetworkConfig
 from neuralart.lint import engine, gather
-from neuralart.lint import project as projects
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -25,7 +24,7 @@ def look(project: Project, variant: str, limits: Budgets | None = None, **change
         (network,) = chosen.networks
         changes["networks"] = (replace(network, budgets=limits),)
     bag = gather.Bag()
-    board, note = projects.add(bag, file, replace(chosen, **changes), path, project.path("build"))
+    board, note = gather.add_variant(bag, file, replace(chosen, **changes), path, project.path("build"))
     assert note == ""
     return bag, engine.ordered([*bag.findings, *engine.lint(bag.facts(board))])
 

@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import kinds, report_kinds
+from neuralart.inspect import cli as inspector
+from neuralart.inspect import kinds, own_kinds
 from neuralart.report import offload
 from neuralart.vendor import atonn_options, h7_files, mpool, network_csv, profile, q_json
 from neuralart.vendor.c_info import checks as c_info_checks
@@ -23,7 +24,6 @@ from neuralart.vendor.report import read as generate_report
 pytestmark = pytest.mark.real
 
 ROOT = Path(os.environ.get("NEURALART_REAL_DATA") or "/nonexistent")
-MINE = {kind.name for kind in report_kinds.KINDS}
 
 
 def files(*patterns: str) -> list[Path]:
@@ -206,10 +206,10 @@ def test_every_file_prints_a_record_or_one_line(capsys):
     for path in files("*"):
         data = path.read_bytes()
         start = time.process_time()
-        kind = next((kind for kind in report_kinds.KINDS if kind.sniff(data, path.name)), None)
+        kind = next((kind for kind in own_kinds.KINDS if kind.sniff(data, path.name)), None)
         if kind is not None:
             try:
-                record = kinds.reader(kind).record(path)
+                record = inspector.inspect(path, kind.name)[1]
                 json.dumps(record, allow_nan=False)
                 assert record["kind"] == kind.name and kinds.reader(kind).text(record).endswith("\n")
                 counts[kind.name] = counts.get(kind.name, 0) + 1

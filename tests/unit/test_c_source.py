@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart.text.c_source import Lines, Source, blanked, logical_lines
+from neuralart.text.c_source import CSource, Lines, blanked, logical_lines
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_is_blanked_keeps_its_place(text: str, texts: bool, directives: boo
 @given(st.text(alphabet="ab /*\"'\\\n#x", max_size=60))
 def test_all_forms_of_a_source_agree_on_what_is_a_comment(text: str) -> None:
     """The quick way of blanking, the thorough one and the editor's."""
-    seen = Source("a.c", text.encode()).code
+    seen = CSource("a.c", text.encode()).code
     quick = blanked(text)
     assert [b for a, b in zip(seen, quick, strict=True) if not a.isspace()] == [a for a in seen if not a.isspace()]
     kept = [b for a, b in zip(seen, quick, strict=True) if a.isspace() and not b.isspace()]

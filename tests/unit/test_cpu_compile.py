@@ -23,7 +23,7 @@ from neuralart.memory import regions
 from neuralart.network import facts
 from neuralart.patching import network_files
 from neuralart.patching.network_files import NetworkFiles, read, read_c_info
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 from support import cpu_native
 from support.h747 import DIGITS, pools
 from support.programs import chain, small_network
@@ -211,9 +211,9 @@ def test_pools_of_equal_use_are_told_apart_by_the_code(tmp_path: Path) -> None:
     sizes = [(p["name"], p["used_size_bytes"]) for p in c_info(result)["memory_pools"][:2]]
     assert sizes == [("B", 64), ("A", 64)]
     info = read_c_info(result.files["network_c_info.json"], "c.json")
-    headers = network_files.read_headers([Source("h", result.files["network_data_params.h"])], "network")
+    headers = network_files.read_headers([CSource("h", result.files["network_data_params.h"])], "network")
     assert headers is not None
-    told = network_files.numbers(info, headers, Source("network.c", result.files["network.c"]))
+    told = network_files.numbers(info, headers, CSource("network.c", result.files["network.c"]))
     assert told == {0: 1, 1: 2}
     with pytest.raises(NeuralArtError, match="is not told"):
         network_files.numbers(info, headers)

@@ -12,22 +12,11 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli, config
-from neuralart.doctor import (
-    asking,
-    cross,
-    finding,
-    known_bad,
-    needs,
-    places,
-    programs,
-    python_side,
-    shadowing,
-    versions,
-)
-from neuralart.doctor.examine import Machine, examine, system_of
-from neuralart.doctor.known_bad import Facts
-from neuralart.doctor.tools import CMAKE, CUBEIDE, MAKE, PROGRAMMER, QEMU, SIGNING, TOOLS
-from neuralart.doctor.types import BROKEN, MISSING, OK, UNFIT, Need
+from neuralart.doctor import asking, compilers, known_bad, needs, programs, surroundings
+from neuralart.doctor.examine import examine, system_of
+from neuralart.doctor.known_bad import Circumstances
+from neuralart.doctor.programs import CMAKE, CUBEIDE, MAKE, PROGRAMMER, QEMU, SIGNING, TOOLS
+from neuralart.doctor.types import BROKEN, MISSING, OK, UNFIT, Host, Need
 from neuralart.errors import NeuralArtError
 from neuralart.vendor import releases
 from support.fake_tools import FakeMachine
@@ -79,7 +68,7 @@ def project(folder: Path, text: str = PROJECT) -> list:
 
 
 def report(fake: FakeMachine, variants: list = (), targets: tuple[str, ...] = (), folder: Path | None = None, **extra):
-    machine = Machine({**fake.environ, **extra}, "linux", 5.0, usual_places=False)
+    machine = Host({**fake.environ, **extra}, "linux", 5.0, usual_places=False)
     return examine(machine, variants, targets, project="variants.yaml" if variants else "", folder=folder or fake.root)
 
 
@@ -165,14 +154,14 @@ def test_the_environment_of_a_program(fake: FakeMachine) -> None:
     ],
 )
 def test_ranges(version: str, wanted: str, good: bool) -> None:
-    versions.check_range(wanted, "x")
-    assert versions.fits(version, wanted) is good
+    asking.check_range(wanted, "x")
+    assert asking.fits(version, wanted) is good
 
 
 @pytest.mark.parametrize("text", ["", "new", ">=4.0.*", ">=", "1..2", "~=1", "1,"])
 def test_ranges_that_are_none(text: str) -> None:
     with pytest.raises(NeuralArtError, match="is no range of versions"):
-        versions.check_range(text, "file:3")
+        asking.check_range(text, "file:3")
 
 
 def test_the_ranges_are_those_of_the_package() -> None:
@@ -181,8 +170,8 @@ def test_the_ranges_are_those_of_the_package() -> None:
     data = tomllib.loads((REPO / "pyproject.toml").read_text())["project"]
     declared = [*data["dependencies"], *data["optional-dependencies"]["emulator"]]
     split = dict(re.match(r"([a-z0-9]+)(.*)", text).groups() for text in declared)
-    assert split == {**python_side.PACKAGES, **python_side.EXTRAS}
-    assert data["requires-python"] == python_side.PYTHON
+    assert split == {**surroundings.PACKAGES, **surroundings.EXTRAS}
+    assert data["requires-python"] == surroundings.PYTHON
 
 
 # ---- programs --------------------------------------------------------------------------------------------------------
@@ -202,7 +191,7 @@ def test_the_ranges_are_those_of_the_package() -> None:
 )
 def test_versions_in_what_programs_say(fake: FakeMachine, tool, text: str, version: str) -> None:
     fake.says(tool.programs[0], text)
-    row = programs.row(tool, fake.environ, "linux", 5)
+    row = programs.row(tool, Host(fake.environ, "linux", 5))
     assert (row.status, row.version) == (OK, version)
 
 
@@ -215,19 +204,19 @@ def test_versions_in_what_programs_say(fake: FakeMachine, tool, text: str, versi
 )
 def test_a_version_that_does_not_do(fake: FakeMachine, text: str, status: str, said: str) -> None:
     fake.says("cmake", text)
-    row = programs.row(CMAKE, fake.environ, "linux", 5)
+    row = programs.row(CMAKE, Host(fake.environ, "linux", 5))
     assert row.status == status and said in row.problem and row.get and row.means
 
 
 def test_a_program_that_hangs(fake: FakeMachine) -> None:
     fake.program("make", SLEEP)
-    row = programs.row(MAKE, fake.environ, "linux", 0.3)
+    row = programs.row(MAKE, Host(fake.environ, "linux", 0.3))
     assert row.status == BROKEN and "does not answer" in row.problem
 
 
 def test_the_ide_is_never_started(fake: FakeMachine) -> None:
     fake.program("stm32cubeide", "exit 1", "opt/stm32cubeide_1.17.0")
-    row = programs.row(CUBEIDE, fake.environ, "linux", 5)
+    row = programs.row(CUBEIDE, Host(fake.environ, "linux", 5))
     assert (row.status, row.version) == (OK, "1.17.0")
     assert fake.calls() == []
 
@@ -236,18 +225,18 @@ def test_usual_places_newest_first(fake: FakeMachine) -> None:
     home = Path(fake.environ["HOME"])
     for version in ("1.9.0", "1.17.0"):
         fake.program("stm32cubeide", "", path=home / "st" / f"stm32cubeide_{version}")
-    found = list(finding.in_places(("~/st/stm32cubeide_*/stm32cubeide",), fake.environ, "linux"))
+    found = list(asking.in_places(("~/st/stm32cubeide_*/stm32cubeide",), fake.environ, "linux"))
     assert [path.parent.name for path in found] == ["stm32cubeide_1.17.0", "stm32cubeide_1.9.0"]
-    assert not list(finding.in_places(("~/no/such_*/x", "~/st/none"), fake.environ, "linux"))
-    assert not list(finding.in_places(("~/st/*/stm32cubeide",), {}, "linux"))
+    assert not list(asking.in_places(("~/no/such_*/x", "~/st/none"), fake.environ, "linux"))
+    assert not list(asking.in_places(("~/st/*/stm32cubeide",), {}, "linux"))
 
 
 def test_programs_of_windows(tmp_path: Path) -> None:
     (tmp_path / "cmake.exe").write_text("")
     (tmp_path / "cmake.exe").chmod(0o755)
     environ = {"PATH": str(tmp_path), "PATHEXT": ".COM;.EXE"}
-    assert finding.on_path(("cmake",), environ, "windows") == [tmp_path / "cmake.exe"]
-    assert finding.on_path(("cmake",), environ, "linux") == []
+    assert asking.on_path(("cmake",), environ, "windows") == [tmp_path / "cmake.exe"]
+    assert asking.on_path(("cmake",), environ, "linux") == []
 
 
 def test_the_same_file_twice_is_no_second_one(fake: FakeMachine) -> None:
@@ -255,15 +244,15 @@ def test_the_same_file_twice_is_no_second_one(fake: FakeMachine) -> None:
     fake.folder("other")
     (fake.root / "other" / "cmake").symlink_to(real)
     fake.folders.append(fake.root / "bin" / ".." / "bin")
-    assert finding.on_path(("cmake",), fake.environ, "linux") == [real]
-    assert programs.shadowed(CMAKE, fake.environ, "linux", 5) == []
+    assert asking.on_path(("cmake",), fake.environ, "linux") == [real]
+    assert programs.shadowed(CMAKE, Host(fake.environ, "linux", 5)) == []
 
 
 @pytest.mark.parametrize(("second", "level"), [("3.25.1", "note"), ("3.30.0", "warning")])
 def test_two_of_a_kind(fake: FakeMachine, second: str, level: str) -> None:
     first = fake.says("cmake", "cmake version 3.25.1")
     other = fake.says("cmake", f"cmake version {second}", "other")
-    (remark,) = programs.shadowed(CMAKE, fake.environ, "linux", 5)
+    (remark,) = programs.shadowed(CMAKE, Host(fake.environ, "linux", 5))
     assert remark.level == level
     assert f"{first} (3.25.1) is used, {other} ({second}) is not" in remark.message
 
@@ -273,7 +262,7 @@ def test_two_of_a_kind(fake: FakeMachine, second: str, level: str) -> None:
 
 def compiler(fake: FakeMachine, variants: list = ()):
     (wanted,) = needs.compilers_of(variants)
-    return cross.row(wanted, fake.environ)
+    return compilers.gcc_row(wanted, Host(fake.environ, "linux"))
 
 
 def test_which_c_library(fake: FakeMachine) -> None:
@@ -318,7 +307,7 @@ def test_different_compilers_have_rows_of_their_own(fake: FakeMachine, tmp_path:
 def test_two_compilers(fake: FakeMachine) -> None:
     fake.gcc()
     fake.gcc("13.3.1", folder="other")
-    (remark,) = cross.shadowed(fake.environ, "linux", needs.compilers_of([]))
+    (remark,) = compilers.gcc_shadowed(Host(fake.environ, "linux"), needs.compilers_of([]))
     assert remark.level == "warning" and "(12.2.1) is used" in remark.message and "(13.3.1) is not" in remark.message
 
 
@@ -446,7 +435,7 @@ def test_models_that_are_loaded_on_further_boards(whole: FakeMachine, tmp_path: 
     variants = project(tmp_path / "p", text)
     others = {"mps3-an547": boards.load("mps3-an547")}
     (whole.root / "bin" / "qemu-system-arm").unlink()
-    machine = Machine(whole.environ, "linux", 5.0, usual_places=False)
+    machine = Host(whole.environ, "linux", 5.0, usual_places=False)
     for target, ok in (("digits-n6", True), ("run-digits-n6", True), ("load-digits-n6", False)):
         found = examine(machine, variants, (target,), project="v", folder=tmp_path, others=others)
         assert found.ok is ok, target
@@ -482,15 +471,15 @@ def test_files_that_shadow(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("")
-    (remark,) = shadowing.project_files(tmp_path)
+    (remark,) = surroundings.project_files(tmp_path)
     assert remark.level == "error" and "shadows the module" in remark.message
 
 
 def test_files_that_do_not_shadow(tmp_path: Path) -> None:
     (tmp_path / "neuralart").mkdir()
     (tmp_path / "neuralart.yaml").write_text("")
-    assert shadowing.project_files(tmp_path) == []
-    assert shadowing.project_files(REPO) == [], "this repository has its own package in site_scons"
+    assert surroundings.project_files(tmp_path) == []
+    assert surroundings.project_files(REPO) == [], "this repository has its own package in site_scons"
 
 
 def test_another_copy_of_the_package(tmp_path: Path) -> None:
@@ -498,7 +487,7 @@ def test_another_copy_of_the_package(tmp_path: Path) -> None:
     (package / "scons").mkdir(parents=True)
     for name in ("__init__.py", "scons/tool.py"):
         (package / name).write_text("")
-    (remark,) = shadowing.project_files(tmp_path)
+    (remark,) = surroundings.project_files(tmp_path)
     assert remark.level == "warning" and "another copy of neuralart" in remark.message
 
 
@@ -512,7 +501,7 @@ def test_another_copy_of_the_package(tmp_path: Path) -> None:
     ],
 )
 def test_traits_of_paths(path: str, found: tuple[str, ...]) -> None:
-    assert places.traits(path) == found
+    assert surroundings.traits(path) == found
 
 
 def test_remarks_about_paths(fake: FakeMachine, tmp_path: Path) -> None:
@@ -531,7 +520,7 @@ def test_remarks_about_paths(fake: FakeMachine, tmp_path: Path) -> None:
 
 
 def said(versions_: dict[str, str], missing: tuple[str, ...] = (), **words: str) -> set[str]:
-    facts = Facts(versions_, frozenset(missing), {name: (word,) for name, word in words.items()})
+    facts = Circumstances(versions_, frozenset(missing), {name: (word,) for name, word in words.items()})
     return {remark.id for remark in known_bad.remarks(known_bad.read(), facts)}
 
 
@@ -699,9 +688,9 @@ def test_every_tool_and_combination_is_documented() -> None:
     text = DOC.read_text("utf-8")
     rows = [
         "python",
-        *python_side.PACKAGES,
-        *python_side.EXTRAS,
-        cross.NAME,
+        *surroundings.PACKAGES,
+        *surroundings.EXTRAS,
+        compilers.GCC,
         "stedgeai",
         *(tool.name for tool in TOOLS),
     ]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.inspect import kinds, report_kinds
+from neuralart.inspect import cli as inspector
+from neuralart.inspect import kinds, own_kinds
 from support import vendor_reports as vendor
 
 POOLS = {"fname": "A", "prop": {"rights": "ACC_READ"}}
@@ -48,13 +49,13 @@ FILES = {
 def record(tmp_path: Path, data: bytes, kind: str, name: str = "file") -> dict:
     path = tmp_path / name
     path.write_bytes(data)
-    found = kinds.detect(data, name)
-    assert found is not None and found.name == kind
-    return kinds.reader(found).record(path)
+    of, found = inspector.inspect(path)
+    assert of.name == kind and found.pop("file") == str(path)
+    return found
 
 
 def text(found: dict) -> str:
-    kind = next(kind for kind in report_kinds.KINDS if kind.name == found["kind"])
+    kind = next(kind for kind in own_kinds.KINDS if kind.name == found["kind"])
     return kinds.reader(kind).text(found)
 
 
@@ -98,7 +99,7 @@ def test_records_depend_on_nothing_but_the_file(tmp_path, name):
     ],
 )
 def test_what_is_none_of_them(data, name):
-    assert [kind.name for kind in report_kinds.KINDS if kind.sniff(data, name)] == []
+    assert [kind.name for kind in own_kinds.KINDS if kind.sniff(data, name)] == []
 
 
 @pytest.mark.parametrize(
@@ -261,11 +262,11 @@ def test_notes_are_shown(tmp_path):
 def test_recognizers_never_raise(name, at, bytes_):
     data = FILES[name][1]
     at %= len(data)
-    for kind in report_kinds.KINDS:
+    for kind in own_kinds.KINDS:
         assert kind.sniff(data[:at] + bytes_ + data[at + len(bytes_) :], "file") in (True, False)
 
 
 @given(st.binary(max_size=200), st.text(max_size=12))
 def test_recognizers_take_anything(data, name):
-    for kind in report_kinds.KINDS:
+    for kind in own_kinds.KINDS:
         assert kind.sniff(data, name) in (True, False)

@@ -12,7 +12,7 @@ from neuralart import boards, cli
 from neuralart.config.networks import read_budgets, resolve_budgets
 from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
-from neuralart.lint import budgets, engine, gather, runtime_header
+from neuralart.lint import budgets, engine, gather, types
 from neuralart.network.facts import Epoch, Network, PoolUse
 from neuralart.text import yaml_values
 from neuralart.text.ihex import ihex
@@ -170,14 +170,14 @@ def test_too_many_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_runtime_headers(tmp_path: Path) -> None:
-    found = runtime_header.parse("// x\n" + HEADER, "h")
+    found = types.parse_runtime("// x\n" + HEADER, "h")
     assert found is not None and (found.text, found.where, found.ours) == ("1.1.3.262", "h:2", False)
-    assert runtime_header.parse("#define LL_ATON_VERSION_MAJOR 1\n", "h") is None
-    assert runtime_header.parse(HEADER.replace("MAJOR 1", "MAJOR (0)"), "h").ours
+    assert types.parse_runtime("#define LL_ATON_VERSION_MAJOR 1\n", "h") is None
+    assert types.parse_runtime(HEADER.replace("MAJOR 1", "MAJOR (0)"), "h").ours
     for place in ("b/ll_aton_version.h", "a/ll_aton_version.h", ".git/ll_aton_version.h", "build/ll_aton_version.h"):
         (tmp_path / place).parent.mkdir()
         (tmp_path / place).write_text(HEADER)
-    assert [path.parent.name for path in runtime_header.below(tmp_path)] == ["a", "b"]
+    assert [path.parent.name for path in types.runtime_headers(tmp_path)] == ["a", "b"]
 
 
 # ---- limits ----------------------------------------------------------------------------------------------------------

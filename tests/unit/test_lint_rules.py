@@ -10,9 +10,18 @@ import pytest
 
 from neuralart import boards
 from neuralart.errors import NeuralArtError
-from neuralart.lint import catalog, engine
-from neuralart.lint.runtime_header import RuntimeHeader
-from neuralart.lint.types import Facts, Finding, HexFile, Network, Pool, RawFile, Source, Step
+from neuralart.lint import engine
+from neuralart.lint.types import (
+    Facts,
+    HexPiece,
+    LintedNetwork,
+    LintedPool,
+    LintFinding,
+    RawFile,
+    RuntimeHeader,
+    Source,
+    Step,
+)
 from neuralart.network.pools import MemoryPool, PoolFile
 from neuralart.text.c_source import blanked
 from neuralart.text.linker_script import read as linker_script
@@ -24,17 +33,17 @@ DOC = Path(__file__).resolve().parents[2] / "docs" / "reference" / "lint.md"
 DK, NUCLEO, H747, AN547 = (
     boards.load(name) for name in ("stm32n6570-dk", "nucleo-n657x0-q", "stm32h747i-disco", "mps3-an547")
 )
-HYPER = Pool("xSPI1", "hyperRAM", 0x90000000, 4096, 0, where="p.mpool:9:5")
-FLASH = Pool("xSPI2", "octoFlash", 0x71000000, 1000, 1000, writable=False, where="p.mpool:5:5")
-RAM5 = Pool("AXISRAM5", "npuRAM5", 0x342E0000, 2048, 0, where="p.mpool:7:5")
+HYPER = LintedPool("xSPI1", "hyperRAM", 0x90000000, 4096, 0, where="p.mpool:9:5")
+FLASH = LintedPool("xSPI2", "octoFlash", 0x71000000, 1000, 1000, writable=False, where="p.mpool:5:5")
+RAM5 = LintedPool("AXISRAM5", "npuRAM5", 0x342E0000, 2048, 0, where="p.mpool:7:5")
 
 
 def parse(text: str, name: str) -> LinkerScript:
     return linker_script.parse(text.encode(), name)
 
 
-def net(*pools: Pool, **changes) -> Network:
-    return Network("net", "net.c", pools=pools, **changes)
+def net(*pools: LintedPool, **changes) -> LintedNetwork:
+    return LintedNetwork("net", "net.c", pools=pools, **changes)
 
 
 def c(text: str, file: str = "main.c") -> Source:
@@ -54,13 +63,13 @@ def facts(**changes) -> Facts:
     return Facts(**{"board": DK, **changes})
 
 
-def run(rule: str, **changes) -> list[Finding]:
+def run(rule: str, **changes) -> list[LintFinding]:
     """Findings of one rule; what others say does not matter here."""
     engine.check_ids([rule])
     return [finding for finding in engine.lint(facts(**changes)) if finding.rule == rule]
 
 
-def one(rule: str, **changes) -> Finding:
+def one(rule: str, **changes) -> LintFinding:
     (finding,) = run(rule, **changes)
     assert finding.where and finding.message and finding.hint
     return finding
@@ -96,16 +105,16 @@ def test_pool_without_memory() -> None:
 @pytest.mark.parametrize(
     ("pool", "strategy", "level"),
     [
-        (Pool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80000, 16), "", None),
-        (Pool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80001, 16), "", "error"),
-        (Pool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80001, 16), "external-loader", "error"),
-        (Pool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80001, 16), "boot-copy", None),
-        (Pool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80001, 0), "", "note"),
-        (Pool("AXISRAM2", "cpuRAM2", 0x24100000, 0x80001, 16), "", "error"),
-        (Pool("AXISRAM3", "npuRAM3", 0x34200000, 0x1000, 16), "", None),
+        (LintedPool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80000, 16), "", None),
+        (LintedPool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80001, 16), "", "error"),
+        (LintedPool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80001, 16), "external-loader", "error"),
+        (LintedPool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80001, 16), "boot-copy", None),
+        (LintedPool("AXISRAM2", "cpuRAM2", 0x34100000, 0x80001, 0), "", "note"),
+        (LintedPool("AXISRAM2", "cpuRAM2", 0x24100000, 0x80001, 16), "", "error"),
+        (LintedPool("AXISRAM3", "npuRAM3", 0x34200000, 0x1000, 16), "", None),
     ],
 )
-def test_fsbl_range(pool: Pool, strategy: str, level: str | None) -> None:
+def test_fsbl_range(pool: LintedPool, strategy: str, level: str | None) -> None:
     network = net(pool, strategies={"AXISRAM2": strategy} if strategy else {})
     found = run("fsbl-range", network=network)
     assert [finding.level for finding in found] == ([level] if level else [])
@@ -156,10 +165,10 @@ def test_overlapping_networks() -> None:
 
 
 def test_a_virtual_pool_counts_once() -> None:
-    both = Pool("A_B", "a_b", 0x34200000, 0x80000, 0, virtual=True)
+    both = LintedPool("A_B", "a_b", 0x34200000, 0x80000, 0, virtual=True)
     network = net(both, replace(RAM5, used=0))
     assert [pool.fname for pool in network.used] == ["A_B"]
-    inner = Pool("A", "a", 0x34200000, 16, 0)
+    inner = LintedPool("A", "a", 0x34200000, 16, 0)
     assert [pool.fname for pool in net(both, inner).used] == ["A"]
 
 
@@ -284,7 +293,7 @@ def test_missing_raw() -> None:
     for name in ("net_atonbuf.xSPI2.raw", "net_atonbuf.xSPI2.c", "net_data.xSPI2.bin"):
         assert run("missing-raw", network=replace(network, files=frozenset({name}))) == []
     assert run("missing-raw", network=replace(network, files=None)) == []
-    assert run("missing-raw", network=network, hexes=(HexFile("x.hex", 0x71000000, 1, ""),)) == []
+    assert run("missing-raw", network=network, hexes=(HexPiece("x.hex", 0x71000000, 1, ""),)) == []
 
 
 def test_mixed_set() -> None:
@@ -313,7 +322,7 @@ def test_relative_raw() -> None:
 def test_hex_address() -> None:
     raws = (raw("xSPI2", b"weights"),)
     network = net(FLASH, raws=raws)
-    wrong = HexFile("network_data.hex", 0x70380000, 7, raws[0].sha256)
+    wrong = HexPiece("network_data.hex", 0x70380000, 7, raws[0].sha256)
     found = one("hex-address", network=network, hexes=(wrong,))
     assert found.where == "network_data.hex" and "at 0x70380000" in found.message and "0x71000000" in found.message
     assert run("hex-address", network=network, hexes=(replace(wrong, address=0x71000000),)) == []
@@ -438,7 +447,10 @@ def test_orphan_section() -> None:
 
 
 def test_pool_section() -> None:
-    pools = (Pool("heap_overlay_pool", "heap_overlay_pool", 0, 10, 0, relative=True), Pool("SDRAM", "SDRAM", 0, 10, 0))
+    pools = (
+        LintedPool("heap_overlay_pool", "heap_overlay_pool", 0, 10, 0, relative=True),
+        LintedPool("SDRAM", "SDRAM", 0, 10, 0),
+    )
     network = net(*pools, runtime="network_runtime")
     both = ".NN_Activation_Buffer_AXIRAM .NN_Activation_Buffer_SDRAM"
     assert run("pool-section", network=network, scripts=parse(LD.format(more=f".x : {{ *({both}) }}"), "h7.ld")) == []
@@ -490,7 +502,7 @@ def test_rules_have_what_a_reader_needs() -> None:
 
 def test_documented_list_is_the_generated_one() -> None:
     """To renew it: the lines behind the mark are what ``neuralart lint --markdown`` prints."""
-    assert DOC.read_text("utf-8").partition("<!-- rules -->\n")[2] == catalog.markdown()
+    assert DOC.read_text("utf-8").partition("<!-- rules -->\n")[2] == engine.markdown()
 
 
 def test_a_rule_that_is_none() -> None:
@@ -500,10 +512,10 @@ def test_a_rule_that_is_none() -> None:
 
 def test_order_and_failure() -> None:
     found = [
-        Finding("a", "note", "z.c:1", "n"),
-        Finding("b", "error", "b.c:10", "e"),
-        Finding("c", "error", "b.c:9", "e"),
-        Finding("d", "warning", "a.c", "w"),
+        LintFinding("a", "note", "z.c:1", "n"),
+        LintFinding("b", "error", "b.c:10", "e"),
+        LintFinding("c", "error", "b.c:9", "e"),
+        LintFinding("d", "warning", "a.c", "w"),
     ]
     assert [finding.rule for finding in engine.ordered(found)] == ["c", "b", "d", "a"]
     assert engine.failed(found) and not engine.failed([found[3]]) and engine.failed([found[3]], strict=True)

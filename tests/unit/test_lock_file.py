@@ -11,7 +11,7 @@ from packaging.markers import default_environment
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from neuralart.doctor.python_side import EXTRAS, PACKAGES
+from neuralart.doctor.surroundings import EXTRAS, PACKAGES
 
 REPO = Path(__file__).resolve().parents[2]
 TEXT = (REPO / "requirements.lock").read_text("utf-8")

@@ -17,7 +17,7 @@ from neuralart.patching import network_files, patchlist
 from neuralart.patching.decide import array_bytes, decide
 from neuralart.patching.network_files import activation_pools, image_shape, read_c_info
 from neuralart.patching.plan import renderer
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 from neuralart.text.linker_script.read import parse
 from neuralart.vendor.c_info.types import CInfo, InfoBuffer
 from support.h747_app import LINKER_TEXT, FakeNetwork, FakePool
@@ -217,8 +217,8 @@ def info_of(network: FakeNetwork) -> CInfo:
     return read_c_info(json.dumps(network.c_info()).encode(), "c.json")
 
 
-def header(text: str, name: str = "params.h") -> Source:
-    return Source.of_text(name, text)
+def header(text: str, name: str = "params.h") -> CSource:
+    return CSource.of_text(name, text)
 
 
 def headers_of(network: FakeNetwork) -> network_files.Headers:

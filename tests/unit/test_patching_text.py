@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from neuralart.errors import NeuralArtError
 from neuralart.patching import places
 from neuralart.patching.places import Markers
-from neuralart.text.c_source import Edit, Source
+from neuralart.text.c_source import CSource, Edit
 from support.messages import one_message
 
 MARKERS = Markers(" /*** @START@ ***/", " /*** @STOP@ ***/")
 
 
-def source(text: str) -> Source:
-    return Source.of_text("f.h", text)
+def source(text: str) -> CSource:
+    return CSource.of_text("f.h", text)
 
 
 def names(text: str) -> list[tuple[str, str]]:
@@ -227,7 +227,7 @@ def test_edits_must_not_overlap() -> None:
 @pytest.mark.parametrize(("data", "said"), [(b"\xff\xfea\0", "UTF-16"), (b"ab\0", "a zero byte at offset 2")])
 def test_what_is_no_c_source(data: bytes, said: str) -> None:
     with pytest.raises(NeuralArtError, match=said):
-        Source("f.h", data)
+        CSource("f.h", data)
 
 
 TRAPS = st.lists(
@@ -240,7 +240,7 @@ TRAPS = st.lists(
 
 @given(TRAPS)
 def test_bytes_survive_and_offsets_stay(text: str) -> None:
-    made = Source("f.c", text.encode("utf-8"))
+    made = CSource("f.c", text.encode("utf-8"))
     assert made.edited([]) == text.encode("utf-8")
     assert len(made.code) == len(made.text)
     assert "".join(made.text[line.start : line.end] for line in made.lines) == made.text
@@ -255,7 +255,7 @@ def test_bytes_survive_and_offsets_stay(text: str) -> None:
 @given(TRAPS, TRAPS, st.sampled_from(["\n", "\r\n"]))
 def test_a_block_between_traps_is_replaced_whole_or_refused(before: str, inside: str, eol: str) -> None:
     text = f"{before}{eol}{MARKERS.start}{eol}{inside}{eol}{MARKERS.stop}{eol}"
-    made = Source("f.c", text.encode())
+    made = CSource("f.c", text.encode())
     try:
         block = places.find_block(made, MARKERS)
     except NeuralArtError as error:
@@ -263,5 +263,5 @@ def test_a_block_between_traps_is_replaced_whole_or_refused(before: str, inside:
         return
     data = made.edited([filled(block, "new\n")])
     assert data == f"{before}{eol}{MARKERS.start}{eol}new{eol}{MARKERS.stop}{eol}".encode()
-    again = Source("f.c", data)
+    again = CSource("f.c", data)
     assert again.edited([filled(places.find_block(again, MARKERS), "new\n")]) == data

@@ -88,7 +88,7 @@ def test_without_plugins_no_machinery_is_imported(places: Places) -> None:
     loaded = _modules(
         f"from neuralart import plugins\nfor kind in {list(KINDS)!r}:\n    plugins.every(kind)\n", places.top
     )
-    assert "neuralart.lint.rules_files" in loaded
+    assert "neuralart.lint.rules_network" in loaded
     assert not loaded & {"importlib.metadata", "neuralart_plugins"}
 
 
@@ -452,9 +452,9 @@ def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None
 def test_a_kind_of_file(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
     places.project(
         "door.py",
-        "from neuralart.inspect.kinds import Kind\n"
+        "from neuralart.inspect.kinds import FileKind\n"
         "from neuralart.plugins import register\n"
-        "register('inspect', 'door', Kind('door', 'a door', 'neuralart_plugins._door', "
+        "register('inspect', 'door', FileKind('door', 'a door', 'neuralart_plugins._door', "
         "lambda data, name: data.startswith(b'DOOR')), protocol=1)\n",
     )
     places.project(

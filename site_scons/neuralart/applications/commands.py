@@ -11,13 +11,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from neuralart.config.application import CMAKE, CUBEIDE, MAKE, ApplicationConfig, ExternalConfig
-from neuralart.doctor import finding, tools
+from neuralart.doctor import asking, programs
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 
 _BELOW = "directory: FOLDER below it"
 CMAKE_FOLDER, WORKSPACE = "cmake", "workspace"
-_TOOLS = {MAKE: tools.MAKE, CMAKE: tools.CMAKE, CUBEIDE: tools.CUBEIDE}
+_TOOLS = {MAKE: programs.MAKE, CMAKE: programs.CMAKE, CUBEIDE: programs.CUBEIDE}
 _HEADLESS = "org.eclipse.cdt.managedbuilder.core.headlessbuild"
 
 
@@ -158,11 +158,11 @@ def find_program(
             raise NeuralArtError(f"executable: no file {path}", where=where, hint=tool.get)
         return path.absolute()
     names = (executable,) if executable else tool.programs
-    found = finding.on_path(names, environ, system)
+    found = asking.on_path(names, environ, system)
     if found:
         return found[0]
     if not executable:
-        placed = next(finding.in_places(tool.places.get(system, ()), environ, system), None)
+        placed = next(asking.in_places(tool.places.get(system, ()), environ, system), None)
         if placed is not None:
             return placed
     places = ", ".join(("PATH", *(() if executable else tool.places.get(system, ()))))

@@ -14,8 +14,7 @@ from pathlib import Path
 from neuralart.applications.runtime import NEWLIB, PICOLIBC, ArchiveName, parse_name
 from neuralart.applications.staging import Generated
 from neuralart.files import read_bytes
-from neuralart.lint import runtime_header
-from neuralart.lint.runtime_header import RuntimeHeader
+from neuralart.lint.types import RUNTIME_HEADER, RuntimeHeader, parse_runtime
 from neuralart.text.c_source import Lines, decode
 from neuralart.vendor.network_c.banner import guard
 from neuralart.vendor.releases import CoreVersion, parse_core
@@ -140,7 +139,7 @@ class LockFacts:
 
 def is_read(name: str) -> bool:
     """Whether a file of this name says something about versions."""
-    special = name == runtime_header.NAME or parse_name(name) is not None
+    special = name == RUNTIME_HEADER or parse_name(name) is not None
     return special or any(each.fullmatch(name) for each in (_CONFIGURATION, _POSTPROCESSING, _BUILD_FILE))
 
 
@@ -158,8 +157,8 @@ class _Gathered:
         archive = parse_name(name)
         if archive is not None:
             self.archives.append(Archive(archive, shown, path))
-        elif name == runtime_header.NAME:
-            found = runtime_header.parse(_text(path), shown)
+        elif name == RUNTIME_HEADER:
+            found = parse_runtime(_text(path), shown)
             self.headers += [found] if found is not None else []
         elif _CONFIGURATION.fullmatch(name) or _POSTPROCESSING.fullmatch(name):
             text = _text(path)

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lint import runtime_header
-from neuralart.lint.runtime_header import RuntimeHeader
+from neuralart.lint.types import RUNTIME_HEADER, RuntimeHeader, parse_runtime
 from neuralart.text.c_source import decode
 from neuralart.text.elf import UNDEFINED, Elf
 from neuralart.vendor.releases import of_runtime
@@ -165,9 +164,9 @@ class VendorRuntime:
 
 def _top(folder: Path, where: str) -> Path:
     for name in _TOPS:
-        if (folder / name / _LL_ATON / runtime_header.NAME).is_file():
+        if (folder / name / _LL_ATON / RUNTIME_HEADER).is_file():
             return folder / name if name != "." else folder
-    what = "no such folder" if not folder.is_dir() else f"has no {_LL_ATON}/{runtime_header.NAME}"
+    what = "no such folder" if not folder.is_dir() else f"has no {_LL_ATON}/{RUNTIME_HEADER}"
     raise NeuralArtError(
         f"runtime: {folder.as_posix()}: {what}",
         where=where,
@@ -207,8 +206,8 @@ def find(folder: Path, core: str = "CM55", where: str = "") -> VendorRuntime:
         NeuralArtError: There is none, or its version cannot be read.
     """
     top = _top(folder, where)
-    path = top / _LL_ATON / runtime_header.NAME
-    header = runtime_header.parse(decode(read_bytes(path)), path.as_posix())
+    path = top / _LL_ATON / RUNTIME_HEADER
+    header = parse_runtime(decode(read_bytes(path)), path.as_posix())
     if header is None:
         raise NeuralArtError("does not define LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV", where=path.as_posix())
     sources = [

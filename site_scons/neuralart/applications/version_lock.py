@@ -17,7 +17,7 @@ from neuralart.applications.runtime import VendorRuntime
 from neuralart.applications.sources import SourceSet
 from neuralart.applications.staging import Generated
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.lint.runtime_header import RuntimeHeader
+from neuralart.lint.types import RuntimeHeader
 from neuralart.vendor.releases import Release, of_runtime
 
 ERROR, NOTE = "error", "note"

@@ -16,8 +16,7 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Location, Value
-from neuralart.text.yaml_nodes import MAX_DEPTH
-from neuralart.text.yaml_values import parse
+from neuralart.text.yaml_values import MAX_DEPTH, parse
 
 Settings = Mapping[str, tuple[Any, Location]]
 # What an SConstruct may write instead of a plain value.

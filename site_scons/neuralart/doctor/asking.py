@@ -1,29 +1,109 @@
-"""Ask a program which version it is: with a time limit, in an empty folder, with nothing to read from."""
+"""Where programs are, what they say of themselves, and whether that is the version that is wanted."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
 
-SECONDS = 10.0
+if TYPE_CHECKING:
+    from packaging.specifiers import SpecifierSet
+
+_NUMBERS = re.compile(r"\d{1,18}(?:\.\d{1,18})*", re.ASCII)
 _MOST = 1 << 16
 # What is meant for our Python would mislead another one's programs, and make would take options from there.
 _NOT_FOR_THEM = ("PYTHONPATH", "PYTHONHOME", "PYTHONSTARTUP", "MAKEFLAGS", "SCONSFLAGS")
 
 
-def ask(program: Path, words: Sequence[str], environ: Mapping[str, str], seconds: float = SECONDS) -> str:
-    """Start a program and return what it prints, both streams, 64 KiB at most.
+def check_range(wanted: str, where: str) -> SpecifierSet:
+    """Read a range; NeuralArtError where one of its parts is none."""
+    # Imported late: every command line of ours would pay for it.
+    from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
-    Args:
-        program: The program.
-        words: Its arguments; only such that make it say something of itself.
-        environ: Its environment, without what is not meant for it.
-        seconds: How long it may take.
+    found = SpecifierSet()
+    for part in (part.strip() for part in wanted.split(",")):
+        # A number without a sign means itself and everything that begins with it.
+        bare = _NUMBERS.fullmatch(part.removesuffix(".*"))
+        try:
+            if not part:
+                raise InvalidSpecifier(part)
+            found &= SpecifierSet("" if part == "*" else f"=={bare[0]}.*" if bare else part)
+        except InvalidSpecifier:
+            raise NeuralArtError(
+                f"'{part}' is no range of versions", where=where, hint='">=2.21", "4.0.*", "!=1.1", "*"'
+            ) from None
+    return found
 
-    Raises:
-        NeuralArtError: It cannot be started, or it does not end in time.
+
+def fits(version: str, wanted: str) -> bool:
+    """Whether a version is in a range. The numbers that the version begins with count (``7.2.22`` of ``7.2.22
+    (Debian)``). Ranges are those of pip (PEP 440), separated by commas, and all must hold; a number without a sign
+    means itself and everything that begins with it, ``*`` any version. Raises NeuralArtError: the range is none.
+    """
+    found = _NUMBERS.match(version.strip())
+    return found is not None and check_range(wanted, "").contains(found[0])
+
+
+def folders(environ: Mapping[str, str]) -> list[Path]:
+    """The folders of PATH, each once."""
+    return [Path(entry) for entry in dict.fromkeys(environ.get("PATH", "").split(os.pathsep)) if entry]
+
+
+def _names(program: str, environ: Mapping[str, str], system: str) -> list[str]:
+    if system != "windows" or Path(program).suffix:
+        return [program]
+    endings = environ.get("PATHEXT", ".COM;.EXE;.BAT;.CMD").split(";")
+    return [program + ending.lower() for ending in endings if ending]
+
+
+def _executable(path: Path) -> bool:
+    try:
+        return path.is_file() and os.access(path, os.X_OK)
+    except OSError:  # a folder that may not be looked into
+        return False
+
+
+def on_path(programs: tuple[str, ...], environ: Mapping[str, str], system: str) -> list[Path]:
+    """All hits on PATH in its order, without those that are the same file again under another name. Of several names of
+    a program, the first that a folder has counts for that folder. ``system``: ``windows``, ``linux`` or ``mac``.
+    """
+    names = [name for program in programs for name in _names(program, environ, system)]
+    found: dict[Path, Path] = {}
+    for folder in folders(environ):
+        hit = next((folder / name for name in names if _executable(folder / name)), None)
+        if hit is not None:
+            found.setdefault(hit.resolve(), hit.absolute())
+    return list(found.values())
+
+
+def in_places(patterns: tuple[str, ...], environ: Mapping[str, str], system: str) -> Iterator[Path]:
+    """Programs in the folders where installers put them, newest name first; in the globs ``~`` is the user's folder."""
+    home = environ.get("USERPROFILE" if system == "windows" else "HOME", "")
+    for pattern in patterns:
+        if pattern.startswith("~"):
+            if not home:
+                continue
+            pattern = home.replace("\\", "/") + pattern[1:]
+        parts = Path(pattern).parts
+        star = next((number for number, part in enumerate(parts) if "*" in part), len(parts) - 1)
+        try:
+            hits = sorted(Path(*parts[:star]).glob("/".join(parts[star:])), key=_newest)
+        except (OSError, ValueError):
+            continue
+        yield from (hit for hit in hits if hit.is_file())
+
+
+def _newest(path: Path) -> tuple[list[int], str]:
+    return [-int(number[:18]) for number in re.findall(r"\d+", path.as_posix())], path.as_posix()
+
+
+def ask(program: Path, words: Sequence[str], environ: Mapping[str, str], seconds: float = 10.0) -> str:
+    """Start a program with words that make it say something of itself, in an empty folder, with nothing to read from;
+    what it prints (both streams, 64 KiB at most). NeuralArtError where it cannot be started or does not end in time.
     """
     import subprocess
     import tempfile

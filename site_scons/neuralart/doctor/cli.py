@@ -3,9 +3,55 @@
 from __future__ import annotations
 
 import argparse
+import json
+from dataclasses import asdict
 from pathlib import Path
 
+from neuralart.doctor.types import OK, Examination, Host, ToolRow
+
+SCHEMA = 1
 _DEFAULT = "variants.yaml"
+
+
+def to_json(report: Examination) -> str:
+    """For programs."""
+    data = asdict(report)
+    tools, remarks = data.pop("rows"), data.pop("remarks")
+    return json.dumps({"schema": SCHEMA, **data, "ok": report.ok, "tools": tools, "remarks": remarks}, indent=1) + "\n"
+
+
+def _row_lines(row: ToolRow, width: int, version_width: int) -> list[str]:
+    if row.status == OK:
+        rest = "  ".join(part for part in (row.path, *row.details) if part)
+        return [f"{row.status:<8}  {row.tool:<{width}}  {row.version or '?':<{version_width}}  {rest}".rstrip()]
+    path = f" {row.path}" if row.path else ""
+    lines = [f"{row.status:<8}  {row.tool:<{width}} {path} {row.problem}".rstrip()]
+    need = (", ".join(row.need.build), ", ".join(row.need.use))
+    heads = ("without it: ", "needed to build ", "needed by ", "get it: ")
+    said = zip(heads, (row.means, *need, row.get), strict=True)
+    return [*lines, *(f"{' ' * 10}{head}{text}" for head, text in said if text)]
+
+
+def as_text(report: Examination) -> str:
+    """For people."""
+    of = f", {report.project}" if report.project else ", no project file"
+    lines = [f"neuralart {report.neuralart} on {report.system}{of}", ""]
+    width = max(len(row.tool) for row in report.rows)
+    version_width = max(len(row.version) for row in report.rows if row.status == OK)
+    for row in report.rows:
+        lines += _row_lines(row, width, version_width)
+    lines += [""] if report.remarks else []
+    lines += [f"{remark.level}: {remark.id}: {remark}" for remark in report.remarks]
+    blocking = [row for row in report.rows if row.blocks]
+    lines.append("")
+    if blocking:
+        lines.append("Missing for what was asked for: " + ", ".join(row.tool for row in blocking))
+    elif not report.project:
+        lines.append("There is no project file, so nothing is needed.")
+    else:
+        what = ", ".join(report.targets) or "building every variant"
+        lines.append(f"Everything that {what} needs is there.")
+    return "\n".join(lines) + "\n"
 
 
 def _seconds(text: str) -> float:
@@ -20,12 +66,8 @@ def _seconds(text: str) -> float:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "targets",
-        nargs="*",
-        metavar="TARGET",
-        help="a variant, or run-VARIANT and the like (default: build all variants)",
-    )
+    targets = "a variant, or run-VARIANT and the like (default: build all variants)"
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=targets)
     parser.add_argument(
         "--file", type=Path, metavar="FILE", help="project file (default: variants.yaml, if there is one)"
     )
@@ -37,20 +79,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report.
-
-    Returns:
-        0, or 1 if something is missing that the targets need.
-
-    Raises:
-        NeuralArtError: The project file is wrong, or a target is none.
-    """
+    """Print the report: 0, or 1 if something is missing that the targets need."""
     import os
     import sys
 
     from neuralart import boards, config
-    from neuralart.doctor import views
-    from neuralart.doctor.examine import Machine, examine, system_of
+    from neuralart.doctor.examine import examine, system_of
 
     file: Path | None = args.file or (Path(_DEFAULT) if Path(_DEFAULT).is_file() else None)
     variants = []
@@ -63,17 +97,11 @@ def run(args: argparse.Namespace) -> int:
             variants.append((variant, boards.load(variant.board, extra, variant.said("board"))))
             for other in variant.relocatable.also_on if variant.relocatable is not None else ():
                 others[other] = boards.load(other, extra, variant.said("relocatable"))
-    machine = Machine(os.environ, system_of(sys.platform), args.seconds, not args.path_only)
-    report = examine(
-        machine,
-        variants,
-        args.targets,
-        project=file.as_posix() if file is not None else "",
-        folder=file.parent if file is not None else Path(),
-        others=others,
-    )
+    host = Host(os.environ, system_of(sys.platform), args.seconds, not args.path_only)
+    project_file, folder = (file.as_posix(), file.parent) if file is not None else ("", Path())
+    report = examine(host, variants, args.targets, project=project_file, folder=folder, others=others)
     # A console may not know the letters of a path.
-    shown = views.to_json(report) if args.json else views.text(report)
+    shown = to_json(report) if args.json else as_text(report)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     print(shown.encode(encoding, "backslashreplace").decode(encoding), end="")
     return 0 if report.ok else 1

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.doctor import versions
+from neuralart.doctor.asking import check_range, fits
 from neuralart.doctor.types import ERROR, NOTE, WARNING, Remark
 from neuralart.resources import PACKAGE, stable_name
 from neuralart.text import yaml_values
@@ -26,51 +26,29 @@ _TOOLS = (
 
 @dataclass(frozen=True)
 class Combination:
-    """One of them.
+    """One of them."""
 
-    Attributes:
-        id: Short name.
-        when: Conditions, all of which hold: what, and a range of versions, ``missing``, ``present`` or a word.
-        level: ``error``, ``warning`` or ``note``.
-        says: What is known; ``{tool}`` stands for its version.
-        remedy: What to do about it.
-    """
-
-    id: str
+    id: str  # Short name
+    # Conditions, all of which hold: what, and a range of versions, ``missing``, ``present`` or a word
     when: tuple[tuple[str, str], ...]
-    level: str
-    says: str
-    remedy: str
+    level: str  # ``error``, ``warning`` or ``note``
+    says: str  # What is known; ``{tool}`` stands for its version
+    remedy: str  # What to do about it
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What conditions are compared with.
+class Circumstances:
+    """What conditions are compared with."""
 
-    Attributes:
-        versions: Of the tools that are there; empty text where a tool does not say one.
-        missing: Tools that were looked for and are not there.
-        words: ``system``, ``path`` and ``compiler``: what is so.
-    """
-
-    versions: Mapping[str, str]
-    missing: frozenset[str]
-    words: Mapping[str, Sequence[str]]
-
-
-def data_file() -> Path:
-    """The list of the package."""
-    return PACKAGE / "doctor" / "data" / "known_bad.yaml"
+    versions: Mapping[str, str]  # Of the tools that are there; empty text where a tool does not say one
+    missing: frozenset[str]  # Tools that were looked for and are not there
+    words: Mapping[str, Sequence[str]]  # ``system``, ``path`` and ``compiler``: what is so
 
 
 def read(path: Path | None = None) -> tuple[Combination, ...]:
-    """Read a list; without a path the package's own, to which the releases and their runtimes are added.
-
-    Raises:
-        NeuralArtError: It is wrong; ``where`` is ``file:line``.
-    """
+    """Read a list (NeuralArtError where it is wrong); without a path ours, and the releases with their runtimes."""
     own = of_releases() if path is None else ()
-    path = path or data_file()
+    path = path or PACKAGE / "doctor" / "data" / "known_bad.yaml"
     top = yaml_values.read(path, stable_name(str(path)))
     yaml_values.check_schema(top, SCHEMA)
     fields = top.fields(("schema", "combinations"))
@@ -113,12 +91,11 @@ def _combination(item: Value) -> Combination:
     conditions = []
     for name, value in fields["when"].fields((*_TOOLS, *_PLAIN)).items():
         text = value.text()
-        if name in _PLAIN:
-            allowed = _PLAIN[name]
-            if allowed is not None:
-                value.choice(allowed)
-        elif text not in (MISSING, PRESENT):
-            versions.check_range(text, str(value.where))
+        allowed = _PLAIN.get(name)
+        if allowed is not None:
+            value.choice(allowed)
+        elif name not in _PLAIN and text not in (MISSING, PRESENT):
+            check_range(text, str(value.where))
         conditions.append((name, text))
     if not conditions:
         raise fields["when"].error("is empty")
@@ -131,17 +108,17 @@ def _combination(item: Value) -> Combination:
     )
 
 
-def _holds(name: str, wanted: str, facts: Facts) -> bool:
+def _holds(name: str, wanted: str, facts: Circumstances) -> bool:
     if name in _PLAIN:
         return wanted in facts.words.get(name, ())
     if wanted == MISSING:
         return name in facts.missing
     if wanted == PRESENT:
         return name in facts.versions
-    return name in facts.versions and versions.fits(facts.versions[name], wanted)
+    return name in facts.versions and fits(facts.versions[name], wanted)
 
 
-def remarks(combinations: Sequence[Combination], facts: Facts) -> list[Remark]:
+def remarks(combinations: Sequence[Combination], facts: Circumstances) -> list[Remark]:
     """Those that are so here."""
     found = []
     for each in combinations:

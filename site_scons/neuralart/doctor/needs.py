@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from neuralart.boards.types import Board, Machine
 from neuralart.config.read import VERBS
-from neuralart.config.types import NetworkConfig, ToolchainConfig, VariantConfig
-from neuralart.doctor.cross import Wanted, wanted
+from neuralart.config.types import VariantConfig
+from neuralart.doctor.compilers import STEDGEAI, Wanted, wanted
 from neuralart.doctor.types import Need
 from neuralart.errors import NeuralArtError, nearest
 
@@ -23,28 +23,16 @@ _PARTS = ("application-", "model-")
 
 @dataclass(frozen=True)
 class Asked:
-    """A target of the command line.
+    """A target of the command line."""
 
-    Attributes:
-        target: ``<variant>`` or ``<verb>-<variant>``.
-        variant: The variant.
-        work: Its work is meant, not only its build.
-    """
-
-    target: str
-    variant: str
-    work: bool
+    target: str  # ``<variant>`` or ``<verb>-<variant>``
+    variant: str  # The variant
+    work: bool  # Its work is meant, not only its build
 
 
 def understand(targets: Sequence[str], variants: Sequence[str]) -> list[Asked]:
-    """What targets mean.
-
-    Args:
-        targets: ``<variant>`` or ``<verb>-<variant>``; none: all variants.
-        variants: Names of the project's variants.
-
-    Raises:
-        NeuralArtError: One is neither.
+    """What targets mean: ``<variant>`` or ``<verb>-<variant>``; none: all variants. Raises NeuralArtError: one is
+    neither.
     """
     found = []
     for target in targets or variants:
@@ -61,54 +49,28 @@ def understand(targets: Sequence[str], variants: Sequence[str]) -> list[Asked]:
     return found
 
 
-def machine_of(variant: VariantConfig, board: Board) -> Machine | None:
-    """Where a variant's image executes; None if its board has no such machine."""
-    name = variant.machine or next(iter(board.machines), "")
-    return board.machines.get(name)
-
-
-def compiler_of(network: NetworkConfig) -> tuple[str, str]:
-    """Compiler of a network and the version it asks for."""
-    return network.compiler, str(getattr(network, "compiler_version", "") or "")
-
-
-def application_of(variant: VariantConfig) -> str:
-    """How the application of a variant is built; empty: by this tool."""
-    found = getattr(variant, "application", "")
-    return str(getattr(found, "kind", found) or "")
-
-
 def _machines(variant: VariantConfig, board: Board, others: Mapping[str, Board]) -> list[Machine]:
     """Where a variant's images execute: its own machine, and those of boards that its model is loaded on as well."""
-    found = [machine_of(variant, board)]
+    found = [board.machines.get(variant.machine or next(iter(board.machines), ""))]
     for name in variant.relocatable.also_on if variant.relocatable is not None else ():
         # The machine that the variant names is one of its own board.
-        found.append(machine_of(replace(variant, machine=""), others[name]) if name in others else None)
+        found.append(next(iter(others[name].machines.values()), None) if name in others else None)
     return [machine for machine in found if machine is not None]
 
 
 def _built_with(variant: VariantConfig, compilers: list[Wanted]) -> list[str]:
     names = [*ALWAYS, next((each.name for each in compilers if each.config == variant.toolchain), "")]
     for network in variant.networks:
-        compiler, pin = compiler_of(network)
-        if compiler == "stedgeai":
-            names.append(f"stedgeai {pin}".strip())
-    names.append(_APPLICATIONS.get(application_of(variant), ""))
+        if network.compiler == STEDGEAI:
+            names.append(f"{STEDGEAI} {network.compiler_version}".strip())
+    names.append(_APPLICATIONS.get(variant.application.kind, ""))
     return [name for name in dict.fromkeys(names) if name]
 
 
 def needs(
     variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
 ) -> dict[str, Need]:
-    """Who needs which tool.
-
-    Args:
-        variants: With their boards.
-        others: Further boards that they name.
-
-    Returns:
-        By the names of the rows.
-    """
+    """Who needs which tool, by the names of the rows. ``others``: further boards that variants name."""
     build: dict[str, list[str]] = {}
     use: dict[str, list[str]] = {}
     compilers = compilers_of(variants, others)
@@ -131,7 +93,7 @@ def compilers_of(
     variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[str, Board] | None = None
 ) -> list[Wanted]:
     """The different cross compilers that variants ask for, and the cores they have to link for."""
-    configs: list[tuple[ToolchainConfig, tuple[str, ...]]] = []
+    configs = []
     for variant, board in variants:
         cores = [machine.cpu_flags for machine in _machines(variant, board, others or {})]
         configs += [(variant.toolchain, flags) for flags in cores or [()]]
@@ -146,8 +108,8 @@ def models_of(variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[s
 
 def pins_of(variants: Sequence[tuple[VariantConfig, Board]]) -> list[str]:
     """The different versions of ST Edge AI Core that networks ask for; one that is any if nobody asks."""
-    found = [compiler_of(network) for variant, _ in variants for network in variant.networks]
-    return list(dict.fromkeys(pin for compiler, pin in found if compiler == "stedgeai")) or [""]
+    networks = [network for variant, _ in variants for network in variant.networks if network.compiler == STEDGEAI]
+    return list(dict.fromkeys(network.compiler_version for network in networks)) or [""]
 
 
 def blocked(need: Need, asked: Sequence[Asked]) -> bool:

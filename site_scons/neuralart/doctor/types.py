@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 OK, MISSING, BROKEN, UNFIT = "ok", "missing", "broken", "unfit"
@@ -9,68 +10,49 @@ ERROR, WARNING, NOTE = "error", "warning", "note"
 
 
 @dataclass(frozen=True)
-class Need:
-    """Who needs a tool.
+class Host:
+    """The machine to look at."""
 
-    Attributes:
-        build: Targets that cannot be built without it: names of variants.
-        use: Targets that build but cannot do their work: ``run-<variant>`` and the like.
-    """
-
-    build: tuple[str, ...] = ()
-    use: tuple[str, ...] = ()
-
-    @property
-    def targets(self) -> tuple[str, ...]:
-        """All of them."""
-        return (*self.build, *self.use)
+    environ: Mapping[str, str]  # Of the process
+    system: str  # ``windows``, ``linux`` or ``mac``
+    seconds: float = 10.0  # Time limit of each answer
+    usual_places: bool = True  # Look where installers put programs, besides PATH
 
 
 @dataclass(frozen=True)
-class Row:
-    """A tool.
+class Need:
+    """Who needs a tool."""
 
-    Attributes:
-        tool: Its name.
-        status: ``ok``; ``missing``; ``broken``: it is there and does not answer; ``unfit``: it is there, but another
-            version or without a part that is needed.
-        version: What it says of itself; empty if unknown.
-        path: The program, or the folder of an installation.
-        details: Facts about it.
-        problem: Why it is not ok, in words.
-        means: What does not work without it.
-        get: How to get it.
-        need: Who in the project needs it.
-        blocks: Something that was asked for does not work because of it.
-    """
+    build: tuple[str, ...] = ()  # Targets that cannot be built without it: names of variants
+    use: tuple[str, ...] = ()  # Targets that build but cannot do their work: ``run-<variant>`` and the like
 
-    tool: str
+
+@dataclass(frozen=True)
+class ToolRow:
+    """A tool."""
+
+    tool: str  # Its name
+    # ``ok``; ``missing``; ``broken``: it is there and does not answer; ``unfit``: it is there, but another version or
+    # without a part that is needed
     status: str
-    version: str = ""
-    path: str = ""
-    details: tuple[str, ...] = ()
-    problem: str = ""
-    means: str = ""
-    get: str = ""
-    need: Need = field(default_factory=Need)
-    blocks: bool = False
+    version: str = ""  # What it says of itself; empty if unknown
+    path: str = ""  # The program, or the folder of an installation
+    details: tuple[str, ...] = ()  # Facts about it
+    problem: str = ""  # Why it is not ok, in words
+    means: str = ""  # What does not work without it
+    get: str = ""  # How to get it
+    need: Need = field(default_factory=Need)  # Who in the project needs it
+    blocks: bool = False  # Something that was asked for does not work because of it
 
 
 @dataclass(frozen=True)
 class Remark:
-    """Something about several tools, or about places.
+    """Something about several tools, or about places."""
 
-    Attributes:
-        id: Short name.
-        level: ``error``, ``warning`` or ``note``.
-        message: What is so.
-        remedy: What to do about it.
-    """
-
-    id: str
-    level: str
-    message: str
-    remedy: str = ""
+    id: str  # Short name
+    level: str  # ``error``, ``warning`` or ``note``
+    message: str  # What is so
+    remedy: str = ""  # What to do about it
 
     def __str__(self) -> str:
         text = f"{self.message} ({self.remedy})" if self.remedy else self.message
@@ -78,24 +60,15 @@ class Remark:
 
 
 @dataclass(frozen=True)
-class Report:
-    """All of it.
+class Examination:
+    """All of it."""
 
-    Attributes:
-        neuralart: Version of this package.
-        system: ``linux``, ``windows`` or ``mac``.
-        project: The project file as named; empty without one.
-        targets: What was asked for.
-        rows: Tools, in the order of the table in docs/reference/doctor.md.
-        remarks: Errors first.
-    """
-
-    neuralart: str
-    system: str
-    project: str
-    targets: tuple[str, ...]
-    rows: tuple[Row, ...]
-    remarks: tuple[Remark, ...]
+    neuralart: str  # Version of this package
+    system: str  # ``linux``, ``windows`` or ``mac``
+    project: str  # The project file as named; empty without one
+    targets: tuple[str, ...]  # What was asked for
+    rows: tuple[ToolRow, ...]  # Tools, in the order of the table in docs/reference/doctor.md
+    remarks: tuple[Remark, ...]  # Errors first
 
     @property
     def ok(self) -> bool:

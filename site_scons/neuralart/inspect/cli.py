@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from neuralart.inspect.kinds import Kind
+    from neuralart.inspect.kinds import FileKind
 
 _RELOCATABLE = "relocatable"
 
@@ -26,77 +26,52 @@ def _number(text: str) -> int:
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("files", type=Path, nargs="+", metavar="FILE", help="what a compile reads or writes")
-    parser.add_argument(
-        "--json", action="store_true", help="for programs; of several files one record a line; addresses are integers"
-    )
+    json = "for programs; of several files one record a line; addresses are integers"
+    parser.add_argument("--json", action="store_true", help=json)
     parser.add_argument("--kind", metavar="KIND", help="take it for that kind (default: what its contents say)")
-    parser.add_argument(
-        "--params", type=Path, metavar="FILE", help="network_rel_params.bin of a split relocatable model"
-    )
-    parser.add_argument(
-        "--offset", type=_number, metavar="N", help="where a relocatable model begins in FILE (default: 0)"
-    )
+    params = "network_rel_params.bin of a split relocatable model"
+    parser.add_argument("--params", type=Path, metavar="FILE", help=params)
+    offset = "where a relocatable model begins in FILE (default: 0)"
+    parser.add_argument("--offset", type=_number, metavar="N", help=offset)
 
 
-def _kind(path: Path, asked: str | None) -> Kind:
+def _kind(path: Path, asked: str | None) -> FileKind:
     from neuralart.errors import NeuralArtError, nearest
     from neuralart.files import read_bytes
     from neuralart.inspect import kinds
+    from neuralart.inspect.sniffing import looks_like
 
-    known = {kind.name: kind for kind in kinds.kinds()}
     if asked is not None:
+        known = {kind.name: kind for kind in kinds.kinds()}
         if asked not in known:
             raise NeuralArtError(f"no kind '{asked}'", where="--kind", hint=nearest(asked, list(known)))
         return known[asked]
     data = read_bytes(path)
     found = kinds.detect(data, path.name)
     if found is None:
-        from neuralart.inspect.looks import looks_like
-
-        raise NeuralArtError(
-            f"{looks_like(data, path.name)}: nothing to say about it",
-            where=str(path),
-            hint="docs/reference/inspect.md lists what is known",
-        )
+        hint = "docs/reference/inspect.md lists what is known"
+        raise NeuralArtError(f"{looks_like(data, path.name)}: nothing to say about it", where=str(path), hint=hint)
     return found
 
 
-def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[Kind, dict[str, Any]]:
-    """What a file is and says.
-
-    Args:
-        path: The file.
-        asked: Name of the kind to take it for; None: what its contents say.
-        options: Of a relocatable model: ``offset`` and ``params``.
-
-    Returns:
-        Its kind and its record: ``kind`` and ``file`` first.
-
-    Raises:
-        NeuralArtError: It is of no known kind, cannot be read, or is damaged.
+def inspect(path: Path, asked: str | None = None, **options: Any) -> tuple[FileKind, dict[str, Any]]:
+    """What a file is and says: its kind and its record, ``kind`` and ``file`` first. ``asked``: name of the kind to
+    take it for; None: what its contents say. ``options``: ``offset`` and ``params`` of a relocatable model. Raises
+    NeuralArtError: it is of no known kind, cannot be read, or is damaged.
     """
+    from neuralart.errors import NeuralArtError
     from neuralart.inspect import kinds
-    from neuralart.inspect.views import relocatable
+    from neuralart.inspect.views.images import relocatable
 
     kind = _kind(path, asked or (_RELOCATABLE if options else None))
-    if options:
-        found = relocatable.record(path, **options) if kind.name == _RELOCATABLE else {}
-        if not found:
-            from neuralart.errors import NeuralArtError
-
-            raise NeuralArtError("--offset and --params are for relocatable models", where=str(path))
-    else:
-        found = kinds.reader(kind).record(path)
+    if options and kind.name != _RELOCATABLE:
+        raise NeuralArtError("--offset and --params are for relocatable models", where=str(path))
+    found = relocatable(path, **options) if options else kinds.reader(kind).record(path)
     return kind, {"kind": kind.name, "file": str(path), **found}
 
 
 def to_json(record: dict[str, Any], indent: int | None = 1) -> str:
-    """JSON that every reader takes: a number that is none or infinite becomes null; what is for people stays out.
-
-    Args:
-        record: As :func:`inspect` returns it.
-        indent: None: on one line.
-    """
+    """JSON that every reader takes: what is no finite number becomes null; what is for people stays out."""
     import json
 
     shown = {key: value for key, value in record.items() if not key.startswith("_")}
@@ -138,11 +113,7 @@ def _one(args: argparse.Namespace, path: Path) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the records; of several files also how many there were.
-
-    Raises:
-        NeuralArtError: The only file is refused.
-    """
+    """Print the records; of several files also how many there were. Raises NeuralArtError: the only file is refused."""
     import sys
 
     from neuralart.errors import NeuralArtError

@@ -5,9 +5,9 @@ offers two functions:
 
 ``record(path: Path) -> dict[str, Any]``
     What the file says, as plain mappings, lists, texts, numbers, truth values and None, ready for JSON; addresses and
-    sizes are integers. The first key is ``kind``, the kind's name; a key that begins with ``_`` is for ``text`` alone.
-    A file that cannot be read or is damaged raises :class:`~neuralart.errors.NeuralArtError` in one line; ``where`` is
-    ``str(path)``, with the line if there is one.
+    sizes are integers. A key that begins with ``_`` is for ``text`` alone. A file that cannot be read or is damaged
+    raises :class:`~neuralart.errors.NeuralArtError` in one line; ``where`` is ``str(path)``, with the line if there is
+    one.
 ``text(record: dict[str, Any]) -> str``
     The same for people; lines that end with a line end. It reads nothing but the record.
 
@@ -16,20 +16,23 @@ The names, keys and their meaning are documented in docs/reference/inspect.md an
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
+
+from neuralart import plugins
 
 
 @dataclass(frozen=True)
-class Kind:
+class FileKind:
     """A kind of file.
 
     Attributes:
         name: Value of ``kind`` in the record.
         title: What it is in a sentence, for example ``a generated network.c``.
-        module: Dotted name of the module with ``record`` and ``text``.
+        module: Dotted name of the module with ``record`` and ``text``; ``module:NAME`` for a ``View`` of them in it.
         sniff: ``sniff(data, name)``: is it one? ``data`` are the file's bytes (all of them: look at a part), ``name``
             the file's name without its folder. It is quick and never raises, whatever the bytes are; contents decide
             before names.
@@ -41,47 +44,32 @@ class Kind:
     sniff: Callable[[bytes, str], bool]
 
 
-class Reader(Protocol):
-    """What the module of a kind offers."""
+@dataclass(frozen=True)
+class View:
+    """How a kind is read and shown."""
 
-    def record(self, path: Path) -> dict[str, Any]:
-        """What the file says."""
-
-    def text(self, record: dict[str, Any]) -> str:
-        """The same for people."""
+    record: Callable[[Path], dict[str, Any]]  # What the file says
+    text: Callable[[dict[str, Any]], str]  # The same for people
 
 
-def kinds() -> tuple[Kind, ...]:
-    """All kinds, in the order they are asked: those that contents decide before those that a name decides.
-
-    Those of plugins come last: they take what nobody else does.
-
-    Raises:
-        NeuralArtError: A plugin cannot be loaded.
+def kinds() -> tuple[FileKind, ...]:
+    """All kinds, in the order they are asked: those that contents decide before those that a name decides. Those of
+    plugins come last: they take what nobody else does. NeuralArtError where a plugin cannot be loaded.
     """
-    from neuralart import plugins
-
     return tuple(plugin.made for plugin in plugins.every("inspect"))
 
 
-def detect(data: bytes, name: str) -> Kind | None:
-    """The first kind that takes the file as one of its own.
-
-    Args:
-        data: The file's bytes.
-        name: The file's name without its folder.
-    """
-    from neuralart import plugins
-
+def detect(data: bytes, name: str) -> FileKind | None:
+    """The first kind that takes the file as one of its own; ``name``: the file's, without its folder."""
     for ask in (plugins.own, plugins.added):
         for plugin in ask("inspect"):
             if plugin.made.sniff(data, name):
-                return cast(Kind, plugin.made)
+                return cast(FileKind, plugin.made)
     return None
 
 
-def reader(kind: Kind) -> Reader:
-    """The module of a kind."""
-    import importlib
-
-    return cast(Reader, importlib.import_module(kind.module))
+def reader(kind: FileKind) -> View:
+    """The module of a kind, or its view in a module."""
+    module, _, name = kind.module.partition(":")
+    found = importlib.import_module(module)
+    return cast(View, getattr(found, name) if name else found)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from neuralart.config.types import Budgets
 from neuralart.errors import nearest
 from neuralart.lint.engine import BUDGET
-from neuralart.lint.types import ERROR, WARNING, Finding
+from neuralart.lint.types import ERROR, WARNING, LintFinding
 from neuralart.network.facts import Network, PoolUse
 from neuralart.vendor.c_info.types import CInfo
 
@@ -25,17 +25,17 @@ def _real(network: Network) -> list[PoolUse]:
     return [pool for pool in network.pools if not pool.virtual]
 
 
-def _limit(budgets: Budgets, key: str, have: int, what: str) -> Iterator[Finding]:
+def _limit(budgets: Budgets, key: str, have: int, what: str) -> Iterator[LintFinding]:
     limit = getattr(budgets, key)
     if limit is not None and have > limit:
         yield _finding(budgets, key, f"{what}: {have}, allowed: {limit}")
 
 
-def _finding(budgets: Budgets, key: str, message: str, level: str = ERROR, hint: str = "") -> Finding:
-    return Finding(BUDGET, level, budgets.said(key), f"{key}: {message}", hint)
+def _finding(budgets: Budgets, key: str, message: str, level: str = ERROR, hint: str = "") -> LintFinding:
+    return LintFinding(BUDGET, level, budgets.said(key), f"{key}: {message}", hint)
 
 
-def _pools(network: Network, budgets: Budgets) -> Iterator[Finding]:
+def _pools(network: Network, budgets: Budgets) -> Iterator[LintFinding]:
     for name in budgets.forbidden_pools:
         meant = [pool for pool in network.pools if name in (pool.fname, pool.name)]
         for pool in meant:
@@ -58,7 +58,7 @@ def _pools(network: Network, budgets: Budgets) -> Iterator[Finding]:
             )
 
 
-def _cycles(network: Network, info: CInfo | None, budgets: Budgets) -> Iterator[Finding]:
+def _cycles(network: Network, info: CInfo | None, budgets: Budgets) -> Iterator[LintFinding]:
     if budgets.max_cycles is None:
         return
     if info is None or not info.estimates:
@@ -74,16 +74,9 @@ def _cycles(network: Network, info: CInfo | None, budgets: Budgets) -> Iterator[
     yield from _limit(budgets, "max_cycles", cycles, f"estimated NPU cycles of network {network.name}")
 
 
-def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[Finding]:
-    """Compare a compiled network with its limits.
-
-    Args:
-        network: Its facts.
-        info: Its ``c_info.json``; None if there is none.
-        budgets: The limits.
-
-    Returns:
-        One error for each limit that is not kept, in the order of the keys' documentation.
+def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[LintFinding]:
+    """Compare a compiled network with its limits: one error for each limit that is not kept, in the order of the keys'
+    documentation. ``info``: its ``c_info.json``; None if there is none.
     """
     name = network.name
     software = [epoch for epoch in network.epochs if epoch.kind in ("SW", "HYBRID")]

@@ -10,29 +10,22 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuralart.lint.types import Finding
+    from neuralart.lint.types import LintFinding
 
 SCHEMA = 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument(
-        "words",
-        nargs="*",
-        metavar="VARIANT|FILE",
-        help="variants of the project file, and files or folders to look at with them (default: all variants)",
-    )
-    parser.add_argument(
-        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
-    )
-    parser.add_argument(
-        "--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)"
-    )
+    words = "variants of the project file, and files or folders to look at with them (default: all variants)"
+    parser.add_argument("words", nargs="*", metavar="VARIANT|FILE", help=words)
+    file = Path("variants.yaml")
+    parser.add_argument("--file", type=Path, default=file, metavar="FILE", help=f"project file (default: {file})")
+    build = "build folder (default: build beside the project file)"
+    parser.add_argument("--build", type=Path, metavar="DIR", help=build)
     parser.add_argument("--board", default="", metavar="NAME", help="board of the files, where no variant is named")
-    parser.add_argument(
-        "--board-file", action="append", default=[], type=Path, metavar="FILE", help="board file of your own"
-    )
+    own = "board file of your own"
+    parser.add_argument("--board-file", action="append", default=[], type=Path, metavar="FILE", help=own)
     parser.add_argument("--ignore", action="append", default=[], metavar="RULE", help="leave a rule out")
     parser.add_argument("--strict", action="store_true", help="warnings count as errors")
     parser.add_argument("--rules", action="store_true", help="list the rules")
@@ -41,38 +34,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Apply the rules.
-
-    Returns:
-        0 without errors, 1 with any.
-
-    Raises:
-        NeuralArtError: A word is neither a variant nor a file, or a rule is none.
+    """Apply the rules: 0 without errors, 1 with any; NeuralArtError: a word is neither a variant nor a file, or a rule
+    is none.
     """
-    from neuralart.lint import catalog, engine
+    from neuralart.lint import engine
 
     if args.rules or args.markdown:
-        print(catalog.markdown() if args.markdown else catalog.text(), end="")
+        print(engine.markdown() if args.markdown else engine.as_text(), end="")
         return 0
     engine.check_ids(args.ignore)
     paths = [Path(word) for word in args.words if Path(word).exists()]
     variants = [word for word in args.words if not Path(word).exists()]
     notes: list[str] = []
-    if variants or not paths:
-        findings = _variants(args, variants, paths, notes)
-    else:
-        findings = _files(args, paths, notes)
-    findings = engine.ordered(dict.fromkeys(each for each in findings if each.rule not in args.ignore))
+    found = _variants(args, variants, paths, notes) if variants or not paths else _files(args, paths, notes)
+    findings = engine.ordered(dict.fromkeys(each for each in found if each.rule not in args.ignore))
     failed = engine.failed(findings, strict=args.strict)
     _show(args, findings, notes, failed)
     return 1 if failed else 0
 
 
-def _variants(args: argparse.Namespace, names: Sequence[str], paths: Sequence[Path], notes: list[str]) -> list[Finding]:
+def _variants(args: argparse.Namespace, names: list[str], paths: list[Path], notes: list[str]) -> list[LintFinding]:
     from neuralart import config
     from neuralart.errors import NeuralArtError
     from neuralart.lint import engine, gather
-    from neuralart.lint import project as projects
 
     if args.board:
         raise NeuralArtError("--board is for files alone: a variant has its own board")
@@ -86,7 +70,7 @@ def _variants(args: argparse.Namespace, names: Sequence[str], paths: Sequence[Pa
     for name in names or project.config.titles:
         bag = gather.Bag()
         variant = project.variant(name)
-        board, note = projects.add(bag, project, variant, file, args.build or file.parent / "build")
+        board, note = gather.add_variant(bag, project, variant, file, args.build or file.parent / "build")
         if note:
             notes.append(f"{name}: {note}")
         gather.add(bag, paths)
@@ -94,7 +78,7 @@ def _variants(args: argparse.Namespace, names: Sequence[str], paths: Sequence[Pa
     return found
 
 
-def _files(args: argparse.Namespace, paths: Sequence[Path], notes: list[str]) -> list[Finding]:
+def _files(args: argparse.Namespace, paths: Sequence[Path], notes: list[str]) -> list[LintFinding]:
     from neuralart import boards
     from neuralart.lint import engine, gather
 
@@ -108,38 +92,23 @@ def _files(args: argparse.Namespace, paths: Sequence[Path], notes: list[str]) ->
     return [*bag.findings, *engine.lint(facts, args.ignore)]
 
 
-def _counted(findings: Sequence[Finding]) -> str:
-    from neuralart.lint.types import LEVELS
-
-    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
-    return ", ".join(f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items())
-
-
-def _show(args: argparse.Namespace, findings: Sequence[Finding], notes: Sequence[str], failed: bool) -> None:
+def _show(args: argparse.Namespace, findings: Sequence[LintFinding], notes: Sequence[str], failed: bool) -> None:
     from dataclasses import asdict
 
-    from neuralart.lint import catalog, engine
+    from neuralart.lint import engine
+    from neuralart.lint.types import LEVELS
 
     if args.json:
         import json
 
         known = set(engine.rule_ids())
-        data = {
-            "schema": SCHEMA,
-            "ok": not failed,
-            "notes": list(notes),
-            "findings": [
-                {
-                    **asdict(finding),
-                    "page": catalog.page_of(finding.rule) if finding.rule in known else catalog.PAGE,
-                }
-                for finding in findings
-            ],
-        }
-        print(json.dumps(data, indent=1))
+        pages = {rule: f"{engine.PAGE}#{rule}" if rule in known else engine.PAGE for rule in (f.rule for f in findings)}
+        listed = [{**asdict(finding), "page": pages[finding.rule]} for finding in findings]
+        print(json.dumps({"schema": SCHEMA, "ok": not failed, "notes": list(notes), "findings": listed}, indent=1))
         return
     for finding in findings:
         print(finding)
     for note in notes:
         print(f"neuralart lint: note: {note}", file=sys.stderr)
-    print(_counted(findings))
+    counts = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
+    print(", ".join(f"{count} {level}{'' if count == 1 else 's'}" for level, count in counts.items()))

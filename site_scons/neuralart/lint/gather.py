@@ -1,19 +1,35 @@
-"""Files of all kinds become facts for the rules."""
+"""Facts for the rules: of files of all kinds, and of a variant as it is configured and as it was built last."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path, PurePath
 
+from neuralart import boards
 from neuralart.boards.types import Board
+from neuralart.config.read import ProjectFile
+from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lint import networks, runtime_header
+from neuralart.lint import budgets, networks
 from neuralart.lint.engine import UNREADABLE
-from neuralart.lint.types import ERROR, Facts, Finding, HexFile, Network, Source
+from neuralart.lint.types import (
+    ERROR,
+    RUNTIME_HEADER,
+    Facts,
+    HexPiece,
+    LintedNetwork,
+    LintFinding,
+    RuntimeHeader,
+    Source,
+    parse_runtime,
+)
+from neuralart.memory.layout.strategies import LayoutNetwork, by_rule
+from neuralart.memory.plan import last_build
+from neuralart.memory.plan.last_build import network_folders, read_networks
 from neuralart.network import facts
 from neuralart.network.pools import PoolFile
 from neuralart.text import ihex
@@ -23,7 +39,7 @@ from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor import mpool
 from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.types import RESULTS
-from neuralart.vendor.profile import ProfileFile, parse_profiles
+from neuralart.vendor.profile import ProfileFile, parse_profiles, read_profiles
 from neuralart.vendor.q_json import QFile, parse_q_json
 
 _C = (".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".inc", ".s", ".S")
@@ -38,37 +54,24 @@ _MOST = 20_000
 
 @dataclass
 class Bag:
-    """Facts so far.
+    """Facts so far."""
 
-    Attributes:
-        findings: About files that cannot be read.
-    """
-
-    networks: list[Network] = field(default_factory=list)
+    networks: list[LintedNetwork] = field(default_factory=list)
     pool_files: list[PoolFile] = field(default_factory=list)
     sources: list[Source] = field(default_factory=list)
     scripts: list[LinkerScript] = field(default_factory=list)
-    runtimes: list[runtime_header.RuntimeHeader] = field(default_factory=list)
+    runtimes: list[RuntimeHeader] = field(default_factory=list)
     profiles: list[ProfileFile] = field(default_factory=list)
     exports: list[QFile] = field(default_factory=list)
     models: list[tuple[str, str]] = field(default_factory=list)
-    hexes: list[HexFile] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
+    hexes: list[HexPiece] = field(default_factory=list)
+    findings: list[LintFinding] = field(default_factory=list)  # About files that cannot be read
 
     def facts(self, board: Board | None) -> Facts:
         """All of it."""
-        return Facts(
-            board,
-            tuple(networks.placed(network, self.pool_files) for network in self.networks),
-            tuple(self.pool_files),
-            tuple(self.sources),
-            tuple(self.scripts),
-            tuple(self.runtimes),
-            tuple(self.profiles),
-            tuple(self.exports),
-            tuple(self.models),
-            tuple(self.hexes),
-        )
+        found = {each.name: tuple(getattr(self, each.name)) for each in fields(Facts) if each.name != "board"}
+        found["networks"] = tuple(networks.placed(network, self.pool_files) for network in self.networks)
+        return Facts(board, **found)
 
 
 def _take_c(bag: Bag, path: Path, file: str) -> None:
@@ -76,22 +79,17 @@ def _take_c(bag: Bag, path: Path, file: str) -> None:
     if path.suffix == ".c" and b"LL_ATON_EpochBlockItems_" in data and b"ll_atonn_rt_epoch_block_array" in data:
         bag.networks.append(networks.from_c(path, file, data))
         return
-    if path.name.endswith("_ecblobs.h") or (
-        b"_mem_pool_" in data and ".raw" not in path.name and _is_initializer(path)
-    ):
+    # ``N_atonbuf.<pool>.c``: numbers only.
+    initializer = path.name.count(".") == 2 and path.suffix == ".c" and ".raw" not in path.name
+    if path.name.endswith("_ecblobs.h") or (b"_mem_pool_" in data and initializer):
         return
     text = decode(data)
-    if path.name == runtime_header.NAME:
-        header = runtime_header.parse(text, file)
+    if path.name == RUNTIME_HEADER:
+        header = parse_runtime(text, file)
         if header is not None:
             bag.runtimes.append(header)
             return
     bag.sources.append(Source(file, "c", text, blanked(text, texts=True)))
-
-
-def _is_initializer(path: Path) -> bool:
-    """``N_atonbuf.<pool>.c``: numbers only."""
-    return path.name.count(".") == 2 and path.suffix == ".c"
 
 
 def _take_json(bag: Bag, path: Path, file: str, named: bool) -> None:
@@ -120,7 +118,7 @@ def _take_hex(bag: Bag, path: Path, file: str) -> None:
     parts = ihex.parse(read_bytes(path), file).parts
     if len(parts) == 1:
         address, data = parts[0]
-        bag.hexes.append(HexFile(file, address, len(data), hashlib.sha256(data).hexdigest()))
+        bag.hexes.append(HexPiece(file, address, len(data), hashlib.sha256(data).hexdigest()))
 
 
 def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
@@ -151,10 +149,8 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """Files below a folder in a fixed order, without hidden ones and copies.
-
-    Raises:
-        NeuralArtError: There are more than anybody means.
+    """Files below a folder in a fixed order, without hidden ones and copies. Raises NeuralArtError: there are more than
+    anybody means.
     """
     count = 0
     for here, folders, names in os.walk(folder):
@@ -174,11 +170,7 @@ def walk(folder: Path) -> Iterator[Path]:
 
 
 def add(bag: Bag, paths: Sequence[Path]) -> None:
-    """Take files and folders in.
-
-    Raises:
-        NeuralArtError: A file that was named is of no kind that a rule looks at, or a folder is too large.
-    """
+    """Take files and folders in; NeuralArtError: no rule looks at a file that was named, or a folder is too large."""
     seen: set[Path] = set()
     for path in paths:
         folder = path.is_dir()
@@ -192,4 +184,59 @@ def add(bag: Bag, paths: Sequence[Path]) -> None:
             except NeuralArtError as error:
                 if error.what.startswith("no rule looks at"):
                     raise
-                bag.findings.append(Finding(UNREADABLE, ERROR, error.where or file, error.what, error.hint))
+                bag.findings.append(LintFinding(UNREADABLE, ERROR, error.where or file, error.what, error.hint))
+
+
+def _strategies(board: Board, network: LayoutNetwork) -> dict[str, str]:
+    """What the user says, and the rule for the rest."""
+    found = {}
+    for pool in network.pools.enabled:
+        region = board.region_at(pool.address)
+        if region is not None:
+            found[pool.fname] = by_rule(region)
+    return {**found, **network.strategies}
+
+
+def _built(config: NetworkConfig, layout: LayoutNetwork, board: Board, folder: Path | None) -> LintedNetwork:
+    where = config.said()
+    found = LintedNetwork(config.name, where)
+    if folder is not None:
+        path = folder / f"{config.name}.c"
+        if path.is_file():
+            found = networks.from_c(path, path.as_posix(), read_bytes(path))
+        else:
+            found = networks.from_facts(facts.load(folder / "network.json"), where)
+    return replace(
+        found,
+        declared=layout.declared,
+        strategies=_strategies(board, layout),
+        loaded=layout.loaded,
+        model=PurePath(config.model.replace("\\", "/")).name,
+        model_where=config.said("model"),
+    )
+
+
+def add_variant(bag: Bag, project: ProjectFile, variant: VariantConfig, file: Path, build: Path) -> tuple[Board, str]:
+    """Take a variant in. Returns its board, and why nothing is known of its last build (empty if something is)."""
+    extra = [file.parent / path for path in project.config.boards]
+    board = boards.load(variant.board, extra, variant.said("board"))
+    layouts = read_networks(board, variant, file.parent)
+    built = last_build.read(build, variant.name, board, layouts)
+    folders = network_folders(build / variant.name / "index.json") if built.networks else {}
+    known = {network.name: network for network in built.networks}
+    for config, layout in zip(variant.networks, layouts, strict=True):
+        folder = folders.get(config.name)
+        bag.networks.append(_built(config, layout, board, folder))
+        if layout.pools.pools and layout.pools not in bag.pool_files:
+            bag.pool_files.append(layout.pools)
+        _, profile = split_profile(config.profile)
+        if profile and not config.mpool:
+            try:
+                bag.profiles.append(read_profiles(file.parent / profile, (file.parent / profile).as_posix()))
+            except NeuralArtError as error:
+                bag.findings.append(LintFinding(UNREADABLE, ERROR, error.where, error.what, error.hint))
+        if folder is not None and config.budgets:
+            path = folder / f"{config.name}_c_info.json"
+            info = c_info.read(path) if path.is_file() else None
+            bag.findings += budgets.check(known[config.name], info, config.budgets)
+    return board, built.note

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.lint.types import Network, Pool, RawFile, Step
+from neuralart.lint.types import LintedNetwork, LintedPool, RawFile, Step
 from neuralart.network import facts
 from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, NEURALART
 from neuralart.network.pools import PoolFile
@@ -39,11 +39,11 @@ def _steps(generated: GeneratedNetwork, file: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _pools(generated: GeneratedNetwork, file: str) -> tuple[Pool, ...]:
+def _pools(generated: GeneratedNetwork, file: str) -> tuple[LintedPool, ...]:
     lines = Lines(generated.text)
     rows = rows_by_pool(generated)
     return tuple(
-        Pool(
+        LintedPool(
             fname=pool.fname,
             name=pool.name,
             address=pool.address,
@@ -88,12 +88,7 @@ def _beside(path: Path) -> list[Path]:
 
 
 def raw_files(paths: Iterable[Path], pools: Iterable[str]) -> tuple[RawFile, ...]:
-    """Initializers among some files.
-
-    Args:
-        paths: Files.
-        pools: fnames of the network's pools.
-    """
+    """Initializers of some pools (by fname) among some files."""
     known = set(pools)
     found = []
     for path in paths:
@@ -112,22 +107,13 @@ def _info_beside(path: Path) -> CInfo | None:
         return None  # a rule of its own says so where the file itself is looked at
 
 
-def from_c(path: Path, file: str, data: bytes) -> Network:
-    """A network from its C, and what stands beside it.
-
-    Args:
-        path: The C file.
-        file: Its name for messages.
-        data: Its bytes.
-
-    Raises:
-        NeuralArtError: It is no generated network.
-    """
+def from_c(path: Path, file: str, data: bytes) -> LintedNetwork:
+    """A network from its C, and what stands beside it. Raises NeuralArtError: it is no generated network."""
     generated = parse(decode(data), file)
     beside = _beside(path)
     at = generated.text.find("LL_ATON_VERSION_MAJOR")
     model = generated.banner.model
-    return Network(
+    return LintedNetwork(
         name=generated.name,
         where=file,
         runtime=NEURALART if generated.runtime is not None and generated.runtime[0] == 0 else LL_ATON,
@@ -147,18 +133,18 @@ def from_c(path: Path, file: str, data: bytes) -> Network:
     )
 
 
-def from_info(info: CInfo) -> Network:
+def from_info(info: CInfo) -> LintedNetwork:
     """A network from its ``c_info.json`` alone."""
     weights: dict[int, int] = {}
     for buffer in info.buffers:
         if buffer.constant:
             weights[buffer.pool] = weights.get(buffer.pool, 0) + buffer.size
-    return Network(
+    return LintedNetwork(
         name=info.name,
         where=info.file,
         runtime=NETWORK_RUNTIME if info.flow == CPU else LL_ATON,
         pools=tuple(
-            Pool(
+            LintedPool(
                 fname=pool.fname if pool.file else pool.name,
                 name=pool.name,
                 address=pool.address or 0,
@@ -181,16 +167,16 @@ def from_info(info: CInfo) -> Network:
     )
 
 
-def from_facts(network: facts.Network, where: str) -> Network:
+def from_facts(network: facts.Network, where: str) -> LintedNetwork:
     """A network from its ``network.json`` alone."""
-    return Network(
+    return LintedNetwork(
         name=network.name,
         where=where,
         runtime=network.runtime,
         guard=network.runtime_version,
         guard_where=where,
         pools=tuple(
-            Pool(
+            LintedPool(
                 fname=pool.fname,
                 name=pool.name,
                 address=pool.address,
@@ -208,7 +194,7 @@ def from_facts(network: facts.Network, where: str) -> Network:
     )
 
 
-def placed(network: Network, files: Iterable[PoolFile]) -> Network:
+def placed(network: LintedNetwork, files: Iterable[PoolFile]) -> LintedNetwork:
     """The same, its pools at the place in the pool file that decided their address, where one of some files did."""
     where = {(pool.fname, pool.address): pool.where for file in files for pool in file.enabled if pool.where}
     return replace(

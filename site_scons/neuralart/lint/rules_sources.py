@@ -1,11 +1,13 @@
-"""Traps of an application's C and build files."""
+"""Traps of an application's C, build files and linker scripts."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 from neuralart.lint.types import ERROR, NOTE, WARNING, Facts, Hit, Rule, Source
+from neuralart.memory.regions import is_on, turned_on_by
 from neuralart.network.facts import NETWORK_RUNTIME
 from neuralart.plugins import register
 from neuralart.text.c_source import Lines
@@ -23,34 +25,36 @@ _FLOAT = re.compile(r"(?<!%)(?:%%)*%[-+ #0]*(?:\d+|\*)?(?:\.(?:\d+|\*)?)?[lL]?[f
 _SECTION = re.compile(r'\bsection\s*\(\s*"([^"\n]+)"')
 _MAKE_FLAG = re.compile(r"-fcyclomatic-complexity\b")
 _NEAR = 600
+STACKS = ("_estack", "__StackTop", "__stack_top", "_stack_top", "__initial_sp", "__INITIAL_SP", "__stack", "stack_top")
 
 
-def _c(facts: Facts) -> Iterator[Source]:
-    return (source for source in facts.sources if source.kind == "c")
+def _sources(facts: Facts, kind: str = "c") -> list[Source]:
+    return [source for source in facts.sources if source.kind == kind]
 
 
-def _place(source: Source, lines: Lines, offset: int) -> str:
-    return f"{source.file}:{lines.of(offset)}"
+def _matches(
+    facts: Facts, pattern: re.Pattern[str], *, kind: str = "c", code: bool = True
+) -> Iterator[tuple[Source, re.Match[str], str]]:
+    """Source, match and place of what stands in the code, or in the whole text with its comments and quoted texts."""
+    for source in _sources(facts, kind):
+        text = source.code if code else source.text
+        lines = Lines(text)
+        yield from ((source, found, f"{source.file}:{lines.of(found.start())}") for found in pattern.finditer(text))
 
 
 def _ramcfg(facts: Facts) -> Iterator[Hit]:
     if facts.board is not None and (not facts.secure or facts.board.registers.ramcfg is None):
         return
-    for source in _c(facts):
-        lines = Lines(source.code)
-        for match in _RAMCFG.finditer(source.code):
-            name = match.group()
-            if name[0] == "0":
-                shown = f"{name} is RAMCFG through its non-secure alias, the secure one is 0x5{name.rstrip('uUlL')[3:]}"
-            else:
-                shown = f"{name} is RAMCFG through its non-secure alias"
-            yield Hit(_place(source, lines, match.start()), shown)
+    for _, match, where in _matches(facts, _RAMCFG):
+        name = match.group()
+        secure = f", the secure one is 0x5{name.rstrip('uUlL')[3:]}" if name[0] == "0" else ""
+        yield Hit(where, f"{name} is RAMCFG through its non-secure alias{secure}")
 
 
 def _blocks(facts: Facts) -> set[int]:
     """The 4 KiB blocks of the registers that the board's file names, by their non-secure addresses."""
     board = facts.board
-    if board is None:
+    if board is None or not facts.secure:
         return set()
     registers = board.registers
     named = [registers.memory_clock, registers.ramcfg_clock, registers.npu_cache, registers.rimc_npu]
@@ -61,112 +65,90 @@ def _blocks(facts: Facts) -> set[int]:
 
 
 def _registers(facts: Facts) -> Iterator[Hit]:
-    blocks = _blocks(facts) if facts.secure else set()
-    for source in _c(facts) if blocks else ():
-        lines = Lines(source.code)
-        for match in _HEX.finditer(source.code):
-            address = int(match[1], 16)
-            if address & ~0xFFF in blocks:
-                yield Hit(
-                    _place(source, lines, match.start()),
-                    f"0x{address:08x} is a register through its non-secure alias, the secure one is "
-                    f"0x{address + 0x10000000:08x}",
-                )
+    blocks = _blocks(facts)
+    for _, match, where in _matches(facts, _HEX) if blocks else ():
+        address = int(match[1], 16)
+        if address & ~0xFFF in blocks:
+            said = f"0x{address:08x} is a register through its non-secure alias, the secure one is "
+            yield Hit(where, f"{said}0x{address + 0x10000000:08x}")
 
 
 def _runtime_init(facts: Facts) -> Iterator[Hit]:
-    if any(_INIT.search(source.code) for source in _c(facts)):
-        return
-    for source in _c(facts):
-        match = _MAIN.search(source.code)
-        if match is not None:
-            yield Hit(
-                _place(source, Lines(source.code), match.start()), "a network runs, and nothing initializes the runtime"
-            )
-            return
+    if next(_matches(facts, _INIT), None) is None:
+        for _, _, where in islice(_matches(facts, _MAIN), 1):
+            yield Hit(where, "a network runs, and nothing initializes the runtime")
 
 
 def _instances(facts: Facts) -> Iterator[Hit]:
     names = [network.name for network in facts.networks]
-    for source in _c(facts) if names else ():
-        lines = Lines(source.code)
-        for match in _INSTANCE.finditer(source.code):
-            if match[1] in names or _DEFINED.search(source.text):
-                continue
+    for source, match, where in _matches(facts, _INSTANCE) if names else ():
+        if match[1] not in names and not _DEFINED.search(source.text):
             old = "; up to 2.2 Default is what a network without --name is called, from 3.0 on network is"
-            yield Hit(
-                _place(source, lines, match.start()),
-                f"there is no network {match[1]}, but {', '.join(names)}{old if match[1] == 'Default' else ''}",
-            )
+            said = f"there is no network {match[1]}, but {', '.join(names)}"
+            yield Hit(where, said + (old if match[1] == "Default" else ""))
 
 
 def _blob_includes(facts: Facts) -> Iterator[Hit]:
-    for source in _c(facts):
-        lines = Lines(source.text)
-        for match in _BLOBS.finditer(source.text):
-            if not source.code[match.start() : match.end()].lstrip().startswith("#"):
-                continue  # in a comment
-            yield Hit(_place(source, lines, match.start()), f"{match[1]} is included here, too")
-
-
-def _make(facts: Facts) -> Iterator[Source]:
-    return (source for source in facts.sources if source.kind == "make")
+    for source, match, where in _matches(facts, _BLOBS, code=False):
+        if source.code[match.start() : match.end()].lstrip().startswith("#"):  # not in a comment
+            yield Hit(where, f"{match[1]} is included here, too")
 
 
 def _printf(facts: Facts) -> Iterator[Hit]:
-    built = "\n".join(source.text for source in _make(facts))
+    built = "\n".join(source.text for source in _sources(facts, "make"))
     if "_printf_float" in built:
         return
     level = WARNING if "nano.specs" in built else NOTE
-    for source in _c(facts):
-        lines = Lines(source.code)
-        for call in _PRINTF.finditer(source.code):
-            end = source.code.find(";", call.end(), call.end() + _NEAR)
-            part = source.text[call.end() : end if end >= 0 else call.end() + _NEAR]
-            if any(_FLOAT.search(text) for text in _STRING.findall(part)):
-                yield Hit(_place(source, lines, call.start()), "a float is printed", level)
+    for source, call, where in _matches(facts, _PRINTF):
+        end = source.code.find(";", call.end(), call.end() + _NEAR)
+        part = source.text[call.end() : end if end >= 0 else call.end() + _NEAR]
+        if any(_FLOAT.search(text) for text in _STRING.findall(part)):
+            yield Hit(where, "a float is printed", level)
 
 
 def _sections(facts: Facts) -> Iterator[Hit]:
     scripts = [script for script in facts.scripts if script.places_sections]
-    for source in _c(facts) if scripts else ():
-        lines = Lines(source.text)
-        for match in _SECTION.finditer(source.text):
-            # The word must be code, not a comment: the blanked text has it at the same place.
-            code = source.code[match.start() : match.start() + len("section")] == "section"
-            if code and not any(script.takes(match[1]) for script in scripts):
-                yield Hit(
-                    _place(source, lines, match.start()),
-                    f"no linker script says where section {match[1]} goes ({', '.join(s.name for s in scripts)})",
-                )
+    names = ", ".join(script.name for script in scripts)
+    for source, match, where in _matches(facts, _SECTION, code=False) if scripts else ():
+        # The word must be code, not a comment: the blanked text has it at the same place.
+        code = source.code[match.start() : match.start() + len("section")] == "section"
+        if code and not any(script.takes(match[1]) for script in scripts):
+            yield Hit(where, f"no linker script says where section {match[1]} goes ({names})")
 
 
 def _pool_sections(facts: Facts) -> Iterator[Hit]:
     scripts = [script for script in facts.scripts if script.places_sections]
-    if not any(
-        pattern.startswith(".NN_Activation_Buffer")
-        for script in scripts
-        for section in script.sections
-        for pattern in section.patterns
-    ):
+    patterns = [each for script in scripts for section in script.sections for each in section.patterns]
+    if not any(each.startswith(".NN_Activation_Buffer") for each in patterns):
         return
+    names = ", ".join(script.name for script in scripts)
     for network in facts.networks:
         for pool in network.pools if network.runtime == NETWORK_RUNTIME else ():
             section = ".NN_Activation_Buffer_" + ("AXIRAM" if pool.name == "heap_overlay_pool" else pool.name)
             if pool.writable and pool.used and not any(script.takes(section) for script in scripts):
-                yield Hit(
-                    network.where,
-                    f"network {network.name} has {pool.used} bytes of activations in pool {pool.name}; no linker "
-                    "script "
-                    f"says where section {section} goes ({', '.join(script.name for script in scripts)})",
-                )
+                said = f"network {network.name} has {pool.used} bytes of activations in pool {pool.name}"
+                yield Hit(network.where, f"{said}; no linker script says where section {section} goes ({names})")
 
 
 def _vendor_flag(facts: Facts) -> Iterator[Hit]:
-    for source in _make(facts):
-        lines = Lines(source.text)
-        for match in _MAKE_FLAG.finditer(source.text):
-            yield Hit(_place(source, lines, match.start()), f"{match.group()} is known to ST's own build of gcc alone")
+    for _, match, where in _matches(facts, _MAKE_FLAG, kind="make", code=False):
+        yield Hit(where, f"{match.group()} is known to ST's own build of gcc alone")
+
+
+def _stack(facts: Facts) -> Iterator[Hit]:
+    board = facts.board
+    for symbol in (each for script in facts.scripts for each in script.symbols):
+        if board is None or symbol.name not in STACKS or symbol.value < 8:
+            continue
+        # What counts is where the first push goes: the end of a memory is a fine place to begin at.
+        region = board.region_at(symbol.value - 4)
+        said = f"the stack ({symbol.name}) begins at 0x{symbol.value:08x}"
+        if region is None:
+            yield Hit(symbol.where, f"{said}, where board {board.name} has no memory")
+        elif region.kind not in ("ram", "psram"):
+            yield Hit(symbol.where, f"{said}, in {region.name}, which is {region.kind}")
+        elif not is_on(board, region):
+            yield Hit(symbol.where, f"{said}, in {region.name}, which is off at reset: {turned_on_by(board, region)}")
 
 
 RULES = (
@@ -175,8 +157,7 @@ RULES = (
         ERROR,
         "RAMCFG at 0x42023000 (or RAMCFG_..._NS) in the C of a secure application",
         "That is its non-secure alias: before the clock of RAMCFG is on, or with the firewall as it is after reset, "
-        "the "
-        "access faults, and banks AXISRAM3 to 6 stay off.",
+        "the access faults, and banks AXISRAM3 to 6 stay off.",
         "turn on RAMCFG's clock (bit 12 of RCC_AHB2ENR) and use 0x52023000; generated start-up code does",
         ("sources",),
         _ramcfg,
@@ -254,6 +235,15 @@ RULES = (
         "drop the flag",
         ("build files",),
         _vendor_flag,
+    ),
+    Rule(
+        "stack-bank",
+        ERROR,
+        "a stack in a memory that is off at reset: above 0x34200000 on an STM32N6",
+        "AXISRAM3 to 6 are shut down after reset. The first push is a fault, or its value is lost.",
+        "end the stack at 0x34200000 at the latest, or put it in DTCM",
+        ("board", "linker script"),
+        _stack,
     ),
 )
 

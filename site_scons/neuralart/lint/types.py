@@ -2,38 +2,87 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from neuralart.boards.types import Board
-from neuralart.lint.runtime_header import RuntimeHeader
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
 from neuralart.text.linker_script.types import LinkerScript
 from neuralart.vendor.profile import ProfileFile
 from neuralart.vendor.q_json import QFile
 
+RUNTIME_HEADER = "ll_aton_version.h"
+_PART = re.compile(
+    r"^[ \t]*#[ \t]*define[ \t]+LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)(?:_NUM)?[ \t]+\(?[ \t]*(\d{1,9})", re.M
+)
+_PARTS = ("MAJOR", "MINOR", "MICRO", "DEV")
+_SKIPPED = ("build", "node_modules", "__pycache__")
+_MOST = 20_000
+
+
+@dataclass(frozen=True)
+class RuntimeHeader:
+    """A runtime."""
+
+    version: tuple[int, int, int, int]  # Four numbers
+    where: str  # ``file:line`` of the first of them
+
+    @property
+    def text(self) -> str:
+        """``1.1.3.262``."""
+        return ".".join(map(str, self.version))
+
+    @property
+    def ours(self) -> bool:
+        """The runtime of this project: no vendor's has major 0."""
+        return self.version[0] == 0
+
+
+def parse_runtime(text: str, where: str) -> RuntimeHeader | None:
+    """Read the text of a header; None if it does not define all four numbers."""
+    found: dict[str, int] = {}
+    line = 0
+    for match in _PART.finditer(text):
+        line = line or text.count("\n", 0, match.start()) + 1
+        found.setdefault(match[1], int(match[2]))
+    if len(found) < len(_PARTS):
+        return None
+    major, minor, micro, dev = (found[part] for part in _PARTS)
+    return RuntimeHeader((major, minor, micro, dev), f"{where}:{line}")
+
+
+def runtime_headers(folder: Path) -> Iterator[Path]:
+    """Headers in a folder and below, in a fixed order.
+
+    Hidden folders and build folders are left out; in a very large tree the search ends early.
+    """
+    seen = 0
+    for here, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith(".") and name not in _SKIPPED)
+        seen += len(names) + 1
+        if RUNTIME_HEADER in names:
+            yield Path(here) / RUNTIME_HEADER
+        if seen > _MOST:
+            return
+
+
 ERROR, WARNING, NOTE = "error", "warning", "note"
 LEVELS = (ERROR, WARNING, NOTE)
 
 
 @dataclass(frozen=True)
-class Finding:
-    """A trap that was found.
+class LintFinding:
+    """A trap that was found."""
 
-    Attributes:
-        rule: Id of the rule.
-        level: ``error``, ``warning`` or ``note``.
-        where: ``file:line``, or the file.
-        message: What is so, with the numbers that show it.
-        hint: What to do about it.
-    """
-
-    rule: str
-    level: str
-    where: str
-    message: str
-    hint: str = ""
+    rule: str  # Id of the rule
+    level: str  # ``error``, ``warning`` or ``note``
+    where: str  # ``file:line``, or the file
+    message: str  # What is so, with the numbers that show it
+    hint: str = ""  # What to do about it
 
     def __str__(self) -> str:
         text = f"{self.message} ({self.hint})" if self.hint else self.message
@@ -51,32 +100,19 @@ class Hit:
 
 
 @dataclass(frozen=True)
-class Pool:
-    """A pool as a network uses it.
+class LintedPool:
+    """A pool as a network uses it."""
 
-    Attributes:
-        fname: File postfix.
-        name: Report name.
-        address: Base.
-        used: Highest offset used, in bytes.
-        weights: Bytes of constants in it.
-        writable: Activations may be in it.
-        relative: Its base is a symbol.
-        virtual: Made of adjoining pools.
-        cacheable: Through the NPU cache.
-        where: ``file:line`` of what decided its address.
-    """
-
-    fname: str
-    name: str
-    address: int
-    used: int
-    weights: int
-    writable: bool = True
-    relative: bool = False
-    virtual: bool = False
-    cacheable: bool = False
-    where: str = ""
+    fname: str  # File postfix
+    name: str  # Report name
+    address: int  # Base
+    used: int  # Highest offset used, in bytes
+    weights: int  # Bytes of constants in it
+    writable: bool = True  # Activations may be in it
+    relative: bool = False  # Its base is a symbol
+    virtual: bool = False  # Made of adjoining pools
+    cacheable: bool = False  # Through the NPU cache
+    where: str = ""  # ``file:line`` of what decided its address
 
     @property
     def end(self) -> int:
@@ -86,19 +122,12 @@ class Pool:
 
 @dataclass(frozen=True)
 class Step:
-    """An epoch, or several of the epoch controller.
+    """An epoch, or several of the epoch controller."""
 
-    Attributes:
-        number: Of the first one.
-        kind: ``HW``, ``SW``, ``HYBRID`` or ``EC``.
-        operators: In it.
-        where: ``file:line``.
-    """
-
-    number: int
-    kind: str
-    operators: tuple[str, ...]
-    where: str
+    number: int  # Of the first one
+    kind: str  # ``HW``, ``SW``, ``HYBRID`` or ``EC``
+    operators: tuple[str, ...]  # In it
+    where: str  # ``file:line``
 
 
 @dataclass(frozen=True)
@@ -112,51 +141,31 @@ class RawFile:
 
 
 @dataclass(frozen=True)
-class Network:
-    """A compiled network.
+class LintedNetwork:
+    """A compiled network."""
 
-    Attributes:
-        name: C name.
-        where: Its file, or its place in the project file.
-        runtime: as in ``network.json``.
-        guard: Version of the runtime that its C asks for; None if it does not.
-        guard_kind: ``error`` or ``warning``: what the guard does about another one.
-        guard_where: ``file:line`` of it.
-        pools: In the compiler's order.
-        steps: In execution order.
-        floats: Buffers inside of it that hold floats: name and place.
-        blob_header: Name of the header with blobs that it includes; empty: none.
-        files: Names of the files beside it that begin with its own file's name; None: not known.
-        raws: Initializers beside it.
-        mixed: Contradictions between it and the files beside it.
-        declared: Pools whose initializer is declared; None: not known.
-        strategies: How constants reach their pools, by fname.
-        model: File name of the model, and the place that names it; empty if not known.
-        model_where: The place.
-        loaded: It becomes a relocatable model: a loader gives relative pools their address.
-    """
-
-    name: str
-    where: str
-    runtime: str = LL_ATON
-    guard: tuple[int, int, int, int] | None = None
-    guard_kind: str = ""
-    guard_where: str = ""
-    pools: tuple[Pool, ...] = ()
-    steps: tuple[Step, ...] = ()
-    floats: tuple[tuple[str, str], ...] = ()
-    blob_header: str = ""
+    name: str  # C name
+    where: str  # Its file, or its place in the project file
+    runtime: str = LL_ATON  # as in ``network.json``
+    guard: tuple[int, int, int, int] | None = None  # Version of the runtime that its C asks for; None if it does not
+    guard_kind: str = ""  # ``error`` or ``warning``: what the guard does about another one
+    guard_where: str = ""  # ``file:line`` of it
+    pools: tuple[LintedPool, ...] = ()  # In the compiler's order
+    steps: tuple[Step, ...] = ()  # In execution order
+    floats: tuple[tuple[str, str], ...] = ()  # Buffers inside of it that hold floats: name and place
+    blob_header: str = ""  # Name of the header with blobs that it includes; empty: none
+    # Names of the files beside it that begin with its own file's name; None: not known
     files: frozenset[str] | None = None
-    raws: tuple[RawFile, ...] = ()
-    mixed: tuple[tuple[str, str], ...] = ()
-    declared: tuple[str, ...] | None = None
-    strategies: Mapping[str, str] = field(default_factory=dict)
-    model: str = ""
-    model_where: str = ""
-    loaded: bool = False
+    raws: tuple[RawFile, ...] = ()  # Initializers beside it
+    mixed: tuple[tuple[str, str], ...] = ()  # Contradictions between it and the files beside it
+    declared: tuple[str, ...] | None = None  # Pools whose initializer is declared; None: not known
+    strategies: Mapping[str, str] = field(default_factory=dict)  # How constants reach their pools, by fname
+    model: str = ""  # File name of the model, and the place that names it; empty if not known
+    model_where: str = ""  # The place
+    loaded: bool = False  # It becomes a relocatable model: a loader gives relative pools their address
 
     @property
-    def used(self) -> tuple[Pool, ...]:
+    def used(self) -> tuple[LintedPool, ...]:
         """Pools of which something is used; a virtual pool only where none of its own parts says so."""
         plain = [pool for pool in self.pools if pool.used and not pool.virtual]
         virtual = [
@@ -169,23 +178,16 @@ class Network:
 
 @dataclass(frozen=True)
 class Source:
-    """A text of the application.
+    """A text of the application."""
 
-    Attributes:
-        file: Its name for messages.
-        kind: ``c``, ``linker`` or ``make``.
-        text: With LF line ends.
-        code: The same with blanks for comments and texts in quotes; for C only.
-    """
-
-    file: str
-    kind: str
-    text: str
-    code: str = ""
+    file: str  # Its name for messages
+    kind: str  # ``c``, ``linker`` or ``make``
+    text: str  # With LF line ends
+    code: str = ""  # The same with blanks for comments and texts in quotes; for C only
 
 
 @dataclass(frozen=True)
-class HexFile:
+class HexPiece:
     """An Intel HEX file of one piece: its address, length and SHA-256."""
 
     file: str
@@ -196,31 +198,18 @@ class HexFile:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that is looked at together.
+    """All that is looked at together."""
 
-    Attributes:
-        board: None: not known.
-        networks: Of one program.
-        pool_files: Pool files that were given.
-        sources: C and build files of the application.
-        scripts: Its linker scripts.
-        runtimes: Headers of the runtime that it brings.
-        profiles: Profile files.
-        exports: Quantization files of the vendor's front end.
-        models: Model files and the places that name them.
-        hexes: Intel HEX files.
-    """
-
-    board: Board | None = None
-    networks: tuple[Network, ...] = ()
-    pool_files: tuple[PoolFile, ...] = ()
-    sources: tuple[Source, ...] = ()
-    scripts: tuple[LinkerScript, ...] = ()
-    runtimes: tuple[RuntimeHeader, ...] = ()
-    profiles: tuple[ProfileFile, ...] = ()
-    exports: tuple[QFile, ...] = ()
-    models: tuple[tuple[str, str], ...] = ()
-    hexes: tuple[HexFile, ...] = ()
+    board: Board | None = None  # None: not known
+    networks: tuple[LintedNetwork, ...] = ()  # Of one program
+    pool_files: tuple[PoolFile, ...] = ()  # Pool files that were given
+    sources: tuple[Source, ...] = ()  # C and build files of the application
+    scripts: tuple[LinkerScript, ...] = ()  # Its linker scripts
+    runtimes: tuple[RuntimeHeader, ...] = ()  # Headers of the runtime that it brings
+    profiles: tuple[ProfileFile, ...] = ()  # Profile files
+    exports: tuple[QFile, ...] = ()  # Quantization files of the vendor's front end
+    models: tuple[tuple[str, str], ...] = ()  # Model files and the places that name them
+    hexes: tuple[HexPiece, ...] = ()  # Intel HEX files
 
     @property
     def secure(self) -> bool:

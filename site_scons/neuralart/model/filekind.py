@@ -18,13 +18,8 @@ _ONNX_NEXT = b"\x12\x1a\x22\x2a\x32\x3a\x42"
 
 
 def describe(data: bytes) -> str:
-    """Say what bytes look like that do not carry the identifier of a TensorFlow Lite model.
-
-    Args:
-        data: The file, or its beginning.
-
-    Returns:
-        ``an HDF5 file (...)``, ``text, beginning with '...'``, or the bytes themselves.
+    """What bytes look like that do not carry the identifier of a TensorFlow Lite model: ``an HDF5 file (...)``, ``text,
+    beginning with '...'``, or the bytes themselves. The beginning of a file will do.
     """
     for magic, name in _MAGICS:
         if data.startswith(magic):
@@ -41,11 +36,7 @@ def describe(data: bytes) -> str:
 
 
 def refuse_onnx(path: Path) -> str | None:
-    """Why a file with ONNX's suffix is not read, or None when the suffix is another one.
-
-    Args:
-        path: The file; its contents do not matter.
-    """
+    """Why a file with ONNX's suffix is not read, or None when the suffix is another one; its contents do not matter."""
     if path.suffix.lower() != ".onnx":
         return None
     stem, _, digits = path.stem.rpartition("_OE_")

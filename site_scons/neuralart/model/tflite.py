@@ -1,245 +1,244 @@
-"""Reads TensorFlow Lite models."""
+"""Reads TensorFlow Lite models: tensors, and how operators are connected."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.model import filekind
 from neuralart.model.flatbuffer import FlatBuffer, Table
-from neuralart.model.graph import Model, Operator, Tensor
-from neuralart.model.tflite_schema import CUSTOM, IDENTIFIER, OPERATORS, OPTIONS_TABLES, VERSION, Field, OptionsTable
-from neuralart.model.tflite_tensors import Buffers, quoted, read_tensor
+from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
+from neuralart.model.tflite_operators import IDENTIFIER, TENSOR_TYPES, VERSION, quoted, read_code, read_operator
 
-# The operators of a TensorFlow Lite file and how they are connected -------------------------------------------------
-
-
-@dataclass(frozen=True)
-class OperatorCode:
-    """An entry of the file's list of operators in use.
-
-    Attributes:
-        kind: The operator's name; None when its number is unknown.
-        number: Its number.
-        version: Its version.
-    """
-
-    kind: str | None
-    number: int
-    version: int
+# The schema's lists of numbers have no bound; TensorFlow's tensors have at most eight dimensions.
+_MOST_DIMENSIONS = 8
+# Both our boards and TensorFlow Lite address tensors with signed 32-bit sizes.
+_MOST_BYTES = 2**31 - 1
+_ZERO_POINTS = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767), "uint16": (0, 65535)}
+_INT32 = (-(2**31), 2**31 - 1)
+_FIX_SHAPE = "convert the model with a fixed input shape: batch 1 and a size for every dimension"
 
 
-def read_code(table: Table) -> OperatorCode:
-    """One entry of the list of operators in use.
-
-    Raises:
-        NeuralArtError: It is damaged.
-    """
-    # Old files have the first field alone; new ones put numbers over 126 only into the last. The larger counts.
-    number = max(table.integer(0, "deprecated_builtin_code", "int8"), table.integer(3, "builtin_code"))
-    version = table.integer(2, "version", default=1)
-    if number == CUSTOM:
-        # A name is any text: keep it on one line and short, it is going to be a part of messages.
-        return OperatorCode(f"CUSTOM:{quoted(table.text(1, 'custom_code'))[1:-1]}", number, version)
-    return OperatorCode(OPERATORS[number] if 0 <= number < len(OPERATORS) else None, number, version)
+def dimensions(shape: tuple[int, ...]) -> str:
+    """``1x16x16x8``, or ``scalar``."""
+    return "x".join(map(str, shape)) or "scalar"
 
 
-def read_operator(table: Table, index: int, codes: Sequence[OperatorCode]) -> Operator:
-    """One operator.
+class Buffers:
+    """The constants of a file (by its outermost table), each copied once however many tensors use it."""
 
-    Args:
-        table: Its table; gets the name that messages use.
-        index: Its position in execution order.
-        codes: The file's list of operators in use.
+    def __init__(self, model: Table) -> None:
+        self._tables = model.tables(4, "buffers", "buffer")
+        self._read: dict[int, tuple[bytes, int] | None] = {}
 
-    Raises:
-        NeuralArtError: It is damaged, or of an unknown number.
-    """
-    position = table.integer(0, "opcode_index", "uint32")
-    if position >= len(codes):
-        table.fail(f"operator {index} is number {position} of {len(codes)} operator codes", "is the file damaged?")
-    code = codes[position]
-    if code.kind is None:
-        table.fail(
-            f"operator {index} has the unknown number {code.number}, known are 0 to {len(OPERATORS) - 1}",
-            "is the file damaged, or written by a newer TensorFlow Lite?",
-        )
-    table.what = f"operator {index} {code.kind}"
-    if code.version < 1:
-        table.fail(f"{table.what} has version {code.version}", "is the file damaged?")
-    return Operator(
-        index=index,
-        kind=code.kind,
-        inputs=table.integers(1, "inputs"),
-        outputs=table.integers(2, "outputs"),
-        options=_options(table, code.kind),
-        version=code.version,
-    )
+    def __len__(self) -> int:
+        return len(self._tables)
 
-
-def _options(table: Table, kind: str) -> dict[str, Any]:
-    described = OPTIONS_TABLES.get(kind)
-    if described is None:
-        return {}
-    number = table.integer(3, "builtin_options_type", "uint8")
-    options = table.table(4, described.name) if number else None
-    if options is None:
-        return described.defaults
-    if number != described.number:
-        table.fail(
-            f"{table.what} has options of type {number}, {described.name} is {described.number}",
-            "is the file damaged?",
-        )
-    return {field.name: _field(options, described, field) for field in described.fields}
-
-
-def _field(options: Table, described: OptionsTable, field: Field) -> Any:
-    if field.kind == "int32":
-        return options.integer(field.slot, field.name, default=field.default)
-    if field.kind == "bool":
-        return options.flag(field.slot, field.name, field.default)
-    if field.kind == "int32[]":
-        return options.integers(field.slot, field.name)
-    if field.kind == "float32":
-        real = options.real(field.slot, field.name, field.default)
-        if not math.isfinite(real):
-            options.fail(f"{field.name} of {options.what} is {real:g}", "is the file damaged?")
-        return real
-    number = options.integer(field.slot, field.name, "int8")
-    if not 0 <= number < len(field.names):
-        options.fail(
-            f"{field.name} of {options.what} is number {number}, known are 0 to {len(field.names) - 1}",
-            "is the file damaged?",
-        )
-    return field.names[number]
-
-
-class Connections:
-    """Checks that every tensor is written before it is read, once, and by nobody else.
-
-    Args:
-        graph: The graph's table.
-        tensors: All tensors.
-        inputs: The graph's inputs.
-        outputs: The graph's outputs.
-    """
-
-    def __init__(self, graph: Table, tensors: Sequence[Tensor], inputs: Sequence[int], outputs: Sequence[int]) -> None:
-        self._graph = graph
-        self._tensors = tensors
-        self._inputs = inputs
-        self._outputs = outputs
-        self._known = frozenset(inputs)
-
-    def check(self, operators: Sequence[Operator], tables: Sequence[Table]) -> None:
-        """Check everything.
-
-        Args:
-            operators: In execution order.
-            tables: Their tables, named.
-
-        Raises:
-            NeuralArtError: Something is connected wrongly.
+    def constant(self, number: int) -> tuple[bytes, int] | None:
+        """The bytes of a buffer and their place in the file, or None when it is empty. Raises NeuralArtError: they do
+        not lie inside of the file.
         """
-        writers: dict[int, int] = {}
-        for operator, table in zip(operators, tables, strict=True):
+        if number not in self._read:
+            self._read[number] = self._copy(self._tables[number])
+        return self._read[number]
+
+    @staticmethod
+    def _copy(table: Table) -> tuple[bytes, int] | None:
+        file: FlatBuffer = table.buffer
+        found = table.vector(0, 1, "data")
+        if found is not None and found[1]:
+            return bytes(file.data[found[0] : sum(found)]), found[0]
+        # Files over 2 GB keep their constants behind the FlatBuffer; 0 and 1 mean "not so".
+        offset = table.integer(1, "offset", "uint64")
+        size = table.integer(2, "size", "uint64")
+        if offset <= 1 or size == 0:
+            return None
+        file.need(offset, size, f"the constant of {table.what}")
+        return bytes(file.data[offset : offset + size]), offset
+
+
+def read_tensor(table: Table, index: int, buffers: Buffers, *, is_input: bool) -> Tensor:
+    """One tensor. Raises NeuralArtError: it is damaged, dynamic, sparse, variable, or of a type without a size."""
+    name = table.text(3, "name")
+    table.what = f"tensor {index} {quoted(name)}"
+    dtype = _dtype(table)
+    if table.flag(5, "is_variable"):
+        table.fail(
+            f"{table.what} is a variable: it keeps its value from one inference to the next",
+            "stateful models are not supported, convert the model without state",
+        )
+    if table.has(6):
+        table.fail(f"{table.what} is sparse", "convert the model without sparsity, with dense weights")
+    if table.integer(10, "external_buffer", "uint32"):
+        table.fail(f"{table.what} has its data in another file", "convert the model into one file")
+    number = table.integer(2, "buffer", "uint32")
+    if number >= len(buffers) and number:
+        table.damaged(f"{table.what} has buffer {number}, the file has {len(buffers)} buffers")
+    found = buffers.constant(number) if len(buffers) else None
+    shape, signature = _shape(table, is_input=is_input)
+    expected = math.prod(shape) * DTYPE_BYTES[dtype]
+    needs = f"{table.what} ({dtype} {dimensions(shape)}) needs {expected} bytes"
+    if expected > _MOST_BYTES:
+        table.fail(f"{needs}, the most is {_MOST_BYTES}")
+    if found is not None and len(found[0]) != expected:
+        table.buffer.damaged(found[1], f"{needs}, its constant has {len(found[0])}")
+    quantization, data = _quantization(table, dtype, shape), None if found is None else found[0]
+    return Tensor(index, name, shape, dtype, quantization, data, signature)
+
+
+def _dtype(table: Table) -> str:
+    number = table.integer(1, "type", "int8")
+    if not 0 <= number < len(TENSOR_TYPES):
+        table.fail(f"{table.what} has type number {number}, known are 0 to {len(TENSOR_TYPES) - 1}")
+    dtype = TENSOR_TYPES[number]
+    if dtype not in DTYPE_BYTES:
+        table.fail(
+            f"{table.what} is of type {dtype}, which is not supported", f"known: {', '.join(sorted(DTYPE_BYTES))}"
+        )
+    return dtype
+
+
+def _shape(table: Table, *, is_input: bool) -> tuple[tuple[int, ...], tuple[int, ...] | None]:
+    shape = table.integers(0, "shape")
+    signature = table.integers(7, "shape_signature") or None
+    if len(shape) > _MOST_DIMENSIONS:
+        table.fail(f"{table.what} has {len(shape)} dimensions, the most is {_MOST_DIMENSIONS}")
+    # Inner scalars are often written without has_rank; an input without it is one of any shape.
+    if is_input and not shape and not table.flag(8, "has_rank"):
+        table.fail(f"{table.what} has a dynamic shape: not even its number of dimensions is given", _FIX_SHAPE)
+    if any(size < 0 for size in shape):
+        table.fail(f"{table.what} has a dynamic shape {dimensions(shape)}", _FIX_SHAPE)
+    if 0 in shape:
+        table.fail(f"{table.what} has no elements: its shape is {dimensions(shape)}")
+    if signature is None:
+        return shape, None
+    if len(signature) != len(shape):
+        table.damaged(f"{table.what} has {len(shape)} dimensions, its signature {len(signature)}")
+    for axis, (size, signed) in enumerate(zip(shape, signature, strict=True)):
+        # A batch that is open, written down as 1, is what converters make of a model without a fixed batch.
+        if signed == size or (signed == -1 and axis == 0 and size == 1):
+            continue
+        if signed == -1:
+            dynamic = f"has a dynamic shape {dimensions(signature)}: dimension {axis} is open"
+            table.fail(f"{table.what} {dynamic}", _FIX_SHAPE)
+        table.damaged(f"{table.what} has shape {dimensions(shape)} and signature {dimensions(signature)}")
+    return shape, signature
+
+
+def _quantization(table: Table, dtype: str, shape: tuple[int, ...]) -> Quantization | None:
+    described = table.table(4, "quantization")
+    if described is None or dtype.startswith(("float", "bool")):
+        return None
+
+    def fail(what: str, hint: str = "is the file damaged?") -> NoReturn:
+        described.fail(f"the quantization of {table.what}: {what}", hint)
+
+    if described.integer(4, "details_type", "uint8"):
+        fail("not one scale per tensor or per slice", "convert the model with per-tensor or per-channel quantization")
+    scales = described.reals(2, "scale")
+    zero_points = described.integers(3, "zero_point", "int64")
+    if not scales:
+        return None
+    zero_points = zero_points or (0,) * len(scales)
+    if len(zero_points) != len(scales):
+        fail(f"{len(scales)} scales but {len(zero_points)} zero points")
+    for position, scale in enumerate(scales):
+        if not (math.isfinite(scale) and scale > 0):
+            fail(f"scale {position} is {scale:g}, it must be finite and above 0")
+    low, high = _ZERO_POINTS.get(dtype, _INT32)
+    for position, zero_point in enumerate(zero_points):
+        if not low <= zero_point <= high:
+            fail(f"zero point {position} is {zero_point}, {dtype} allows {low} to {high}")
+    axis = described.integer(6, "quantized_dimension")
+    if len(scales) == 1:
+        return Quantization(scales, zero_points)
+    if len(shape) == 1 and shape[0] == len(scales):
+        # Older converters copy the weights' dimension to the bias. It has one dimension only: no other can be meant.
+        axis = 0
+    if not 0 <= axis < len(shape):
+        fail(f"dimension {axis} is quantized, the tensor has {len(shape)}")
+    if shape[axis] != len(scales):
+        fail(f"{len(scales)} scales for the {shape[axis]} slices of dimension {axis} of {dimensions(shape)}")
+    return Quantization(scales, zero_points, axis)
+
+
+class _Connections:
+    """Checks that every tensor is written before it is read, once, and by nobody else."""
+
+    def __init__(self, graph: Table, model: Model, tables: Sequence[Table]) -> None:
+        self._graph, self._model, self._tables = graph, model, tables
+        self._writers: dict[int, int] = {}
+
+    def check(self) -> None:
+        """Check everything. Raises NeuralArtError: something is connected wrongly."""
+        for operator, table in zip(self._model.operators, self._tables, strict=True):
             for number in operator.outputs:
-                if not 0 <= number < len(self._tensors):
-                    self._out_of_range(table, "writes", number)
-                if number in writers:
-                    table.fail(f"{table.what} writes {self._name(number)}, {self._by(operators, writers[number])} too")
-                writers[number] = operator.index
-        self._check_inputs(operators, writers)
-        for operator, table in zip(operators, tables, strict=True):
-            self._check_operator(operator, table, operators, writers)
-        self._check_outputs(writers)
+                self._in_range(table, f"{table.what} writes", number)
+                if number in self._writers:
+                    table.fail(f"{table.what} writes {self._name(number)}, {self._writer(number)} too")
+                self._writers[number] = operator.index
+        self._check_list("input", self._model.inputs)
+        for number in self._model.inputs:
+            if self._constant(number):
+                self._graph.fail(f"{self._name(number)} is an input of the model and a constant")
+            if number in self._writers:
+                self._graph.fail(f"{self._name(number)} is an input of the model, {self._writer(number)} writes it")
+        for operator, table in zip(self._model.operators, self._tables, strict=True):
+            self._check_operator(operator, table)
+        self._check_list("output", self._model.outputs)
+        for number in self._model.outputs:
+            if number not in self._writers:
+                why = "a constant" if self._constant(number) else "one that nothing writes"
+                why = "an input, too" if number in self._model.inputs else why
+                self._graph.fail(f"{self._name(number)} is an output of the model, but {why}")
 
     def _name(self, number: int) -> str:
-        return f"tensor {number} {quoted(self._tensors[number].name)}"
+        return f"tensor {number} {quoted(self._model.tensors[number].name)}"
 
-    def _by(self, operators: Sequence[Operator], index: int) -> str:
-        return f"operator {index} {operators[index].kind}"
+    def _writer(self, number: int) -> str:
+        index = self._writers[number]
+        return f"operator {index} {self._model.operators[index].kind}"
 
-    def _out_of_range(self, table: Table, verb: str, number: int) -> NoReturn:
-        table.fail(
-            f"{table.what} {verb} tensor {number}, the graph has {len(self._tensors)} tensors", "is the file damaged?"
-        )
+    def _constant(self, number: int) -> bool:
+        return self._model.tensors[number].data is not None
+
+    def _in_range(self, table: Table, what: str, number: int) -> None:
+        if not 0 <= number < len(self._model.tensors):
+            table.damaged(f"{what} tensor {number}, the graph has {len(self._model.tensors)} tensors")
 
     def _check_list(self, what: str, numbers: Sequence[int]) -> None:
         if not numbers:
             self._graph.fail(f"the model has no {what}s")
         for position, number in enumerate(numbers):
-            if not 0 <= number < len(self._tensors):
-                self._graph.fail(
-                    f"{what} {position} of the model is tensor {number}, the graph has {len(self._tensors)} tensors",
-                    "is the file damaged?",
-                )
+            self._in_range(self._graph, f"{what} {position} of the model is", number)
         if len(set(numbers)) != len(numbers):
             twice = next(number for position, number in enumerate(numbers) if number in numbers[:position])
             self._graph.fail(f"{self._name(twice)} is listed twice among the {what}s of the model")
 
-    def _check_inputs(self, operators: Sequence[Operator], writers: dict[int, int]) -> None:
-        self._check_list("input", self._inputs)
-        for number in self._inputs:
-            if self._tensors[number].data is not None:
-                self._graph.fail(f"{self._name(number)} is an input of the model and a constant")
-            if number in writers:
-                self._graph.fail(
-                    f"{self._name(number)} is an input of the model, {self._by(operators, writers[number])} writes it"
-                )
-
-    def _check_operator(
-        self, operator: Operator, table: Table, operators: Sequence[Operator], writers: dict[int, int]
-    ) -> None:
+    def _check_operator(self, operator: Operator, table: Table) -> None:
         for number in operator.outputs:
-            if self._tensors[number].data is not None:
+            if self._constant(number):
                 table.fail(f"{table.what} writes the constant {self._name(number)}")
-        for number in operator.inputs:
-            if number == -1:
+        for number in (number for number in operator.inputs if number != -1):
+            self._in_range(table, f"{table.what} reads", number)
+            if self._constant(number) or self._writers.get(number, operator.index) < operator.index:
                 continue
-            if not 0 <= number < len(self._tensors):
-                self._out_of_range(table, "reads", number)
-            if self._tensors[number].data is not None or writers.get(number, operator.index) < operator.index:
-                continue
-            if number in writers:
-                later = "itself" if writers[number] == operator.index else self._by(operators, writers[number])
+            if number in self._writers:
+                later = "itself" if self._writers[number] == operator.index else self._writer(number)
                 table.fail(f"{table.what} reads {self._name(number)} before {later} writes it")
-            if number not in self._known:
+            if number not in self._model.inputs:
                 table.fail(f"{table.what} reads {self._name(number)}, which nothing writes")
-
-    def _check_outputs(self, writers: dict[int, int]) -> None:
-        self._check_list("output", self._outputs)
-        for number in self._outputs:
-            if number in writers:
-                continue
-            why = "a constant" if self._tensors[number].data is not None else "one that nothing writes"
-            why = "an input, too" if number in self._known else why
-            self._graph.fail(f"{self._name(number)} is an output of the model, but {why}")
-
-
-# ---------------------------------------------------------------------------------------------------------------------
 
 
 def read(path: Path, display: str = "") -> Model:
-    """Read a .tflite file.
-
-    Whether the operators and types can be compiled is not asked here; a float model is read as well.
-
-    Args:
-        path: The file.
-        display: The file as the user named it, for messages; by default the path.
-
-    Returns:
-        The model.
-
-    Raises:
-        NeuralArtError: The file cannot be read, is no TensorFlow Lite model, is damaged, or has something that no
-            compiler of this package handles: several graphs, dynamic shapes, sparse, variable or string tensors.
+    """Read a .tflite file; ``display``: the file as the user named it, by default the path. Whether the operators and
+    types can be compiled is not asked here; a float model is read as well. Raises NeuralArtError: the file cannot be
+    read, is no TensorFlow Lite model, is damaged, or has something that no compiler of this package handles: several
+    graphs, dynamic shapes, sparse, variable or string tensors.
     """
     shown = display or str(path)
     if path.is_dir():
@@ -256,19 +255,7 @@ def read(path: Path, display: str = "") -> Model:
 
 
 def parse(data: bytes, display: str, stem: str) -> Model:
-    """Read the bytes of a .tflite file.
-
-    Args:
-        data: The file.
-        display: Its name in messages.
-        stem: Its name without folder and extension.
-
-    Returns:
-        The model.
-
-    Raises:
-        NeuralArtError: As :func:`read`.
-    """
+    """Read the bytes of a .tflite file; ``stem``: its name without folder and extension. Raises as :func:`read`."""
     _check_identifier(data, display)
     model = FlatBuffer(data, display).root("the model")
     version = model.integer(0, "version", "uint32")
@@ -294,8 +281,9 @@ def parse(data: bytes, display: str, stem: str) -> Model:
     operators = tuple(read_operator(table, index, codes) for index, table in enumerate(tables))
     if not operators:
         graph.fail("the model has no operators")
-    Connections(graph, tensors, inputs, outputs).check(operators, tables)
-    return Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
+    found = Model(path=display, stem=stem, tensors=tensors, operators=operators, inputs=inputs, outputs=outputs)
+    _Connections(graph, found, tables).check()
+    return found
 
 
 def _check_identifier(data: bytes, display: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.text.yaml_nodes import compose
+from neuralart.text.yaml_values import compose
 
 _TAG = "tag:yaml.org,2002:"
 _INNERMOST = re.compile(r"(?<!\\)\$\{([^${}]*)\}")

@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.patching import places
 from neuralart.patching.patchlist import BLOCK, MACRO, FilePatch, Operation
 from neuralart.patching.places import Markers, Span
-from neuralart.text.c_source import Edit, Source
+from neuralart.text.c_source import CSource, Edit
 
 _OURS = re.compile(r"^/\* neuralart patch ([0-9a-f]{16}): .*\*/[ \t]*$", re.MULTILINE)
 _SENTENCE = "generated, changes below are refused without --force"
@@ -68,7 +68,7 @@ def edited_by_hand(text: str) -> str:
     return "" if _hash(body) == found[0].group(1) else "its lines are not those that a patch wrote"
 
 
-def _spans(source: Source, what: FilePatch, markers: Markers) -> list[Span]:
+def _spans(source: CSource, what: FilePatch, markers: Markers) -> list[Span]:
     """The block's place if the file has one by the list: macros and attributes within it do not count."""
     if not any(operation.kind == BLOCK for operation in what.operations):
         return []
@@ -76,7 +76,7 @@ def _spans(source: Source, what: FilePatch, markers: Markers) -> list[Span]:
     return [(block.start, block.stop)]
 
 
-def _locate(source: Source, operation: Operation, markers: Markers, outside: list[Span]) -> Span | None:
+def _locate(source: CSource, operation: Operation, markers: Markers, outside: list[Span]) -> Span | None:
     if operation.kind == BLOCK:
         return outside[0]
     if operation.kind == MACRO:
@@ -90,7 +90,7 @@ def _locate(source: Source, operation: Operation, markers: Markers, outside: lis
 
 
 def apply(
-    source: Source,
+    source: CSource,
     what: FilePatch,
     markers: Markers,
     render: Callable[[Operation, Callable[[str], bool]], str],
@@ -127,7 +127,7 @@ def apply(
             _check_block(source, old, earlier, force)
             if {markers.start, markers.stop}.intersection(new.split("\n")):
                 raise NeuralArtError("the text for a block holds a marker line", where=operation.where)
-            sections += [(each.name, operation.where) for each in places.attributes(Source.of_text("", new))]
+            sections += [(each.name, operation.where) for each in places.attributes(CSource.of_text("", new))]
             new = block_text(new).replace("\n", places.find_block(source, markers).eol)
         elif operation.kind != MACRO:
             sections.append((new, operation.where))
@@ -143,7 +143,7 @@ def _original(old: str, earlier: PatchedPiece | None) -> str:
     return earlier.original if earlier is not None and ours else old
 
 
-def _check_block(source: Source, old: str, earlier: PatchedPiece | None, force: bool) -> None:
+def _check_block(source: CSource, old: str, earlier: PatchedPiece | None, force: bool) -> None:
     why = edited_by_hand(_lf(old))
     if not why and earlier is not None and not is_ours(_lf(old)) and old != earlier.original:
         why = "the line that a patch wrote first is gone"
@@ -156,7 +156,7 @@ def _check_block(source: Source, old: str, earlier: PatchedPiece | None, force: 
 
 
 def undo(
-    source: Source, what: FilePatch, markers: Markers, pieces: Mapping[str, PatchedPiece], *, force: bool
+    source: CSource, what: FilePatch, markers: Markers, pieces: Mapping[str, PatchedPiece], *, force: bool
 ) -> bytes:
     """Put back what was there before the first patch; whatever else was changed since stays.
 

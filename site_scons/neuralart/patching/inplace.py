@@ -19,7 +19,7 @@ from neuralart.patching.apply import PatchedPiece, pieces_from_json, pieces_to_j
 from neuralart.patching.journal import STATE, Change
 from neuralart.patching.patchlist import PatchList
 from neuralart.patching.plan import PatchRequest, Plan
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 
 SCHEMA = 1
 RECORD = f"{STATE}/record.json"
@@ -172,7 +172,7 @@ def _restore(root: Path, patches: PatchList | None, *, force: bool) -> list[str]
                 where=str(root),
                 hint="name the list that was used then: --list",
             )
-        source = Source(str(root / path), read_bytes(root / path))
+        source = CSource(str(root / path), read_bytes(root / path))
         changes.append(Change(path, undo(source, files[path], what.markers, pieces, force=force)))
     changed = [each.path for each in changes if each.new != _bytes(root / each.path)]
     own = [path.relative_to(root).as_posix() for path in sorted((root / BACKUP).rglob("*")) if path.is_file()]

@@ -22,7 +22,7 @@ from neuralart.patching.journal import Change
 from neuralart.patching.patchlist import BLOCK, PatchList
 from neuralart.patching.places import content, find_block
 from neuralart.patching.plan import Plan
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 
 SCHEMA = 1
 INDEX = "patched.json"
@@ -187,7 +187,7 @@ def changes(
 def _check_block(patches: PatchList, path: str, name: str, data: bytes) -> None:
     if not any(each.path == path and any(one.kind == BLOCK for one in each.operations) for each in patches.files):
         return
-    source = Source(name, data)
+    source = CSource(name, data)
     try:
         why = edited_by_hand(content(source, find_block(source, patches.markers)))
     except NeuralArtError:

@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.patching.patchlist import LEGACY_OPTIONS, refuse_n6
 from neuralart.patching.places import definitions, integer
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo, InfoBuffer
 
@@ -160,7 +160,7 @@ class Headers:
     input: tuple[int, ...] = ()  # height, width and channels of the first input; empty if no header says
 
 
-def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
+def read_headers(headers: Sequence[CSource], name: str) -> Headers | None:
     """Read those of :data:`HEADERS` that there are; None if they are not of the legacy C API.
 
     Args:
@@ -203,7 +203,7 @@ def read_headers(headers: Sequence[Source], name: str) -> Headers | None:
     return Headers(where, sizes, (dims["HEIGHT"], dims["WIDTH"], dims["CHANNEL"]) if len(dims) == 3 else ())
 
 
-def _legacy_missing(info: CInfo, headers: list[Source], folder: str, name: str) -> NeuralArtError:
+def _legacy_missing(info: CInfo, headers: list[CSource], folder: str, name: str) -> NeuralArtError:
     """The error where no header of the legacy C API is: the other API, or nothing at all."""
     generated = [file.name for file in info.files]
     arguments = " ".join(word for tool in info.tools for word in tool.arguments.split())
@@ -224,7 +224,7 @@ def _legacy_missing(info: CInfo, headers: list[Source], folder: str, name: str) 
     )
 
 
-def assigned(info: CInfo, network_c: Source | None) -> dict[int, int]:
+def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
     """Id of a pool -> number, as ``network.c`` assigns the arrays that lie in it; pools it says nothing of are missing.
 
     Raises:
@@ -245,7 +245,7 @@ def assigned(info: CInfo, network_c: Source | None) -> dict[int, int]:
     return told
 
 
-def numbers(info: CInfo, headers: Headers, network_c: Source | None = None) -> dict[int, int]:
+def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> dict[int, int]:
     """Id of each pool with activations -> its number; ``network.c`` tells where sizes do not.
 
     Raises:
@@ -328,11 +328,11 @@ def read(files: NetworkFiles, name: str) -> NetworkForPatching:
         raise NeuralArtError("no such file", where=str(c_info), hint=hint)
     info = read_c_info(read_bytes(c_info), str(c_info))
     _check_network(info)
-    headers = [Source(str(path), read_bytes(path)) for path in paths if path.is_file()]
+    headers = [CSource(str(path), read_bytes(path)) for path in paths if path.is_file()]
     said = read_headers(headers, name)
     if said is None:
         raise _legacy_missing(info, headers, str(files.headers), name)
-    network_c = Source(str(generated), read_bytes(generated)) if generated.is_file() else None
+    network_c = CSource(str(generated), read_bytes(generated)) if generated.is_file() else None
     network = network_for_patching(info, name, numbers(info, said, network_c))
     shape = (network.height, network.width, network.channels)
     if said.input and said.input != shape:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.text.c_source import Line, Source
+from neuralart.text.c_source import CSource, Line
 
 _DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+([A-Za-z_]\w*)(\(?)([^\n]*)", re.MULTILINE)
 _INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*")
@@ -36,7 +36,7 @@ class MarkedBlock:
     first: int  # number of its first line
 
 
-def _marker_lines(source: Source, marker: str) -> list[Line]:
+def _marker_lines(source: CSource, marker: str) -> list[Line]:
     """Lines that are this marker, as a comment of its own (not within a comment or a string)."""
     comments = {start for start, _ in source.comments}
     indent = len(marker) - len(marker.lstrip())
@@ -58,7 +58,7 @@ def _difference(text: str, marker: str) -> str:
     return " and ".join(said) or "within a comment or a string"
 
 
-def _missing(source: Source, marker: str, other: str) -> NeuralArtError:
+def _missing(source: CSource, marker: str, other: str) -> NeuralArtError:
     """The error that shows the line that was meant most probably."""
     best, at = 0.6, None
     for line in source.lines:
@@ -85,7 +85,7 @@ def _quoted(text: str) -> str:
     return "␣" * (len(text) - len(text.lstrip(" "))) + body + "␣" * (len(text) - len(text.rstrip(" ")))
 
 
-def find_block(source: Source, markers: Markers) -> MarkedBlock:
+def find_block(source: CSource, markers: Markers) -> MarkedBlock:
     """The block; NeuralArtError: a marker is missing or stands there several times, or STOP stands before START."""
     starts, stops = _marker_lines(source, markers.start), _marker_lines(source, markers.stop)
     for marker, found in ((markers.start, starts), (markers.stop, stops)):
@@ -109,7 +109,7 @@ def find_block(source: Source, markers: Markers) -> MarkedBlock:
     return MarkedBlock(start.end, stops[0].start, source.eol(start), start.number + 1)
 
 
-def content(source: Source, block: MarkedBlock) -> str:
+def content(source: CSource, block: MarkedBlock) -> str:
     """What is in it, with LF line ends."""
     return source.text[block.start : block.stop].replace("\r\n", "\n")
 
@@ -124,7 +124,7 @@ class Definition:
     function_like: bool  # it has parameters
 
 
-def _seen(pattern: re.Pattern[str], source: Source, outside: Sequence[Span]) -> list[re.Match[str]]:
+def _seen(pattern: re.Pattern[str], source: CSource, outside: Sequence[Span]) -> list[re.Match[str]]:
     """What the compiler may see and does not stand in some places, in the order of the file."""
     return [
         match
@@ -133,7 +133,7 @@ def _seen(pattern: re.Pattern[str], source: Source, outside: Sequence[Span]) -> 
     ]
 
 
-def definitions(source: Source, outside: Sequence[Span] = ()) -> list[Definition]:
+def definitions(source: CSource, outside: Sequence[Span] = ()) -> list[Definition]:
     """All that the compiler may see but for some places, in the order of the file."""
     found = []
     for match in _seen(_DEFINE, source, outside):
@@ -144,7 +144,7 @@ def definitions(source: Source, outside: Sequence[Span] = ()) -> list[Definition
     return found
 
 
-def find_macro(source: Source, name: str, outside: Sequence[Span] = ()) -> Definition | None:
+def find_macro(source: CSource, name: str, outside: Sequence[Span] = ()) -> Definition | None:
     """The one definition of a macro; None if there is none; NeuralArtError: there are several, or it has parameters."""
     found = [each for each in definitions(source, outside) if each.name == name]
     if len(found) > 1:
@@ -160,7 +160,7 @@ def find_macro(source: Source, name: str, outside: Sequence[Span] = ()) -> Defin
     return found[0] if found else None
 
 
-def require_macro(source: Source, name: str, outside: Sequence[Span] = ()) -> Definition:
+def require_macro(source: CSource, name: str, outside: Sequence[Span] = ()) -> Definition:
     """The one definition of a macro; NeuralArtError: there is none, or several, or it has parameters."""
     found = find_macro(source, name, outside)
     if found is None:
@@ -171,12 +171,12 @@ def require_macro(source: Source, name: str, outside: Sequence[Span] = ()) -> De
     return found
 
 
-def value_text(source: Source, definition: Definition) -> str:
+def value_text(source: CSource, definition: Definition) -> str:
     """The replacement list in one line, comments as blanks."""
     return " ".join(source.code[slice(*definition.value)].split())
 
 
-def integer(source: Source, definition: Definition) -> int:
+def integer(source: CSource, definition: Definition) -> int:
     """The value of a macro that is a plain number, possibly in parentheses; NeuralArtError: it is something else."""
     text = value_text(source, definition).replace(" ", "")
     while text.startswith("(") and text.endswith(")"):
@@ -200,12 +200,12 @@ class Attribute:
     stop: int
 
 
-def attributes(source: Source, outside: Sequence[Span] = ()) -> list[Attribute]:
+def attributes(source: CSource, outside: Sequence[Span] = ()) -> list[Attribute]:
     """All that the compiler may see but for some places, in the order of the file."""
     return [Attribute(match.group(1), *match.span(1)) for match in _seen(_SECTION, source, outside)]
 
 
-def require_attribute(source: Source, family: str, outside: Sequence[Span] = ()) -> Attribute:
+def require_attribute(source: CSource, family: str, outside: Sequence[Span] = ()) -> Attribute:
     """The one attribute whose section is called ``family`` or ``family_...``; NeuralArtError: none, or several."""
     every = attributes(source, outside)
     found = [each for each in every if each.name == family or each.name.startswith(f"{family}_")]

@@ -19,7 +19,7 @@ from neuralart.patching.decide import Decision, decide
 from neuralart.patching.network_files import NetworkFiles
 from neuralart.patching.patchlist import BLOCK, SECTION, Operation, PatchList, choose_list, find_root
 from neuralart.patching.places import definitions
-from neuralart.text.c_source import Source
+from neuralart.text.c_source import CSource
 from neuralart.text.linker_script import read as linker_script
 from neuralart.vendor import h7_files
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _C_FILES = (".c", ".h", ".cpp", ".hpp", ".cc")
 
 
-def of_lost_macros(root: Path, folders: Sequence[str], old: Source, new: Source) -> list[str]:
+def of_lost_macros(root: Path, folders: Sequence[str], old: CSource, new: CSource) -> list[str]:
     """Sentences about uses of macros that a file below ``root`` defined before a patch and does not define after it."""
     lost = {each.name for each in definitions(old)} - {each.name for each in definitions(new)}
     if not lost:
@@ -41,7 +41,7 @@ def of_lost_macros(root: Path, folders: Sequence[str], old: Source, new: Source)
             if path.suffix.lower() not in _C_FILES or not path.is_file() or str(path) == old.name:
                 continue
             try:
-                source = Source(str(path), read_bytes(path))
+                source = CSource(str(path), read_bytes(path))
             except NeuralArtError:
                 continue
             uses = {found.group(): found.start() for found in reversed(list(word.finditer(source.code)))}
@@ -181,7 +181,7 @@ def make(request: PatchRequest, before: Mapping[str, Mapping[str, PatchedPiece]]
     for each in what.files:
         path = root / each.path
         data = read_bytes(path)
-        source = Source(str(path), data)
+        source = CSource(str(path), data)
         done = apply(source, each, what.markers, render, force=request.force, before=(before or {}).get(each.path))
         for section, where in done.sections:
             try:
@@ -192,7 +192,7 @@ def make(request: PatchRequest, before: Mapping[str, Mapping[str, PatchedPiece]]
         if decision.camera.crop_x and any("camera.crop_x" in skipped.template for skipped in done.skipped):
             notes.append(_crop_note(decision, str(path), next(skipped.name for skipped in done.skipped)))
         files.append(PlannedFile(each.path, data, done.data, done.pieces))
-        notes += of_lost_macros(root, what.folders, source, Source(str(path), done.data))
+        notes += of_lost_macros(root, what.folders, source, CSource(str(path), done.data))
     return Plan(what, root, tuple(files), decision, tuple(notes))
 
 

@@ -29,7 +29,6 @@ class Kind:
 
 _COMPILERS = "neuralart.compilers."
 _LINT = "neuralart.lint.rules_"
-_INSPECT = "neuralart.inspect."
 
 KINDS: Mapping[str, Kind] = {
     kind.name: kind
@@ -72,15 +71,15 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.lint.types:Rule",
             "a rule of `neuralart lint`",
-            modules=tuple(_LINT + room for room in ("memory", "network", "files", "sources", "linker")),
+            modules=tuple(_LINT + room for room in ("memory", "network", "sources")),
         ),
         Kind(
             "inspect",
             "kind of file",
             1,
-            "neuralart.inspect.kinds:Kind",
+            "neuralart.inspect.kinds:FileKind",
             "a kind of file that `neuralart inspect` reads",
-            modules=tuple(_INSPECT + room for room in ("code_kinds", "report_kinds", "file_kinds")),
+            modules=("neuralart.inspect.own_kinds",),
         ),
         Kind(
             "use_cases",

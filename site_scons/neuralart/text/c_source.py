@@ -42,12 +42,8 @@ def decode(data: bytes) -> str:
 
 
 def blanked(text: str, *, texts: bool = False, directives: bool = False) -> str:
-    """The same text with blanks for comments; offsets and line ends stay.
-
-    Args:
-        text: C.
-        texts: Blanks for what stands in quotes, too.
-        directives: Blanks for lines of the preprocessor, too.
+    """The same text with blanks for comments; also for what stands in quotes (``texts``), and for lines of the
+    preprocessor (``directives``). Offsets and line ends stay.
     """
     if texts or "\\\n" in text or _QUOTES_MATTER.search(text) is not None:
         text = _TOKENS.sub(lambda match: _blank(match) if _goes(match.lastgroup, texts) else match.group(), text)
@@ -84,26 +80,17 @@ class Lines:
 
 @dataclass(frozen=True)
 class LogicalLine:
-    """A line with its continuations.
+    """A line with its continuations."""
 
-    Attributes:
-        number: Of its first physical line, from 1.
-        directive: ``define``, ``if``, ``include``...; empty for code.
-        text: What follows the directive's name, or the code: without comments, and without what stands in quotes except
-            behind ``include``. One blank between words.
-    """
-
-    number: int
-    directive: str
+    number: int  # Of its first physical line, from 1
+    directive: str  # ``define``, ``if``, ``include``...; empty for code
+    # What follows the directive's name, or the code: without comments, and without what stands in quotes except behind
+    # ``include``. One blank between words.
     text: str
 
 
 def logical_lines(text: str) -> Iterator[LogicalLine]:
-    """Logical lines that hold anything, in order. Conditions are not evaluated.
-
-    Args:
-        text: Of a C file, with any line ends.
-    """
+    """Logical lines of a C file with any line ends that hold anything, in order. Conditions are not evaluated."""
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     code, with_texts = _joined(text, texts=True), _joined(text)
     lines, start = Lines(text), 0
@@ -132,19 +119,12 @@ def _joined(text: str, *, texts: bool = False, comments: list[tuple[int, int]] |
 
 @dataclass(frozen=True)
 class Line:
-    """A physical line.
+    """A physical line."""
 
-    Attributes:
-        number: From 1.
-        start: Offset of its first character.
-        stop: Offset behind its last character, before the line end.
-        end: Offset behind its line end.
-    """
-
-    number: int
-    start: int
-    stop: int
-    end: int
+    number: int  # From 1
+    start: int  # Offset of its first character
+    stop: int  # Offset behind its last character, before the line end
+    end: int  # Offset behind its line end
 
 
 @dataclass(frozen=True)
@@ -156,20 +136,11 @@ class Edit:
     new: str
 
 
-class Source:
-    """A C source.
-
-    Attributes:
-        name: For messages.
-        text: As written, one character per byte.
-    """
+class CSource:
+    """A C source; ``text``: as written, one character per byte."""
 
     def __init__(self, name: str, data: bytes) -> None:
-        """Take the bytes.
-
-        Raises:
-            NeuralArtError: It is no text that a C compiler reads.
-        """
+        """Take the bytes. Raises NeuralArtError: it is no text that a C compiler reads."""
         self.name = name
         if data.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise NeuralArtError("UTF-16 text", where=name, hint="C compilers read UTF-8: save it so")
@@ -178,7 +149,7 @@ class Source:
         self.text = data.decode("latin-1")
 
     @classmethod
-    def of_text(cls, name: str, text: str) -> Source:
+    def of_text(cls, name: str, text: str) -> CSource:
         """A source of characters U+0000 to U+00FF."""
         return cls(name, text.encode("latin-1"))
 
@@ -256,11 +227,7 @@ class Source:
         return self.text[line.stop : line.end] or (self.eol(self.lines[0]) if line.number > 1 else "\n")
 
     def edited(self, edits: Iterable[Edit]) -> bytes:
-        """The bytes after some edits.
-
-        Raises:
-            NeuralArtError: Two of them touch the same characters.
-        """
+        """The bytes after some edits. Raises NeuralArtError: two of them touch the same characters."""
         parts, at = [], 0
         for edit in sorted(edits, key=lambda each: (each.start, each.stop)):
             if edit.start < at:

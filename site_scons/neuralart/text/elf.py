@@ -23,29 +23,17 @@ FUNCTION, OBJECT, NO_TYPE = "STT_FUNC", "STT_OBJECT", "STT_NOTYPE"
 
 @dataclass(frozen=True)
 class Section:
-    """A section.
+    """A section."""
 
-    Attributes:
-        index: Its number in the file.
-        name: Its name.
-        kind: ``SHT_PROGBITS``, ``SHT_NOBITS``, ``SHT_REL``...
-        address: Where it is while the program runs.
-        size: Bytes.
-        offset: In the file.
-        allocated: It is in memory while the program runs.
-        executable: It holds code.
-        about: Number of the section that relocations are for.
-    """
-
-    index: int
-    name: str
-    kind: str
-    address: int
-    size: int
-    offset: int
-    allocated: bool
-    executable: bool
-    about: int = 0
+    index: int  # Its number in the file
+    name: str  # Its name
+    kind: str  # ``SHT_PROGBITS``, ``SHT_NOBITS``, ``SHT_REL``...
+    address: int  # Where it is while the program runs
+    size: int  # Bytes
+    offset: int  # In the file
+    allocated: bool  # It is in memory while the program runs
+    executable: bool  # It holds code
+    about: int = 0  # Number of the section that relocations are for
 
     @property
     def filled(self) -> bool:
@@ -86,25 +74,20 @@ class Relocation:
     symbol: Symbol | None
 
 
+def _section(index: int, found: Any) -> Section:
+    kind, flags = str(found["sh_type"]), found["sh_flags"]
+    address, size, offset = (int(found[key]) for key in ("sh_addr", "sh_size", "sh_offset"))
+    allocated, executable = bool(flags & _ALLOC), bool(flags & _EXECUTABLE)
+    return Section(index, found.name, kind, address, size, offset, allocated, executable, int(found["sh_info"]))
+
+
+def _segment(found: Any) -> Segment:
+    run, load, size, file_size = (int(found[key]) for key in ("p_vaddr", "p_paddr", "p_memsz", "p_filesz"))
+    return Segment(run, load, size, file_size, int(found["p_offset"]), bool(found["p_flags"] & _SEGMENT_EXECUTABLE))
+
+
 class Elf:
-    """One file.
-
-    Args:
-        data: Its bytes.
-        where: Its name for messages.
-
-    Attributes:
-        machine: ``EM_ARM``...
-        kind: ``ET_EXEC``, ``ET_REL``...
-        bits: 32 or 64.
-        little_endian: Its byte order.
-        entry: Entry point; 0 if there is none.
-        sections: In the order of the file.
-        segments: Those that are loaded and not empty.
-
-    Raises:
-        NeuralArtError: No ELF file, or damaged.
-    """
+    """One file. Raises NeuralArtError: no ELF file, or damaged."""
 
     def __init__(self, data: bytes, where: str) -> None:
         from elftools.elf.elffile import ELFFile
@@ -112,35 +95,12 @@ class Elf:
         self._data, self._where = data, where
         with self._guarded():
             self._elf: Any = ELFFile(io.BytesIO(data))
-            self.machine, self.kind = str(self._elf["e_machine"]), str(self._elf["e_type"])
+            self.machine, self.kind = str(self._elf["e_machine"]), str(self._elf["e_type"])  # EM_ARM, ET_EXEC...
             self.bits, self.little_endian = int(self._elf.elfclass), bool(self._elf.little_endian)
-            self.entry = int(self._elf["e_entry"])
-            self.sections = tuple(
-                Section(
-                    index,
-                    section.name,
-                    str(section["sh_type"]),
-                    int(section["sh_addr"]),
-                    int(section["sh_size"]),
-                    int(section["sh_offset"]),
-                    bool(section["sh_flags"] & _ALLOC),
-                    bool(section["sh_flags"] & _EXECUTABLE),
-                    int(section["sh_info"]),
-                )
-                for index, section in enumerate(self._elf.iter_sections())
-            )
-            self.segments = tuple(
-                Segment(
-                    int(segment["p_vaddr"]),
-                    int(segment["p_paddr"]),
-                    int(segment["p_memsz"]),
-                    int(segment["p_filesz"]),
-                    int(segment["p_offset"]),
-                    bool(segment["p_flags"] & _SEGMENT_EXECUTABLE),
-                )
-                for segment in self._elf.iter_segments()
-                if segment["p_type"] == "PT_LOAD" and segment["p_memsz"]
-            )
+            self.entry = int(self._elf["e_entry"])  # 0 if there is none
+            self.sections = tuple(_section(index, each) for index, each in enumerate(self._elf.iter_sections()))
+            segments = (each for each in self._elf.iter_segments() if each["p_type"] == "PT_LOAD" and each["p_memsz"])
+            self.segments = tuple(map(_segment, segments))
 
     @contextlib.contextmanager
     def _guarded(self) -> Iterator[None]:
@@ -158,15 +118,7 @@ class Elf:
         return next((section for section in self.sections if section.name == name), None)
 
     def bytes_of(self, part: Section | Segment, name: str) -> bytes:
-        """Its bytes in the file.
-
-        Args:
-            part: The section or segment.
-            name: What to call it in messages.
-
-        Raises:
-            NeuralArtError: They end behind the file.
-        """
+        """Bytes of a section or segment; ``name``: for messages. NeuralArtError: they end behind the file."""
         size = part.file_size if isinstance(part, Segment) else part.size if part.filled else 0
         if size and part.offset + size > len(self._data):
             what = f"{name} ends at byte {part.offset + size}, the file has {len(self._data)}"
@@ -187,14 +139,14 @@ class Elf:
             table = self._elf.get_section_by_name(".symtab")
             return tuple(
                 Symbol(
-                    symbol.name,
-                    int(symbol["st_value"]),
-                    int(symbol["st_size"]),
-                    str(symbol["st_info"]["type"]),
-                    str(symbol["st_info"]["bind"]),
-                    symbol["st_shndx"],
+                    each.name,
+                    int(each["st_value"]),
+                    int(each["st_size"]),
+                    str(each["st_info"]["type"]),
+                    str(each["st_info"]["bind"]),
+                    each["st_shndx"],
                 )
-                for symbol in (table.iter_symbols() if table is not None and hasattr(table, "iter_symbols") else ())
+                for each in (table.iter_symbols() if table is not None and hasattr(table, "iter_symbols") else ())
             )
 
     def relocations(self, section: Section) -> list[Relocation]:

@@ -14,27 +14,14 @@ _PAGE = 1 << 16
 
 @dataclass(frozen=True)
 class HexFile:
-    """What a file says.
+    """What a file says."""
 
-    Attributes:
-        parts: (address, bytes) of each contiguous range, in the order of the file.
-        start: The start address; None if the file has none.
-    """
-
-    parts: tuple[tuple[int, bytes], ...]
-    start: int | None = None
+    parts: tuple[tuple[int, bytes], ...]  # (address, bytes) of each contiguous range, in the order of the file
+    start: int | None = None  # The start address; None if the file has none
 
 
 def parse(data: bytes, file: str) -> HexFile:
-    """Read the content of an Intel HEX file.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-
-    Raises:
-        NeuralArtError: A line is no record, the end record is missing or is not the last; ``where`` is ``file:line``.
-    """
+    """Read an Intel HEX file; NeuralArtError at ``file:line``: no record, no end record, or something behind it."""
     parts: list[tuple[int, bytearray]] = []
     upper, start, ended, segmented = 0, None, False, False
     for number, line in enumerate(data.decode("ascii", "replace").splitlines(), 1):
@@ -88,12 +75,7 @@ def _record(kind: int, offset: int, data: bytes) -> str:
 
 
 def ihex(address: int, data: bytes) -> str:
-    """Intel HEX text (I32HEX: extended linear addresses).
-
-    Args:
-        address: Of the first byte, 32 bits.
-        data: May be empty: then the text holds the end record only.
-    """
+    """Intel HEX text (I32HEX: extended linear addresses) of bytes at a 32-bit address; of none the end record only."""
     lines = []
     upper = None
     at = 0

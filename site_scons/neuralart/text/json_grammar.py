@@ -29,24 +29,16 @@ Place = int | tuple[int, list[Any]] | tuple[int, dict[str, Any]]
 
 
 class Reader:
-    """Reads one text.
-
-    Args:
-        text: The text.
-        file: Its name for messages.
-        relaxed: Comments and continued texts are allowed.
-        tolerant: So are comments of both kinds and trailing commas, each with a note.
-        tool: So is what programs write and the standard library reads: NaN, Infinity, half surrogate pairs.
+    """Reads one text. Allowed are, where it is ``relaxed``, comments and continued texts; ``tolerant``: comments of
+    both kinds and trailing commas, each with a note; of a ``tool``: what programs write and the standard library reads,
+    such as NaN, Infinity and half surrogate pairs.
     """
 
     def __init__(
         self, text: str, file: str, *, relaxed: bool = False, tolerant: bool = False, tool: bool = False
     ) -> None:
-        self.text = text
-        self.file = file
-        self.relaxed = relaxed
-        self.tolerant = tolerant
-        self.tool = tool
+        self.text, self.file = text, file
+        self.relaxed, self.tolerant, self.tool = relaxed, tolerant, tool
         self.notes: list[str] = []
         self.at = 0
         self.starts = [0, *(match.end() for match in re.finditer(r"\r\n|\n|\r", text))]

@@ -34,29 +34,20 @@ def kind_of(value: object) -> str:
 class _Document:
     """A text, what was read from it, and the places once somebody asks."""
 
-    def __init__(
-        self,
-        text: str,
-        file: str,
-        *,
-        relaxed: bool = False,
-        tolerant: bool = False,
-        tool: bool = False,
-        synonyms: Mapping[str, Sequence[str]] | None = None,
-    ) -> None:
-        self.text, self.file, self.tool = text, file, tool
+    def __init__(self, reader: Reader, synonyms: Mapping[str, Sequence[str]] | None = None) -> None:
+        self.file, self.tool = reader.file, reader.tool
         self.synonyms = synonyms or {}
-        self._reader = Reader(text, file, relaxed=relaxed, tolerant=tolerant, tool=tool)
+        self._reader = reader
         self._places: Place | None = None
         try:
-            if not tool and _ODD.search(text):
+            if not reader.tool and _ODD.search(reader.text):
                 raise ValueError("for the careful reader")
-            self.value: Any = jsontext.loads(text, constants=tool)
+            self.value: Any = jsontext.loads(reader.text, constants=reader.tool)
             if _deep(self.value):
                 raise ValueError("nested deeper than the careful reader allows")
         except ValueError:
             # The careful reader says it better, and with a place.
-            self.value, self._places = self._reader.document()
+            self.value, self._places = reader.document()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -74,30 +65,19 @@ class _Document:
 def _deep(value: Any) -> bool:
     level = [value]
     for _ in range(MAX_DEPTH + 1):
-        level = [
-            inner
-            for outer in level
-            if type(outer) in (dict, list)
-            for inner in (outer.values() if type(outer) is dict else outer)
-        ]
+        nested = (outer.values() if type(outer) is dict else outer for outer in level if type(outer) in (dict, list))
+        level = [inner for members in nested for inner in members]
     return bool(level)
 
 
 class JsonValue(Value):
-    """One value of a JSON file.
-
-    Attributes:
-        value: What the standard library makes of it: ``dict``, ``list``, ``str``, ``int``, ``float``, ``bool``, None.
-    """
+    """One value of a JSON file; ``value``: what the standard library makes of it."""
 
     __slots__ = ("_above", "_document", "_label", "_step", "value")
 
     def __init__(self, value: Any, document: _Document, above: Self | None = None, step: str | int = "") -> None:
-        self.value = value
-        self._document = document
-        self._above = above
-        self._step = step
-        self._label = ""
+        self.value, self._document = value, document
+        self._above, self._step, self._label = above, step, ""
 
     def called(self, label: str) -> Self:
         """The same value under a name of its own in messages; its members are ``key of label``."""
@@ -153,21 +133,13 @@ class JsonValue(Value):
         return type(self)(value, self._document, self, step)
 
     def mapping(self) -> dict[str, Self]:
-        """Members of an object, in the order of the file.
-
-        Raises:
-            NeuralArtError: Not an object.
-        """
+        """Members of an object, in the order of the file. Raises NeuralArtError: not an object."""
         if type(self.value) is not dict:
             raise self.wrong("an object { }")
         return {key: self._inner(key, value) for key, value in self.value.items()}
 
     def get(self, key: str) -> Self | None:
-        """A member of an object; None if it is absent, or ``null`` in a file that a tool wrote.
-
-        Raises:
-            NeuralArtError: Not an object.
-        """
+        """A member; None if it is absent, or ``null`` in a file that a tool wrote. NeuralArtError: not an object."""
         if type(self.value) is not dict:
             raise self.wrong("an object { }")
         others = self._document.synonyms.get(key, ())
@@ -183,21 +155,13 @@ class JsonValue(Value):
         return tuple(sorted(set(self.value) - {*known, *others}))
 
     def items(self) -> list[Self]:
-        """Entries of a list.
-
-        Raises:
-            NeuralArtError: Not a list.
-        """
+        """Entries of a list. Raises NeuralArtError: not a list."""
         if type(self.value) is not list:
             raise self.wrong("a list [ ]")
         return [self._inner(number, value) for number, value in enumerate(self.value)]
 
     def string(self) -> str:
-        """The text; half a surrogate pair, which could not be printed, is replaced.
-
-        Raises:
-            NeuralArtError: Not a text.
-        """
+        """The text; half a surrogate pair, which cannot be printed, is replaced. Raises NeuralArtError: not a text."""
         if type(self.value) is not str:
             raise self.wrong("a text")
         text = str(self.value)
@@ -271,53 +235,31 @@ def _decode(data: bytes, file: str, *, ascii_only: bool) -> str:
 
 
 def parse(data: bytes, file: str, *, relaxed: bool = False, ascii_only: bool = False) -> JsonValue:
-    """Read JSON.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-        relaxed: ``//`` comments outside texts and texts continued by a backslash before the line end are allowed.
-        ascii_only: Other characters are errors.
-
-    Raises:
-        NeuralArtError: It is not such a document; ``where`` is ``file:line:column``.
+    """Read JSON. ``relaxed``: ``//`` comments outside texts and texts continued by a backslash before the line end are
+    allowed. ``ascii_only``: other characters are errors. Raises NeuralArtError: it is not such a document; ``where`` is
+    ``file:line:column``.
     """
     text = _decode(data, file, ascii_only=ascii_only)
-    document = _Document(text, file, relaxed=relaxed)
+    document = _Document(Reader(text, file, relaxed=relaxed))
     return JsonValue(document.value, document)
 
 
 def parse_tolerant(data: bytes, file: str, *, relaxed: bool = False) -> tuple[JsonValue, tuple[str, ...]]:
-    """Read JSON as people write it: comments of both kinds, trailing commas, a byte-order mark.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-        relaxed: As of :func:`parse`: what the format allows is not noted.
-
-    Returns:
-        The document, and one note ``line:column: what`` for each sort of thing that the format does not allow.
-
-    Raises:
-        NeuralArtError: As :func:`parse`.
+    """Read JSON as people write it: comments of both kinds, trailing commas, a byte-order mark. Returns the document,
+    and one note ``line:column: what`` for each sort of thing that the format (as ``relaxed`` of :func:`parse` has it)
+    does not allow. Raises as :func:`parse`.
     """
     text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
-    document = _Document(text, file, relaxed=relaxed, tolerant=True)
+    document = _Document(Reader(text, file, relaxed=relaxed, tolerant=True))
     marks = ("1:1: a byte-order mark, which the compiler's own reader refuses",) if data.startswith(_BOM) else ()
     return JsonValue(document.value, document), (*marks, *document.notes)
 
 
 def parse_tool(data: bytes, file: str, synonyms: Mapping[str, Sequence[str]] | None = None) -> JsonValue:
     """Read JSON that a program wrote: ``NaN``, ``Infinity`` and a byte-order mark are taken, ``null`` is absent.
-
-    Args:
-        data: The file's bytes.
-        file: Its name for messages.
-        synonyms: Other names of keys: who asks for the key gets what stands under one of them.
-
-    Raises:
-        NeuralArtError: It is not JSON, or an object has the same key twice; ``where`` is ``file:line:column``.
+    ``synonyms``: other names of keys; who asks for the key gets what stands under one of them. Raises NeuralArtError:
+    it is not JSON, or an object has the same key twice; ``where`` is ``file:line:column``.
     """
     text = _decode(data.removeprefix(_BOM), file, ascii_only=False)
-    document = _Document(text, file, tool=True, synonyms=synonyms)
+    document = _Document(Reader(text, file, tool=True), synonyms)
     return JsonValue(document.value, document)

@@ -19,15 +19,8 @@ _SIZE = re.compile(r"\s*(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})\s*([A-Za-z]*)\s*")
 
 
 def parse(text: str, where: str, what: str = "the size") -> int:
-    """Bytes of ``1024KB``, ``8B``, ``72K``, ``1M``, ``4096`` or ``0x1000``.
-
-    Args:
-        text: The size.
-        where: For messages.
-        what: Whose size it is, for messages.
-
-    Raises:
-        NeuralArtError: Not such a size, or more than 4 GiB.
+    """Bytes of ``1024KB``, ``8B``, ``72K``, ``1M``, ``4096`` or ``0x1000``; ``what``: whose size it is, for messages.
+    Raises NeuralArtError: not such a size, or more than 4 GiB.
     """
     match = _SIZE.fullmatch(text)
     factor = _ALL.get(match[2].upper()) if match else None
@@ -41,10 +34,8 @@ def parse(text: str, where: str, what: str = "the size") -> int:
 
 
 def amount(value: JsonValue) -> int:
-    """Bytes of ``131072``, ``"128KB"`` or ``{"value": "128", "magnitude": "KBYTES"}``.
-
-    Raises:
-        NeuralArtError: Not such a size, or more than 4 GiB; ``where`` is ``file:line:column``.
+    """Bytes of ``131072``, ``"128KB"`` or ``{"value": "128", "magnitude": "KBYTES"}``. Raises NeuralArtError: not such
+    a size, or more than 4 GiB; ``where`` is ``file:line:column``.
     """
     if value.is_mapping:
         size, named = with_magnitude(value), value.need("value")
@@ -63,15 +54,9 @@ def amount(value: JsonValue) -> int:
 
 
 def with_magnitude(value: JsonValue, units: Mapping[str, int] = MAGNITUDES, *, exact: bool = False) -> int:
-    """Bytes of ``{"value": "0x34000000", "magnitude": "BYTES"}``.
-
-    Args:
-        value: The object.
-        units: Magnitudes to name in messages; all that are known where ``exact``.
-        exact: The magnitude must be there, in upper case.
-
-    Raises:
-        NeuralArtError: It is no such size, or is negative.
+    """Bytes of ``{"value": "0x34000000", "magnitude": "BYTES"}``. ``units``: magnitudes to name in messages, all that
+    are known where ``exact``: then the magnitude must be there, in upper case. Raises NeuralArtError: it is no such
+    size, or is negative.
     """
     number = value.need("value")
     unit = value.need("magnitude", "units: " + ", ".join(units)) if exact else value.get("magnitude")

@@ -19,17 +19,11 @@ _Made = TypeVar("_Made")
 
 @dataclass(frozen=True)
 class Location:
-    """A place in a user's file.
+    """A place in a user's file."""
 
-    Attributes:
-        file: Its name in messages.
-        line: From 1.
-        column: From 1, in characters; 0 where only the line is told.
-    """
-
-    file: str
-    line: int
-    column: int = 0
+    file: str  # Its name in messages
+    line: int  # From 1
+    column: int = 0  # From 1, in characters; 0 where only the line is told
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}" if self.column else f"{self.file}:{self.line}"
@@ -76,27 +70,15 @@ class Value:
         raise NotImplementedError
 
     def mapping(self) -> dict[str, Self]:
-        """Keys and values, in the order of the file.
-
-        Raises:
-            NeuralArtError: Not a mapping.
-        """
+        """Keys and values, in the order of the file. Raises NeuralArtError: not a mapping."""
         raise NotImplementedError
 
     def items(self) -> list[Self]:
-        """Members of a list.
-
-        Raises:
-            NeuralArtError: Not a list.
-        """
+        """Members of a list. Raises NeuralArtError: not a list."""
         raise NotImplementedError
 
     def string(self) -> str:
-        """The text, whatever is in it.
-
-        Raises:
-            NeuralArtError: Not text.
-        """
+        """The text, whatever is in it. Raises NeuralArtError: not text."""
         raise NotImplementedError
 
     def _truth(self) -> bool:
@@ -150,11 +132,7 @@ class Value:
         return self.kind == "list"
 
     def fields(self, known: Sequence[str]) -> dict[str, Self]:
-        """Keys and values; only known keys.
-
-        Raises:
-            NeuralArtError: As :meth:`mapping`, or an unknown key.
-        """
+        """Keys and values; only known keys. Raises NeuralArtError: as :meth:`mapping`, or an unknown key."""
         entries = self.mapping()
         for name, value in entries.items():
             if name not in known:
@@ -163,19 +141,11 @@ class Value:
         return entries
 
     def get(self, key: str) -> Self | None:
-        """A member; None if it is absent.
-
-        Raises:
-            NeuralArtError: Not a mapping.
-        """
+        """A member; None if it is absent. Raises NeuralArtError: not a mapping."""
         return self.mapping().get(key)
 
     def need(self, key: str, hint: str = "") -> Self:
-        """A member that must be there.
-
-        Raises:
-            NeuralArtError: It is not, or this is not a mapping.
-        """
+        """A member that must be there. Raises NeuralArtError: it is not, or this is not a mapping."""
         found = self.get(key)
         if found is None:
             known = ", ".join(self.mapping()) or "nothing"
@@ -188,32 +158,17 @@ class Value:
         return self.key or "the document"
 
     def texts(self) -> tuple[str, ...]:
-        """A list of texts.
-
-        Raises:
-            NeuralArtError: Not a list, or not all of them are text.
-        """
+        """A list of texts. Raises NeuralArtError: not a list, or not all of them are text."""
         return tuple(item.text() for item in self.items())
 
     def reals(self, low: float, high: float) -> tuple[float, ...]:
-        """A list of decimal numbers.
-
-        Raises:
-            NeuralArtError: Not a list, or as :meth:`real`.
-        """
+        """A list of decimal numbers. Raises NeuralArtError: not a list, or as :meth:`real`."""
         return tuple(item.real(low, high) for item in self.items())
 
     # Scalars -----------------------------------------------------------------------------------------------------
 
     def text(self, *, empty: bool = False) -> str:
-        """One line of text.
-
-        Args:
-            empty: ``""`` is allowed.
-
-        Raises:
-            NeuralArtError: Not text, several lines, or nothing but blanks.
-        """
+        """One line of text (``""`` where ``empty``); NeuralArtError: no text, several lines, or nothing but blanks."""
         text = self.string()
         if "\n" in text or "\r" in text:
             raise self.error("must be one line of text")
@@ -224,46 +179,25 @@ class Value:
         return text
 
     def choice(self, allowed: Sequence[str], *, empty: bool = False) -> str:
-        """One of some words.
-
-        Raises:
-            NeuralArtError: None of them; names the nearest.
-        """
+        """One of some words. Raises NeuralArtError: none of them; names the nearest."""
         text = self.text(empty=empty)
         if text not in allowed and not (empty and not text):
             raise self.error(f"'{text}' is not allowed", nearest(text, tuple(allowed)))
         return text
 
     def matching(self, pattern: re.Pattern[str], wanted: str, *, empty: bool = False) -> str:
-        """Text of some form.
-
-        Args:
-            pattern: The form.
-            wanted: The form in words.
-            empty: ``""`` is allowed.
-
-        Raises:
-            NeuralArtError: Another form.
-        """
+        """Text of some form, ``wanted`` in words; ``empty``: ``""`` is allowed. Raises NeuralArtError: another form."""
         text = self.text(empty=empty)
         if text and not pattern.fullmatch(text):
             raise self.error(f"'{text}' is not {wanted}")
         return text
 
     def boolean(self) -> bool:
-        """True or false.
-
-        Raises:
-            NeuralArtError: Anything else; in YAML also its old spellings yes, no, on, off.
-        """
+        """True or false. Raises NeuralArtError: anything else; in YAML also its old spellings yes, no, on, off."""
         return self._truth()
 
     def integer(self, low: int = 0, high: int = 0xFFFFFFFF) -> int:
-        """A whole number.
-
-        Raises:
-            NeuralArtError: Not a number, or out of range.
-        """
+        """A whole number. Raises NeuralArtError: not a number, or out of range."""
         number, written = self._whole()
         if not low <= number <= high:
             limits = f"{low:#x} to {high:#x}" if high > 0xFFFF else f"{low} to {high}"
@@ -271,15 +205,7 @@ class Value:
         return number
 
     def real(self, low: float, high: float) -> float:
-        """A decimal number.
-
-        Args:
-            low: Smallest number allowed.
-            high: Largest number allowed.
-
-        Raises:
-            NeuralArtError: Not a decimal number, or out of range.
-        """
+        """A decimal number from low to high. Raises NeuralArtError: not a decimal number, or out of range."""
         number, written = self._decimal()
         if not low <= number <= high:
             raise self.error(f"{written} is out of range, allowed: {low:g} to {high:g}")

@@ -13,7 +13,91 @@ from typing import Any, Self
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text.values import Location, Value
-from neuralart.text.yaml_nodes import compose
+
+MAX_BYTES = 1 << 20
+MAX_DEPTH = 100
+# What YAML allows outside of escapes, less NEL and the line separators, which editors do not count as lines.
+_UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u2028\u2029\ufeff]")
+_BRACKETS = re.compile(r"[\[\]{}]")
+_COMPACT = re.compile(rf"^[ \-?:]{{{2 * MAX_DEPTH},}}", re.MULTILINE)
+
+
+def compose(data: bytes, display: str) -> Any:
+    """A tree of PyYAML nodes; NeuralArtError: no UTF-8, no YAML, empty, several documents, or nested beyond reason."""
+    import yaml
+
+    text = _text_of(data, display)
+    _check_depth(text, display)
+    # libyaml is about ten times as fast; the pure loader reads the same files.
+    loader_class: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        loader = loader_class(text)
+        try:
+            node = loader.get_single_node()
+        finally:
+            loader.dispose()
+    except yaml.YAMLError as error:
+        raise _syntax_error(error, text, display) from error
+    if node is None:
+        raise NeuralArtError("the file is empty", where=display)
+    return node
+
+
+def _text_of(data: bytes, display: str) -> str:
+    if len(data) > MAX_BYTES:
+        raise NeuralArtError(f"{len(data)} bytes, at most {MAX_BYTES} are read", where=display, hint="is it the file?")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise NeuralArtError(
+            f"byte 0x{data[error.start]:02x} is not UTF-8",
+            where=f"{display}:{_line_of(data[: error.start].decode('latin-1'))}",
+            hint="save the file as UTF-8",
+        ) from error
+    found = _UNPRINTABLE.search(text)
+    if found:
+        raise NeuralArtError(
+            f"character U+{ord(found.group()):04X} is not allowed in YAML",
+            where=f"{display}:{_line_of(text[: found.start()])}",
+        )
+    return text
+
+
+def _line_of(before: str) -> int:
+    return before.replace("\r\n", "\n").replace("\r", "\n").count("\n") + 1
+
+
+def _check_depth(text: str, display: str) -> None:
+    # libyaml's binding recurses on the C stack: such a file would end the process instead of raising.
+    found = _COMPACT.search(text)
+    deep = found.start() if found else None
+    depth = 0
+    for bracket in _BRACKETS.finditer(text):
+        depth = depth + 1 if bracket.group() in "[{" else max(depth - 1, 0)
+        if depth > MAX_DEPTH:
+            deep = bracket.start()
+            break
+    if deep is not None:
+        raise NeuralArtError(f"nested deeper than {MAX_DEPTH} levels", where=f"{display}:{_line_of(text[:deep])}")
+
+
+def _syntax_error(error: Any, text: str, display: str) -> NeuralArtError:
+    mark = getattr(error, "problem_mark", None)
+    context_mark = getattr(error, "context_mark", None)
+    line = mark.line + 1 if mark is not None else 1
+    lines = text.splitlines() or [""]
+    shown = lines[min(line, len(lines)) - 1]
+    if "\t" in shown[: len(shown) - len(shown.lstrip())]:
+        return NeuralArtError(
+            "a tab indents this line, YAML allows spaces only", where=f"{display}:{line}", hint="replace it by spaces"
+        )
+    said = str(getattr(error, "problem", None) or error)
+    if getattr(error, "context", None):
+        said += f", {error.context}"
+        if context_mark is not None and context_mark.line + 1 != line:
+            said += f" that starts in line {context_mark.line + 1}"
+    return NeuralArtError(f"not valid YAML: {said}", where=f"{display}:{line}")
+
 
 _TAG = "tag:yaml.org,2002:"
 _NOT_TEXT = {
@@ -30,24 +114,16 @@ _FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class YamlValue(Value):
-    """One value of a YAML file.
-
-    Attributes:
-        file: Name of the file in messages.
-        key: Dotted path from the top, for messages; empty at the top.
-        line: From 1; of the key where there is one.
-    """
+    """One value of a YAML file; ``line``: from 1, of the key where there is one."""
 
     __slots__ = ("_entries", "_node", "file", "key", "line")
 
-    file: str
-    key: str
+    file: str  # Name of the file in messages
+    key: str  # Dotted path from the top, for messages; empty at the top
 
     def __init__(self, node: Any, file: str, line: int, key: str = "") -> None:
         self._node = node
-        self.file = file
-        self.key = key
-        self.line = line
+        self.file, self.key, self.line = file, key, line
         self._entries: dict[str, Self] | None = None
 
     def with_members(self, members: dict[str, Self]) -> Self:
@@ -88,11 +164,7 @@ class YamlValue(Value):
             raise self.error(f"the tag {tag.replace(_TAG, '!!')} means nothing here", "leave it out")
 
     def mapping(self) -> dict[str, Self]:
-        """Keys and values, in the order of the file.
-
-        Raises:
-            NeuralArtError: Not a mapping, a key twice, a key that is no plain word, or a merge key.
-        """
+        """Keys and values in order; NeuralArtError: no mapping, a key twice, no plain word or a merge key."""
         if self._entries is None:
             self._entries = self._read_mapping()
         return self._entries
@@ -120,11 +192,7 @@ class YamlValue(Value):
         return entries
 
     def items(self) -> list[Self]:
-        """Members of a list.
-
-        Raises:
-            NeuralArtError: Not a list.
-        """
+        """Members of a list. Raises NeuralArtError: not a list."""
         if not self.is_list:
             raise self.wrong("a list, like [a, b]")
         self._check_tag("seq")
@@ -139,11 +207,7 @@ class YamlValue(Value):
         return str(self._node.value)
 
     def string(self) -> str:
-        """The text.
-
-        Raises:
-            NeuralArtError: Not text, or YAML takes it for something else.
-        """
+        """The text. Raises NeuralArtError: not text, or YAML takes it for something else."""
         text = self._scalar("text")
         tag = self._scalar_tag()
         if tag == "null":
@@ -178,27 +242,13 @@ class YamlValue(Value):
 
 
 def parse(data: bytes, display: str) -> YamlValue:
-    """Read the content of a YAML file.
-
-    Args:
-        data: The content.
-        display: Name of the file in messages.
-
-    Raises:
-        NeuralArtError: It is no YAML, empty, or several documents.
-    """
+    """Read the content of a YAML file. Raises NeuralArtError: it is no YAML, empty, or several documents."""
     return YamlValue(compose(data, display), display, 1)
 
 
 def read(path: Path, display: str = "") -> YamlValue:
-    """Read a YAML file whose top is a mapping.
-
-    Args:
-        path: The file.
-        display: Its name in messages; the path unless given.
-
-    Raises:
-        NeuralArtError: It cannot be read, or is not such a file.
+    """Read a YAML file whose top is a mapping; ``display``: its name in messages, the path unless given. Raises
+    NeuralArtError: it cannot be read, or is not such a file.
     """
     shown = display or str(path)
     try:
@@ -212,11 +262,7 @@ def read(path: Path, display: str = "") -> YamlValue:
 
 
 def check_schema(top: Value, schema: int) -> None:
-    """The file says which version of its format it is.
-
-    Raises:
-        NeuralArtError: It does not, or it is another version.
-    """
+    """The file says which version of its format it is. Raises NeuralArtError: it does not, or it is another version."""
     value = top.mapping().get("schema")
     if value is None:
         raise top.error("'schema' is missing", f"begin the file with 'schema: {schema}'")

@@ -6,9 +6,20 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.inspect.tables import address, plural, table
-from neuralart.inspect.tables import findings as finding_lines
-from neuralart.inspect.views import report_parts as parts
+from neuralart.inspect.tables import (
+    address_or_none,
+    core,
+    fields,
+    figures,
+    findings,
+    finite,
+    page,
+    plural,
+    port,
+    table,
+    used_pools,
+    validation_title,
+)
 from neuralart.report import offload
 from neuralart.vendor import q_json
 from neuralart.vendor.c_info import checks as c_info_checks
@@ -19,7 +30,7 @@ from neuralart.vendor.report import checks as report_checks
 from neuralart.vendor.report import read as generate_report
 
 _SUFFIX = "_c_info.json"
-_MODES = {"HW", "SW", "HYBRID", "EC"}
+_MODES = ("HW", "SW", "HYBRID", "EC")
 _FOOTPRINT = (
     "activations weights io_input io_output kernel_flash kernel_ram toolchain_flash toolchain_ram toolchain series"
 )
@@ -28,30 +39,27 @@ _FLOWS = {NPU: "Neural-ART", CPU: "CPU target", RESULTS: "results of a validatio
 
 def _pool(pool: InfoPool, info: CInfo) -> dict[str, Any]:
     names = {other.id: other.name for other in info.pools}
+    score = finite(pool.score)
     return {
-        **parts.fields(pool, "id fname name file address symbol size used rights virtual"),
+        **fields(pool, "id fname name file address symbol size used rights virtual"),
         "parts": [names.get(part, str(part)) for part in pool.parts],
         "cacheable": pool.cacheable,
-        "score": parts.plain(pool.score),
-        "initializers": pool.initialized,
-        "user_allocated": pool.user_allocated,
+        # Whole in all but a few files.
+        "score": int(score) if score is not None and score == int(score) else score,
+        **fields(pool, "initializers=initialized user_allocated"),
         "buffers": len(pool.buffers),
     }
 
 
 def _buffer(buffer: InfoBuffer, info: CInfo) -> dict[str, Any]:
     pool = next((pool for pool in info.pools if pool.id == buffer.pool), None)
-    known = pool is not None and pool.address is not None
     return {
         "name": buffer.name,
         "pool": pool.name if pool else None,
-        "address": (pool.address or 0) + buffer.offset if pool and known else None,
-        "offset": buffer.offset,
-        "bytes": buffer.size,
-        "shape": list(buffer.shape),
-        "axes": list(buffer.axes),
+        "address": pool.address + buffer.offset if pool and pool.address is not None else None,
+        **fields(buffer, "offset bytes=size shape axes"),
         "format": buffer.format.removeprefix("STAI_FORMAT_"),
-        **parts.fields(buffer, "bits scales zero_points"),
+        **fields(buffer, "bits scales zero_points"),
     }
 
 
@@ -60,21 +68,13 @@ def _ports(info: CInfo, ids: tuple[int, ...]) -> list[dict[str, Any]]:
     return [_buffer(buffers[number], info) for number in ids if number in buffers]
 
 
-def _epoch(node: InfoNode, estimates: dict[int, Any]) -> dict[str, Any]:
-    estimate = estimates.get(node.id)
+def _epoch(node: InfoNode, estimate: Any) -> dict[str, Any]:
+    costs = "operations compute_cycles max_cycles"
     return {
         "number": node.number,
         "kind": node.kind if node.kind in _MODES else None,
         "operators": list(dict.fromkeys(operator.type for operator in node.operators if operator.type)),
-        "operations": estimate.operations if estimate else None,
-        "compute_cycles": estimate.compute_cycles if estimate else None,
-        "max_cycles": estimate.max_cycles if estimate else None,
-    }
-
-
-def _layer(node: InfoNode) -> dict[str, Any]:
-    return {
-        **parts.fields(node, "id name type macc original functions"),
+        **(fields(estimate, costs) if estimate else dict.fromkeys(costs.split())),
     }
 
 
@@ -82,65 +82,40 @@ def _validation(info: CInfo) -> dict[str, Any] | None:
     if not info.metrics and info.val_error is None and not info.executions:
         return None
     return {
-        "device": info.device,
-        "error": parts.finite(info.val_error),
-        "error_kind": info.val_error_kind,
+        **fields(info, "device error=val_error error_kind=val_error_kind"),
         "metrics": [
-            {"description": metric.description, "figures": {name: parts.finite(value) for name, value in metric.values}}
+            {"description": metric.description, "figures": {name: finite(value) for name, value in metric.values}}
             for metric in info.metrics
         ],
-        "executions": [
-            {
-                **parts.fields(run, "counters cycles duration_ms percentage"),
-            }
-            for run in info.executions
-        ],
+        "executions": [fields(run, "counters cycles duration_ms percentage") for run in info.executions],
     }
 
 
-def _head(info: CInfo) -> dict[str, Any]:
-    return {
-        "kind": "c_info",
-        "schema": info.schema,
-        "flow": info.flow,
-        **parts.core(info.core),
-        "compiler_version": info.compiler or None,
-        "name": info.name,
-        "network_signature": info.signature,
-        "generated": info.generated,
-        "target": info.target,
-        "model": {
-            **parts.fields(info.model, "name type size parameters"),
-            "files": [{"name": file.name, "signature": file.signature} for file in info.model.files],
-        },
-        "tools": [
-            {"name": t.name, "version": t.version, "arguments": t.arguments, "environment": list(t.environment)}
-            for t in info.tools
-        ],
-        "files": [{"name": file.name, "signature": file.signature} for file in info.files],
-    }
-
-
-def as_record(info: CInfo, path: Path | None = None) -> dict[str, Any]:
-    """The record of a file that has been read.
-
-    Args:
-        info: It.
-        path: The file, if those beside it are to be compared with it.
-    """
+def record(path: Path) -> dict[str, Any]:
+    """What the file says; the files beside it are compared with it."""
+    info = c_info.read(path)
     graph = info.graph
     numbers = {node.id: node.number for node in graph.nodes} if graph else {}
     kinds = [epoch.kind for epoch in info.epochs]
     estimates = {estimate.node: estimate for estimate in info.estimates}
     layers = graph.nodes if graph and info.flow == CPU else ()
-    names = _names(info, path) if path is not None and info.flow == NPU else None
+    npu = info.flow == NPU
     return {
-        **_head(info),
+        **fields(info, "schema flow"),
+        **core(info.core),
+        "compiler_version": info.compiler or None,
+        **fields(info, "name network_signature=signature generated target"),
+        "model": {
+            **fields(info.model, "name type size parameters"),
+            "files": [fields(file, "name signature") for file in info.model.files],
+        },
+        "tools": [fields(tool, "name version arguments environment") for tool in info.tools],
+        "files": [fields(file, "name signature") for file in info.files],
         "pools": [_pool(pool, info) for pool in info.pools],
         "totals": {
             "weights": info.weights_used,
             "activations": info.activations_used,
-            "initializers": [pool.fname for pool in c_info_checks.initializers(info)] if info.flow == NPU else [],
+            "initializers": [pool.fname for pool in c_info_checks.initializers(info)] if npu else [],
         },
         "buffers": {
             "count": len(info.buffers),
@@ -149,30 +124,29 @@ def as_record(info: CInfo, path: Path | None = None) -> dict[str, Any]:
         },
         "inputs": _ports(info, graph.inputs) if graph else [],
         "outputs": _ports(info, graph.outputs) if graph else [],
-        "original_inputs": [parts.port(port) for port in graph.original_inputs] if graph else [],
-        "original_outputs": [parts.port(port) for port in graph.original_outputs] if graph else [],
+        "original_inputs": [port(each) for each in graph.original_inputs] if graph else [],
+        "original_outputs": [port(each) for each in graph.original_outputs] if graph else [],
         "epoch_controller": bool(info.blobs) or "EC" in kinds,
-        "epoch_kinds": {kind: kinds.count(kind) for kind in ("HW", "SW", "HYBRID", "EC")},
-        "epochs": [_epoch(node, estimates) for node in info.epochs],
+        "epoch_kinds": {kind: kinds.count(kind) for kind in _MODES},
+        "epochs": [_epoch(node, estimates.get(node.id)) for node in info.epochs],
         "ec_blobs": [
             {
-                "name": blob.name,
-                "encrypted": blob.encrypted,
+                **fields(blob, "name encrypted"),
                 "epochs": [numbers[node] for node in blob.nodes if numbers.get(node) is not None],
             }
             for blob in info.blobs
         ],
-        "layers": [_layer(node) for node in layers],
+        "layers": [fields(node, "id name type macc original functions") for node in layers],
         "macc": sum(node.macc for node in layers),
         "accesses": len(info.accesses),
-        "offload": offload.as_data(offload.from_c_info(info, names)) if info.flow == NPU else None,
-        "memory_footprint": parts.fields(info.footprint, _FOOTPRINT) if info.footprint else None,
+        "offload": offload.as_data(offload.from_c_info(info, _names(info, path))) if npu else None,
+        "memory_footprint": fields(info.footprint, _FOOTPRINT) if info.footprint else None,
         "validation": _validation(info),
         "findings": [
-            *parts.findings("pool-use", c_info_checks.check_pools(info)),
-            *parts.findings("references", c_info_checks.check_graph(info)),
-            *parts.findings("footprint", c_info_checks.check_footprint(info)),
-            *(_beside(info, path) if path is not None else []),
+            *findings("pool-use", c_info_checks.check_pools(info)),
+            *findings("references", c_info_checks.check_graph(info)),
+            *findings("footprint", c_info_checks.check_footprint(info)),
+            *_beside(info, path),
         ],
         "notes": list(info.notes),
     }
@@ -199,68 +173,53 @@ def _beside(info: CInfo, path: Path) -> list[dict[str, str]]:
         raw = path.with_name(f"{name}_{pool.file}" if name else pool.file) if pool.file.endswith(".raw") else None
         if raw is not None and raw.is_file():
             sizes[pool.fname] = raw.stat().st_size
-    found = parts.findings("raw-size", c_info_checks.check_raw_sizes(info, sizes)) if sizes else []
+    found = findings("raw-size", c_info_checks.check_raw_sizes(info, sizes)) if sizes else []
     for command in ("generate", "analyze"):
         file = path.with_name(f"{name}_{command}_report.txt")
         if name and file.is_file():
             try:
                 report = generate_report.read(file)
             except NeuralArtError as error:
-                found += parts.findings("report", [f"{file.name}: {error.what}"])
+                found += findings("report", [f"{file.name}: {error.what}"])
                 continue
             texts = report_checks.check_against(report, info)
-            found += parts.findings("report", [f"{file.name}: {text}" for text in texts])
+            found += findings("report", [f"{file.name}: {text}" for text in texts])
     return found
-
-
-def record(path: Path) -> dict[str, Any]:
-    """What the file says.
-
-    Raises:
-        NeuralArtError: It cannot be read or is damaged.
-    """
-    return as_record(c_info.read(path), path)
 
 
 def text(record: dict[str, Any]) -> str:
     """For people; pools that are not used are left out."""
     model = record["model"]
+    compiler = f", compiler {record['compiler_version']}" if record["compiler_version"] else ""
+    parameters = f", {plural(model['parameters'], 'parameter')}" if model["parameters"] else ""
     lines = [
         f"c_info of {record['name'] or 'a network'}: {_FLOWS[record['flow']]}",
-        f"  tool      ST Edge AI Core {record['core_version'] or 'unknown'}"
-        + (f", compiler {record['compiler_version']}" if record["compiler_version"] else ""),
-        f"  model     {', '.join(file['name'] for file in model['files']) or model['name'] or 'unknown'}"
-        + (f", {plural(model['parameters'], 'parameter')}" if model["parameters"] else ""),
+        f"  tool      ST Edge AI Core {record['core_version'] or 'unknown'}{compiler}",
+        f"  model     {', '.join(file['name'] for file in model['files']) or model['name'] or 'unknown'}{parameters}",
     ]
-    used = [pool for pool in record["pools"] if pool["used"]]
     if record["pools"]:
         totals = record["totals"]
-        lines += [
-            "",
-            f"{plural(len(record['pools']), 'pool')}, in use {len(used)}: {totals['weights']:,} bytes of weights, "
-            f"{totals['activations']:,} bytes of activations (virtual pools are not added)",
-        ]
-        heads = ("pool", "base", "size", "used", "rights", "")
-        lines += table(heads, ([*_pool_row(pool)] for pool in used))
+        sums = f"{totals['weights']:,} bytes of weights, {totals['activations']:,} bytes of activations"
+        used, title = used_pools(record, f": {sums} (virtual pools are not added)")
+        lines += ["", title, *table(("pool", "base", "size", "used", "rights", ""), map(_pool_row, used))]
     for title in ("inputs", "outputs"):
         if record[title]:
-            lines += ["", f"{title}:"]
             heads = ("name", "address", "pool", "bytes", "type", "shape")
-            lines += table(heads, ([*_port_row(port)] for port in record[title]))
+            lines += ["", f"{title}:", *table(heads, map(_port_row, record[title]))]
     lines += _work(record)
     if record["validation"]:
         lines += _results(record["validation"])
-    return "\n".join([*lines, *finding_lines(record), *parts.notes(record)]) + "\n"
+    return page(record, lines)
 
 
 def _pool_row(pool: dict[str, Any]) -> list[Any]:
-    base = pool["symbol"] or None if pool["address"] is None else address(pool["address"])
+    base = address_or_none(pool["address"]) or pool["symbol"] or None
     return [pool["name"], base, pool["size"], pool["used"], pool["rights"], "virtual" if pool["virtual"] else ""]
 
 
 def _port_row(port: dict[str, Any]) -> list[Any]:
-    where = None if port["address"] is None else address(port["address"])
-    return [port["name"], where, port["pool"], port["bytes"], port["format"], "x".join(map(str, port["shape"]))]
+    where, shape = address_or_none(port["address"]), "x".join(map(str, port["shape"]))
+    return [port["name"], where, port["pool"], port["bytes"], port["format"], shape]
 
 
 def _work(record: dict[str, Any]) -> list[str]:
@@ -268,38 +227,25 @@ def _work(record: dict[str, Any]) -> list[str]:
     if record["epochs"]:
         kinds = ", ".join(f"{count} {kind}" for kind, count in record["epoch_kinds"].items() if count)
         blobs = f" in {plural(len(record['ec_blobs']), 'blob')}" if record["ec_blobs"] else ""
-        lines += [
-            "",
-            f"{plural(len(record['epochs']), 'epoch')}: {kinds}{blobs}; offload {record['offload']['percent']} %",
-        ]
-        rows = (
+        offload = record["offload"]
+        lines += ["", f"{plural(len(record['epochs']), 'epoch')}: {kinds}{blobs}; offload {offload['percent']} %"]
+        rows = [
             [
-                row["number"],
-                row["kind"],
-                ", ".join(row["operators"]) or "-",
-                row["types"] or "-",
-                row["reason"],
+                *(row["number"], row["kind"], ", ".join(row["operators"]) or "-", row["types"] or "-", row["reason"]),
                 "inserted by the front end" if row["inserted"] else ", ".join(row["layers"] or row["nodes"]) or "-",
             ]
-            for row in record["offload"]["cpu_epochs"]
-        )
-        if record["offload"]["cpu_epochs"]:
-            lines += table(("epoch", "kind", "operator", "types", "why on the CPU", "layer or node"), rows)
+            for row in offload["cpu_epochs"]
+        ]
+        lines += table(("epoch", "kind", "operator", "types", "why on the CPU", "layer or node"), rows) if rows else []
     if record["layers"]:
-        lines += ["", f"{plural(len(record['layers']), 'layer')}, {record['macc']:,} MACC:"]
-        rows = ([layer["name"], layer["type"], layer["macc"]] for layer in record["layers"])
-        lines += table(("layer", "type", "macc"), rows)
+        rows = [[layer["name"], layer["type"], layer["macc"]] for layer in record["layers"]]
+        title = f"{plural(len(record['layers']), 'layer')}, {record['macc']:,} MACC:"
+        lines += ["", title, *table(("layer", "type", "macc"), rows)]
     return lines
 
 
 def _results(validation: dict[str, Any]) -> list[str]:
-    lines = ["", f"validation{' on ' + validation['device'] if validation['device'] else ''}:"]
-    for metric in validation["metrics"]:
-        figures = (
-            f"{name} {'n.a.' if value is None else format(value, 'g')}" for name, value in metric["figures"].items()
-        )
-        lines.append(f"  {metric['description']}: {', '.join(figures)}")
+    lines = ["", validation_title(validation)]
+    lines += [f"  {metric['description']}: {figures(metric['figures'])}" for metric in validation["metrics"]]
     times = [run["duration_ms"] for run in validation["executions"] if run["duration_ms"] is not None]
-    if times:
-        lines.append(f"  {plural(len(times), 'measured step')}, {sum(times):.3f} ms")
-    return lines
+    return lines + ([f"  {plural(len(times), 'measured step')}, {sum(times):.3f} ms"] if times else [])

@@ -24,7 +24,7 @@ _LONGEST_ID = 64
 
 
 @dataclass(frozen=True)
-class BlobRelocation:
+class CheckedRelocation:
     """A list of words to move by one distance."""
 
     id: str  # a pool, or _user_io_input_0 and the like
@@ -40,7 +40,7 @@ class EcBlob:
     file_offset: int  # where it begins in the file that holds it
     blob_offset: int  # bytes from there to the blob; 0 for a static one
     words: int  # what the blob says of its length
-    relocations: tuple[BlobRelocation, ...]  # empty for a static one
+    relocations: tuple[CheckedRelocation, ...]  # empty for a static one
     fault: str = ""  # why it cannot be used; empty if it can
 
     @property
@@ -64,7 +64,7 @@ def _word(data: bytes, offset: int, what: str) -> int:
     return int(struct.unpack_from("<I", data, offset)[0])
 
 
-def _relocation(data: bytes, table: int, row: int, number: int) -> BlobRelocation:
+def _relocation(data: bytes, table: int, row: int, number: int) -> CheckedRelocation:
     id_at, count, list_at = (_word(data, row + 4 * word, f"relocation {number}") for word in range(3))
     end = data.find(b"\0", table + id_at, table + id_at + _LONGEST_ID + 1)
     name = data[table + id_at : end] if end >= 0 else b""
@@ -72,10 +72,10 @@ def _relocation(data: bytes, table: int, row: int, number: int) -> BlobRelocatio
         raise _Bad(f"relocation {number} has no readable id at +0x{table + id_at:x}")
     if table + list_at + 4 * count > len(data):
         raise _Bad(f"the {count} patches of {name.decode()} are behind the end of the segment")
-    return BlobRelocation(name.decode(), struct.unpack_from(f"<{count}I", data, table + list_at))
+    return CheckedRelocation(name.decode(), struct.unpack_from(f"<{count}I", data, table + list_at))
 
 
-def _wrapped(data: bytes) -> tuple[int, int, tuple[BlobRelocation, ...]]:
+def _wrapped(data: bytes) -> tuple[int, int, tuple[CheckedRelocation, ...]]:
     """Offset of the blob, its words, its relocations."""
     at = _word(data, _BLOB_WORDS.get(_word(data, 0, "the magic"), _BLOB_WORD), "the blob's offset")
     table = _word(data, 4, "the table's offset")

@@ -35,37 +35,23 @@ Tree = tuple[Any, ...]
 
 @dataclass
 class Scope:
-    """What an expression may ask for.
+    """What an expression may ask for."""
 
-    Attributes:
-        symbols: Values so far; None is one that only the link can tell.
-        defined: Names that were assigned so far.
-        memory: ``(function, memory)`` -> value of ``ORIGIN`` or ``LENGTH``, None if there is no such memory.
-    """
-
+    # Values so far; None is one that only the link can tell
     symbols: dict[str, int | None] = field(default_factory=dict)
-    defined: set[str] = field(default_factory=set)
+    defined: set[str] = field(default_factory=set)  # Names that were assigned so far
+    # ``(function, memory)`` -> value of ``ORIGIN`` or ``LENGTH``, None if there is no such memory
     memory: Callable[[str, str], int | None] = lambda _function, _name: None
 
 
 class Expression:
-    """Reads one expression out of a text.
-
-    Args:
-        text: The script, comments blank.
-        at: Where the expression begins.
-        stop: Where it must have ended.
-    """
+    """Reads one expression out of a text (the script, comments blank) between two offsets."""
 
     def __init__(self, text: str, at: int, stop: int) -> None:
         self.text, self.at, self.stop = text, at, stop
 
     def parse(self) -> tuple[Tree, int]:
-        """The expression, and the offset behind it.
-
-        Raises:
-            ValueError: It is none.
-        """
+        """The expression, and the offset behind it. Raises ValueError: it is none."""
         tree = self.choice(0)
         return tree, self.at
 
@@ -245,11 +231,7 @@ _MEMORY = {"ORIGIN": "ORIGIN", "org": "ORIGIN", "o": "ORIGIN", "LENGTH": "LENGTH
 
 
 def evaluate(text: str, symbols: Mapping[str, int | None]) -> int | None:
-    """The value of a whole text.
-
-    Raises:
-        ValueError: It is no expression.
-    """
+    """The value of a whole text. Raises ValueError: it is no expression."""
     tree, end = Expression(text, 0, len(text)).parse()
     if text[end:].strip():
         raise ValueError(f"'{text[end:].strip()[:20]}'")

@@ -23,36 +23,19 @@ _NOT_NEWLINE = re.compile(r"[^\n]")
 
 @dataclass(frozen=True)
 class Word:
-    """A word or a sign.
+    """A word or a sign."""
 
-    Attributes:
-        text: As written; of a quoted name what is between the quotes.
-        start: Offset.
-        stop: Offset behind it.
-        quoted: It is a name, never a sign.
-    """
-
-    text: str
-    start: int
-    stop: int
-    quoted: bool = False
+    text: str  # As written; of a quoted name what is between the quotes
+    start: int  # Offset
+    stop: int  # Offset behind it
+    quoted: bool = False  # It is a name, never a sign
 
 
 class Script:
-    """A linker script as words.
-
-    Attributes:
-        name: For messages.
-        text: Comments are blank.
-        words: Without comments.
-    """
+    """A linker script as words without comments; in its ``text`` comments are blank."""
 
     def __init__(self, name: str, data: bytes) -> None:
-        """Split it.
-
-        Raises:
-            NeuralArtError: It holds what no linker script holds.
-        """
+        """Split it. Raises NeuralArtError: it holds what no linker script holds."""
         self.name = name
         self.text = data.decode("latin-1")
         self.words: list[Word] = []
@@ -84,11 +67,7 @@ class Script:
         return index < len(self.words) and not self.words[index].quoted and self.words[index].text == sign
 
     def closing(self, index: int) -> int:
-        """Index of the bracket that closes the one at ``index``.
-
-        Raises:
-            NeuralArtError: None does.
-        """
+        """Index of the bracket that closes the one at ``index``. Raises NeuralArtError: none does."""
         close = {"{": "}", "(": ")"}
         stack: list[str] = []
         for at in range(index, len(self.words)):

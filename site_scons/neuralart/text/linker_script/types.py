@@ -1,33 +1,106 @@
-"""What a GNU linker script says: memories, which sections go where, symbols."""
+"""What a GNU linker script says: memories, which sections go where, symbols; and its numbers, in the order of GNU ld.
+
+The assignments are gone through once before the memories are known, then MEMORY is worked out, then the assignments
+once more. So MEMORY may use a symbol that is assigned behind it, and gets the last of its values.
+"""
 
 from __future__ import annotations
 
 import fnmatch
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Self
+from typing import NamedTuple, Self
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text.linker_script.expression import Scope, Tree, value_of
+
+_LARGEST = 1 << 32
+# What ORIGIN() and LENGTH() are before a memory is worked out.
+_UNSET = {"ORIGIN": 0, "LENGTH": (1 << 64) - 1}
+
+
+class Assignment(NamedTuple):
+    """``name = tree;`` with its sign; ``inner``: in the body of an output section, where it is relative to it."""
+
+    name: str
+    sign: str
+    tree: Tree | None
+    provided: bool
+    inner: bool
+    where: str
+
+
+class Region(NamedTuple):
+    """An entry of MEMORY, each expression with its text."""
+
+    attributes: str
+    origin: tuple[Tree, str]
+    length: tuple[Tree, str]
+    where: str
+
+
+def worked_out(
+    assignments: Sequence[Assignment], regions: Mapping[str, Region], aliases: Mapping[str, str]
+) -> tuple[tuple[Memory, ...], tuple[NeuralArtError, ...], tuple[ScriptSymbol, ...]]:
+    """Memories, those that are not known before the link (as errors to raise), and symbols."""
+    known: dict[tuple[str, str], int] = {}
+
+    def of_memory(function: str, name: str) -> int | None:
+        name = aliases.get(name, name)
+        return known.get((function, name), _UNSET[function]) if name in regions else None
+
+    scope = Scope(memory=of_memory)
+    _assign(assignments, scope, placed=False)
+    memories: list[Memory] = []
+    unknown: list[NeuralArtError] = []
+    for name, region in regions.items():
+        numbers: list[int] = []
+        for key, (tree, written) in (("ORIGIN", region.origin), ("LENGTH", region.length)):
+            value = value_of(tree, scope)
+            if value is not None:
+                known[key, name] = value
+            if value is not None and value <= _LARGEST:
+                numbers.append(value)
+            else:
+                what = f"{key} of {name} is '{written[:40]}': no number of 32 bits that is known before the link"
+                unknown.append(NeuralArtError(what, where=region.where))
+        if len(numbers) == 2:
+            memories.append(Memory(name, region.attributes, numbers[0], numbers[1], region.where))
+    return tuple(memories), tuple(unknown), _assign(assignments, scope, placed=True)
+
+
+def _assign(assignments: Sequence[Assignment], scope: Scope, *, placed: bool) -> tuple[ScriptSymbol, ...]:
+    """Go through the assignments once; placed: memories are known, and what is relative to a section is not."""
+    scope.defined.clear()
+    symbols: list[ScriptSymbol] = []
+    plain = {each.name for each in assignments if not each.provided}
+    for each in assignments:
+        if each.provided and each.name in plain:
+            continue
+        tree = each.tree
+        if tree is not None and each.sign != "=":
+            tree = (each.sign[:-1], ("name", each.name), tree)
+        value = None if tree is None or (placed and each.inner) else value_of(tree, scope)
+        scope.symbols[each.name] = value
+        if not each.provided:
+            scope.defined.add(each.name)
+        if value is not None and value <= _LARGEST:
+            symbols.append(ScriptSymbol(each.name, value, each.where))
+    return tuple(symbols)
+
 
 _STACKS = ("_estack", "__StackTop", "__stack")
 
 
 @dataclass(frozen=True)
 class Memory:
-    """A line of MEMORY.
+    """A line of MEMORY."""
 
-    Attributes:
-        name: Such as ``AXIRAM``.
-        attributes: Such as ``xrw``; empty if none are given.
-        origin: Address.
-        length: Bytes.
-        where: ``file:line``.
-    """
-
-    name: str
-    attributes: str
-    origin: int
-    length: int
-    where: str = ""
+    name: str  # Such as ``AXIRAM``
+    attributes: str  # Such as ``xrw``; empty if none are given
+    origin: int  # Address
+    length: int  # Bytes
+    where: str = ""  # ``file:line``
 
     @property
     def end(self) -> int:
@@ -43,23 +116,17 @@ class Memory:
 
 @dataclass(frozen=True)
 class OutputSection:
-    """A line of SECTIONS.
+    """A line of SECTIONS."""
 
-    Attributes:
-        name: Such as ``.bss``.
-        patterns: Names of input sections it takes from objects of the application, possibly with wildcards.
-        memory: Name behind ``>``; empty if none.
-        where: ``file:line``.
-    """
-
-    name: str
+    name: str  # Such as ``.bss``
+    # Names of input sections it takes from objects of the application, possibly with wildcards
     patterns: tuple[str, ...]
-    memory: str
-    where: str
+    memory: str  # Name behind ``>``; empty if none
+    where: str  # ``file:line``
 
 
 @dataclass(frozen=True)
-class Symbol:
+class ScriptSymbol:
     """A symbol that is given a value: name, value, ``file:line``."""
 
     name: str
@@ -69,32 +136,22 @@ class Symbol:
 
 @dataclass(frozen=True)
 class LinkerScript:
-    """The script.
+    """The script."""
 
-    Attributes:
-        name: For messages.
-        memories: In the order of the script; one that is declared twice has the last numbers, as in GNU ld.
-        sections: In the order of the script: the first that takes an input section gets it.
-        symbols: Assignments with values that are known before the link, in the order of the script.
-        unknown: Memories without known numbers: why, as the error to raise where they are needed.
-        includes: Files it includes that could not be read.
-        places_sections: It has a SECTIONS part.
-    """
-
-    name: str
+    name: str  # For messages
+    # In the order of the script; one that is declared twice has the last numbers, as in GNU ld
     memories: tuple[Memory, ...] = ()
+    # In the order of the script: the first that takes an input section gets it
     sections: tuple[OutputSection, ...] = ()
-    symbols: tuple[Symbol, ...] = ()
+    # Assignments with values that are known before the link, in the order of the script
+    symbols: tuple[ScriptSymbol, ...] = ()
+    # Memories without known numbers: why, as the error to raise where they are needed
     unknown: tuple[NeuralArtError, ...] = ()
-    includes: tuple[str, ...] = ()
-    places_sections: bool = False
+    includes: tuple[str, ...] = ()  # Files it includes that could not be read
+    places_sections: bool = False  # It has a SECTIONS part
 
     def complete(self) -> Self:
-        """The same, if all of its memories are known.
-
-        Raises:
-            NeuralArtError: The numbers of one are not, or there is none.
-        """
+        """The same, if all of its memories are known; NeuralArtError where one is not, or there is none."""
         for error in self.unknown:
             raise error
         if not self.memories:
@@ -113,11 +170,7 @@ class LinkerScript:
         )
 
     def memory(self, name: str) -> Memory:
-        """A memory by name.
-
-        Raises:
-            NeuralArtError: There is none.
-        """
+        """A memory by name. Raises NeuralArtError: there is none."""
         for memory in self.memories:
             if memory.name == name:
                 return memory
@@ -126,10 +179,8 @@ class LinkerScript:
         )
 
     def place(self, section: str) -> Memory:
-        """The memory in which an input section ends up.
-
-        Raises:
-            NeuralArtError: The script does not say, throws it away, or it is a memory that cannot be written.
+        """The memory in which an input section ends up. Raises NeuralArtError: the script does not say, throws it away,
+        or it is a memory that cannot be written.
         """
         taking = next((s for s in self.sections if any(fnmatch.fnmatchcase(section, p) for p in s.patterns)), None)
         if taking is None:
