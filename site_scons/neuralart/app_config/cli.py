@@ -30,8 +30,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the header and what belongs to it; files that would stay the same are left alone.
 
-    Raises:
-        NeuralArtError: A file is wrong, or the network does not fit.
+    NeuralArtError: A file is wrong, or the network does not fit.
     """
     from neuralart import boards
     from neuralart.app_config import application as applications

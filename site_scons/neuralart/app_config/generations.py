@@ -64,8 +64,7 @@ _HINT = "say it: generation: n6-v2, for example"
 def expected(application: Application, where: str = "") -> str:
     """Which generation of header an application expects.
 
-    Raises:
-        NeuralArtError: Its sources do not show it, or contradict each other.
+    NeuralArtError: Its sources do not show it, or contradict each other.
     """
     wrapper = application.wrapper
     if wrapper is not None and (wrapper.symbols or wrapper.tested):

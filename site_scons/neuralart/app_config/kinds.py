@@ -158,8 +158,7 @@ def _taken(request: Request, symbol: str) -> str:
 def choose_symbol(request: Request, kind: UseCase, dtype: str) -> str:
     """The symbol for this use case and this type of output; empty where the use case has no post-processing.
 
-    Raises:
-        NeuralArtError: The wrapper has no such symbol, or no source that implements it.
+    NeuralArtError: The wrapper has no such symbol, or no source that implements it.
     """
     known, who = _known(request)
     if request.generation.name == "h7":
@@ -202,8 +201,7 @@ def choose_prefix(request: Request, kind: UseCase, symbol: str) -> str:
 def check_reads(request: Request, kind: UseCase, symbol: str, text: str) -> None:
     """Everything that the wrapper reads under the symbol must be in the text of the header.
 
-    Raises:
-        NeuralArtError: The wrapper reads a macro that neither the header nor the application defines.
+    NeuralArtError: The wrapper reads a macro that neither the header nor the application defines.
     """
     application, wrapper = request.application, _wrapper(request)
     if application is None or wrapper is None or not symbol:

@@ -62,8 +62,7 @@ def _single(value: float) -> float:
 def cfloat(value: float) -> str:
     """A float32 as a C constant: the fewest digits that give the same float32.
 
-    Raises:
-        NeuralArtError: Not a number, or outside of what a float32 holds.
+    NeuralArtError: Not a number, or outside of what a float32 holds.
     """
     number = float(value)
     if not math.isfinite(number):

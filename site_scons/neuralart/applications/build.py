@@ -73,8 +73,7 @@ def inputs(config: ApplicationConfig, root: Path, avoid: Sequence[Path] = ()) ->
 def plan(request: ApplicationRequest) -> StagedTree:
     """Say which files the copy will hold; nothing is written.
 
-    Raises:
-        NeuralArtError: The folder is not there, or generated files have no place in it.
+    NeuralArtError: The folder is not there, or generated files have no place in it.
     """
     config = request.config
     assert config.external is not None
@@ -180,8 +179,7 @@ def _external(request: ApplicationRequest, environ: Mapping[str, str], listen: C
 def discard(output: Path) -> None:
     """Remove the program of before: it must not be taken for the one that could not be made.
 
-    Raises:
-        NeuralArtError: It cannot be removed.
+    NeuralArtError: It cannot be removed.
     """
     try:
         output.unlink(missing_ok=True)

@@ -21,18 +21,12 @@ class Found:
     hint: str = ""  # what to do, where it is known
 
 
-@dataclass(frozen=True)
-class _Pattern:
-    expression: re.Pattern[str]
-    hint: str = ""
-
-
-def _pattern(expression: str, hint: str = "") -> _Pattern:
-    return _Pattern(re.compile(expression), hint)
+def _pattern(expression: str, hint: str = "") -> tuple[re.Pattern[str], str]:
+    return re.compile(expression), hint
 
 
 _GUARD_HINT = "the runtime in the application is of another version than the compiler of the network"
-# By how much they say: the compiler's error before the make rule that failed because of it.
+# Expression and hint, by how much they say: the compiler's error before the make rule that failed because of it.
 _PATTERNS = (
     _pattern(rf"^{_FILE}{_LINE}: (?:fatal )?error: (?P<what>#error \W?Possible mismatch in ll_aton.*)$", _GUARD_HINT),
     _pattern(
@@ -101,9 +95,9 @@ def find(lines: Sequence[str], known: Callable[[str, str], str] = lambda file, _
     """
     plain = [line.rstrip("\r\n") for line in lines]
     folders = _folders(plain)
-    for pattern in _PATTERNS:
+    for pattern, hint in _PATTERNS:
         for number, line in enumerate(plain):
-            match = pattern.expression.match(line)
+            match = pattern.match(line)
             if match is None:
                 continue
             groups = match.groupdict()
@@ -111,6 +105,6 @@ def find(lines: Sequence[str], known: Callable[[str, str], str] = lambda file, _
             where = known(groups["file"], folders[number]) if groups.get("file") else ""
             for part in ("line", "column"):
                 where += f":{groups[part]}" if where and groups.get(part) else ""
-            return Found(where, what or _shorten(line), pattern.hint)
+            return Found(where, what or _shorten(line), hint)
     last = next((line for line in reversed(plain) if line.strip()), "")
     return Found("", f"its last words: {_shorten(last)}") if last else None

@@ -72,8 +72,7 @@ def members(data: bytes, where: str) -> Iterator[tuple[str, bytes]]:
 
     Format: the common ``ar`` with the extension of System V and GNU for long names.
 
-    Raises:
-        NeuralArtError: It is none, or damaged.
+    NeuralArtError: It is none, or damaged.
     """
     if data[:8] == _THIN:
         raise NeuralArtError("is a thin archive: its members are elsewhere", where=where)
@@ -117,8 +116,7 @@ class LibraryNeed:
 def needed_library(path: Path) -> LibraryNeed | None:
     """The C library that an archive was compiled for; None if nothing in it tells.
 
-    Raises:
-        NeuralArtError: It cannot be read, or is damaged.
+    NeuralArtError: It cannot be read, or is damaged.
     """
     where = str(path)
     wanted: dict[str, str] = {}
@@ -202,8 +200,7 @@ def _devices(top: Path) -> list[Path]:
 def find(folder: Path, core: str = "CM55", where: str = "") -> VendorRuntime:
     """Describe the runtime in a folder: an installation, a Middlewares folder, or what is below it.
 
-    Raises:
-        NeuralArtError: There is none, or its version cannot be read.
+    NeuralArtError: There is none, or its version cannot be read.
     """
     top = _top(folder, where)
     path = top / _LL_ATON / RUNTIME_HEADER

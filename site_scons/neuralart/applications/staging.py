@@ -190,8 +190,7 @@ def _refuse_collisions(files: Mapping[str, Path], tree: Iterable[str]) -> None:
 def stage(files: Sequence[Generated], config: StageConfig, tree: Iterable[str] = ()) -> Staged:
     """Give generated files their places; a file of the user's tree at such a place is replaced.
 
-    Raises:
-        NeuralArtError: Two files want one place, a rule names a file that there is not, or a place is impossible.
+    NeuralArtError: Two files want one place, a rule names a file that there is not, or a place is impossible.
     """
     _check_rules(files, config)
     listed = tuple(tree)

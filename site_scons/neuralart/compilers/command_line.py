@@ -105,14 +105,9 @@ def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
 
 
 def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
-    """The words of a command line, parsed: for whoever must know the files of a compile before it runs.
+    """The words behind ``neuralart compile``, parsed: for whoever must know the files of a compile before it runs.
 
-    Args:
-        words: As behind ``neuralart compile``; paths as they are found from the current folder.
-        where: Who says so, for messages.
-
-    Raises:
-        NeuralArtError: The words are none of that command.
+    Paths are as they are found from the current folder. NeuralArtError, said of ``where``, if it takes no such words.
     """
 
     class CompileParser(argparse.ArgumentParser):

@@ -30,7 +30,6 @@ class Reference:
         return FileSet(roles(job.name), job.initializers)
 
     def compile(self, job: Job, output: Path) -> str:
-        """Compile."""
         from neuralart.compilers.reference.cli import run
 
         return run(job.args, output)
@@ -54,7 +53,6 @@ class Stedgeai:
         return vendor_files(job, find_install(job.args, os.environ).version)
 
     def compile(self, job: Job, output: Path) -> str:
-        """Compile."""
         from neuralart.compilers.stedgeai.compile import compile_by_tool
 
         if job.args.recording is not None:
@@ -74,7 +72,6 @@ class Recorded:
         return f"recorded {self._tool(job).text}"
 
     def files(self, job: Job) -> FileSet:
-        """Those of the tool."""
         return vendor_files(job, self._tool(job))
 
     def compile(self, job: Job, output: Path) -> str:
@@ -95,15 +92,12 @@ class Auto:
     runtime = ""
 
     def identity(self, job: Job) -> str:
-        """That of the chosen one."""
         return self._chosen(job).identity(job)
 
     def files(self, job: Job) -> FileSet:
-        """Those of the chosen one."""
         return self._chosen(job).files(job)
 
     def compile(self, job: Job, output: Path) -> str:
-        """Compile by the chosen one."""
         return self._chosen(job).compile(job, output)
 
     def _chosen(self, job: Job) -> Reference | Stedgeai:

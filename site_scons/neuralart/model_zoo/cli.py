@@ -25,8 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print or write the entries; say on standard error what was left out, one line each.
 
-    Raises:
-        NeuralArtError: The file is no such configuration, or there is an output file already.
+    NeuralArtError: The file is no such configuration, or there is an output file already.
     """
     from neuralart import boards
     from neuralart.config.networks import NAME

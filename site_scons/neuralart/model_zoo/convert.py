@@ -60,8 +60,7 @@ class Imported:
 def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = ()) -> Imported:
     """Convert a configuration; ``boards``: names of those that there are.
 
-    Raises:
-        NeuralArtError: It names no model, or a value is not what the zoo takes.
+    NeuralArtError: It names no model, or a value is not what the zoo takes.
     """
     source = ZooConfig(top)
     model = wishes.model or _model(source)

@@ -160,8 +160,7 @@ def undo(
 ) -> bytes:
     """Put back what was there before the first patch; whatever else was changed since stays.
 
-    Raises:
-        NeuralArtError: A place is gone, or holds what no patch wrote.
+    NeuralArtError: A place is gone, or holds what no patch wrote.
     """
     outside = _spans(source, what, markers)
     edits = []

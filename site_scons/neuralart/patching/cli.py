@@ -7,6 +7,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart.errors import NeuralArtError
+from neuralart.text.sizes import parse
+
 if TYPE_CHECKING:
     from neuralart.patching.plan import PatchRequest, Plan
 
@@ -62,7 +65,6 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _request(args: argparse.Namespace) -> PatchRequest:
-    from neuralart.errors import NeuralArtError
     from neuralart.patching.network_files import NetworkFiles
     from neuralart.patching.patchlist import choose_list
     from neuralart.patching.plan import PatchRequest
@@ -71,29 +73,16 @@ def _request(args: argparse.Namespace) -> PatchRequest:
     if args.aspect_ratio is None:
         raise NeuralArtError("--aspect-ratio is missing", hint="crop, padding or fit, as the network was trained for")
     if args.network is None and (args.c_info is None or args.headers is None):
-        raise NeuralArtError(
-            "--network is missing", hint="the folder with network_c_info.json and the generated headers"
-        )
+        hint = "the folder with network_c_info.json and the generated headers"
+        raise NeuralArtError("--network is missing", hint=hint)
     folder = args.network if args.network is not None else args.headers
     found = NetworkFiles.in_folder(folder, patches.network)
-    headers = args.headers or found.headers
-    sources = found.sources if args.headers is None else headers
-    return PatchRequest(
-        application=args.application,
-        network=NetworkFiles(args.c_info or found.c_info, headers, sources),
-        aspect_ratio=args.aspect_ratio,
-        patches=patches,
-        reserve=_reserve(args.reserve),
-        linker_script=args.linker_script,
-        memory_pools=args.memory_pools,
-        force=args.force,
-    )
+    network = NetworkFiles(args.c_info or found.c_info, args.headers or found.headers, args.headers or found.sources)
+    given = {name: getattr(args, name) for name in ("linker_script", "memory_pools", "force")}
+    return PatchRequest(args.application, network, args.aspect_ratio, patches, _reserve(args.reserve), **given)
 
 
 def _reserve(given: list[str]) -> dict[str, int]:
-    from neuralart.errors import NeuralArtError
-    from neuralart.text.sizes import parse
-
     found: dict[str, int] = {}
     for text in given:
         memory, sign, size = text.partition("=")
@@ -106,7 +95,6 @@ def _reserve(given: list[str]) -> dict[str, int]:
 def _in_place(args: argparse.Namespace, request: PatchRequest, name: str) -> int:
     from neuralart.patching import inplace, journal
     from neuralart.patching.patchlist import find_root
-    from neuralart.patching.plan import diff
 
     if not (args.diff or args.check):
         plan, changed = inplace.patch(request, name)
@@ -118,15 +106,13 @@ def _in_place(args: argparse.Namespace, request: PatchRequest, name: str) -> int
         return _interrupted(root)
     plan, changes = inplace.plan(request, name)
     if args.diff:
-        _print(diff(plan))
-        _notes(plan)
-        return 0
+        return _print_diff(plan)
     return _checked([change.path for change in changes if not change.path.startswith(f"{journal.STATE}/")])
 
 
 def _out_of_tree(args: argparse.Namespace, request: PatchRequest) -> int:
     from neuralart.patching import journal, mirror
-    from neuralart.patching.plan import diff, make
+    from neuralart.patching.plan import make
 
     output = args.output or DEFAULT_OUTPUT
     if (args.diff or args.check) and journal.pending(output):
@@ -134,9 +120,7 @@ def _out_of_tree(args: argparse.Namespace, request: PatchRequest) -> int:
     plan = make(request)
     if args.diff:
         mirror.check_output(plan.root, plan.patches, output)
-        _print(diff(plan))
-        _notes(plan)
-        return 0
+        return _print_diff(plan)
     if args.check:
         return _checked([each.path for each in mirror.changes(plan, output, args.include, force=args.force)])
     changed = mirror.write(plan, output, args.include, force=args.force)
@@ -151,7 +135,6 @@ def _out_of_tree(args: argparse.Namespace, request: PatchRequest) -> int:
 
 
 def _restore(args: argparse.Namespace) -> int:
-    from neuralart.errors import NeuralArtError
     from neuralart.patching import inplace, patchlist
 
     if args.diff or args.check:
@@ -174,10 +157,7 @@ def _interrupted(root: Path) -> int:
 
 
 def _checked(paths: list[str]) -> int:
-    for path in paths:
-        print(f"out of date: {path}")
-    if not paths:
-        print("up to date")
+    print("\n".join(f"out of date: {path}" for path in paths) or "up to date")
     return OUTDATED if paths else 0
 
 
@@ -200,7 +180,11 @@ def _report(plan: Plan) -> None:
     _notes(plan)
 
 
-def _print(text: str) -> None:
+def _print_diff(plan: Plan) -> int:
     """Whatever the terminal's encoding is."""
+    from neuralart.patching.plan import diff
+
     encoding = sys.stdout.encoding or "utf-8"
-    sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    sys.stdout.write(diff(plan).encode(encoding, "backslashreplace").decode(encoding))
+    _notes(plan)
+    return 0

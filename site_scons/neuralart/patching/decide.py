@@ -50,8 +50,7 @@ def choose_camera(
     *crop* cuts a square as high as the picture, *padding* adds borders until the picture is as high as it is wide,
     *fit* takes it as it is.
 
-    Raises:
-        NeuralArtError: The mode is unknown, the input is no picture, or no resolution is large enough.
+    NeuralArtError: The mode is unknown, the input is no picture, or no resolution is large enough.
     """
     if mode not in MODES:
         raise NeuralArtError(f"aspect ratio '{mode}' is not known", where=where, hint=nearest(mode, MODES))
@@ -161,8 +160,7 @@ class Budget:
     def choose(self, use: BufferUse, places: Sequence[tuple[str, str]]) -> str:
         """Put a buffer into the first memory with room; its place, of (name of a place, memory), the best first.
 
-        Raises:
-            NeuralArtError: None has room.
+        NeuralArtError: None has room.
         """
         for place, region in places:
             if use.bytes <= self.free(region):

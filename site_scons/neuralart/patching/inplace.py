@@ -114,8 +114,7 @@ def _alone(root: Path) -> AbstractContextManager[None]:
 def recover(root: Path, *, force: bool = False) -> str:
     """Finish or undo an interrupted change: ``forward``, ``back`` or empty.
 
-    Raises:
-        NeuralArtError: Somebody changed the files since, or the disk does not let us.
+    NeuralArtError: Somebody changed the files since, or the disk does not let us.
     """
     with _alone(root):
         return _recover(root, force=force)

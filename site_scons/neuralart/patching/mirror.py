@@ -92,8 +92,7 @@ def listing(root: Path, patches: PatchList, without: Collection[str] = ()) -> tu
 def check_output(plan_root: Path, patches: PatchList, output: Path) -> None:
     """Refuse a place for the copies that would hit the originals.
 
-    Raises:
-        NeuralArtError: It is the application itself, or lies in a folder that is copied.
+    NeuralArtError: It is the application itself, or lies in a folder that is copied.
     """
     root, place = Path(os.path.realpath(plan_root)), Path(os.path.realpath(output))
     for folder in patches.folders:

@@ -50,8 +50,7 @@ class NetworkForPatching:
 def read_c_info(data: bytes, file: str) -> CInfo:
     """Read the bytes of the ``c_info.json`` of a compile.
 
-    Raises:
-        NeuralArtError: It is none, or graph and pools are not in it (after a validation they are not).
+    NeuralArtError: It is none, or graph and pools are not in it (after a validation they are not).
     """
     info = parse_c_info(data, file)
     for key, found in (("memory_pools", info.pools), ("buffers", info.buffers), ("graphs", info.graph)):
@@ -73,8 +72,7 @@ def _check_network(info: CInfo) -> None:
 def image_shape(buffer: InfoBuffer, where: str) -> tuple[int, int, int]:
     """Height, width and channels of an input, whichever way its axes stand: by their names, else by its flags.
 
-    Raises:
-        NeuralArtError: It is no picture, its size is not fixed, or its layout is not known.
+    NeuralArtError: It is no picture, its size is not fixed, or its layout is not known.
     """
     shape, axes = list(buffer.shape), list(buffer.axes)
     shown = f"input '{buffer.name}' has shape {_listed(shape)}"
@@ -227,8 +225,7 @@ def _legacy_missing(info: CInfo, headers: list[CSource], folder: str, name: str)
 def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
     """Id of a pool -> number, as ``network.c`` assigns the arrays that lie in it; pools it says nothing of are missing.
 
-    Raises:
-        NeuralArtError: It assigns arrays of one pool to several buffers.
+    NeuralArtError: It assigns arrays of one pool to several buffers.
     """
     if network_c is None:
         return {}
@@ -248,8 +245,7 @@ def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
 def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> dict[int, int]:
     """Id of each pool with activations -> its number; ``network.c`` tells where sizes do not.
 
-    Raises:
-        NeuralArtError: Pools and header do not belong together, or which is which is not told.
+    NeuralArtError: Pools and header do not belong together, or which is which is not told.
     """
     pools = activation_pools(info)
     listed = ", ".join(f"{name} {used}" for _, name, used in pools) or "none"
@@ -318,8 +314,7 @@ def _any_header(folder: Path, name: str) -> bool:
 def read(files: NetworkFiles, name: str) -> NetworkForPatching:
     """Read a network with the C name that the application expects.
 
-    Raises:
-        NeuralArtError: Something is missing or wrong, or it is a network that no application is patched for.
+    NeuralArtError: Something is missing or wrong, or it is a network that no application is patched for.
     """
     c_info, *paths, generated = files.all(name)
     if not c_info.is_file():

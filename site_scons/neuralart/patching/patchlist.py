@@ -111,8 +111,7 @@ def names() -> tuple[str, ...]:
 def load(name: str) -> PatchList:
     """A patch list by name, or from a file (a name with a slash or ending in ``.yaml``).
 
-    Raises:
-        NeuralArtError: There is none, or it is wrong.
+    NeuralArtError: There is none, or it is wrong.
     """
     if name.endswith((".yaml", ".yml")) or "/" in name or "\\" in name:
         return read(Path(name))
@@ -132,8 +131,7 @@ def find_root(application: Path, patches: PatchList) -> Path | None:
 def choose_list(application: Path, name: str = "") -> PatchList:
     """The list that is named, else the one whose files the application has.
 
-    Raises:
-        NeuralArtError: There is none, or it is an STM32N6 application.
+    NeuralArtError: There is none, or it is an STM32N6 application.
     """
     if not application.is_dir():
         raise NeuralArtError("no such folder", where=str(application))

@@ -91,8 +91,7 @@ def renderer(decision: Decision) -> Callable[[Operation, Callable[[str], bool]],
 def read_pool_sizes(path: Path, display: str = "") -> dict[str, int]:
     """Name of a pool -> bytes that a network may use.
 
-    Raises:
-        NeuralArtError: It is no such file, or a pool stands there twice.
+    NeuralArtError: It is no such file, or a pool stands there twice.
     """
     sizes: dict[str, int] = {}
     for pool in h7_files.read_cpu_pools(path, display).pools:

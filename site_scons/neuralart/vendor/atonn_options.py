@@ -38,11 +38,7 @@ def _value(text: str, where: str) -> Value:
 
 
 def parse_options(data: bytes, file: str) -> AtonnOptions:
-    """Read the content of such a file.
-
-    Raises:
-        NeuralArtError: A line is neither a remark nor an option; ``where`` is ``file:line``.
-    """
+    """The content of such a file; NeuralArtError with ``file:line`` if a line is neither a remark nor an option."""
     remarks: list[str] = []
     options: dict[str, Value] = {}
     notes: list[str] = []

@@ -69,11 +69,7 @@ def _pool(pool: JsonValue, number: int, notes: list[str]) -> CpuPool:
 
 
 def parse_cpu_pools(data: bytes, file: str) -> CpuPools:
-    """Read the content of a pool file for CPU targets.
-
-    Raises:
-        NeuralArtError: It is no such file, or a value is wrong; ``where`` is ``file:line:column``.
-    """
+    """The content of a pool file for CPU targets; NeuralArtError with ``file:line:column`` if a value is wrong."""
     document, marks = parse_tolerant(data, file)
     memory = document.need("memory", 'it starts with {"memory": ...}').called("memory")
     listed = memory.need("mempools").called("mempools")
@@ -142,11 +138,7 @@ def _texts(value: JsonValue | None) -> tuple[str, ...]:
 
 
 def parse_cpu_project(data: bytes, file: str) -> CpuProject:
-    """Read the content of a project description.
-
-    Raises:
-        NeuralArtError: It is none, or a value is wrong; ``where`` is ``file:line:column``.
-    """
+    """The content of a project description; NeuralArtError with ``file:line:column`` if a value is wrong."""
     document, marks = parse_tolerant(data, file, relaxed=True)
     version = document.string_at("version")
     if document.get("configurations") is None and document.get("memory_pool") is None:

@@ -117,40 +117,13 @@ def _range(pool: MemoryPool) -> str:
     return f"{pool.fname} 0x{pool.address:08x}-0x{pool.end:08x} ({pool.size} bytes)"
 
 
-def _check(pools: list[MemoryPool]) -> None:
-    seen: dict[str, MemoryPool] = {}
-    for pool in pools:
-        # Two names that differ only in case would be one file on many file systems.
-        earlier = seen.setdefault(pool.fname.lower(), pool)
-        if earlier is not pool:
-            raise NeuralArtError(
-                f"fname '{pool.fname}' is used twice, first at {earlier.where}",
-                where=pool.where,
-                hint="each pool has its own initializer file: give each its own fname",
-            )
-    fixed = [pool for pool in pools if pool.size and pool.mode == "USEMODE_ABSOLUTE"]
-    # In address order, a pool that overlaps any other one overlaps the next one.
-    for before, after in pairwise(sorted(fixed, key=lambda pool: (pool.address, pool.end))):
-        if after.address < before.end:
-            overlap = min(before.end, after.end) - after.address
-            raise NeuralArtError(
-                f"pools overlap by {overlap} bytes: {_range(before)} of {before.where} and {_range(after)}",
-                where=after.where,
-                hint="move one, or disable it with size 0",
-            )
-
-
 def read(path: Path, display: str = "") -> PoolFile:
     """As :func:`parse_pools`, of a file, which may be called otherwise in messages and in :attr:`PoolFile.path`."""
     return parse_pools(read_bytes(path), display or str(path))
 
 
 def parse_pools(data: bytes, file: str) -> PoolFile:
-    """Read the content of a memory-pool file: all pools in its order, those of size 0 too.
-
-    Raises:
-        NeuralArtError: It is not valid; ``where`` is ``file:line:column``.
-    """
+    """All pools in the file's order, those of size 0 too; NeuralArtError with ``file:line:column`` if one is wrong."""
     document = parse(data, file, ascii_only=True)
     pools = pools_of(document, file)
     check_pools(pools, document)
@@ -173,7 +146,26 @@ def pools_of(document: JsonValue, file: str) -> PoolFile:
 
 def check_pools(pools: PoolFile, document: JsonValue) -> None:
     """Whether the pools of a document fit; NeuralArtError if two overlap or share a name, or none is enabled."""
-    _check(list(pools.pools))
+    seen: dict[str, MemoryPool] = {}
+    for pool in pools.pools:
+        # Two names that differ only in case would be one file on many file systems.
+        earlier = seen.setdefault(pool.fname.lower(), pool)
+        if earlier is not pool:
+            raise NeuralArtError(
+                f"fname '{pool.fname}' is used twice, first at {earlier.where}",
+                where=pool.where,
+                hint="each pool has its own initializer file: give each its own fname",
+            )
+    fixed = [pool for pool in pools.pools if pool.size and pool.mode == "USEMODE_ABSOLUTE"]
+    # In address order, a pool that overlaps any other one overlaps the next one.
+    for before, after in pairwise(sorted(fixed, key=lambda pool: (pool.address, pool.end))):
+        if after.address < before.end:
+            overlap = min(before.end, after.end) - after.address
+            raise NeuralArtError(
+                f"pools overlap by {overlap} bytes: {_range(before)} of {before.where} and {_range(after)}",
+                where=after.where,
+                hint="move one, or disable it with size 0",
+            )
     if not pools.enabled:
         count = len(pools.pools)
         document.need("memory").need("mempools").fail(
@@ -206,14 +198,10 @@ def _keys(document: JsonValue, pools: PoolFile) -> list[str]:
 
 
 def parse_noted(data: bytes, file: str) -> tuple[PoolFile, tuple[str, ...]]:
-    """Read the content of a memory-pool file with indulgence, saved by a compiler or written by hand.
+    """Read the content of a memory-pool file with indulgence; NeuralArtError as of :func:`parse_pools`.
 
-    Returns:
-        The pools, and notes ``line:column: what`` about comments, trailing commas, characters that are not ASCII, keys
-        without a meaning, and pools that do not go together.
-
-    Raises:
-        NeuralArtError: It is no such file, or a known key has a wrong value; ``where`` is ``file:line:column``.
+    Besides the pools there are notes ``line:column: what`` about comments, trailing commas, characters that are not
+    ASCII, keys without a meaning, and pools that do not go together.
     """
     document, notes = parse_tolerant(data, file)
     pools = pools_of(document, file)

@@ -146,11 +146,7 @@ def _used(text: str) -> int | None:
 
 
 def parse_network_csv(data: bytes, file: str) -> NetworkCsv:
-    """Read the content of a ``network.csv``.
-
-    Raises:
-        NeuralArtError: It is none, or a cell holds no number; ``where`` is ``file:line``.
-    """
+    """The content of a ``network.csv``; NeuralArtError with ``file:line`` if it is none, or a cell holds no number."""
     text = data.decode("utf-8-sig", "replace")
     try:
         reader = csv.reader(io.StringIO(text, newline=""))

@@ -202,11 +202,7 @@ def _exists(folder: Path, name: str) -> bool:
 
 
 def parse_profiles(data: bytes, file: str, folder: Path | None = None) -> ProfileFile:
-    """Read the content of a whole profile file, for looking at; pool files are looked for from its folder.
-
-    Raises:
-        NeuralArtError: It is no such file, or a known key has a wrong value; ``where`` is ``file:line:column``.
-    """
+    """All of a profile file; pool files are looked for from its folder. NeuralArtError with ``file:line:column``."""
     document, marks = parse_tolerant(data, file, relaxed=True)
     listed, globals_ = _profiles(document), document.get("Globals")
     notes = document.unknown(_TOP)

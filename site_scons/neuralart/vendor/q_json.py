@@ -98,11 +98,7 @@ def _plain(item: JsonValue, wanted: str, *types: type) -> list[JsonValue]:
 
 
 def parse_q_json(data: bytes, file: str) -> QFile:
-    """Read the content of such a file.
-
-    Raises:
-        NeuralArtError: It is none, or a known key has a value of the wrong type; ``where`` is ``file:line:column``.
-    """
+    """The content of such a file; NeuralArtError with ``file:line:column`` if it is none, or a value is wrong."""
     root = parse_tool(data, file)
     if type(root.value) is not dict or "tensors" not in root.value or "nodes" not in root.value:
         root.fail("not a quantization file: 'tensors' and 'nodes' are not both there")

@@ -12,18 +12,10 @@ from pathlib import Path
 
 from neuralart.compilers.profile_edits import csv_name
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
+from neuralart.compilers.stedgeai import fileset
 from neuralart.compilers.stedgeai import run as folders
 from neuralart.compilers.stedgeai.facts_of import cpu_facts, macc_of, npu_facts
-from neuralart.compilers.stedgeai.fileset import (
-    Collected,
-    FileConditions,
-    c_info_name,
-    collect,
-    file_names,
-    initializers,
-    report_name,
-    sizes,
-)
+from neuralart.compilers.stedgeai.fileset import Collected, FileConditions, c_info_name, report_name
 from neuralart.compilers.stedgeai.install import Install, find_install
 from neuralart.compilers.stedgeai.normalize import folders as places_of
 from neuralart.compilers.stedgeai.normalize import normalize
@@ -77,12 +69,12 @@ def plan(request: ToolRequest, version: CoreVersion) -> ToolPlan:
                 raise NeuralArtError(
                     f"--initializers: no enabled pool '{fname}'", where=staged.pools.path, hint=nearest(fname, known)
                 )
-        declared = initializers(given, staged.pools, tuple(dict.fromkeys(wanted)))
+        declared = fileset.initializers(given, staged.pools, tuple(dict.fromkeys(wanted)))
     elif not given.npu:
         if request.initializers:
             raise NeuralArtError("there are none without an NPU", where="--initializers", hint="leave it out")
         declared = {}
-    return ToolPlan(staged, given, declared, file_names(given, version, declared or {}))
+    return ToolPlan(staged, given, declared, fileset.file_names(given, version, declared or {}))
 
 
 def _info(files: Mapping[str, bytes], name: str, notes: list[str]) -> CInfo | None:
@@ -111,7 +103,7 @@ def _facts(planned: ToolPlan, found: Collected, files: Mapping[str, bytes], note
     notes += [problem.text for problem in network.problems]
     blobs = [texts[file] for file in (f"{name}_ecblobs.h",) if file in texts]
     macc = macc_of(files[report_name(name)].decode("utf-8", "replace")) if report_name(name) in files else 0
-    return npu_facts(name, network, _info(files, name, notes), sizes(found.initializers), blobs, macc)
+    return npu_facts(name, network, _info(files, name, notes), fileset.sizes(found.initializers), blobs, macc)
 
 
 def _provenance(request: ToolRequest, install: Install, planned: ToolPlan, command: CommandLine) -> bytes:
@@ -141,15 +133,7 @@ def compile_network(
     """Compile a model.
 
     What an earlier compile left in the folder is removed when the tool is started; the new set is written when all of
-    it is there. A log stays in any case.
-
-    Args:
-        request: What.
-        install: By which installation.
-        output: Where to.
-        environ: Of this process.
-        tables: The user's own tables of failures.
-        listen: Called with the progress.
+    it is there. A log stays in any case. ``tables`` are the user's own of failures; ``listen`` gets the progress.
 
     Raises:
         NeuralArtError: The input is wrong, the tool failed, or its result is not complete.
@@ -184,7 +168,7 @@ def compile_network(
             log = f"{output.as_posix()}/{VENDOR}/{LOG}"
             raise failures.error_of(why, where=request.model_display, tool=tool, log=log)
         csv = csv_name(planned.staged.options or ())
-        found = collect(place, planned.given, install.version, planned.declared, csv)
+        found = fileset.collect(place, planned.given, install.version, planned.declared, csv)
         raw_files = {name: content for name, content in found.initializers.values()}
         known = {place: ".", request.model.parent: "."}
         if install.root is not None:

@@ -136,15 +136,9 @@ def npu_facts(
     more: Iterable[str] = (),
     macc: int = 0,
 ) -> Network:
-    """The facts of a Neural-ART network.
+    """The facts of a Neural-ART network, from its C (normalized; ``more`` are blobs) and the compiler's description.
 
-    Args:
-        name: The C name that was asked for.
-        network: The generated C, normalized.
-        info: The compiler's description; None if it wrote none.
-        raws: Bytes of each initializer file, by the fname of its pool.
-        more: Further C that belongs to it (blobs).
-        macc: Multiply-accumulate operations.
+    ``raws`` are the bytes of each initializer file, by the fname of its pool.
 
     Raises:
         NeuralArtError: The C is cut off, has another name or no guard, or constants have no initializer.

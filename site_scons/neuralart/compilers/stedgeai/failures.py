@@ -62,10 +62,6 @@ class FailureTable:
     failures: tuple[FailureEntry, ...]
     warnings: tuple[FailureEntry, ...]
 
-    def __add__(self, other: FailureTable) -> FailureTable:
-        """Both, the other one behind."""
-        return FailureTable(self.failures + other.failures, self.warnings + other.warnings)
-
 
 def _template(value: Value, pattern: re.Pattern[str], more: Sequence[str] = ()) -> str:
     """A text whose {words} are groups of the pattern."""
@@ -120,10 +116,12 @@ def load(path: Path, display: str = "") -> FailureTable:
 def tables(environ: Mapping[str, str], files: Sequence[str] = ()) -> FailureTable:
     """All tables: named ones, those of ``NEURALART_FAILURES`` (a list like PATH), then our own."""
     named = [*files, *(entry for entry in environ.get(TABLES, "").split(os.pathsep) if entry)]
-    found = FailureTable((), ())
-    for name in named:
-        found += load(Path(name), name)
-    return found + load(OWN_TABLE, "neuralart:compilers/stedgeai/failures.yaml")
+    found = [load(Path(name), name) for name in named]
+    found.append(load(OWN_TABLE, "neuralart:compilers/stedgeai/failures.yaml"))
+    return FailureTable(
+        tuple(entry for table in found for entry in table.failures),
+        tuple(entry for table in found for entry in table.warnings),
+    )
 
 
 def _shorten(text: str) -> str:

@@ -255,14 +255,8 @@ def find(
     """Find the installation to use.
 
     ``STEDGEAI_CORE_DIR`` comes first, then PATH, then the folders installers use (newest version first), then the packs
-    of STM32CubeMX. Without a pin the first one is taken; with one the first that fits.
-
-    Args:
-        pin: Wanted version, as :func:`~neuralart.vendor.releases.fits` reads it; empty: any.
-        environ: Of the process.
-        where: Who asks, for messages.
-        cache: File that remembers versions; None: the user's own.
-        system: As ``sys.platform``.
+    of STM32CubeMX. Without a pin the first one is taken; with one the first that fits
+    (:func:`~neuralart.vendor.releases.fits`). ``cache`` remembers versions; None: the user's own file.
 
     Raises:
         NeuralArtError: None fits; the message says where was looked and what was there.
@@ -306,8 +300,7 @@ def find_install(args: argparse.Namespace, environ: Mapping[str, str]) -> Instal
 def choose(pin: str, environ: Mapping[str, str], *, cache: Path | None = None, system: str = sys.platform) -> str:
     """What ``auto`` means on this machine: ``stedgeai`` where a fitting one is installed, else ``reference``.
 
-    Raises:
-        NeuralArtError: The pin is none, or what ``STEDGEAI_CORE_DIR`` names is none.
+    NeuralArtError if the pin is none, or what ``STEDGEAI_CORE_DIR`` names.
     """
     if pin:
         check_pin(pin, "")

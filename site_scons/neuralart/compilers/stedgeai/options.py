@@ -6,7 +6,7 @@ The names are those of the reference compiler's table (one command line for both
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from neuralart.compilers.reference.options import GENERATE
 from neuralart.compilers.stedgeai.request import ToolRequest
@@ -32,63 +32,46 @@ class OptionRule(NamedTuple):
 
 
 _VALIDATE = "it belongs to the validate command, which is run on a board"
-_FILES = "it would change which files there are"
+_NO_NPU = "not applicable to the NPU flow"
+_AIMS = ("time", "ram", "balanced")
 _NPU_POOLS = "the memory-pool file of the NPU says it: use --mpool or a profile"
 
+
+def _each(names: str, *rule: Any) -> dict[str, OptionRule]:
+    return dict.fromkeys(names.split(), OptionRule(*rule))
+
+
 RULES: Mapping[str, OptionRule] = {
-    **dict.fromkeys(
-        ("--model", "--target", "--name", "--output", "--st-neural-art", "--mpool"), OptionRule(OWN, VALUE)
-    ),
-    **dict.fromkeys(("--initializers", "--verbosity"), OptionRule(OWN, VALUE)),
-    **dict.fromkeys(("--quiet", "--no-report", "--enable-epoch-controller", "--all-buffers-info"), OptionRule(OWN)),
-    **dict.fromkeys(("--no-inputs-allocation", "--no-outputs-allocation"), OptionRule(PASSED)),
-    **dict.fromkeys(("--allocate-inputs", "--allocate-outputs"), OptionRule(OWN)),
-    "--workspace": OptionRule(OWN, VALUE, "every compile gets a workspace of its own"),
-    "--no-workspace": OptionRule(OWN, FLAG, "every compile gets a workspace of its own"),
-    "--type": OptionRule(PASSED, VALUE, choices=("tflite", "onnx", "keras")),
-    **dict.fromkeys(("--input-data-type", "--output-data-type"), OptionRule(PASSED, VALUE)),
-    **dict.fromkeys(("--inputs-ch-position", "--outputs-ch-position"), OptionRule(PASSED, VALUE)),
-    **dict.fromkeys(("--no-onnx-optimizer", "--use-onnx-simplifier"), OptionRule(PASSED)),
-    "--fix-parametric-shapes": OptionRule(PASSED, VALUE),
-    "--custom": OptionRule(PASSED, PATH),
-    **{
-        f"--cut-{end}-{kind}": OptionRule(PASSED, VALUE)
-        for end in ("input", "output")
-        for kind in ("tensors", "layers")
-    },
-    "--prefetch-compressed-weights": OptionRule(PASSED),
-    "--hsp": OptionRule(PASSED, MAYBE),
-    "--optimization": OptionRule(
-        CPU_ONLY_EFFECT,
-        VALUE,
-        "not applicable to the NPU flow: the profile's options say it",
-        ("time", "ram", "balanced"),
-    ),
-    "--compression": OptionRule(CPU_ONLY_EFFECT, VALUE, "not applicable to the NPU flow"),
-    "--c-api": OptionRule(CPU, VALUE, "the NPU flow writes one set of files", ("legacy", "st-ai")),
-    "--memory-pool": OptionRule(CPU, PATH, _NPU_POOLS),
-    "--split-weights": OptionRule(CPU, FLAG, _NPU_POOLS),
-    **dict.fromkeys(("--allocate-activations", "--allocate-states"), OptionRule(CPU, FLAG, _NPU_POOLS)),
-    **dict.fromkeys(
-        ("--input-memory-alignment", "--output-memory-alignment"),
-        OptionRule(CPU, VALUE, "the NPU compiler aligns them itself"),
-    ),
-    "--binary": OptionRule(CPU, FLAG, "weights are always in N_atonbuf.<pool>.raw"),
-    "--relocatable": OptionRule(CPU, MAYBE, "relocatable models are made by 'neuralart relocatable build'"),
-    "--quantize": OptionRule(REFUSED, MAYBE, "models are compiled as they are: quantize the model before"),
-    "--ihex": OptionRule(REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
-    "--address": OptionRule(REFUSED, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
-    "--copy-weights-at": OptionRule(REFUSED, VALUE, "set the offset of the pool"),
-    **dict.fromkeys(("--no-c-files", "--dll"), OptionRule(REFUSED, FLAG, _FILES)),
-    "--lib": OptionRule(REFUSED, VALUE, "the runtime is taken from the installation itself"),
-    **dict.fromkeys(
-        ("--mode", "--desc", "--val-json", "--valinput", "--valoutput", "--batch-size", "--range", "--seed"),
-        OptionRule(REFUSED, VALUE, _VALIDATE),
-    ),
-    **dict.fromkeys(
-        ("--full", "--io-only", "--save-csv", "--classifier", "--no-check", "--no-exec-model"),
-        OptionRule(REFUSED, FLAG, _VALIDATE),
-    ),
+    **_each("--model --target --name --output --st-neural-art --mpool --initializers --verbosity", OWN, VALUE),
+    **_each("--quiet --no-report --enable-epoch-controller --all-buffers-info", OWN),
+    **_each("--no-inputs-allocation --no-outputs-allocation", PASSED),
+    **_each("--allocate-inputs --allocate-outputs", OWN),
+    **_each("--workspace", OWN, VALUE, "every compile gets a workspace of its own"),
+    **_each("--no-workspace", OWN, FLAG, "every compile gets a workspace of its own"),
+    **_each("--type", PASSED, VALUE, "", ("tflite", "onnx", "keras")),
+    **_each("--input-data-type --output-data-type --inputs-ch-position --outputs-ch-position", PASSED, VALUE),
+    **_each("--no-onnx-optimizer --use-onnx-simplifier", PASSED),
+    **_each("--fix-parametric-shapes", PASSED, VALUE),
+    **_each("--custom", PASSED, PATH),
+    **_each("--cut-input-tensors --cut-input-layers --cut-output-tensors --cut-output-layers", PASSED, VALUE),
+    **_each("--prefetch-compressed-weights", PASSED),
+    **_each("--hsp", PASSED, MAYBE),
+    **_each("--optimization", CPU_ONLY_EFFECT, VALUE, f"{_NO_NPU}: the profile's options say it", _AIMS),
+    **_each("--compression", CPU_ONLY_EFFECT, VALUE, _NO_NPU),
+    **_each("--c-api", CPU, VALUE, "the NPU flow writes one set of files", ("legacy", "st-ai")),
+    **_each("--memory-pool", CPU, PATH, _NPU_POOLS),
+    **_each("--split-weights --allocate-activations --allocate-states", CPU, FLAG, _NPU_POOLS),
+    **_each("--input-memory-alignment --output-memory-alignment", CPU, VALUE, "the NPU compiler aligns them itself"),
+    **_each("--binary", CPU, FLAG, "weights are always in N_atonbuf.<pool>.raw"),
+    **_each("--relocatable", CPU, MAYBE, "relocatable models are made by 'neuralart relocatable build'"),
+    **_each("--quantize", REFUSED, MAYBE, "models are compiled as they are: quantize the model before"),
+    **_each("--ihex", REFUSED, MAYBE, "the NPU flow accepts and ignores it: the build makes hex files itself"),
+    **_each("--address", REFUSED, VALUE, "the NPU flow accepts and ignores it: set the offset of the pool"),
+    **_each("--copy-weights-at", REFUSED, VALUE, "set the offset of the pool"),
+    **_each("--no-c-files --dll", REFUSED, FLAG, "it would change which files there are"),
+    **_each("--lib", REFUSED, VALUE, "the runtime is taken from the installation itself"),
+    **_each("--mode --desc --val-json --valinput --valoutput --batch-size --range --seed", REFUSED, VALUE, _VALIDATE),
+    **_each("--full --io-only --save-csv --classifier --no-check --no-exec-model", REFUSED, FLAG, _VALIDATE),
 }
 
 # In the words for the tool itself they would contradict what the command sets; all spellings, underscores too.

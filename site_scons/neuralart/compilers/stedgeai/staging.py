@@ -60,14 +60,8 @@ def derive(
 ) -> str:
     """The text of a profile file with one profile, derived from a base; what is not named here is kept from it.
 
-    Args:
-        base: The file, ``display`` in messages. None: from nothing.
-        name: Of the profile, here and there.
-        options: All its options.
-        memory_pool: The pool file, relative to where the text will be.
-        description: The machine description, likewise; empty: none.
-        description_key: What the tool's version calls it.
-        display: By default the path.
+    The base is called ``display`` in messages; None: from nothing. Pool file and machine description (empty: none) are
+    relative to where the text will be; ``description_key`` is what the tool's version calls the latter.
     """
     globals_: Any = {}
     profile: dict[str, Any] = {}

@@ -278,11 +278,7 @@ def _notes(root: JsonValue, environment: JsonValue, schema: str, graphs: int) ->
 
 
 def parse_c_info(data: bytes, file: str) -> c.CInfo:
-    """Read the content of a ``c_info.json``.
-
-    Raises:
-        NeuralArtError: It is none, or a known key has a value of the wrong type; ``where`` is ``file:line:column``.
-    """
+    """The content of a ``c_info.json``; NeuralArtError with ``file:line:column`` if it is none, or a value is wrong."""
     root = parse_tool(data, file, releases.synonyms())
     schema = _schema(root)
     environment = root.get("environment") or NOTHING
@@ -336,10 +332,9 @@ def signature_of(data: bytes) -> str:
 
 
 def check_model(info: c.CInfo, data: bytes, name: str) -> None:
-    """Compare the bytes of a model with the one the network was made of.
+    """Compare the bytes of a model with the one the network was made of; NeuralArtError if it is another one.
 
-    Raises:
-        NeuralArtError: It is another one. A file without a signature says nothing, and nothing is raised.
+    A file without a signature says nothing, and nothing is raised.
     """
     signed = [file for file in info.model.files if file.signature]
     found = signature_of(data)

@@ -10,6 +10,7 @@ from typing import TypeVar
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text.c_source import Lines, blanked, decode
+from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.banner import banner, guard
 from neuralart.vendor.network_c.blocks import blocks, getter_name
 from neuralart.vendor.network_c.initializers import (
@@ -23,23 +24,13 @@ from neuralart.vendor.network_c.initializers import (
     structs,
 )
 from neuralart.vendor.network_c.pools import pools
-from neuralart.vendor.network_c.types import (
-    EC,
-    USER_BUFFER,
-    BufferRow,
-    GeneratedNetwork,
-    NetworkPort,
-    Pool,
-    Problem,
-    Quant,
-)
 
 Number = TypeVar("Number", int, float)
 _LAST_NAME = re.compile(r"([A-Za-z_]\w*)[\s)]*$")
 _POSITIONS = {"First": "first", "Last": "last", "Mixed": "mixed", "UNDEFINED": "undefined", "Undefined": "undefined"}
 
 
-def pool_of(row: BufferRow, pools: Sequence[Pool], name: str) -> Pool | None:
+def pool_of(row: c.BufferRow, pools: Sequence[c.Pool], name: str) -> c.Pool | None:
     """The pool a row lies in; None if the application provides its memory, or no pool fits.
 
     A virtual pool has the base of its first part: the part is meant if the row fits in it. ``name`` is the suffix of
@@ -53,71 +44,48 @@ def pool_of(row: BufferRow, pools: Sequence[Pool], name: str) -> Pool | None:
     return min(fits, key=lambda pool: (row.base - pool.address, pool.virtual, pool.size), default=None)
 
 
-def _dtype(named: dict[str, str]) -> tuple[str, int]:
-    name = named.get("type", "").removeprefix("DataType_").lower()
-    bits = integer(named.get("nbits", "")) or 0
-    return (f"float{bits or 32}" if name == "float" else name), bits
+def _port(
+    text: str, row: c.BufferRow, pools: Sequence[c.Pool], name: str, where: str, problems: list[c.Problem]
+) -> c.NetworkPort:
+    named = members(row.body)
 
-
-class _Arrays:
-    """Arrays that rows refer to by name."""
-
-    def __init__(self, text: str, row: BufferRow, where: str, problems: list[Problem]) -> None:
-        self._text, self._row, self._where, self._problems = text, row, where, problems
-        self.members = members(row.body)
-
-    def _find(self, member: str) -> str | None:
-        value = self.members.get(member, "NULL")
-        if "{" in value:
-            return value.partition("{")[2].partition("}")[0]
-        # The name comes last: a cast may stand in front of it.
-        name = _LAST_NAME.search(value)
-        if (name[1] if name else value.strip("() ")) in ("NULL", "0", ""):
-            return None
-        found = array_text(self._text, name[1], self._row.offset) if name else None
-        if found is None:
-            self._fail(f"{member} of {self._row.name} is '{value[:60]}', which is not in the file")
-        return found
-
-    def _fail(self, what: str) -> None:
-        self._problems.append(Problem(self._where, what, "port"))
-
-    def numbers(self, member: str, read: Callable[[str], tuple[Number, ...] | None], what: str) -> tuple[Number, ...]:
-        """The list of a member; empty if there is none."""
-        found = self._find(member)
-        values = read(found) if found is not None else ()
+    def array(member: str, read: Callable[[str], tuple[Number, ...] | None], what: str) -> tuple[Number, ...]:
+        """The list that a member is, or refers to by name; empty if there is none."""
+        value = named.get(member, "NULL")
+        found: str | None = value.partition("{")[2].partition("}")[0]
+        if "{" not in value:
+            # The name comes last: a cast may stand in front of it.
+            last = _LAST_NAME.search(value)
+            if (last[1] if last else value.strip("() ")) in ("NULL", "0", ""):
+                return ()
+            found = array_text(text, last[1], row.offset) if last else None
+        values = read(found) if found is not None else None
         if values is None:
-            self._fail(f"{member} of {self._row.name} is no list of {what}")
+            wrong = f"is no list of {what}" if found is not None else f"is '{value[:60]}', which is not in the file"
+            problems.append(c.Problem(where, f"{member} of {row.name} {wrong}", "port"))
         return values or ()
 
-    def integers(self, member: str) -> tuple[int, ...]:
-        return self.numbers(member, integers, "whole numbers")
-
-
-def _port(
-    text: str, row: BufferRow, pools: Sequence[Pool], name: str, where: str, problems: list[Problem]
-) -> NetworkPort:
-    arrays = _Arrays(text, row, where, problems)
     pool = pool_of(row, pools, name)
     base = pool.address if pool is not None and row.symbol else row.base
-    scales, zeros = arrays.numbers("scale", reals, "numbers"), arrays.integers("offset")
-    dtype, bits = _dtype(arrays.members)
-    position = arrays.members.get("chpos", "").removeprefix("CHPos_")
-    return NetworkPort(
+    scales, zeros = array("scale", reals, "numbers"), array("offset", integers, "whole numbers")
+    dtype = named.get("type", "").removeprefix("DataType_").lower()
+    bits = integer(named.get("nbits", "")) or 0
+    return c.NetworkPort(
         row=row,
         address=0 if row.user_allocated else base + row.start,
         pool=pool.fname if pool is not None else "",
-        shape=arrays.integers("shape"),
-        mem_shape=arrays.integers("mem_shape"),
-        channel_position=_POSITIONS.get(position, "undefined"),
-        dtype=dtype,
+        shape=array("shape", integers, "whole numbers"),
+        mem_shape=array("mem_shape", integers, "whole numbers"),
+        channel_position=_POSITIONS.get(named.get("chpos", "").removeprefix("CHPos_"), "undefined"),
+        dtype=f"float{bits or 32}" if dtype == "float" else dtype,
         bits=bits,
-        quant=Quant(scales, zeros) if scales else None,
+        quant=c.Quant(scales, zeros) if scales else None,
     )
 
 
 # The tables of buffers of network.c: inputs with the weights behind them, outputs, intermediate ones ----------------
 
+_FALSE = (None, "", "0", "false")
 TABLES = ("input", "output", "internal")
 _GETTER = re.compile(r"_Buffers_Info_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
 _SYMBOL = re.compile(r"_mem_pool_\w+")
@@ -186,10 +154,6 @@ def _base(text: str) -> tuple[str, int, int]:
     return "", sum(numbers), 0
 
 
-def _truth(text: str) -> bool:
-    return text not in ("", "0", "false")
-
-
 def _place(members: dict[str, str], name: str) -> tuple[str, int, int, int]:
     """Symbol, base, start and end of a row."""
     if "addr_base" in members:
@@ -205,30 +169,30 @@ def _place(members: dict[str, str], name: str) -> tuple[str, int, int, int]:
     raise _Unreadable(f"buffer {name} has no addr_base")
 
 
-def _row(table: str, body: str, members: dict[str, str], offset: int) -> BufferRow:
+def _row(table: str, body: str, members: dict[str, str], offset: int) -> c.BufferRow:
     name = members["name"]
     symbol, base, start, end = _place(members, name)
     if end < start:
         raise _Unreadable(f"buffer {name} ends at {end}, before its start {start}")
-    return BufferRow(
+    return c.BufferRow(
         table=table,
         name=name[1:].removesuffix('"'),
         symbol=symbol,
         base=base,
         start=start,
         end=end,
-        is_param=_truth(members.get("is_param", "")),
-        user_allocated=_truth(members.get("is_user_allocated", "")) or symbol.startswith(USER_BUFFER),
+        is_param=members.get("is_param") not in _FALSE,
+        user_allocated=members.get("is_user_allocated") not in _FALSE or symbol.startswith(c.USER_BUFFER),
         epoch=integer(members["epoch"]) if "epoch" in members else None,
         body=body,
         offset=offset,
     )
 
 
-def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[BufferRow], list[Problem]]:
+def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[c.BufferRow], list[c.Problem]]:
     """Read all tables; ``name`` is the suffix of the network's functions."""
-    found: list[BufferRow] = []
-    problems: list[Problem] = []
+    found: list[c.BufferRow] = []
+    problems: list[c.Problem] = []
     for table, start, end in tables(text, name):
         elements, broken = structs(blanked(text[start:end], directives=True))
         for offset, body in elements:
@@ -240,10 +204,10 @@ def rows(text: str, name: str, where: str, lines: Lines) -> tuple[list[BufferRow
             try:
                 found.append(_row(table, body, named, start + offset))
             except _Unreadable as reason:
-                problems.append(Problem(f"{where}:{lines.of(start + offset)}", str(reason)))
+                problems.append(c.Problem(f"{where}:{lines.of(start + offset)}", str(reason)))
         for offset in broken:
             what = f"the {table} table cannot be read from here on"
-            problems.append(Problem(f"{where}:{lines.of(start + offset)}", what, "cut-table"))
+            problems.append(c.Problem(f"{where}:{lines.of(start + offset)}", what, "cut-table"))
     return found, problems
 
 
@@ -267,7 +231,7 @@ def _blob_header(text: str) -> str:
     return ""
 
 
-def parse(text: str, where: str) -> GeneratedNetwork:
+def parse(text: str, where: str) -> c.GeneratedNetwork:
     """Read the text of a network.c, with LF line ends (:func:`~neuralart.text.c_source.decode`).
 
     Raises:
@@ -292,7 +256,7 @@ def parse(text: str, where: str) -> GeneratedNetwork:
     found_rows, wrong = rows(text, name, where, lines)
     problems += wrong
 
-    def ports(table: str) -> tuple[NetworkPort, ...]:
+    def ports(table: str) -> tuple[c.NetworkPort, ...]:
         return tuple(
             _port(text, row, found_pools, name, f"{where}:{lines.of(row.offset)}", problems)
             for row in found_rows
@@ -301,8 +265,8 @@ def parse(text: str, where: str) -> GeneratedNetwork:
 
     inputs, outputs = ports("input"), ports("output")
     if not found_blocks and not any(problem.code == "cut-off" for problem in problems):
-        problems.append(Problem(where, "no epoch table", "cut-off"))
-    return GeneratedNetwork(
+        problems.append(c.Problem(where, "no epoch table", "cut-off"))
+    return c.GeneratedNetwork(
         where=where,
         text=text,
         name=name,
@@ -312,7 +276,7 @@ def parse(text: str, where: str) -> GeneratedNetwork:
         epoch_controller=(
             include != ""
             or origin.options.get("enable-epoch-controller") == "true"
-            or any(block.kind == EC for block in found_blocks)
+            or any(block.kind == c.EC for block in found_blocks)
         ),
         ecblobs=include,
         blocks=tuple(found_blocks),
@@ -324,6 +288,6 @@ def parse(text: str, where: str) -> GeneratedNetwork:
     )
 
 
-def read(path: Path, display: str = "") -> GeneratedNetwork:
+def read(path: Path, display: str = "") -> c.GeneratedNetwork:
     """As :func:`parse`, of a file, which may be called otherwise in messages."""
     return parse(decode(read_bytes(path)), display or str(path))
