@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.text.values import Location, Value
+from neuralart.text.values import NOWHERE, Location, Value
 from neuralart.text.yaml_values import MAX_DEPTH, parse
 
 Settings = Mapping[str, tuple[Any, Location]]
