@@ -9,6 +9,7 @@ import pytest
 
 from neuralart.errors import NeuralArtError
 from support import layers, native
+from support.messages import one_message
 
 ROOT = Path(os.environ.get("NEURALART_REAL_DATA", ""))
 MODELS = sorted(ROOT.rglob("*.tflite")) if os.environ.get("NEURALART_REAL_DATA") else []
