@@ -26,7 +26,7 @@ from neuralart.config.application import (
     StageRule,
 )
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
-from neuralart.scons.application.sources import object_names
+from neuralart.scons.application.application import object_names
 from neuralart.scons.registry import Registry
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain

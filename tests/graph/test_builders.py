@@ -326,8 +326,7 @@ def test_the_how_to_is_the_example() -> None:
 
 # What is a builder's neither in the design nor in the documentation: reports, tables, copies, a user's own build.
 COMMANDS = {
-    "application/application.py": 1,
-    "application/sources.py": 1,
+    "application/application.py": 2,
     "firmware/firmware.py": 2,
     "flash/images.py": 1,
     "loaded_variant.py": 1,

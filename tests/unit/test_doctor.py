@@ -171,7 +171,6 @@ def test_the_ranges_are_those_of_the_package() -> None:
     declared = [*data["dependencies"], *data["optional-dependencies"]["emulator"]]
     split = dict(re.match(r"([a-z0-9]+)(.*)", text).groups() for text in declared)
     assert split == {**surroundings.PACKAGES, **surroundings.EXTRAS}
-    assert data["requires-python"] == surroundings.PYTHON
 
 
 # ---- programs --------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from typing import Any
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.plugins import sources
 from neuralart.plugins.kinds import KINDS, Kind
-from neuralart.plugins.sources import FOLDER, OWN, Origin, loaded, of_project, of_python, origin, place, said
+from neuralart.plugins.sources import FOLDER, OWN, Origin, loaded, of_project, of_python, place, said
 from neuralart.resources import PACKAGE
 
 PAGE = "docs/reference/plugins.md"
@@ -42,7 +42,7 @@ class Plugin:
 
     def error(self, what: str, hint: str = "") -> NeuralArtError:
         """A mistake of the plugin, in one line."""
-        return NeuralArtError(f"{KINDS[self.kind].one} '{self.name}': {what}", where=self.source.text, hint=hint)
+        return self.source.error(f"{KINDS[self.kind].one} '{self.name}': {what}", hint)
 
     def call(self, method: str, *args: Any) -> Any:
         """Call a method of the plugin; errors as of :meth:`run`."""
@@ -115,39 +115,25 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
         # Also when somebody else's module is what imports it.
         _known.entries[kind][name] = Plugin(kind, name, plugin, OWN, file)
         return
-    source = _known.loading if _known.loading is not OWN else origin(file)
+    source = _known.loading if _known.loading is not OWN else Origin(str(file))
     what = f"{about.one} '{name}'"
     if file.suffix != ".py":
-        raise NeuralArtError(
-            f"{what} is registered by {file.name}, which commands do not read",
-            where=source.text,
-            hint=f"put it into {FOLDER}/NAME.py",
-        )
+        text = f"{what} is registered by {file.name}, which commands do not read"
+        raise source.error(text, f"put it into {FOLDER}/NAME.py")
     if not _NAME.fullmatch(name):
-        raise NeuralArtError(
-            f"{what}: no name for a plugin",
-            where=source.text,
-            hint="letters, digits and . _ / + -, a letter or digit first",
-        )
+        raise source.error(f"{what}: no name for a plugin", "letters, digits and . _ / + -, a letter or digit first")
     if protocol != about.version:
-        raise NeuralArtError(
+        raise source.error(
             f"{what} is written for protocol {protocol} of {kind}, this version of scons-neuralart has {about.version}",
-            where=source.text,
-            hint=f"{source.remedy('install a version that fits')}; {PAGE} says what a protocol asks for",
+            f"{source.remedy('install a version that fits')}; {PAGE} says what a protocol asks for",
         )
     missing = [member for member in members(about) if not hasattr(plugin, member)]
     if missing:
-        raise NeuralArtError(
-            f"{what} has no {', '.join(missing)}", where=source.text, hint=f"{PAGE} says what a plugin offers"
-        )
+        raise source.error(f"{what} has no {', '.join(missing)}", f"{PAGE} says what a plugin offers")
     _load_own(about)
     taken = _known.entries[kind].get(name)
     if taken is not None and taken.file != file:
-        raise NeuralArtError(
-            f"{what}: the name is taken by {taken.source.text}",
-            where=source.text,
-            hint=source.remedy("register it under another name"),
-        )
+        raise source.taken(what, taken.source)
     _known.entries[kind][name] = Plugin(kind, name, plugin, source, file)
 
 
@@ -188,18 +174,13 @@ def _load(kind: Kind, source: Origin) -> None:
     finally:
         _known.loading = before
     if source.name and source.name not in _known.entries[kind.name]:
-        raise NeuralArtError(
+        raise source.error(
             f"{kind.one} '{source.name}': its module {source.module} registers none of that name",
-            where=source.text,
-            hint=f"call neuralart.plugins.register('{kind.name}', '{source.name}', ...) in it",
+            f"call neuralart.plugins.register('{kind.name}', '{source.name}', ...) in it",
         )
     entry = _known.entries[kind.name].get(source.name)
     if entry is not None and entry.source is OWN:
-        raise NeuralArtError(
-            f"{kind.one} '{source.name}': the name is taken by {OWN.text}",
-            where=source.text,
-            hint=source.remedy("register it under another name"),
-        )
+        raise source.taken(f"{kind.one} '{source.name}'", OWN)
     _known.done.add((kind.name, source))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
 import sys
@@ -45,6 +46,14 @@ class Origin:
         """What to do, for whoever installed or wrote it."""
         return f"{text}, or uninstall {self.text}" if self.version else text
 
+    def error(self, what: str, hint: str) -> NeuralArtError:
+        """A mistake of whoever wrote it."""
+        return NeuralArtError(what, where=self.text, hint=hint)
+
+    def taken(self, what: str, other: Origin) -> NeuralArtError:
+        """The name of a plugin is another's."""
+        return self.error(f"{what}: the name is taken by {other.text}", self.remedy("register it under another name"))
+
     def files(self, file: Path) -> list[tuple[str, Path]]:
         """The code behind one of its plugins: a module alone, a whole package, a file with its helpers.
         Returns name and path; names are the same on every machine.
@@ -65,11 +74,6 @@ class Origin:
 OWN = Origin(f"scons-neuralart {__version__}", __version__)
 
 
-def origin(file: Path) -> Origin:
-    """The source of a module that somebody else imported."""
-    return Origin(str(file))
-
-
 @cache
 def _somebody_installed() -> bool:
     """Some installed package has a plugin for us.
@@ -78,16 +82,12 @@ def _somebody_installed() -> bool:
     """
     mark = f"[{GROUP}".encode()
     for entry in dict.fromkeys(sys.path):
-        try:
+        with contextlib.suppress(OSError):
             infos = [each.path for each in os.scandir(entry or ".") if each.name.endswith((".dist-info", ".egg-info"))]
-        except OSError:
-            continue
-        for info in infos:
-            try:
-                if mark in Path(info, "entry_points.txt").read_bytes():
-                    return True
-            except OSError:
-                continue
+            for info in infos:
+                with contextlib.suppress(OSError):
+                    if mark in Path(info, "entry_points.txt").read_bytes():
+                        return True
     return False
 
 
@@ -97,9 +97,7 @@ def _points(group: str) -> tuple[Origin, ...]:
         return ()
     from importlib.metadata import entry_points
 
-    found = set()
-    for point in entry_points(group=group):
-        found.add(_of_point(point))
+    found = {_of_point(point) for point in entry_points(group=group)}
     return tuple(sorted(found, key=lambda each: (each.name, each.text)))
 
 

@@ -155,11 +155,6 @@ class Process(SCons.Action.LazyAction):
         return []
 
 
-def process(name: str, tools: Callable[[Any], str] | None = None) -> Any:
-    """The action of a builder that starts a program."""
-    return Process(name, tools)
-
-
 def lazily(name: str) -> Any:
     """The action of a builder whose default ``...COM`` is a function of ours (:func:`function`)."""
     return SCons.Action.Action(f"${name}COM", f"${name}COMSTR")

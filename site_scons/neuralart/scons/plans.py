@@ -75,9 +75,9 @@ def of(target: Any, kind: type[P], builder: str) -> P:
     )
 
 
-def expanded(kind: type[P], builder: str, text: Callable[[P, Any], Any]) -> Callable[..., Any]:
-    """A construction variable that says something of the plan of a command's targets.
-    SCons.Errors.UserError: The builder's own emitter did not run.
+def of_plan(name: str, kind: type[P], builder: str, text: Callable[[P, Any], Any]) -> Variable:
+    """An inner construction variable, which says something of the plan of a command's targets.
+    SCons.Errors.UserError, when it is expanded: The builder's own emitter did not run.
     """
 
     def expand(target: Any, source: Any, env: Any, for_signature: bool) -> Any:
@@ -86,18 +86,26 @@ def expanded(kind: type[P], builder: str, text: Callable[[P, Any], Any]) -> Call
         except NeuralArtError as error:
             raise SCons.Errors.UserError(str(error)) from None
 
-    return expand
+    return Variable(name, "callable", expand, "What follows from all other variables.")
 
 
 def make(
-    env: Any, builder: str, variables: Iterable[Variable], plan: Any, target: Any, source: Any, base: Any = None
+    env: Any,
+    builder: str,
+    variables: Iterable[Variable],
+    plan: Any,
+    target: Any,
+    source: Any,
+    base: Any = None,
+    **settings: Any,
 ) -> list[Any]:
     """Call a builder for a plan, with the commands, messages and emitters of the environment of a method.
-    ``base``: the environment that the builder works in, if not the one that all share.
+    ``variables``: of the builder. ``base``: the environment that it works in, if not the one that all share.
+    ``settings``: further construction variables.
     """
     base = registry_of(env).base if base is None else base
     own = carried(env, base, variables)
-    return list(getattr(base, builder)(target, source, **own, **{GIVEN: plan}))
+    return list(getattr(base, builder)(target, source, **settings, **own, **{GIVEN: plan}))
 
 
 def board_name(env: Any, builder: str, where: Any, known: str = "") -> str:
@@ -147,10 +155,8 @@ def _counts(part: FilePart, env: Any) -> str:
 
 _ANY = "the builder"
 VARIABLES = (
-    Variable(
-        "_NEURALART_TAG", "callable", expanded(FilePart, _ANY, lambda part, env: f"{part.tag:<9}"), "What is made."
-    ),
-    Variable("_NEURALART_COUNTS", "callable", expanded(FilePart, _ANY, _counts), "What counts besides its sources."),
+    of_plan("_NEURALART_TAG", FilePart, _ANY, lambda part, env: f"{part.tag:<9}"),
+    of_plan("_NEURALART_COUNTS", FilePart, _ANY, _counts),
 )
 
 

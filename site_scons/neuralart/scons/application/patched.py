@@ -81,8 +81,8 @@ def make_patched(
     def make() -> PatchedNodes:
         base = registry.base
         target, source = base.fs.File(f"#{folder}/{mirror.INDEX}"), base.fs.Dir(str(plan.root.absolute()))
-        builder = patch_builder.NAME
-        index, *copies = plans.make(env, builder, patch_builder.VARIABLES, plan, target, [source, *plan.sources])
+        builder, variables = patch_builder.NAME, patch_builder.VARIABLES
+        index, *copies = plans.make(env, builder, variables, plan, target, [source, *plan.sources])
         by_path = dict(zip(plan.listing, copies, strict=False))
         changed = {each.path for each in patches.files}
         path = mirror.include_path(plan.root, patches.folders, config.include or patches.folders)

@@ -23,7 +23,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.network import facts
 from neuralart.scons import plans
-from neuralart.scons.commands import Variable, function, lazily, process, words
+from neuralart.scons.commands import Process, Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.layout import board_of
 from neuralart.scons.firmware.memory_builder import moved_slots
@@ -142,10 +142,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         _check,
         plan,
         json.dumps([board.name, plan.machine.kind, plan.allow_reference]),
-        (
-            code_value(env, "image-check", "memory/image/check_image.py"),
-            board_value(env, board),
-        ),
+        (code_value(env, "image-check", "memory/image/check_image.py"), board_value(env, board)),
     )
     return plans.emitted(env, [check, *(_outputs(env, first, elf, plan) if plan.outputs else [])])
 
@@ -165,12 +162,7 @@ VARIABLES = (
         "What makes binary and Intel HEX.",
     ),
     Variable("NEURALART_OBJCOPYCOMSTR", "text", "OBJCOPY  $TARGET", "What is shown instead."),
-    Variable(
-        "_NEURALART_OBJCOPYFORMAT",
-        "callable",
-        plans.expanded(FilePart, NAME, lambda part, env: part.data),
-        "`binary` or `ihex`.",
-    ),
+    plans.of_plan("_NEURALART_OBJCOPYFORMAT", FilePart, NAME, lambda part, env: part.data),
     Variable(
         "NEURALART_APPLICATIONCOM",
         "command",
@@ -200,7 +192,7 @@ def add_to(env: Any) -> None:
     if NAME not in env["BUILDERS"]:
         pieces = {
             "": lazily("NEURALART_IMAGE"),
-            OBJCOPY: process("NEURALART_OBJCOPY"),
+            OBJCOPY: Process("NEURALART_OBJCOPY"),
             APPLICATION: lazily("NEURALART_APPLICATION"),
         }
         env["BUILDERS"][NAME] = plans.PartsBuilder(NAME, "NEURALART_IMAGEEMITTER", pieces, suffix=".json")

@@ -18,7 +18,7 @@ from neuralart.scons import plans
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware import memory_builder
 from neuralart.scons.firmware.layout import board_of, layout_of
-from neuralart.scons.firmware.memory_builder import InitializersPlan, LoadedImage, kept_ranges, moved_slots
+from neuralart.scons.firmware.memory_builder import InitializersPlan, LoadedImage, own_program
 from neuralart.scons.network.nodes import NetworkNodes, refuse_cpu
 from neuralart.scons.paths import build_dir
 from neuralart.scons.plans import FilePart
@@ -119,26 +119,11 @@ def initializers_method(env: Any, *networks: Any, **options: Any) -> Initializer
     refuse_unknown(options, ("folder", "board_layout", "slots", "reserved"), "MemoryInitializers")
     for network in networks:
         refuse_relative_pools(network.name, network.pools)
-    slots = moved_slots(options.get("slots", {}), "MemoryInitializers", "slots")
-    reserved = kept_ranges(options.get("reserved", {}), "MemoryInitializers", "reserved")
-    chosen: list[NetworkNodes] = list(networks)
-    board = board_of(chosen)
-    names = [network.name for network in chosen]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise NeuralArtError(f"network {twice} is given twice", where="MemoryInitializers")
     folder = options.get("folder", "")
     if not isinstance(folder, str) or Path(folder).is_absolute():
         raise NeuralArtError(f"folder: a folder below the top folder, not {folder!r}", where="MemoryInitializers")
-    stem = "-".join(Path(network.folder).name for network in chosen)
+    stem = "-".join(Path(network.folder).name for network in networks)
     where = folder.removeprefix("#") or f"{build_dir(env)}/initializers/{stem}"
-    variant = VariantConfig(
-        name=stem,
-        title="",
-        board=board.name,
-        machine="",
-        networks=tuple(network.config for network in chosen),
-        slots=slots,
-        reserved=reserved,
-    )
-    return make_initializers(env, chosen, where, variant, board_layout=bool(options.get("board_layout", False)))
+    said = [(key, options.get(key, {})) for key in ("slots", "reserved")]
+    variant = own_program(stem, networks, "MemoryInitializers", *said)
+    return make_initializers(env, networks, where, variant, board_layout=bool(options.get("board_layout", False)))

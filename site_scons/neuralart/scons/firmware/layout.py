@@ -34,11 +34,11 @@ class PlannedNetwork:
 Member: TypeAlias = NetworkNodes | PlannedNetwork
 
 
-def board_of(networks: Sequence[Compiled | Member]) -> Board:
+def board_of(networks: Sequence[Compiled | Member], where: str = "") -> Board:
     """The one board of a program's networks. NeuralArtError: They are for different boards."""
     names = sorted({network.board.name for network in networks})
     if len(names) != 1:
-        raise NeuralArtError(f"one program, but its networks are for {' and '.join(names) or 'no board'}")
+        raise NeuralArtError(f"one program, but its networks are for {' and '.join(names) or 'no board'}", where=where)
     return networks[0].board
 
 

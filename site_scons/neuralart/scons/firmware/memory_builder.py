@@ -23,7 +23,7 @@ from neuralart.scons import plans
 from neuralart.scons.commands import Variable, function, lazily, words
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import memory_files
-from neuralart.scons.firmware.layout import Member, PlannedNetwork, layout_of, layout_value
+from neuralart.scons.firmware.layout import Member, PlannedNetwork, board_of, layout_of, layout_value
 from neuralart.scons.firmware.memory_files import memory_runtime_files, strategy_files
 from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.plans import FilePart
@@ -92,7 +92,7 @@ def moved_slots(slots: Any, where: str, word: str) -> tuple[tuple[str, int], ...
     return tuple(sorted(slots.items()))
 
 
-def kept_ranges(reserved: Any, where: str, word: str) -> tuple[Reserved, ...]:
+def _kept_ranges(reserved: Any, where: str, word: str) -> tuple[Reserved, ...]:
     """Ranges that the user keeps free. NeuralArtError: It is something else, or a range is none."""
     try:
         rows = [(name, address, size) for name, (address, size) in sorted(reserved.items())]
@@ -108,6 +108,28 @@ def kept_ranges(reserved: Any, where: str, word: str) -> tuple[Reserved, ...]:
     return tuple(Reserved(*row, Location("", 0)) for row in rows)
 
 
+def own_program(
+    name: str, networks: Sequence[Member], where: str, slots: tuple[str, Any], reserved: tuple[str, Any]
+) -> VariantConfig:
+    """A program that a SConstruct puts together, as a variant; ``slots`` and ``reserved`` with what they are called.
+    NeuralArtError: Two networks are one, they are for different boards, or slots or ranges are none.
+    """
+    board = board_of(networks, where)
+    names = [network.name for network in networks]
+    twice = next((each for each in names if names.count(each) > 1), None)
+    if twice is not None:
+        raise NeuralArtError(f"network {twice} is given twice", where=where)
+    return VariantConfig(
+        name=name,
+        title="",
+        board=board.name,
+        machine="",
+        networks=tuple(network.config for network in networks),
+        slots=moved_slots(slots[1], where, slots[0]),
+        reserved=_kept_ranges(reserved[1], where, reserved[0]),
+    )
+
+
 def _plan(source: list[Any], env: Any) -> InitializersPlan:
     """What the construction variables describe."""
     strategies = env["NEURALART_STRATEGIES"]
@@ -116,9 +138,6 @@ def _plan(source: list[Any], env: Any) -> InitializersPlan:
     networks = [_member(node, plan, strategies) for node, plan in plans.each_behind(source, CompilePlan)]
     if not networks:
         raise NeuralArtError(f"{NAME} takes what NeuralArtNetwork returned, one or more", where=NAME)
-    for name in (network.name for network in networks):
-        if sum(network.name == name for network in networks) > 1:
-            raise NeuralArtError(f"network {name} is given twice", where=NAME)
     pools = {pool for network in networks for pool in network.initializers}
     for pool in strategies:
         if pool not in pools:
@@ -127,19 +146,10 @@ def _plan(source: list[Any], env: Any) -> InitializersPlan:
                 where=NAME,
                 hint=nearest(str(pool), sorted(pools)),
             )
-    boards = sorted({network.board.name for network in networks})
-    if len(boards) != 1:
-        raise NeuralArtError(f"one program, but its networks are for {' and '.join(boards)}", where=NAME)
+    name = "-".join(network.name for network in networks)
+    slots, reserved = (("NEURALART_SLOTS", env["NEURALART_SLOTS"]), ("NEURALART_RESERVED", env["NEURALART_RESERVED"]))
+    variant = own_program(name, networks, NAME, slots, reserved)
     board = networks[0].board
-    variant = VariantConfig(
-        name="-".join(network.name for network in networks),
-        title="",
-        board=board.name,
-        machine="",
-        networks=tuple(network.config for network in networks),
-        slots=moved_slots(env["NEURALART_SLOTS"], NAME, "NEURALART_SLOTS"),
-        reserved=kept_ranges(env["NEURALART_RESERVED"], NAME, "NEURALART_RESERVED"),
-    )
     board_layout = bool(env["NEURALART_BOARD_LAYOUT"])
     layout = layout_of(networks, variant, board_layout=board_layout, board=board)
     return InitializersPlan(networks, board, layout, board_layout)

@@ -19,7 +19,7 @@ from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainCo
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
 from neuralart.scons import plans
-from neuralart.scons.commands import NO_INCLUDES, Variable, carried, process, words
+from neuralart.scons.commands import NO_INCLUDES, Process, Variable, carried, words
 from neuralart.scons.failures import at_read_time, refuse_unknown
 from neuralart.scons.firmware.recipes import find_toolchain, toolchain_env
 from neuralart.scons.network.network import make_network
@@ -166,12 +166,7 @@ VARIABLES = (
         "$_NEURALART_RELOCATABLEFLAGS",
         emit,
     ),
-    Variable(
-        "_NEURALART_RELOCATABLEFLAGS",
-        "callable",
-        plans.expanded(RelocatablePlan, NAME, lambda plan, env: plan.words),
-        "Words that follow from the other variables.",
-    ),
+    plans.of_plan("_NEURALART_RELOCATABLEFLAGS", RelocatablePlan, NAME, lambda plan, env: plan.words),
     Variable("NEURALART_RELOCATABLE_SPLIT", "bool", False, "The constants go into a file of their own."),
     Variable("NEURALART_RELOCATABLE_SECURE", "bool", True, "For firmware in the secure state."),
     Variable("NEURALART_RELOCATABLE_DEBUG_INFO", "bool", True, "Epoch items carry numbers; the firmware must agree."),
@@ -185,7 +180,7 @@ def add_to(env: Any) -> None:
     env["BUILDERS"].setdefault(
         NAME,
         SCons.Builder.Builder(
-            action=process("NEURALART_RELOCATABLE", _tools),
+            action=Process("NEURALART_RELOCATABLE", _tools),
             emitter="$NEURALART_RELOCATABLEEMITTER",
             # What the C includes is the runtime, which is named.
             source_scanner=NO_INCLUDES,
@@ -231,8 +226,7 @@ def make_relocatable(
 
     def make() -> RelocatableNodes:
         base = toolchain_env(env, plan.toolchain)
-        target = base.File(f"#{folder}/{plan.names[0]}")
-        nodes = base.NeuralArtRelocatable(target, net.c, **{plans.GIVEN: plan}, **own)
+        nodes = plans.make(env, NAME, VARIABLES, plan, base.File(f"#{folder}/{plan.names[0]}"), net.c, base)
         return RelocatableNodes(net, folder, nodes[0], nodes[2] if config.split else None, nodes[1], config)
 
     # Shared by all that ask for this image; golden vectors and how it is loaded are each one's own matter.

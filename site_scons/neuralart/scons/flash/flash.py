@@ -25,7 +25,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.flashing import runners
 from neuralart.flashing.runners import Runner
 from neuralart.scons import plans
-from neuralart.scons.commands import Variable, process, words
+from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.paths import LiteralWord, place, word
 from neuralart.scons.plans import FilePart
@@ -225,13 +225,8 @@ VARIABLES = (
     *words(
         "NEURALART_FLASH", "$_NEURALART_FLASHSHOWN", "$( $NEURALART_PYTHON $) -m neuralart $_NEURALART_FLASHFLAGS", emit
     ),
-    Variable(
-        "_NEURALART_FLASHFLAGS",
-        "callable",
-        plans.expanded(Flashing, NAME, _words),
-        "Words of the command that follow from all other variables.",
-    ),
-    Variable("_NEURALART_FLASHSHOWN", "callable", plans.expanded(Flashing, NAME, _shown), "What is done."),
+    plans.of_plan("_NEURALART_FLASHFLAGS", Flashing, NAME, _words),
+    plans.of_plan("_NEURALART_FLASHSHOWN", Flashing, NAME, _shown),
     Variable("NEURALART_RUNNER", "text", runners.DEFAULT, "Who writes: the name of a flash runner."),
     Variable("NEURALART_PROBE", "text", "", "Serial number of the device; empty: the only one."),
     Variable("NEURALART_FLASH_PART", "text", "", "`application` or `model`; empty: all of the plan."),
@@ -243,7 +238,7 @@ def add_to(env: Any) -> None:
     """Add the builder."""
     if NAME not in env["BUILDERS"]:
         env["BUILDERS"][NAME] = SCons.Builder.Builder(
-            action=process("NEURALART_FLASH"),
+            action=Process("NEURALART_FLASH"),
             emitter="$NEURALART_FLASHEMITTER",
             source_scanner=SCANNER,
             target_factory=SCons.Node.Alias.default_ans.Alias,

@@ -27,7 +27,7 @@ from neuralart.network.facts import changed_since
 from neuralart.network.targets import check_name
 from neuralart.resources import firmware_dir
 from neuralart.scons import plans
-from neuralart.scons.commands import Variable, process, words
+from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time, caller
 from neuralart.scons.network.compilers import SLOTS
 from neuralart.scons.network.plan import CompilePlan, make_plan
@@ -173,12 +173,7 @@ VARIABLES = (
         "$( $NEURALART_PYTHON $) -m neuralart compile --quiet $_NEURALARTFLAGS --output ${TARGET.dir}",
         emit,
     ),
-    Variable(
-        "_NEURALARTFLAGS",
-        "callable",
-        plans.expanded(CompilePlan, NAME, lambda plan, env: plan.words),
-        "Words of the compile that follow from all other variables.",
-    ),
+    plans.of_plan("_NEURALARTFLAGS", CompilePlan, NAME, lambda plan, env: plan.words),
     Variable(
         "NEURALARTFLAGS",
         "list",
@@ -223,7 +218,7 @@ VARIABLES = (
 
 def add_to(env: Any) -> None:
     """Add the builder, and models as sources of ``CFile``."""
-    action = process("NEURALART")
+    action = Process("NEURALART")
     env["BUILDERS"].setdefault(
         NAME,
         SCons.Builder.Builder(

@@ -18,7 +18,7 @@ from neuralart.files import write_text
 from neuralart.fingerprint import fingerprint
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART
-from neuralart.scons import commands
+from neuralart.scons import commands, plans
 from neuralart.scons.commands import carried
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.network import builder
@@ -27,7 +27,6 @@ from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNode
 from neuralart.scons.network.plan import CompilePlan, cpu_file_names, is_cpu, make_plan
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, named
-from neuralart.scons.plans import GIVEN
 from neuralart.scons.registry import code_value, registry_of
 
 _ROOMS = ("lint/budgets.py",)
@@ -90,7 +89,7 @@ def guard(env: Any, made: Any) -> None:
 
 def make_budgets(env: Any, networks: list[NetworkNodes], folder: str) -> list[Any]:
     """Declare the check of each network that has limits.
-    ``folder``: of its files, relative to the top folder. Returns A node for each of them; what is linked waits for it.
+    ``folder``: of its files, relative to the top folder. Returns a node for each of them; what is linked waits for it.
     """
     base = registry_of(env).base
     nodes = []
@@ -165,15 +164,10 @@ def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") 
 
     def make() -> Compiled:
         base = registry.base
-        made = base.NeuralArtNetwork(
-            base.File(f"#{folder}/{config.name}.c"),
-            model,
-            NEURALART_PROFILE=config.profile,
-            NEURALART_POOLS=config.mpool,
-            **{GIVEN: plan},
-            **own,
-        )
-        return _nodes(base, plan, folder, list(made))
+        said = {"NEURALART_PROFILE": config.profile, "NEURALART_POOLS": config.mpool}
+        target = base.File(f"#{folder}/{config.name}.c")
+        made = plans.make(env, builder.NAME, builder.VARIABLES, plan, target, model, **said)
+        return _nodes(base, plan, folder, made)
 
     # Shared by all that ask for this compile; which golden vectors go with it is each one's own matter.
     vectors = named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else ""

@@ -22,7 +22,6 @@ from neuralart.network.targets import CPU, check_name, flow_of
 from neuralart.scons.network.compilers import RUNTIME_INCLUDES, ChosenCompiler, compiler_of, files_of
 from neuralart.scons.network.pools import declared_initializers, find_pools, source_file
 from neuralart.scons.paths import LiteralWord, place, stable, word
-from neuralart.scons.registry import registry_of
 
 # What the build itself says on the command line: a second word would win and the declared files would not come.
 _OWN_OPTIONS = {
@@ -112,7 +111,7 @@ def _first_words(env: Any, config: NetworkConfig, board: Board, path: Path) -> l
 
 
 def _npu_plan(env: Any, config: NetworkConfig, board: Board, path: Path, pair: str) -> CompilePlan:
-    pools = find_pools(env, registry_of(env), config, board)
+    pools = find_pools(env, config, board)
     declared = declared_initializers(config, pools.file)
     options = option_words(config)
     compiler = compiler_of(env, config, pair)

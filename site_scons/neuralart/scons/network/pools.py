@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.memory.layout.strategies import LayoutNetwork, check_names
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.scons.paths import named, stable, word
-from neuralart.scons.registry import Registry, registry_of
+from neuralart.scons.registry import registry_of
 
 if TYPE_CHECKING:
     from neuralart.vendor.profile import Profile
@@ -63,14 +63,14 @@ class Pools:
     scanned: Any = None
 
 
-def read_profile(env: Any, registry: Registry, path: Path, selector: str, *, need_pools: bool) -> Profile:
+def read_profile(env: Any, path: Path, selector: str, *, need_pools: bool) -> Profile:
     """One profile of a file, read once.
     ``need_pools``: it must name a pool file. NeuralArtError: The file is wrong, or has no such profile.
     """
     from neuralart.vendor import profile
 
     kind = _WITH_POOLS if need_pools else "profile"
-    return registry.once(
+    return registry_of(env).once(
         kind, f"{selector}@{path}", lambda: profile.read(path, selector, named(env, path), need_pools=need_pools)
     )
 
@@ -81,7 +81,7 @@ def known_profile(env: Any, node: Any, selector: str) -> Profile | None:
     return found
 
 
-def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board) -> Pools:
+def find_pools(env: Any, config: NetworkConfig, board: Board) -> Pools:
     """The pools of a network: its own pool file, else its profile's, else the board's.
     NeuralArtError: A file is missing, built, or wrong.
     """
@@ -105,7 +105,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
         node = source_file(env, file, "profile", config.said("profile"))
         refuse_built(node, "profile", config.said("profile"))
         path = Path(node.srcnode().get_abspath())
-        chosen = read_profile(env, registry, path, selector, need_pools=not config.mpool)
+        chosen = read_profile(env, path, selector, need_pools=not config.mpool)
         words += ["--st-neural-art", *word(env, path, f"{selector}@")]
         absolute += ["--st-neural-art", f"{selector}@{path}"]
         sources.append(node)
@@ -124,7 +124,7 @@ def find_pools(env: Any, registry: Registry, config: NetworkConfig, board: Board
         scanned = env.fs.File(str(pool_path))
         refuse_built(scanned, "memory-pool file", config.said("mpool"))
     path = pool_path
-    pools = registry.once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
+    pools = registry_of(env).once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
     return Pools(words, absolute, sources, pools, key, scanned)
 
 

@@ -301,11 +301,3 @@ def _value(tree: Tree, scope: Scope) -> int | None:
     if len(known) == 2 and operation in _BINARY:
         return _BINARY[operation](known[0], known[1])
     return None
-
-
-def evaluate(text: str, symbols: Mapping[str, int | None]) -> int | None:
-    """The value of a whole text. Raises ValueError: it is no expression."""
-    tree, end = Expression(text, 0, len(text)).parse()
-    if text[end:].strip():
-        raise ValueError(f"'{text[end:].strip()[:20]}'")
-    return value_of(tree, Scope(dict(symbols)))
