@@ -172,7 +172,7 @@ def test_a_flipped_byte_in_the_store_is_made_again(stored, what):
         for linked in store.glob("network-*.elf"):
             linked.unlink()
     second = again()
-    assert second.notes == (f"{path.name} in the store of objects is damaged: it is made again",)
+    assert second.compiler.notes == [f"{path.name} in the store of objects is damaged: it is made again"]
     assert second.container.image == first.container.image and second.files == first.files
     assert second.compiler.ran and again().compiler.ran == [] and again().compiler.notes == []
 

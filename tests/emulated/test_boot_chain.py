@@ -11,8 +11,7 @@ import pytest
 from neuralart import boards, cli
 from neuralart.emulator import Difference, LinkFailure, MachineStop, runner, starting
 from neuralart.emulator.coherency import Conditions, watched_ranges
-from neuralart.emulator.image import read_elf
-from neuralart.emulator.starting import Surroundings
+from neuralart.emulator.image import read_elf, read_raw
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
@@ -85,7 +84,7 @@ def boot(board, tmp_path):
             image.elf,
             (),
             [runner.NetworkRun(image.network, image.vectors)],
-            surroundings=Surroundings(nor, **more),
+            surroundings=Conditions(nor, **more),
             timeout=timeout,
             on_note=None if notes is None else notes.append,
         )
@@ -123,7 +122,7 @@ def test_an_empty_slot_is_named(board, image):
             image.elf,
             (),
             [runner.NetworkRun(image.network, image.vectors)],
-            surroundings=Surroundings(Nor(chip_of(board))),
+            surroundings=Conditions(Nor(chip_of(board))),
         )
     assert str(caught.value).startswith(
         "application slot is empty: nothing was flashed (0x70100400, where the vector table should be, is erased)"
@@ -199,7 +198,7 @@ def test_a_raw_file_beside_a_flash_is_refused(board, image):
             image.elf,
             [(image.weights, FLASH)],
             [runner.NetworkRun(image.network, image.vectors)],
-            surroundings=Surroundings(Nor(chip_of(board))),
+            surroundings=Conditions(Nor(chip_of(board))),
         )
 
 
@@ -518,7 +517,7 @@ def waiting(*statements: str, steps: tuple[str, ...] = ALL) -> str:
 
 def test_the_external_loader_loads_while_the_core_waits(ram_builder, boot, tmp_path):
     image = ram_builder.image(tmp_path, memory=waiting(), pool="npuRAM5")
-    result = boot(image, flash_weights=False, external=((image.weights, WEIGHTS_IN_RAM),))
+    result = boot(image, flash_weights=False, external=(read_raw(image.weights, WEIGHTS_IN_RAM),))
     assert result.networks[0].vectors == 5 and result.notes == ()
     with pytest.raises(Difference):
         boot(image, flash_weights=False)
@@ -528,7 +527,7 @@ def test_the_external_loader_loads_while_the_core_waits(ram_builder, boot, tmp_p
 def test_the_external_loader_meets_a_bank_that_is_off(ram_builder, boot, tmp_path, dead_bank):
     image = ram_builder.image(tmp_path, memory=waiting(steps=without("clock")), pool="npuRAM5")
     with pytest.raises(MachineStop) as caught:
-        boot(image, external=((image.weights, WEIGHTS_IN_RAM),), dead_bank=dead_bank)
+        boot(image, external=(read_raw(image.weights, WEIGHTS_IN_RAM),), dead_bank=dead_bank)
     assert re.match(
         r"the external loader cannot write weights.raw to 0x342e1008 while the core waits in "
         r"npu_memory_external_loader \(pc 0x34\w+\): AXISRAM5 has no clock",
@@ -538,7 +537,7 @@ def test_the_external_loader_meets_a_bank_that_is_off(ram_builder, boot, tmp_pat
 
 def test_an_external_loader_that_nobody_waits_for(builder, boot, image, tmp_path):
     with pytest.raises(NeuralArtError, match="the image has no function npu_memory_external_loader: nothing tells"):
-        boot(image, external=((image.weights, WEIGHTS_IN_RAM),))
+        boot(image, external=(read_raw(image.weights, WEIGHTS_IN_RAM),))
     memory = memory_init(ALL).replace(
         "return 0;", "if (*(volatile uint32_t *)0x71000000u == 3) { WAIT(); }\n return 0;"
     )
@@ -546,12 +545,12 @@ def test_an_external_loader_that_nobody_waits_for(builder, boot, image, tmp_path
         "int npu_memory_init", f"{WAIT}\n{LOADER}int npu_memory_init", 1
     )
     never = builder.image(tmp_path / "never", memory=memory)
-    result = boot(never, external=((never.weights, WEIGHTS_IN_RAM),))
+    result = boot(never, external=(read_raw(never.weights, WEIGHTS_IN_RAM),))
     assert result.notes == (
         "the firmware never called npu_memory_external_loader: weights.raw was not loaded to 0x342e1008",
     )
     with pytest.raises(NeuralArtError, match=r"weights.raw is for 0xa0000000..0xa0000010, where no memory is"):
-        boot(never, external=((never.weights, 0xA0000000),))
+        boot(never, external=(read_raw(never.weights, 0xA0000000),))
 
 
 # ---- the commands ----

@@ -13,6 +13,7 @@ import SCons.Errors
 import SCons.Subst
 
 import neuralart
+from neuralart import plugins
 from neuralart.compilers.reference.emit.network_c import INCLUDES
 from neuralart.network.pools import default_initializers
 from neuralart.resources import board_data_dir, package_parent
@@ -186,6 +187,9 @@ def test_the_folder_is_the_same_on_every_machine(
     shutil.copytree(board_data_dir(), moved / "boards" / "data")
     monkeypatch.setattr(paths, "PACKAGE", moved)
     monkeypatch.setattr("neuralart.resources.PACKAGE", moved)
+    for plugin in plugins.own("boards"):
+        at_new_place = moved / "boards" / "data" / Path(plugin.made.path).name
+        monkeypatch.setitem(plugin.made.__dict__, "path", at_new_place)
     there = _net(make_env())
     assert there is not here
     assert str(there.c.sources[1]) != str(here.c.sources[1])

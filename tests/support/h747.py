@@ -12,9 +12,10 @@ from pathlib import Path
 from neuralart import boards
 from neuralart.boards.types import Board
 from neuralart.compilers.reference.cpu.compile import CpuRequest, CpuResult, compile_network, write
+from neuralart.emulator.coherency import Conditions
 from neuralart.emulator.link import RemoteNetwork, Session
 from neuralart.emulator.runner import NetworkRun, RunResult, machine_of, run
-from neuralart.emulator.starting import Surroundings, started_machine
+from neuralart.emulator.starting import started_machine
 from neuralart.memory.startup.linker import board_config_h
 from neuralart.network import facts
 from neuralart.patching import mirror, patchlist
@@ -176,9 +177,7 @@ class H747Builder:
         """Speak with a running image: the session, what it has by name, and what it said."""
         lines: list[str] = []
         network = facts.load(built.network / "network.json")
-        with started_machine(
-            self.board, machine_of(self.board, ""), built.elf, [], Surroundings(), [network]
-        ) as started:
+        with started_machine(self.board, machine_of(self.board, ""), built.elf, [], Conditions(), [network]) as started:
             session = Session(started.transport, timeout=60.0, on_text=lines.append)
             remotes = {remote.name: (index, remote) for index, remote in enumerate(session.hello())}
             yield session, remotes, lines

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from neuralart.boards.types import Board
 from neuralart.emulator import runner
-from neuralart.emulator.starting import Surroundings
+from neuralart.emulator.coherency import Conditions
 from neuralart.flashing.nor import Nor, chip_of
 from neuralart.memory.regions import Span
 from neuralart.memory.startup import tables
@@ -164,7 +164,7 @@ def run_n6(
     board: Board, elf: Path, what: Content, runs: Sequence[runner.NetworkRun], *, psram: bool = True, **more: object
 ) -> runner.RunResult:
     """Through the virtual flash and the boot chain."""
-    surroundings = Surroundings(what.nor(board, elf), mapped=("xSPI1",) if psram else ())
+    surroundings = Conditions(what.nor(board, elf), mapped=("xSPI1",) if psram else ())
     return runner.run(board, "unicorn", elf, (), runs, surroundings=surroundings, timeout=20, **more)
 
 

@@ -15,8 +15,7 @@ import pytest
 from neuralart import __version__, cli
 from neuralart.compilers.reference import options
 from neuralart.compilers.reference.fileset import file_names
-from neuralart.compilers.reference.options import GENERATE, HONORED, NO_EFFECT, PROFILE, REFUSED
-from neuralart.compilers.reference.profile_options import choices
+from neuralart.compilers.reference.options import GENERATE, HONORED, NO_EFFECT, PROFILE, REFUSED, choices
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import load
 from neuralart.resources import package_parent

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli, config
-from neuralart.doctor import asking, compilers, known_bad, needs, programs, surroundings
-from neuralart.doctor.examine import examine, system_of
+from neuralart.doctor import asking, compilers, known_bad, programs, surroundings
+from neuralart.doctor.examine import compilers_of, examine, system_of
 from neuralart.doctor.known_bad import Circumstances
 from neuralart.doctor.programs import CMAKE, CUBEIDE, MAKE, PROGRAMMER, QEMU, SIGNING, TOOLS
 from neuralart.doctor.types import BROKEN, MISSING, OK, UNFIT, Host, Need
@@ -171,7 +171,6 @@ def test_the_ranges_are_those_of_the_package() -> None:
     declared = [*data["dependencies"], *data["optional-dependencies"]["emulator"]]
     split = dict(re.match(r"([a-z0-9]+)(.*)", text).groups() for text in declared)
     assert split == {**surroundings.PACKAGES, **surroundings.EXTRAS}
-    assert data["requires-python"] == surroundings.PYTHON
 
 
 # ---- programs --------------------------------------------------------------------------------------------------------
@@ -261,7 +260,7 @@ def test_two_of_a_kind(fake: FakeMachine, second: str, level: str) -> None:
 
 
 def compiler(fake: FakeMachine, variants: list = ()):
-    (wanted,) = needs.compilers_of(variants)
+    (wanted,) = compilers_of(variants)
     return compilers.gcc_row(wanted, Host(fake.environ, "linux"))
 
 
@@ -307,7 +306,7 @@ def test_different_compilers_have_rows_of_their_own(fake: FakeMachine, tmp_path:
 def test_two_compilers(fake: FakeMachine) -> None:
     fake.gcc()
     fake.gcc("13.3.1", folder="other")
-    (remark,) = compilers.gcc_shadowed(Host(fake.environ, "linux"), needs.compilers_of([]))
+    (remark,) = compilers.gcc_shadowed(Host(fake.environ, "linux"), compilers_of([]))
     assert remark.level == "warning" and "(12.2.1) is used" in remark.message and "(13.3.1) is not" in remark.message
 
 

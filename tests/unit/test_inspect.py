@@ -15,7 +15,7 @@ from neuralart import cli
 from neuralart.compilers.reference.compile import CompileRequest, compile_network, write
 from neuralart.errors import NeuralArtError
 from neuralart.inspect import cli as inspector
-from neuralart.inspect import kinds, sniffing
+from neuralart.inspect import kinds, own_kinds
 from support import inspect_docs
 from support import vendor_network_c as vendor
 from support.fuzz import POOLS
@@ -250,7 +250,7 @@ def test_what_is_of_no_kind(tmp_path, name, data, said):
         inspector.inspect(tmp_path / name)
     message = str(caught.value)
     assert said in message and "\n" not in message and message.startswith(str(tmp_path / name))
-    assert sniffing.looks_like(data, name) in message
+    assert own_kinds.looks_like(data, name) in message
 
 
 def test_folders_and_names_that_cannot_be(tmp_path, capsys):

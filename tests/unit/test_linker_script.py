@@ -13,10 +13,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from neuralart.errors import NeuralArtError
-from neuralart.text.linker_script.expression import evaluate
+from neuralart.text.linker_script.expression import Expression, Scope, value_of
 from neuralart.text.linker_script.read import parse, read
 from neuralart.text.linker_script.types import LinkerScript
 from support.h747_app import LINKER_TEXT
+
+
+def evaluate(text: str, symbols: dict[str, int | None]) -> int | None:
+    """The value of a whole text."""
+    tree, end = Expression(text, 0, len(text)).parse()
+    assert not text[end:].strip()
+    return value_of(tree, Scope(dict(symbols)))
 
 
 def script(text: str) -> LinkerScript:

@@ -11,8 +11,7 @@ class Enable:
     """What makes a memory bank answer."""
 
     clock_bit: int | None = None  # Bit of the memory clock-enable register (RCC_MEMENR); None: always clocked
-    # Offset of the bank's RAMCFG control register whose shutdown bit must be cleared; None: none
-    ramcfg_offset: int | None = None
+    ramcfg_offset: int | None = None  # Offset of its RAMCFG control register (shutdown bit); None: none
 
 
 @dataclass(frozen=True)
@@ -30,8 +29,7 @@ class MemoryRegion:
     on_at_reset: bool = True  # The bank answers straight after reset (and what the boot chain did)
     note: str = ""  # For readers
     risaf: int | None = None  # Number of the firewall that guards it (STM32N6); None: none
-    # Bytes that are erased together, of a flash that Board.flash does not describe; None: unknown
-    sector: int | None = None
+    sector: int | None = None  # Bytes erased together, of a flash other than Board.flash; None: unknown
     # Device memory in the core's address map (Armv7-M): start-up gives it an MPU region that makes it Normal memory.
     # Its base must be a multiple of its size, a power of two
     mpu_normal: bool = False
@@ -105,8 +103,7 @@ class Registers:
     npu_cache: int | None = None  # Base of the NPU cache controller (CACHEAXI)
     rimc_npu: int | None = None  # RIFSC_RIMC_ATTR register of the NPU as a bus master
     rimc_npu_value: int | None = None  # Its value for CID1, secure and privileged
-    # Register that clocks the NPU cache controller (RCC_AHB5ENR); None: always clocked
-    npu_cache_clock: int | None = None
+    npu_cache_clock: int | None = None  # Register that clocks that (RCC_AHB5ENR); None: always clocked
     npu_cache_clock_bit: int | None = None  # Bit in it
     rimc_clock: int | None = None  # Register that clocks RIFSC (RCC_AHB3ENR); None: always clocked
     rimc_clock_bit: int | None = None  # Bit in it
@@ -122,8 +119,7 @@ class Machine:
     cpuid: int | None = None  # What the CPUID register answers there
     isa: str = ""  # For listings, for example ``Armv8-M mainline baseline``
     note: str = ""  # Honest limits in a few words
-    # Images for it may use the M-profile Vector Extension: the core has it, and the flags let gcc use it
-    mve: bool = False
+    mve: bool = False  # Images may use the M-profile Vector Extension: the core has it, the flags let gcc use it
 
 
 @dataclass(frozen=True)
@@ -153,25 +149,19 @@ class Board:
     data: BoardSection | None = None  # Where its variables and stack are
     mpool: str = ""  # Stock pool file (path), empty if the board has none
     profile: str = ""  # Stock profile file (path), empty if the board has none
-    # Stock memory-pool file (path) of the compile flow without an NPU; empty if the board has none
-    memory_pools: str = ""
-    # The external NOR: ``part``, ``base``, ``size``, ``sector`` and ``page`` (bytes), ``loader``; or empty
-    flash: Mapping[str, str | int] = field(default_factory=dict)
-    # Flash slots by name (``fsbl``, ``application``, ``weights``): address; advice, the mpool wins
-    slots: Mapping[str, int] = field(default_factory=dict)
+    memory_pools: str = ""  # Stock memory-pool file (path) of the flow without an NPU; empty if the board has none
+    flash: Mapping[str, str | int] = field(default_factory=dict)  # part, base, size, sector, page (bytes), loader
+    slots: Mapping[str, int] = field(default_factory=dict)  # Flash addresses by name; advice, the mpool wins
     switches: Mapping[str, str] = field(default_factory=dict)  # Boot switches, in words, by mode
     boot: Boot | None = None  # How an image gets from flash to where it runs; None: it is loaded in place
     windows: tuple[FlashWindow, ...] = ()  # Memories behind a controller that must be in memory-mapped mode
     relocatable: LoadSlots | None = None  # Where relocatable models are; None: nobody said
-    # Folder of its own C and linker scripts in the reference application for its kind of board; empty: of its name
-    firmware: str = ""
-    # First address and the one behind the last at which the chip maps external RAM, fitted or not; None: nobody said
-    external_ram: tuple[int, int] | None = None
+    firmware: str = ""  # Folder of its C and linker scripts in the reference application; empty: of its name
+    external_ram: tuple[int, int] | None = None  # Where the chip maps external RAM, fitted or not: first, behind
     narrow_display: bool = False  # The second line of a greeting needs two lines of its display
     note: str = ""  # Honest limits
     where: str = ""  # The file it came from
-    # All files that made it what it is: the families and boards it is based on, its own file last
-    files: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()  # All that made it: the families and boards it is based on, its own file last
     # ``file:line`` of keys that decide addresses: ``code``, ``data``, ``flash``, ``boot``, ``slots.NAME``,
     # ``relocatable.NAME``; files of this package as ``neuralart:boards/data/...``, the same on every machine
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)

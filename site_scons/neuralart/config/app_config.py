@@ -6,7 +6,7 @@ The section is read in layers like the other keys of a network: defaults, the ne
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from neuralart import plugins
 from neuralart.config.keys import Located, Settings, define, members
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
-from neuralart.text.values import NOWHERE, Location, Value
+from neuralart.text.values import Location, Value
 
 SCHEMA = 1
 # Use case -> model types; the first is meant where none is named and there is only one.
@@ -88,9 +88,6 @@ class AppConfig(Located):
     camera: str = ""  # H743 only: ``dcmi``, ``usb`` or ``spi``
     defines: tuple[str, ...] = ()  # Further macros, ``NAME`` or ``NAME=value``
     audio: AudioConfig | None = None  # Sound; None without the section
-    where: Location = NOWHERE  # Where the section was written
-    # Where each of its keys was written
-    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
 
 def _names(value: Value) -> tuple[str, ...]:

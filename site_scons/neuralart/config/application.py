@@ -21,6 +21,20 @@ EXTERNAL = (MAKE, CMAKE, CUBEIDE)
 STAGE_FOLDER = "neuralart"
 CONFIGURATION = "Debug"
 _DRIVE = re.compile(r"[A-Za-z]:")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
+_TARGET = re.compile(r"[^\s=#:-][^\s=#:]*")
+_FILE_PATTERN = re.compile(r"[^\s/\\]+")
+_STAGE_BASE = "folder"
+# CMake words that decide what this tool decides.
+_OURS = ("-S", "-B", "-G", "-P", "-E", "--build", "--install", "--open", "--toolchain", "--workflow", "--help", "-h")
+_COMMON = ("folder", "directory", "artefact", "executable", "exclude", "stage")
+KEYS = {
+    SOURCES: ("files", "include_dirs", "defines", "linker_script", "libraries", "runtime"),
+    MAKE: (*_COMMON, "target", "variables"),
+    CMAKE: (*_COMMON, "target", "generator", "toolchain_file", "options"),
+    CUBEIDE: (*_COMMON, "configuration"),
+}
+_EXAMPLE = "for example application: {make: {folder: ../my-app, artefact: build/app.elf}}"
 
 
 def inside(text: str) -> str:
@@ -53,8 +67,7 @@ class StageRule:
 class StageConfig:
     """Where generated files go."""
 
-    # For what no rule is about: ``<folder>/<network>/`` and, for files of all networks, ``<folder>/``
-    folder: str = STAGE_FOLDER
+    folder: str = STAGE_FOLDER  # What no rule is about goes to ``<folder>/<network>/``, or ``<folder>/``
     rules: tuple[StageRule, ...] = ()  # The first that fits decides
 
 
@@ -62,8 +75,7 @@ class StageConfig:
 class SourcesConfig:
     """The user's sources, compiled by SCons."""
 
-    # Paths and patterns relative to the project file, ``**`` for any folders; with ``!`` in front: left out
-    files: tuple[str, ...]
+    files: tuple[str, ...]  # Paths and patterns relative to the project file; with ``!`` in front: left out
     include_dirs: tuple[str, ...] = ()  # Folders
     defines: tuple[str, ...] = ()  # ``NAME`` or ``NAME=value``
     linker_script: str = ""  # Path; empty: the board's own
@@ -104,23 +116,6 @@ class ApplicationConfig:
         """The place of a key for a message; its name where no file said it."""
         place = self.places.get(key) or self.places.get("", "")
         return place or (f"application.{self.kind}.{key}" if key else f"application {self.kind}")
-
-
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
-_TARGET = re.compile(r"[^\s=#:-][^\s=#:]*")
-_FILE_PATTERN = re.compile(r"[^\s/\\]+")
-_STAGE_BASE = "folder"
-# CMake words that decide what this tool decides.
-_OURS = ("-S", "-B", "-G", "-P", "-E", "--build", "--install", "--open", "--toolchain", "--workflow", "--help", "-h")
-
-_COMMON = ("folder", "directory", "artefact", "executable", "exclude", "stage")
-KEYS = {
-    SOURCES: ("files", "include_dirs", "defines", "linker_script", "libraries", "runtime"),
-    MAKE: (*_COMMON, "target", "variables"),
-    CMAKE: (*_COMMON, "target", "generator", "toolchain_file", "options"),
-    CUBEIDE: (*_COMMON, "configuration"),
-}
-_EXAMPLE = "for example application: {make: {folder: ../my-app, artefact: build/app.elf}}"
 
 
 def application(value: Value) -> ApplicationConfig:

@@ -15,7 +15,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-from neuralart.text.values import Location, Value
+from neuralart.text.values import NOWHERE, Location, Value
 from neuralart.text.yaml_values import MAX_DEPTH, parse
 
 Settings = Mapping[str, tuple[Any, Location]]
@@ -25,11 +25,12 @@ WORDS = "words"
 _DEFINE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*(?:=.*)?", re.ASCII)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Located:
-    """Something that a file says, which knows where its keys were written."""
+    """Something that a file says, which knows where it and each of its keys were written (in whatever layer)."""
 
-    where: Location
-    places: Mapping[str, Location]
+    where: Location = NOWHERE
+    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, key: str) -> Location:
         """Where a key was written; the place of the whole if nobody wrote it."""
@@ -50,22 +51,18 @@ class Key:
     """One key."""
 
     name: str  # As it is written
-    # Reads the value, or refuses it. The reader of a section returns its members as settings
-    read: Callable[[Value], Any]
+    read: Callable[[Value], Any]  # Reads the value, or refuses it; of a section: its members as settings
     doc: str  # What the key says, in Markdown
     without: str = ""  # What holds without it, in Markdown; empty: the default of its field
     needed: bool = False  # There is no default that a table could show: ``without`` is all there is to say
-    # Its members are settings by themselves, so that a later layer may change one and keep the rest
-    section: bool = False
+    section: bool = False  # Its members are settings by themselves: a later layer may change one
     decides: tuple[str, ...] = ()  # Fields that it sets, where that is not the one of its name
     join: Callable[[Settings], Any] | None = None  # Makes the value of its field of the settings of a section
     # What an SConstruct may write: ``path`` (text with variables, a node or a ``pathlib`` path) or ``words`` (a text
     # with blanks, or a list). Of a mapping by member; the member ``""`` is the value that is no mapping
     form: str | Mapping[str, str] = field(default_factory=dict)
     keyword: bool = True  # ``env.Network`` takes it
-    # Word of ``neuralart compile`` that passes it on: with its text, or alone where a truth value differs from the
-    # default
-    option: str = ""
+    option: str = ""  # Word of ``neuralart compile`` that passes it on: with its text, or alone (truth values)
     taken: tuple[str, ...] = ()  # Words of ``neuralart compile`` that the build writes itself because of this key
     shared: bool = True  # ``defaults:`` may have it
 

@@ -319,7 +319,6 @@ KEYS: tuple[Key, ...] = (
         join=resolve_budgets,
     ),
 )
-SHARED_KEYS = tuple(key.name for key in KEYS if key.shared)
 KEYWORDS = tuple(key.name for key in KEYS if key.keyword)
 
 

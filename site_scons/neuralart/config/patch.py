@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from neuralart.config.keys import Key, Located, Settings, either, members, named, pairs, section, text_or_none
 from neuralart.errors import NeuralArtError
-from neuralart.text.values import NOWHERE, Location, Value
+from neuralart.text.values import Value
 
 ASPECT_RATIOS = ("crop", "fit", "padding")
 _MEMORY = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
@@ -25,9 +24,6 @@ class PatchConfig(Located):
     memory_pools: str = ""  # Memory-pool file that limits memories, instead of the list's
     reserve: tuple[tuple[str, int], ...] = ()  # (memory, bytes) kept free for the application, instead of the list's
     include: tuple[str, ...] = ()  # The application's include path, from the list's root
-    where: Location = NOWHERE  # Where the section was written
-    # Where each of its keys was written
-    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
 
 def is_file(name: str) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,11 @@ from neuralart.text.values import Location, Value
 
 SCHEMA = 1
 KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
+VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
+# flash-application-NAME and flash-model-NAME write a part of NAME.
+FLASH_PARTS = ("application-", "model-")
+# Folders of the build directory that do not belong to one variant.
+RESERVED = ("app_config", "firmware", "initializers", "networks", "patched", "relocatable")
 
 
 @dataclass(frozen=True)
@@ -110,46 +115,35 @@ def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
 
 
 def _defaults(value: Value | None) -> tuple[Settings, Settings]:
-    if value is None:
-        return {}, {}
-    fields = value.fields(("network", "variant"))
-    for_networks, for_variants = fields.get("network"), fields.get("variant")
-    _refuse_own(for_networks, networks.KEYS)
-    _refuse_own(for_variants, variant_keys.KEYS)
+    fields = value.fields(("network", "variant")) if value is not None else {}
     return (
-        networks.read_settings(for_networks, networks.SHARED_KEYS) if for_networks is not None else {},
-        variant_keys.read_settings(for_variants, variant_keys.SHARED_KEYS) if for_variants is not None else {},
+        _shared(fields.get("network"), networks.KEYS, networks.read_settings),
+        _shared(fields.get("variant"), variant_keys.KEYS, variant_keys.read_settings),
     )
 
 
-def _refuse_own(value: Value | None, keys: tuple[Key, ...]) -> None:
-    shared = [key.name for key in keys if key.shared]
-    for name, entry in value.mapping().items() if value is not None else ():
+def _shared(value: Value | None, keys: tuple[Key, ...], read: Callable[[Value, tuple[str, ...]], Settings]) -> Settings:
+    if value is None:
+        return {}
+    shared = tuple(key.name for key in keys if key.shared)
+    for name, entry in value.mapping().items():
         if name in names(keys) and name not in shared:
             raise entry.error("cannot be the same for all of them", f"allowed here: {', '.join(sorted(shared))}")
+    return read(value, shared)
 
 
 def _default(value: Value | None, known: tuple[str, ...]) -> tuple[str, ...]:
+    def variant(item: Value) -> str:
+        if item.text() not in known:
+            raise item.error(f"no variant '{item.text()}'", nearest(item.text(), known))
+        return item.text()
+
     if value is None:
         return known
-    names: list[str] = []
-    for item in value.items() if value.is_list else [value]:
-        name = item.text()
-        if name not in known:
-            raise item.error(f"no variant '{name}'", nearest(name, known))
-        if name in names:
-            raise item.error(f"'{name}' is named twice")
-        names.append(name)
-    if not names:
+    chosen = distinct(value, variant) if value.is_list else (variant(value),)
+    if not chosen:
         raise value.error("is empty", "name at least one variant, or leave 'default' out: then it is all of them")
-    return tuple(names)
-
-
-VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
-# flash-application-NAME and flash-model-NAME write a part of NAME.
-FLASH_PARTS = ("application-", "model-")
-# Folders of the build directory that do not belong to one variant.
-RESERVED = ("app_config", "firmware", "initializers", "networks", "patched", "relocatable")
+    return chosen
 
 
 @dataclass(frozen=True)

@@ -75,8 +75,7 @@ class NetworkConfig(Located):
     profile: str = ""  # ``[profile@]file.json``; empty: the board's own
     profile_add: tuple[str, ...] = ()  # Options to add to the profile's, as words
     profile_remove: tuple[str, ...] = ()  # Options of the profile to leave out
-    # ``profiling``: the network once more without the epoch controller, to measure its epochs; empty: no
-    pair: str = ""
+    pair: str = ""  # ``profiling``: once more without the epoch controller, to measure its epochs; empty: no
     extra_options: tuple[str, ...] = ()  # Words for ST Edge AI Core that nothing here looks at
     failures: str = ""  # Table of failures of one's own (path), asked before ours
     mpool: str = ""  # Pool file instead of the profile's; empty: the profile's
@@ -89,16 +88,10 @@ class NetworkConfig(Located):
     options: tuple[str, ...] = ()  # Further options of generate, in order
     initializers: tuple[str, ...] | None = None  # fnames of the pools whose raw file is declared; None: by rule
     vectors: str = ""  # Folder of golden vectors; empty: none
-    # How close outputs must come to them: (metric, bound) of ``max_lsb``, ``cos``, ``rmse``; none: exactly
-    check: tuple[tuple[str, float], ...] = ()
-    # (fname of a pool, how its initializer reaches it); pools not named follow the rule
-    strategies: tuple[tuple[str, str], ...] = ()
-    # What the header of its application says beyond the network; None: there is none
-    app_config: AppConfig | None = None
+    check: tuple[tuple[str, float], ...] = ()  # Bounds of outputs: ``max_lsb``, ``cos``, ``rmse``; none: exact
+    strategies: tuple[tuple[str, str], ...] = ()  # fname of a pool, how its initializer reaches it; others: by rule
+    app_config: AppConfig | None = None  # What the header of its application says beyond the network
     budgets: Budgets | None = None  # What it may use; more is an error. None: there is no limit
-    where: Location = NOWHERE  # Where the network was written
-    # Where each of its keys was written (in the network, in an override or in the defaults)
-    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def unsaid(self) -> str:
         """Its name."""
@@ -123,8 +116,7 @@ class RelocatableConfig:
     secure: bool = True  # Made for the secure state
     debug_info: bool = True  # Epoch items carry numbers and estimates
     layout: str = ""  # ``aligned`` or ``vendor``; empty: the default of the runtime
-    # What ``load-`` tries, of ``xip`` and ``copy``; the first is what flash and boot use
-    modes: tuple[str, ...] = LOAD_MODES
+    modes: tuple[str, ...] = LOAD_MODES  # What ``load-`` tries; the first is what flash and boot use
     clear: bool = False  # The loader fills activation pools with zeros
     also_on: tuple[str, ...] = ()  # Further boards that ``load-`` runs the same file on
     exec_ram: int = 256 << 10  # Bytes that the firmware keeps for code and data of the model
@@ -145,18 +137,12 @@ class VariantConfig(Located):
     slots: tuple[tuple[str, int], ...] = ()  # (name, address) of flash slots that the variant moves
     reserved: tuple[Reserved, ...] = ()  # Ranges to keep free
     dead_bank: str = "fault"  # What a virtual board does at an access to a bank that is off: ``fault`` or ``zeros``
-    # A network of the reference runtime on silicon is meant: it computes in software
-    allow_reference_on_hardware: bool = False
+    allow_reference_on_hardware: bool = False  # The reference runtime computes in software there: that is meant
     defines: tuple[str, ...] = ()  # Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``
-    # Its network becomes a relocatable model that the firmware loads; None: it is linked in
-    relocatable: RelocatableConfig | None = None
-    # Sources of an application are fitted to its network; None: as the board's kind has it
-    patch: PatchConfig | None = None
+    relocatable: RelocatableConfig | None = None  # The firmware loads its network; None: it is linked in
+    patch: PatchConfig | None = None  # How sources of an application are fitted; None: as the board's kind has it
     application: ApplicationConfig = REFERENCE_APPLICATION  # Who supplies the firmware around the networks
     folder: str = ""  # What paths of the application are relative to; empty: the current SConscript
-    where: Location = NOWHERE  # Where the variant was written
-    # Where each of its keys was written
-    places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def unsaid(self) -> str:
         """Its name."""
@@ -169,6 +155,5 @@ class ProjectConfig:
 
     path: str  # As named
     default: tuple[str, ...]  # Variants that a bare ``scons`` builds
-    # Title of each variant, in the order of the file (cheap: nothing else is resolved)
-    titles: dict[str, str] = field(default_factory=dict)
+    titles: dict[str, str] = field(default_factory=dict)  # By variant, in the order of the file
     boards: tuple[str, ...] = ()  # The user's own board files (paths), in order

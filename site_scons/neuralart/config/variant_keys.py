@@ -35,6 +35,13 @@ TOOLCHAIN_KEYS: tuple[Key, ...] = (
         "any",
     ),
 )
+LAYOUTS = ("aligned", "vendor")
+# The firmware aligns what it keeps for a model to this, and a model has at least a context and a vector of pools.
+_LEAST_EXEC_RAM = 4 << 10
+_MOST_EXEC_RAM = 16 << 20
+_DOC = "relocatable-build.md"
+# What a resolved variant has in another form than it was read.
+_ELSEWHERE = ("title", "board", "network", "networks", "overrides")
 
 
 def _toolchain(value: Value) -> Settings:
@@ -89,18 +96,11 @@ def _one_network(value: Value) -> Settings:
     return {"networks": ((value.text(),), value.where)}
 
 
-LAYOUTS = ("aligned", "vendor")
-# The firmware aligns what it keeps for a model to this, and a model has at least a context and a vector of pools.
-_LEAST_EXEC_RAM = 4 << 10
-_MOST_EXEC_RAM = 16 << 20
-
-
 def _modes(value: Value) -> tuple[str, ...]:
     modes = distinct(value, lambda item: item.choice(LOAD_MODES))
     return modes or _empty(value, f"one or more of {', '.join(LOAD_MODES)}")
 
 
-_DOC = "relocatable-build.md"
 RELOCATABLE_KEYS: tuple[Key, ...] = (
     Key(
         "split",
@@ -233,9 +233,6 @@ KEYS: tuple[Key, ...] = (
         "`false`: it is linked in",
     ),
 )
-SHARED_KEYS = tuple(key.name for key in KEYS if key.shared)
-# What a resolved variant has in another form than it was read.
-_ELSEWHERE = ("title", "board", "network", "networks", "overrides")
 
 
 def read_settings(value: Value, known: tuple[str, ...] = names(KEYS)) -> Settings:

@@ -14,7 +14,6 @@ from neuralart.doctor.types import ERROR, MISSING, NOTE, OK, UNFIT, WARNING, Hos
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 
-PYTHON = ">=3.11"
 # Distribution -> range that works, as pyproject.toml has them.
 PACKAGES = {
     "scons": ">=4.9,<5",

@@ -155,6 +155,8 @@ def run(args: argparse.Namespace) -> int:
     """Run it. Returns 0 when every output is bit-exact; 2 when one differs or the run stopped."""
     from neuralart import boards
     from neuralart.emulator import RunFailure, runner, starting
+    from neuralart.emulator.coherency import Conditions
+    from neuralart.emulator.image import read_raw
     from neuralart.files import write_text
     from neuralart.flashing.nor import load_for
 
@@ -188,8 +190,12 @@ def run(args: argparse.Namespace) -> int:
             args.elf,
             flash.loads,
             runs,
-            surroundings=starting.Surroundings(
-                flash.nor, args.dead_bank, args.xspi_unmapped, tuple(args.external), tuple(args.mapped)
+            surroundings=Conditions(
+                flash.nor,
+                args.dead_bank,
+                args.xspi_unmapped,
+                tuple(read_raw(path, address) for path, address in args.external),
+                tuple(args.mapped),
             ),
             timeout=args.timeout,
             on_text=text,

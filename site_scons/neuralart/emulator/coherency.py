@@ -23,6 +23,12 @@ from neuralart.network.facts import Network
 LINE = 32
 CLEANS = ("DCCMVAC", "DCCIMVAC")
 INVALIDATES = ("DCIMVAC",)
+NPU_LINE = 64
+# Whichever comes first begins the first epoch (ll_aton_runtime.c).
+FIRST_EPOCH = ("LL_ATON_RT_Main", "LL_ATON_RT_RunEpochBlock")
+# Where the core waits until somebody has loaded the pools of strategy external-loader.
+EXTERNAL_LOADER = "npu_memory_external_loader"
+DEAD_BANKS = ("fault", "zeros")
 
 
 @dataclass(frozen=True)
@@ -119,9 +125,6 @@ class Coherency:
         return self._peek(line, LINE)[first:last] != self._held.get(line, self._unwritten)[first:last]
 
 
-NPU_LINE = 64
-
-
 class NpuLines:
     """What memory behind the NPU cache holds of the watched ranges that it caches.
 
@@ -156,23 +159,17 @@ class NpuLines:
         return self._behind.dirty()
 
 
-# Whichever comes first begins the first epoch (ll_aton_runtime.c).
-FIRST_EPOCH = ("LL_ATON_RT_Main", "LL_ATON_RT_RunEpochBlock")
-# Where the core waits until somebody has loaded the pools of strategy external-loader.
-EXTERNAL_LOADER = "npu_memory_external_loader"
-DEAD_BANKS = ("fault", "zeros")
-
-
 @dataclass(frozen=True)
 class Conditions:
-    """The surroundings of one power-up."""
+    """What a run may be given beside the image: the surroundings of one power-up."""
 
-    nor: Nor | None = None  # The flash; the boot chain starts what is in it. None: the image is loaded in place
-    # What an access to a bank that is off does: ``fault`` stops the run, ``zeros`` reads zeros and loses writes
-    dead_bank: str = "fault"
+    # The flash. The virtual board boots what is in it, and the ELF gives names to addresses only; QEMU has its contents
+    # in memory and starts the ELF. None: the ELF and raw files are loaded in place
+    nor: Nor | None = None
+    dead_bank: str = "fault"  # An access to a bank that is off stops the run, or with ``zeros`` reads zeros
     xspi_unmapped: bool = False  # The boot chain leaves no memory mapped
-    mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
     external: tuple[Load, ...] = ()  # What the external loader writes when the firmware waits for it
+    mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
     watched: tuple[Watched, ...] = ()  # Ranges that the core must clean its data cache behind before the first epoch
 
 

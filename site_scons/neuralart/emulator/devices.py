@@ -6,6 +6,26 @@ from collections.abc import Callable, Mapping
 from typing import Protocol
 
 PAGE = 0x1000
+# Offsets and bits: Armv8-M ARM (system control space: D-cache operations by address and by set and way), CMSIS device
+# header STM32N6 v1.1.0 (CACHEAXI).
+SCS = 0xE000E000
+CPUID, VTOR, AIRCR = 0xD00, 0xD08, 0xD0C
+RESET_REQUEST = 1 << 2
+# What a write to each cache operation's register does to the line (or set and way) in it.
+OPERATIONS = {
+    0xF50: "ICIALLU",
+    0xF58: "ICIMVAU",
+    0xF5C: "DCIMVAC",
+    0xF60: "DCISW",
+    0xF64: "DCCMVAU",
+    0xF68: "DCCMVAC",
+    0xF6C: "DCCSW",
+    0xF70: "DCCIMVAC",
+    0xF74: "DCCISW",
+    0xF78: "BPIALL",
+}
+# CACHECMD in CR2 of the NPU cache.
+COMMANDS = {1: "clean", 2: "invalidate", 3: "clean and invalidate"}
 
 
 class Device(Protocol):
@@ -165,28 +185,6 @@ class Usart:
                 self._room = False
         elif offset != self.ISR:
             self._values[offset] = value
-
-
-# Offsets and bits: Armv8-M ARM (system control space: D-cache operations by address and by set and way), CMSIS device
-# header STM32N6 v1.1.0 (CACHEAXI).
-SCS = 0xE000E000
-CPUID, VTOR, AIRCR = 0xD00, 0xD08, 0xD0C
-RESET_REQUEST = 1 << 2
-# What a write to each cache operation's register does to the line (or set and way) in it.
-OPERATIONS = {
-    0xF50: "ICIALLU",
-    0xF58: "ICIMVAU",
-    0xF5C: "DCIMVAC",
-    0xF60: "DCISW",
-    0xF64: "DCCMVAU",
-    0xF68: "DCCMVAC",
-    0xF6C: "DCCSW",
-    0xF70: "DCCIMVAC",
-    0xF74: "DCCISW",
-    0xF78: "BPIALL",
-}
-# CACHECMD in CR2 of the NPU cache.
-COMMANDS = {1: "clean", 2: "invalidate", 3: "clean and invalidate"}
 
 
 class SystemControl(RegisterFile):

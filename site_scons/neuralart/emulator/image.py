@@ -64,8 +64,7 @@ class Firmware:
     """An ELF file."""
 
     path: str  # As named by the user
-    # Its segments with contents, by load address. A segment may begin with the headers of the file
-    loads: tuple[Load, ...]
+    loads: tuple[Load, ...]  # Segments with contents, by load address; one may begin with headers of the file
     symbols: Symbols  # Its functions
     sections: tuple[Load, ...] = ()  # Its sections with contents, by load address: what a binary made of it holds
 

@@ -10,9 +10,10 @@ from pathlib import Path
 from neuralart.boards.types import Board, Machine
 from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.emulator import vectors as golden
+from neuralart.emulator.coherency import Conditions
 from neuralart.emulator.image import Symbols
 from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
-from neuralart.emulator.starting import Surroundings, started_machine
+from neuralart.emulator.starting import started_machine
 from neuralart.emulator.vectors import BIT_EXACT, Closeness
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
@@ -30,8 +31,7 @@ class NetworkRun:
 
     network: Path  # Path of its ``network.json``
     vectors: Path  # Folder of its golden vectors
-    # The relocatable model that the firmware loads; None: the network is linked into the firmware
-    model: Path | None = None
+    model: Path | None = None  # The relocatable model that the firmware loads; None: it is linked in
     params: Path | None = None  # The params of a split one
     closeness: Closeness = BIT_EXACT  # How close outputs must come
 
@@ -158,7 +158,7 @@ def run(
     loads: Sequence[tuple[Path, int]],
     runs: Sequence[NetworkRun],
     *,
-    surroundings: Surroundings | None = None,
+    surroundings: Conditions | None = None,
     timeout: float = DEFAULT_TIMEOUT,
     on_text: Callable[[str], None] | None = None,
     on_note: Callable[[str], None] | None = None,
@@ -195,7 +195,7 @@ def run(
     for network in networks:
         note(alias_warnings(board, network))
     results = []
-    given = surroundings or Surroundings()
+    given = surroundings or Conditions()
     with started_machine(board, machine, elf, loads, given, watched) as started:
         note(started.take_notes())
         session = Session(started.transport, timeout=timeout, on_text=text)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neuralart.boards.types import Board, Machine
@@ -18,20 +18,6 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.flashing.nor import Nor, chip_of, program_plan
 from neuralart.flashing.plan import contents, read
 from neuralart.network.facts import Network
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What a run may be given beside the image."""
-
-    # The flash. The virtual board boots what is in it, and the ELF gives names to addresses only; QEMU has its contents
-    # in memory and starts the ELF. None: the ELF and the raw files are loaded in place
-    nor: Nor | None = None
-    dead_bank: str = "fault"  # ``fault`` or ``zeros``: what an access to a bank that is off does
-    xspi_unmapped: bool = False  # The boot chain leaves no flash or PSRAM memory mapped
-    external: tuple[tuple[Path, int], ...] = ()  # Raw files and addresses for the external loader
-    # Memories that the boot chain leaves memory mapped beside those that the board's file says
-    mapped: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,7 +43,7 @@ def _qemu(
     firmware: Firmware,
     elf: Path,
     loads: Sequence[tuple[Path, int]],
-    given: Surroundings,
+    given: Conditions,
 ) -> Iterator[Started]:
     if given.external or given.xspi_unmapped or given.mapped or given.dead_bank != "fault":
         raise NeuralArtError(
@@ -78,7 +64,7 @@ def _qemu(
             yield Started(transport, firmware.symbols)
 
 
-def _check_mapped(board: Board, given: Surroundings) -> None:
+def _check_mapped(board: Board, given: Conditions) -> None:
     windows = [window.region for window in board.windows]
     for name in given.mapped:
         if name not in windows:
@@ -95,7 +81,7 @@ def started_machine(
     machine: Machine,
     elf: Path,
     loads: Sequence[tuple[Path, int]],
-    given: Surroundings,
+    given: Conditions,
     networks: Sequence[Network],
 ) -> Iterator[Started]:
     """Start an image, and end the machine afterwards. MachineStop: the flash or the image starts nothing."""
@@ -115,16 +101,9 @@ def started_machine(
     raws = [read_raw(path, address) for path, address in loads]
     if given.nor is None:
         check_disjoint([*firmware.loads, *raws])
-    external = tuple(read_raw(path, address) for path, address in given.external)
-    check_disjoint(external)
-    conditions = Conditions(
-        given.nor,
-        given.dead_bank,
-        given.xspi_unmapped,
-        given.mapped,
-        tuple(load for load in external if load.data),
-        watched_ranges(board, networks),
-    )
+    check_disjoint(given.external)
+    filled = tuple(load for load in given.external if load.data)
+    conditions = replace(given, external=filled, watched=watched_ranges(board, networks))
     virtual = UnicornBoard(board, machine, firmware, raws, conditions)
     yield Started(virtual, virtual.symbols, virtual)
 

@@ -26,6 +26,8 @@ SCHEMA = 1
 # dtype -> code of the struct module
 _WIDTHS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 DTYPES = dict(zip((*_WIDTHS, "bool"), "bBhHiIqQefd?", strict=True))
+METRICS = ("max_lsb", "cos", "rmse")
+EXACT = "exact"
 
 
 @dataclass(frozen=True)
@@ -158,10 +160,6 @@ def first_difference(vectors: Vectors, number: int, got: bytes) -> str:
     index = (at - begin) // struct.calcsize("<" + DTYPES[tensor.dtype])
     want, have = _value(tensor, expected[begin:end], index), _value(tensor, got[begin:end], index)
     return f"vector {number}, output '{tensor.name}' index {index}: expected {want}, got {have}"
-
-
-METRICS = ("max_lsb", "cos", "rmse")
-EXACT = "exact"
 
 
 @dataclass(frozen=True)

@@ -63,8 +63,7 @@ class BootImage:
     image_version: int  # For anti-rollback; 0 in images without a signature
     binary_type: int  # 0x10: first-stage boot loader; 0: anything else
     signed: bool  # The room of the signature is not all zeros
-    # The bytes from the header to the end of the image, or to the end of the file if that comes first
-    data: bytes = field(repr=False)
+    data: bytes = field(repr=False)  # From the header to the end of the image or of the file
 
     @property
     def payload(self) -> bytes:

@@ -206,8 +206,7 @@ class Written:
     write: Write
     erased: int  # Sectors that were erased and programmed
     kept: int  # Sectors that held these bytes already and were left alone
-    # (first address, first address behind) of foreign data in those sectors that is erased now
-    lost: tuple[tuple[int, int], ...] = ()
+    lost: tuple[tuple[int, int], ...] = ()  # [first, behind) of foreign data there that is erased now
 
 
 @dataclass(frozen=True)

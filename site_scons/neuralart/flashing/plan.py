@@ -28,6 +28,10 @@ SCHEMA = 1
 KINDS = ("application", "model", "descriptor")
 # What may be written alone. Initializers and their descriptor belong together: one without the other does not start.
 PARTS = {"application": ("application",), "model": ("model", "descriptor")}
+# The record of what a device holds, for runners whose device is no file. It tells a reader what was written last;
+# nothing is skipped because of it. {"schema": 1, "runner": "acme", "probe": "0042", "board": "stm32n6570-dk", "holds":
+# [rows as in a plan]}
+RECORD_SCHEMA = 1
 
 
 @dataclass(frozen=True)
@@ -150,12 +154,6 @@ def contents(plan: FlashPlan, writes: Sequence[Write], top: Path) -> list[bytes]
             )
         found.append(data)
     return found
-
-
-# The record of what a device holds, for runners whose device is no file. It tells a reader what was written last;
-# nothing is skipped because of it. {"schema": 1, "runner": "acme", "probe": "0042", "board": "stm32n6570-dk", "holds":
-# [rows as in a plan]}
-RECORD_SCHEMA = 1
 
 
 def held_after(held: Sequence[Write], writes: Sequence[Write]) -> tuple[Write, ...]:

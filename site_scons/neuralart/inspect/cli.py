@@ -39,7 +39,6 @@ def _kind(path: Path, asked: str | None) -> FileKind:
     from neuralart.errors import NeuralArtError, nearest
     from neuralart.files import read_bytes
     from neuralart.inspect import kinds
-    from neuralart.inspect.sniffing import looks_like
 
     if asked is not None:
         known = {kind.name: kind for kind in kinds.kinds()}
@@ -49,6 +48,8 @@ def _kind(path: Path, asked: str | None) -> FileKind:
     data = read_bytes(path)
     found = kinds.detect(data, path.name)
     if found is None:
+        from neuralart.inspect.own_kinds import looks_like
+
         hint = "docs/reference/inspect.md lists what is known"
         raise NeuralArtError(f"{looks_like(data, path.name)}: nothing to say about it", where=str(path), hint=hint)
     return found

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from neuralart.config.types import Budgets
 from neuralart.errors import nearest
 from neuralart.lint.engine import BUDGET
 from neuralart.lint.types import ERROR, WARNING, LintFinding
-from neuralart.network.facts import Network, PoolUse
+from neuralart.network.facts import Network
 from neuralart.vendor.c_info.types import CInfo
 
 
@@ -21,82 +19,47 @@ def offload(network: Network) -> float:
     return 100.0 * alone / len(network.epochs) if network.epochs else 0.0
 
 
-def _real(network: Network) -> list[PoolUse]:
-    return [pool for pool in network.pools if not pool.virtual]
-
-
-def _limit(budgets: Budgets, key: str, have: int, what: str) -> Iterator[LintFinding]:
-    limit = getattr(budgets, key)
-    if limit is not None and have > limit:
-        yield _finding(budgets, key, f"{what}: {have}, allowed: {limit}")
-
-
-def _finding(budgets: Budgets, key: str, message: str, level: str = ERROR, hint: str = "") -> LintFinding:
-    return LintFinding(BUDGET, level, budgets.said(key), f"{key}: {message}", hint)
-
-
-def _pools(network: Network, budgets: Budgets) -> Iterator[LintFinding]:
-    for name in budgets.forbidden_pools:
-        meant = [pool for pool in network.pools if name in (pool.fname, pool.name)]
-        for pool in meant:
-            if pool.used or pool.weights or pool.activations:
-                yield _finding(
-                    budgets,
-                    "forbidden_pools",
-                    f"network {network.name} uses {pool.used} bytes of {pool.name} ({pool.fname}): "
-                    f"{pool.weights} of constants, {pool.activations} of activations",
-                    hint="give the pool size 0 in the pool file, or make the model smaller",
-                )
-        if not meant:
-            known = sorted({each for pool in network.pools for each in (pool.fname, pool.name)})
-            yield _finding(
-                budgets,
-                "forbidden_pools",
-                f"network {network.name} has no pool '{name}'",
-                WARNING,
-                nearest(name, known),
-            )
-
-
-def _cycles(network: Network, info: CInfo | None, budgets: Budgets) -> Iterator[LintFinding]:
-    if budgets.max_cycles is None:
-        return
-    if info is None or not info.estimates:
-        # A limit that nobody can check is not kept.
-        yield _finding(
-            budgets,
-            "max_cycles",
-            f"nothing estimates the cycles of network {network.name}",
-            hint="compilers for an NPU do, in c_info.json; remove the limit for others",
-        )
-        return
-    cycles = sum(estimate.max_cycles for estimate in info.estimates)
-    yield from _limit(budgets, "max_cycles", cycles, f"estimated NPU cycles of network {network.name}")
-
-
 def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[LintFinding]:
     """Compare a compiled network with its limits: one error for each limit that is not kept, in the order of the keys'
     documentation. ``info``: its ``c_info.json``; None if there is none.
     """
+    found: list[LintFinding] = []
     name = network.name
-    software = [epoch for epoch in network.epochs if epoch.kind in ("SW", "HYBRID")]
-    found = list(_limit(budgets, "max_sw_epochs", len(software), f"epochs of network {name} that the CPU computes"))
-    found += _pools(network, budgets)
-    real = _real(network)
-    found += _limit(budgets, "max_weights", sum(pool.weights for pool in real), f"bytes of constants of network {name}")
-    found += _limit(
-        budgets, "max_activations", sum(pool.activations for pool in real), f"bytes of activations of network {name}"
-    )
-    found += _cycles(network, info, budgets)
+
+    def broken(key: str, message: str, hint: str = "", level: str = ERROR) -> None:
+        found.append(LintFinding(BUDGET, level, budgets.said(key), f"{key}: {message}", hint))
+
+    def limit(key: str, have: int, what: str) -> None:
+        allowed = getattr(budgets, key)
+        if allowed is not None and have > allowed:
+            broken(key, f"{what}: {have}, allowed: {allowed}")
+
+    software = sum(epoch.kind in ("SW", "HYBRID") for epoch in network.epochs)
+    limit("max_sw_epochs", software, f"epochs of network {name} that the CPU computes")
+    for pool_name in budgets.forbidden_pools:
+        meant = [pool for pool in network.pools if pool_name in (pool.fname, pool.name)]
+        for pool in meant:
+            if pool.used or pool.weights or pool.activations:
+                said = f"network {name} uses {pool.used} bytes of {pool.name} ({pool.fname})"
+                kinds = f"{pool.weights} of constants, {pool.activations} of activations"
+                hint = "give the pool size 0 in the pool file, or make the model smaller"
+                broken("forbidden_pools", f"{said}: {kinds}", hint)
+        if not meant:
+            known = sorted({each for pool in network.pools for each in (pool.fname, pool.name)})
+            broken("forbidden_pools", f"network {name} has no pool '{pool_name}'", nearest(pool_name, known), WARNING)
+    real = [pool for pool in network.pools if not pool.virtual]
+    limit("max_weights", sum(pool.weights for pool in real), f"bytes of constants of network {name}")
+    limit("max_activations", sum(pool.activations for pool in real), f"bytes of activations of network {name}")
+    if info is not None and info.estimates:
+        cycles = sum(estimate.max_cycles for estimate in info.estimates)
+        limit("max_cycles", cycles, f"estimated NPU cycles of network {name}")
+    elif budgets.max_cycles is not None:
+        # A limit that nobody can check is not kept.
+        hint = "compilers for an NPU do, in c_info.json; remove the limit for others"
+        broken("max_cycles", f"nothing estimates the cycles of network {name}", hint)
     percent = offload(network)
     if budgets.min_offload is not None and percent < budgets.min_offload:
-        found.append(
-            _finding(
-                budgets,
-                "min_offload",
-                f"the NPU computes {percent:.1f} % of the epochs of network {name} alone, wanted: "
-                f"{budgets.min_offload} %",
-                hint="neuralart inspect shows which epochs the CPU computes",
-            )
-        )
+        alone = f"the NPU computes {percent:.1f} % of the epochs of network {name} alone"
+        said = f"{alone}, wanted: {budgets.min_offload} %"
+        broken("min_offload", said, "neuralart inspect shows which epochs the CPU computes")
     return found

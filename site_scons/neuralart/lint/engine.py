@@ -10,6 +10,9 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.lint.types import ERROR, LEVELS, Facts, LintFinding, Rule
 
 PAGE = "docs/reference/lint.md"
+# What other parts of the command say with an id of their own.
+UNREADABLE, BUDGET = "unreadable", "budget"
+_ALLOWED = re.compile(r"neuralart-lint:\s*([\w-]+(?:\s*,\s*[\w-]+)*)")
 
 
 def as_text() -> str:
@@ -27,11 +30,6 @@ def markdown() -> str:
     for rule in own:
         lines += ["", f"### {rule.id}", "", f"Finds {rule.finds}. {rule.why}", "", f"What to do: {rule.hint}."]
     return "\n".join(lines) + "\n"
-
-
-# What other parts of the command say with an id of their own.
-UNREADABLE, BUDGET = "unreadable", "budget"
-_ALLOWED = re.compile(r"neuralart-lint:\s*([\w-]+(?:\s*,\s*[\w-]+)*)")
 
 
 def rules() -> tuple[Rule, ...]:

@@ -109,9 +109,8 @@ def _take_json(bag: Bag, path: Path, file: str, named: bool) -> None:
     elif path.name.endswith("_Q.json"):
         bag.exports.append(parse_q_json(data, file))
     elif named:
-        raise NeuralArtError(
-            "no rule looks at such a file", where=file, hint="JSON: profiles, c_info.json, network.json, *_Q.json"
-        )
+        hint = "JSON: profiles, c_info.json, network.json, *_Q.json"
+        raise NeuralArtError("no rule looks at such a file", where=file, hint=hint)
 
 
 def _take_hex(bag: Bag, path: Path, file: str) -> None:
@@ -141,11 +140,8 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
         if named or path.name.count("_OE_") > 1:
             bag.models.append((path.name, file))
     elif named and suffix != ".raw":
-        raise NeuralArtError(
-            "no rule looks at such a file",
-            where=file,
-            hint="C, linker scripts, makefiles, .mpool, profiles, c_info.json, .hex, models",
-        )
+        hint = "C, linker scripts, makefiles, .mpool, profiles, c_info.json, .hex, models"
+        raise NeuralArtError("no rule looks at such a file", where=file, hint=hint)
 
 
 def walk(folder: Path) -> Iterator[Path]:
@@ -160,11 +156,8 @@ def walk(folder: Path) -> Iterator[Path]:
         for name in sorted(names):
             count += 1
             if count > _MOST:
-                raise NeuralArtError(
-                    f"more than {_MOST} files",
-                    where=str(folder),
-                    hint="name the folders with the application's sources",
-                )
+                hint = "name the folders with the application's sources"
+                raise NeuralArtError(f"more than {_MOST} files", where=str(folder), hint=hint)
             if not name.startswith("."):
                 yield Path(here) / name
 

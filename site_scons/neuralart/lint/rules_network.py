@@ -28,23 +28,19 @@ def _software(facts: Facts) -> Iterator[Hit]:
         counts = Counter(name for step in steps for name in step.operators)
         operators = [f"{count} {name}" for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
         hybrid = sum(step.kind == "HYBRID" for step in steps)
-        yield Hit(
-            steps[0].where,
-            f"the CPU computes {len(steps)} of {len(network.steps)} steps of network {network.name}"
-            + (f", {hybrid} of them together with the NPU" if hybrid else "")
-            + (f": {_listed(operators)}" if operators else ""),
-        )
+        together = f", {hybrid} of them together with the NPU" if hybrid else ""
+        listed = f": {_listed(operators)}" if operators else ""
+        said = f"the CPU computes {len(steps)} of {len(network.steps)} steps of network {network.name}"
+        yield Hit(steps[0].where, f"{said}{together}{listed}")
 
 
 def _floats(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
         if network.runtime == LL_ATON and network.floats:
             names = [name for name, _ in network.floats]
-            yield Hit(
-                network.floats[0][1],
-                f"{len(names)} buffer{'s' if len(names) > 1 else ''} inside of network {network.name} "
-                f"hold{'' if len(names) > 1 else 's'} floats: {_listed(names)}",
-            )
+            several, holding = ("s", "hold") if len(names) > 1 else ("", "holds")
+            said = f"{len(names)} buffer{several} inside of network {network.name} {holding} floats"
+            yield Hit(network.floats[0][1], f"{said}: {_listed(names)}")
 
 
 def _exported(facts: Facts) -> Iterator[Hit]:
@@ -74,21 +70,16 @@ def _guard(facts: Facts) -> Iterator[Hit]:
         for header in facts.runtimes:
             if network.guard is not None and header.version != network.guard:
                 quiet = " It only warns about that." if network.guard_kind == "warning" else ""
-                yield Hit(
-                    network.guard_where or network.where,
-                    f"network {network.name} is made for runtime {_release(network.guard)}, the application has "
-                    f"{_release(header.version)} at {header.where}.{quiet}",
-                )
+                said = f"network {network.name} is made for runtime {_release(network.guard)}, the application has"
+                where = network.guard_where or network.where
+                yield Hit(where, f"{said} {_release(header.version)} at {header.where}.{quiet}")
 
 
 def _quiet_guard(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
         if network.guard is not None and network.guard_kind == "warning" and not facts.runtimes:
-            yield Hit(
-                network.guard_where or network.where,
-                f"network {network.name} only warns when it is compiled against another runtime than "
-                f"{_release(network.guard)}",
-            )
+            said = f"network {network.name} only warns when it is compiled against another runtime than"
+            yield Hit(network.guard_where or network.where, f"{said} {_release(network.guard)}")
 
 
 def _old_key(facts: Facts) -> Iterator[Hit]:
@@ -105,13 +96,9 @@ def _undeclared(facts: Facts) -> Iterator[Hit]:
     for network in facts.networks:
         for raw in network.raws:
             if network.declared is not None and raw.bytes and raw.pool not in network.declared:
-                names = ", ".join([*network.declared, raw.pool])
-                yield Hit(
-                    network.where,
-                    f"network {network.name} has {raw.bytes} bytes of constants in pool {raw.pool} ({raw.name}), "
-                    "which is not declared: nothing loads them",
-                    hint=f"initializers: [{names}] declares it",
-                )
+                said = f"network {network.name} has {raw.bytes} bytes of constants in pool {raw.pool} ({raw.name})"
+                hint = f"initializers: [{', '.join([*network.declared, raw.pool])}] declares it"
+                yield Hit(network.where, f"{said}, which is not declared: nothing loads them", hint=hint)
 
 
 def _missing(facts: Facts) -> Iterator[Hit]:
@@ -127,9 +114,7 @@ def _missing(facts: Facts) -> Iterator[Hit]:
 
 
 def _mixed(facts: Facts) -> Iterator[Hit]:
-    for network in facts.networks:
-        for where, what in network.mixed:
-            yield Hit(where, what)
+    return (Hit(where, what) for network in facts.networks for where, what in network.mixed)
 
 
 def _stale_blobs(facts: Facts) -> Iterator[Hit]:
@@ -150,10 +135,8 @@ def _relative(facts: Facts) -> Iterator[Hit]:
         for pool in network.pools:
             defined = any(name.endswith(f".{pool.fname}.c") for name in network.files or ())
             if pool.relative and pool.weights and network.files is not None and not defined and not network.loaded:
-                symbol = f"_mem_pool_{pool.fname}_{network.name}"
-                yield Hit(
-                    pool.where, f"pool {pool.fname} of network {network.name} is relative: nothing defines {symbol}"
-                )
+                said = f"pool {pool.fname} of network {network.name} is relative: nothing defines"
+                yield Hit(pool.where, f"{said} _mem_pool_{pool.fname}_{network.name}")
 
 
 def _hex(facts: Facts) -> Iterator[Hit]:
@@ -164,12 +147,8 @@ def _hex(facts: Facts) -> Iterator[Hit]:
                 if pool is None or (raw.bytes, raw.sha256) != (file.bytes, file.sha256) or not raw.bytes:
                     continue
                 if file.address != pool.address:
-                    yield Hit(
-                        file.file,
-                        f"it holds the bytes of {raw.name} at 0x{file.address:08x}, network {network.name} reads "
-                        "them at "
-                        f"0x{pool.address:08x}",
-                    )
+                    said = f"it holds the bytes of {raw.name} at 0x{file.address:08x}, network {network.name} reads"
+                    yield Hit(file.file, f"{said} them at 0x{pool.address:08x}")
 
 
 RULES = (

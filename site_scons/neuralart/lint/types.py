@@ -22,6 +22,8 @@ _PART = re.compile(
 _PARTS = ("MAJOR", "MINOR", "MICRO", "DEV")
 _SKIPPED = ("build", "node_modules", "__pycache__")
 _MOST = 20_000
+ERROR, WARNING, NOTE = "error", "warning", "note"
+LEVELS = (ERROR, WARNING, NOTE)
 
 
 @dataclass(frozen=True)
@@ -68,10 +70,6 @@ def runtime_headers(folder: Path) -> Iterator[Path]:
             yield Path(here) / RUNTIME_HEADER
         if seen > _MOST:
             return
-
-
-ERROR, WARNING, NOTE = "error", "warning", "note"
-LEVELS = (ERROR, WARNING, NOTE)
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Finds the memories of a board that a network uses, and ranges that overlap."""
+"""The memories of a board: which a network uses, which answer at the start, and which ranges overlap."""
 
 from __future__ import annotations
 
@@ -32,6 +32,11 @@ def fold(board: Board, address: int) -> int:
     return address - region.alias + region.base
 
 
+def memory_list(board: Board) -> str:
+    """The memories of a board, as a hint."""
+    return "memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory)
+
+
 def fold_alias(board: Board, address: int, what: str = "") -> int:
     """As :func:`fold`, for an address where a memory must be.
 
@@ -40,8 +45,7 @@ def fold_alias(board: Board, address: int, what: str = "") -> int:
     """
     if board.region_at(address) is None:
         text = f"{what + ': ' if what else ''}there is no memory at 0x{address:08x}"
-        hint = "memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory)
-        raise NeuralArtError(text, where=f"board {board.name}", hint=hint)
+        raise NeuralArtError(text, where=f"board {board.name}", hint=memory_list(board))
     return fold(board, address)
 
 
@@ -71,17 +75,13 @@ def alias_warnings(board: Board, network: Network) -> list[str]:
     """
     if board.security != "secure":
         return []
-    found = []
-    for pool in used_pools(network):
-        start = fold(board, pool.address)
-        if start != pool.address:
-            region = board.region_at(pool.address)
-            found.append(
-                f"pool {pool.fname} of network {network.name} is at 0x{pool.address:08x}, the non-secure alias of "
-                f"{region.name if region else 'a memory'}: the firmware is secure, and so is the NPU as start-up code "
-                f"sets it up; their address is 0x{start:08x}"
-            )
-    return found
+    return [
+        f"pool {pool.fname} of network {network.name} is at 0x{pool.address:08x}, the non-secure alias of "
+        f"{region.name}: the firmware is secure, and so is the NPU as start-up code sets it up; "
+        f"their address is 0x{fold(board, pool.address):08x}"
+        for pool in used_pools(network)
+        if (region := board.region_at(pool.address)) is not None and fold(board, pool.address) != pool.address
+    ]
 
 
 def used_pools(network: Network) -> list[PoolUse]:

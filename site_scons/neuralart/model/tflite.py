@@ -292,11 +292,8 @@ def _check_identifier(data: bytes, display: str) -> None:
     if not data:
         raise NeuralArtError("the file is empty, not a TensorFlow Lite model", where=display)
     if len(data) < 8 and filekind.describe(data).startswith("no known"):
-        raise NeuralArtError(
-            f"the file has {len(data)} bytes, too few for a TensorFlow Lite model",
-            where=display,
-            hint="is the file truncated?",
-        )
+        what = f"the file has {len(data)} bytes, too few for a TensorFlow Lite model"
+        raise NeuralArtError(what, where=display, hint="is the file truncated?")
     raise NeuralArtError(
         f"not a TensorFlow Lite model but {filekind.describe(data)}",
         where=display,

@@ -56,33 +56,6 @@ PADDINGS = ("SAME", "VALID")
 ACTIVATIONS = ("NONE", "RELU", "RELU_N1_TO_1", "RELU6", "TANH", "SIGN_BIT")
 MIRROR_PAD_MODES = ("REFLECT", "SYMMETRIC")
 WEIGHTS_FORMATS = ("DEFAULT", "SHUFFLED4x16INT8")
-
-
-@dataclass(frozen=True)
-class Field:
-    """A field of a table."""
-
-    name: str  # Its schema name
-    slot: int  # Its vtable slot
-    kind: str  # ``int32``, ``bool``, ``float32``, ``int32[]`` or ``int8`` (an enumeration)
-    default: Any  # Its value when it is absent: a number, a truth value, a name of the enumeration, ``()``
-    names: tuple[str, ...] = ()  # The enumeration, by number
-
-
-@dataclass(frozen=True)
-class OptionsTable:
-    """A member of the union BuiltinOptions: its number there, schema name and fields."""
-
-    number: int
-    name: str
-    fields: tuple[Field, ...]
-
-    @property
-    def defaults(self) -> dict[str, Any]:
-        """Options of an operator without the table."""
-        return {field.name: field.default for field in self.fields}
-
-
 _ENUMERATIONS = {
     "padding": PADDINGS,
     "activation": ACTIVATIONS,
@@ -134,6 +107,31 @@ quantized_bias_type:type
 116 GeluOptions GELU approximate:bool
 """
 _PLAIN: Mapping[str, Any] = {"int32": 0, "bool": False, "float32": 0.0, "int32[]": ()}
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of a table."""
+
+    name: str  # Its schema name
+    slot: int  # Its vtable slot
+    kind: str  # ``int32``, ``bool``, ``float32``, ``int32[]`` or ``int8`` (an enumeration)
+    default: Any  # Its value when it is absent: a number, a truth value, a name of the enumeration, ``()``
+    names: tuple[str, ...] = ()  # The enumeration, by number
+
+
+@dataclass(frozen=True)
+class OptionsTable:
+    """A member of the union BuiltinOptions: its number there, schema name and fields."""
+
+    number: int
+    name: str
+    fields: tuple[Field, ...]
+
+    @property
+    def defaults(self) -> dict[str, Any]:
+        """Options of an operator without the table."""
+        return {field.name: field.default for field in self.fields}
 
 
 def _field(slot: int, word: str) -> Field:

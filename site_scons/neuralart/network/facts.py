@@ -33,6 +33,8 @@ NEURALART_VERSION = (0, 1, 0, 0)
 APPLICATION = "USEMODE_APPLICATION"
 """Mode of the pools of a CPU network: the application's linker script gives them their places, weights too."""
 T = TypeVar("T")
+MANIFEST_SCHEMA = 1
+MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)
@@ -168,10 +170,6 @@ def from_json(text: str, where: str) -> Network:
 def load(path: Path) -> Network:
     """Read a ``network.json``. NeuralArtError: it is missing or not such a file."""
     return from_json(read_bytes(path).decode("utf-8", "replace"), str(path))
-
-
-MANIFEST_SCHEMA = 1
-MANIFEST = "manifest.json"
 
 
 @dataclass(frozen=True)

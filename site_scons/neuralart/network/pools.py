@@ -9,6 +9,10 @@ from neuralart.errors import NeuralArtError
 
 EPOCH_CONTROLLER_POOL = "params"
 """A compiler saves this relative pool with every pool file; it belongs to the epoch controller, no tensor is in it."""
+# Relative pools (USEMODE_RELATIVE): external memories that get their place when a model is installed.
+EXTERNAL = 0x60000000
+"""Memories below are inside the chip: they stay where they are, and cacheable accesses of the NPU are wrong there."""
+_ADDRESS_SPACE = 1 << 32
 
 
 @dataclass(frozen=True)
@@ -78,12 +82,6 @@ def default_initializers(pools: PoolFile) -> tuple[str, ...]:
     """
     chosen = [p.fname for p in pools.enabled if p.constants_preferred or not p.writable]
     return tuple(chosen or [p.fname for p in pools.enabled])
-
-
-# Relative pools (USEMODE_RELATIVE): external memories that get their place when a model is installed.
-EXTERNAL = 0x60000000
-"""Memories below are inside the chip: they stay where they are, and cacheable accesses of the NPU are wrong there."""
-_ADDRESS_SPACE = 1 << 32
 
 
 def relative_symbol(fname: str, c_name: str) -> str:

@@ -8,6 +8,14 @@ from typing import NamedTuple
 from neuralart.errors import NeuralArtError, nearest
 
 NPU, CPU = "NPU", "CPU"
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
+_KEYWORDS = frozenset(
+    (
+        *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern"),
+        *("float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed"),
+        *("sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while"),
+    )
+)
 
 
 class Target(NamedTuple):
@@ -56,16 +64,6 @@ def usable(name: str, flow: str = NPU) -> Target:
             hint=f"possible: {', '.join(fitting)}",
         )
     return target
-
-
-_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")
-_KEYWORDS = frozenset(
-    (
-        *("auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern"),
-        *("float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed"),
-        *("sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while"),
-    )
-)
 
 
 def check_name(name: str, where: str) -> None:

@@ -24,6 +24,7 @@ from neuralart.vendor.network_csv import NetworkCsv
 COMPUTE, NOTHING, UNKNOWN = "compute", "nothing", "unknown"
 # The compiler rounds cycles to whole numbers.
 _ROUNDING = 1.0
+_C_INFO, _CSV, _NETWORK_C = "c_info.json", "network.csv", "network.c"
 
 
 @dataclass(frozen=True)
@@ -193,9 +194,6 @@ def traffic_of(epochs: Iterable[EpochEstimate]) -> dict[str, PoolAccess]:
             before = sums.get(name, PoolAccess(0, 0))
             sums[name] = PoolAccess(before.read + access.read, before.written + access.written)
     return sums
-
-
-_C_INFO, _CSV, _NETWORK_C = "c_info.json", "network.csv", "network.c"
 
 
 def _only(found: list[Path], folder: Path, what: str) -> Path | None:

@@ -17,6 +17,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess, traffic_of
 
 GIGA = 1e9
+# Keeps a quotient finite where the divisor is zero.
+EPSILON = 2.220446049250313e-16
+HEADS = ("epoch", "type", "ops", "compute cycles", "max_cycles", "GOPS", "ideal", "bound", "operators", "mem accesses")
 
 
 @dataclass(frozen=True)
@@ -86,10 +89,6 @@ def in_words(bytes_per_second: float | None) -> str:
         if bytes_per_second >= size:
             return f"{bytes_per_second / size:.2f} {unit}"
     return f"{bytes_per_second:.2f} B/s"
-
-
-# Keeps a quotient finite where the divisor is zero.
-EPSILON = 2.220446049250313e-16
 
 
 @dataclass(frozen=True)
@@ -263,9 +262,6 @@ def _row(epoch: EpochEstimate, npu_hz: float) -> list[Any]:
     words = ", ".join(name if count == 1 else f"{count} {name}" for name, count in operators.items())
     cycles = (epoch.operations, epoch.compute_cycles, epoch.max_cycles)
     return [epoch.id, epoch.type, *cycles, *shown, epoch.bound, words or "-", moved or "-"]
-
-
-HEADS = ("epoch", "type", "ops", "compute cycles", "max_cycles", "GOPS", "ideal", "bound", "operators", "mem accesses")
 
 
 def rows(estimate: NetworkEstimate, npu_hz: float) -> list[list[Any]]:

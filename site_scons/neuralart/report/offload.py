@@ -63,8 +63,7 @@ class CpuEpoch:
     kind: str  # ``SW`` or ``HYBRID``
     operators: tuple[str, ...]  # What it computes
     nodes: tuple[str, ...] = ()  # The compiler's own names of its operators; empty if the file has none
-    # Layers of the model it comes from; empty if none is known or the front end inserted it
-    layers: tuple[str, ...] = ()
+    layers: tuple[str, ...] = ()  # Layers of the model it comes from; empty if none is known
     inserted: bool = False  # The front end inserted it: no layer of the model asked for it
     reason: str = UNKNOWN  # One of the reasons above
     types: str = ""  # Types of its tensors, for example ``FLOAT -> S8``; empty if not known

@@ -22,8 +22,6 @@ _TOOL_LITERALS = _LITERALS | {word: float(word) for word in ("NaN", "Infinity", 
 QUOTES = {"'": "a single quote", "\u2018": "a typographic quote", "\u2019": "a typographic quote"}
 QUOTES |= {"\u201c": "a typographic quote", "\u201d": "a typographic quote"}
 _LONGEST_NUMBER, _LONGEST_OF_TOOL = 40, 4000
-
-
 Place = int | tuple[int, list[Any]] | tuple[int, dict[str, Any]]
 """Where a value begins in the text; for a list or an object with the places of its members."""
 

@@ -20,6 +20,18 @@ MAX_DEPTH = 100
 _UNPRINTABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]|[\u2028\u2029\ufeff]")
 _BRACKETS = re.compile(r"[\[\]{}]")
 _COMPACT = re.compile(rf"^[ \-?:]{{{2 * MAX_DEPTH},}}", re.MULTILINE)
+_TAG = "tag:yaml.org,2002:"
+_NOT_TEXT = {
+    "null": "empty",
+    "bool": "a true/false value in YAML",
+    "int": "a number in YAML",
+    "float": "a number in YAML",
+    "timestamp": "a date in YAML",
+}
+_NUMBER = re.compile(r"(?:0x[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|(?:0|[1-9][0-9]*(?:_[0-9]+)*)([KMG]?))")
+_REAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
+_LONGEST_NUMBER, _LONGEST_REAL = 20, 40
+_FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 def compose(data: bytes, display: str) -> Any:
@@ -56,10 +68,8 @@ def _text_of(data: bytes, display: str) -> str:
         ) from error
     found = _UNPRINTABLE.search(text)
     if found:
-        raise NeuralArtError(
-            f"character U+{ord(found.group()):04X} is not allowed in YAML",
-            where=f"{display}:{_line_of(text[: found.start()])}",
-        )
+        what = f"character U+{ord(found.group()):04X} is not allowed in YAML"
+        raise NeuralArtError(what, where=f"{display}:{_line_of(text[: found.start()])}")
     return text
 
 
@@ -97,20 +107,6 @@ def _syntax_error(error: Any, text: str, display: str) -> NeuralArtError:
         if context_mark is not None and context_mark.line + 1 != line:
             said += f" that starts in line {context_mark.line + 1}"
     return NeuralArtError(f"not valid YAML: {said}", where=f"{display}:{line}")
-
-
-_TAG = "tag:yaml.org,2002:"
-_NOT_TEXT = {
-    "null": "empty",
-    "bool": "a true/false value in YAML",
-    "int": "a number in YAML",
-    "float": "a number in YAML",
-    "timestamp": "a date in YAML",
-}
-_NUMBER = re.compile(r"(?:0x[0-9a-fA-F]+(?:_[0-9a-fA-F]+)*|(?:0|[1-9][0-9]*(?:_[0-9]+)*)([KMG]?))")
-_REAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-_LONGEST_NUMBER, _LONGEST_REAL = 20, 40
-_FACTOR = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}
 
 
 class YamlValue(Value):

@@ -155,10 +155,7 @@ def _members(args: argparse.Namespace, profile: Profile | None, notes: tuple[str
 
 
 def request_of(args: argparse.Namespace) -> CompileRequest:
-    """What the command line asks for, for a target with an NPU.
-
-    Raises NeuralArtError when an option is missing, refused or contradicts another.
-    """
+    """The request for a target with an NPU; NeuralArtError when an option is missing, refused or contradictory."""
     from neuralart.compilers.reference.compile import CompileRequest
 
     notes = _common(args)

@@ -13,10 +13,10 @@ from neuralart.compilers.reference.emit.report import report as make_report
 from neuralart.compilers.reference.emit.rows import port_rows
 from neuralart.compilers.reference.fileset import FACTS, initializer_name
 from neuralart.compilers.reference.ir import Program
+from neuralart.compilers.reference.options import Choices, choices
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import MemoryPlan, plan
 from neuralart.compilers.reference.planning.sharing import share
-from neuralart.compilers.reference.profile_options import Choices, choices
 from neuralart.compilers.reference.skeleton import (
     CommonRequest,
     Compiled,
@@ -75,10 +75,7 @@ def _declared(request: CompileRequest, pools: PoolFile) -> tuple[str, ...]:
 
 
 def _raws(name: str, pools: PoolFile, placed: MemoryPlan, declared: Sequence[str]) -> dict[str, bytes]:
-    """Content of every declared initializer, empty ones too.
-
-    Raises NeuralArtError when one that is not declared has content: it would never be loaded.
-    """
+    """Content of every declared initializer, empty ones too; what is not declared would never be loaded: refused."""
     missing = [fname for fname in placed.images if fname not in declared]
     if missing:
         wanted = [*declared, *missing]

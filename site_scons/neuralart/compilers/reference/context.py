@@ -94,10 +94,7 @@ class Lowering:
         return self.tensors[op.outputs[0]]
 
     def operand(self, op: Operator, tensor: Tensor, dtypes: Sequence[str] = ("int8",)) -> Operand:
-        """Check an 8-bit tensor that is computed on.
-
-        Raises NeuralArtError for another element type, no quantization, several scales, or values that make no sense.
-        """
+        """An 8-bit tensor to compute on; NeuralArtError for another type, no scale, several, or senseless values."""
         if tensor.dtype not in dtypes:
             hint = f"supported: {' and '.join(dtypes)}"
             if tensor.dtype == "uint8":  # with a scale it would have been turned into int8
@@ -120,10 +117,7 @@ class Lowering:
         return self.operand(op, self.input(op)), self.operand(op, self.output(op))
 
     def quantization(self, op: Operator, tensor: Tensor) -> Quantization:
-        """The quantization of a tensor that must have one.
-
-        Raises NeuralArtError when it has none, or a scale is not a positive number.
-        """
+        """The quantization that a tensor must have; NeuralArtError when a scale is not a positive number."""
         quantization = tensor.quantization
         if quantization is None or not quantization.scales:
             self.refuse(op, f"{describe(tensor)} has no scale", "only quantized models are supported")
@@ -136,10 +130,7 @@ class Lowering:
         return quantization
 
     def constant(self, op: Operator, tensor: Tensor, role: str, dtypes: Sequence[str]) -> bytes:
-        """The bytes of a tensor that must be constant.
-
-        Raises NeuralArtError when it is computed while the network runs, or has another element type.
-        """
+        """The bytes of a tensor that must be constant and of one of some types; NeuralArtError when it is not."""
         if tensor.dtype not in dtypes:
             self.refuse(
                 op,
@@ -161,10 +152,7 @@ class Lowering:
         return operand.zero_point + 128 if turned else operand.zero_point
 
     def same_quantization(self, op: Operator, source: Operand, target: Operand) -> None:
-        """Check that an operator that only selects values does not have to rescale them.
-
-        Raises NeuralArtError when scale or zero point differ.
-        """
+        """Check that an operator that only selects values need not rescale them; NeuralArtError if it must."""
         if (source.scale, source.zero_point) != (target.scale, target.zero_point):
             self.refuse(
                 op,
@@ -174,10 +162,7 @@ class Lowering:
             )
 
     def expect_shape(self, op: Operator, tensor: Tensor, shape: Sequence[int]) -> None:
-        """Check the model's shape of an output against the one that follows from the inputs.
-
-        Raises NeuralArtError when they differ.
-        """
+        """Check the shape of an output against what follows from the inputs; NeuralArtError when they differ."""
         if tensor.shape != tuple(shape):
             self.refuse(op, f"{describe(tensor)} does not fit its inputs, which give [{', '.join(map(str, shape))}]")
 
@@ -190,10 +175,7 @@ class Lowering:
         return name
 
     def activation_range(self, op: Operator, activation: str, target: Operand) -> tuple[int, int]:
-        """Smallest and largest stored output value.
-
-        Raises NeuralArtError when the output scale is too small for the activation.
-        """
+        """Smallest and largest stored output value; NeuralArtError when the output scale is too small for that."""
         try:
             return quantize.activation_range(activation, target.scale, target.zero_point, target.dtype)
         except ValueError as error:

@@ -29,10 +29,7 @@ def file_names(network: str, prefix: str, initializers: Sequence[str], *, report
 
 
 def _earlier(folder: Path, network: str) -> set[str]:
-    """Names that an earlier run of this network wrote here.
-
-    Raises NeuralArtError when the folder holds another network: its facts would be lost.
-    """
+    """Names that an earlier run of this network wrote here; another network's facts would be lost: refused."""
     names: set[str] = set()
     try:
         data = jsontext.loads((folder / MANIFEST).read_bytes())

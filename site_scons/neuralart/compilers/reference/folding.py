@@ -43,19 +43,6 @@ def _limit(sources: Sources, elements: int) -> None:
         raise Unsupported(f"{elements} constant elements for {describe(sources.output())}", f"at most {MOST_ELEMENTS}")
 
 
-def _shape(sources: Sources) -> bytes:
-    shape = sources.input().shape
-    return _packed(sources, (len(shape),), shape)
-
-
-def _rank(sources: Sources) -> bytes:
-    return _packed(sources, (), [len(sources.input().shape)])
-
-
-def _cast(sources: Sources) -> bytes:
-    return _packed(sources, sources.input().shape, sources.numbers(0, "values"))
-
-
 def _divided(a: int, b: int) -> int:
     """Towards zero, as in C."""
     return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
@@ -69,10 +56,7 @@ def _binary(function: Callable[[int, int], int], *, divides: bool = False) -> Ca
             raise Unsupported(f"fused activation {activation} on constants is not supported", "supported: NONE")
         if divides and 0 in second:
             raise Unsupported(f"division by 0: {describe(sources.input(1))}")
-        try:
-            walk = broadcast(sources.input(0).shape, sources.input(1).shape)
-        except ValueError as error:
-            raise Unsupported(str(error)) from error
+        walk = broadcast(sources.input(0).shape, sources.input(1).shape)
         _limit(sources, prod(walk.output))
         values = []
         for index in product(*map(range, walk.shape)):
@@ -96,22 +80,17 @@ def _reduced(function: Callable[[Sequence[int]], int]) -> Callable[[Sources], by
             offsets = product(*(range(0, tensor.shape[axis] * steps[axis], steps[axis]) for axis in sorted(axes)))
             results.append(function([values[start + sum(offset)] for offset in offsets]))
         keep = bool(sources.op.options.get("keep_dims", False))
-        return _packed(sources, _reduced_shape(tensor, axes, keep=keep), results)
+        shape = [1 if axis in axes else size for axis, size in enumerate(tensor.shape) if keep or axis not in axes]
+        return _packed(sources, shape, results)
 
     return fold
-
-
-def _reduced_shape(tensor: Tensor, axes: set[int], *, keep: bool) -> list[int]:
-    return [1 if axis in axes else size for axis, size in enumerate(tensor.shape) if keep or axis not in axes]
 
 
 def _gather(sources: Sources) -> bytes:
     tensor, values, indices = sources.input(), sources.numbers(0, "values"), sources.numbers(1, "indices")
     axis = sources.axis(int(sources.op.options.get("axis", 0)), len(tensor.shape), tensor)
-    if sources.op.options.get("batch_dims", 0):
-        raise Unsupported(
-            f"batch_dims {sources.op.options['batch_dims']} on constants is not supported", "supported: 0"
-        )
+    if batches := sources.op.options.get("batch_dims", 0):
+        raise Unsupported(f"batch_dims {batches} on constants is not supported", "supported: 0")
     for index in indices:
         if not 0 <= index < tensor.shape[axis]:
             raise Unsupported(f"index {index} is outside of dimension {axis} of {describe(tensor)}")
@@ -148,7 +127,7 @@ def _range(sources: Sources) -> bytes:
 
 ARITHMETIC: Mapping[str, Callable[[Sources], bytes]] = {
     "ADD": _binary(lambda a, b: a + b),
-    "CAST": _cast,
+    "CAST": lambda sources: _packed(sources, sources.input().shape, sources.numbers(0, "values")),
     "DIV": _binary(_divided, divides=True),
     "FILL": _fill,
     "FLOOR_DIV": _binary(lambda a, b: a // b, divides=True),
@@ -158,11 +137,11 @@ ARITHMETIC: Mapping[str, Callable[[Sources], bytes]] = {
     "MINIMUM": _binary(min),
     "MUL": _binary(lambda a, b: a * b),
     "RANGE": _range,
-    "RANK": _rank,
+    "RANK": lambda sources: _packed(sources, (), [len(sources.input().shape)]),
     "REDUCE_MAX": _reduced(max),
     "REDUCE_MIN": _reduced(min),
     "REDUCE_PROD": _reduced(prod),
-    "SHAPE": _shape,
+    "SHAPE": lambda sources: _packed(sources, (len(sources.input().shape),), sources.input().shape),
     "SUB": _binary(lambda a, b: a - b),
     "SUM": _reduced(sum),
 }
@@ -193,9 +172,8 @@ def fold(model: Model) -> Model:
         try:
             made = _values(tensors, op)
         except Unsupported as error:
-            raise NeuralArtError(
-                error.what, where=f"{model.path}: operator {op.index} ({op.kind})", hint=error.hint
-            ) from error
+            where = f"{model.path}: operator {op.index} ({op.kind})"
+            raise NeuralArtError(error.what, where=where, hint=error.hint) from error
         for index, data in made.items():
             tensors[index] = replace(tensors[index], data=data)
     if len(operators) == len(model.operators):
@@ -226,9 +204,8 @@ def _values(tensors: list[Tensor], op: Operator) -> dict[int, bytes]:
     for index in op.outputs:
         # An input that is used twice makes more of it: a few of those in a row must not fill the memory.
         if tensors[index].elements > max(given, MOST_ELEMENTS):
-            raise Unsupported(
-                f"{describe(tensors[index])} is constant and too large", f"at most {MOST_ELEMENTS} elements"
-            )
+            what = f"{describe(tensors[index])} is constant and too large"
+            raise Unsupported(what, f"at most {MOST_ELEMENTS} elements")
     outputs = {index: bytearray(tensors[index].bytes) for index in op.outputs}
     for piece in pieces:
         source = tensors[piece.source]

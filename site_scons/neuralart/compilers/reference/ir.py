@@ -82,6 +82,11 @@ class Program:
             tensor = self.aliases[tensor]
         return tensor
 
+    @property
+    def border(self) -> set[int]:
+        """The owners of the memory of inputs and outputs."""
+        return {self.root(tensor) for tensor in (*self.inputs, *self.outputs)}
+
     def offset(self, tensor: int) -> int:
         """Where a tensor begins in the memory of its owner, in bytes."""
         total = 0

@@ -8,6 +8,7 @@ from dataclasses import replace
 from neuralart.compilers.reference import folding, unsigned
 from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, describe, float_literal, struct
 from neuralart.compilers.reference.ir import BorderOptions, Call, Program, TensorArg
+from neuralart.compilers.reference.moves import Unsupported
 from neuralart.compilers.reference.operators import every, lookup
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
@@ -42,10 +43,7 @@ def spread(model: Model, option: str, values: Sequence[str], allowed: Sequence[s
 
 
 def check_positions(model: Model, options: BorderOptions) -> None:
-    """Check the channel positions. TFLite tensors are channels last, so only ``chlast`` needs nothing.
-
-    Raises NeuralArtError when ``chfirst`` is asked for where it would need a transposition, or a value is wrong.
-    """
+    """Check channel positions: TFLite is channels last. NeuralArtError for ``chfirst`` that needs a transposition."""
     sides = (
         ("--inputs-ch-position", options.inputs_ch_position, model.inputs),
         ("--outputs-ch-position", options.outputs_ch_position, model.outputs),
@@ -144,7 +142,10 @@ def lower(model: Model, options: BorderOptions) -> Program:
             ctx.refuse(op, f"operator is not supported: {_signature(ctx, op)}", f"supported: {kinds}")
         if constant:
             ctx.refuse(op, f"all inputs are constants: {_signature(ctx, op)}", "fold them when the model is made")
-        entry.lower(ctx, op)
+        try:
+            entry.lower(ctx, op)
+        except Unsupported as error:
+            ctx.refuse(op, error.what, error.hint)
     for index in model.outputs:
         if index not in known:
             what = f"output {describe(model.tensors[index])} is computed by no operator"

@@ -16,12 +16,7 @@ from neuralart.model.graph import Operator, Tensor
 
 
 class Unsupported(Exception):
-    """Why an operator cannot be done.
-
-    Attributes:
-        what: One line.
-        hint: What to do, or what is supported.
-    """
+    """Why an operator cannot be done, in one line, and what to do or what is supported."""
 
     def __init__(self, what: str, hint: str = "") -> None:
         super().__init__(what)
@@ -87,12 +82,7 @@ def apply(move: Move, element: int, source: bytes, target: bytearray) -> None:
 
 
 class Sources:
-    """The tensors of an operator.
-
-    Args:
-        tensors: All tensors.
-        op: The operator.
-    """
+    """The tensors of an operator, of all ``tensors``."""
 
     def __init__(self, tensors: Sequence[Tensor], op: Operator) -> None:
         self._tensors = tensors
@@ -165,6 +155,11 @@ class Sources:
             raise Unsupported(f"{describe(tensor)} does not fit its inputs, which give [{gives}]")
 
 
+def filled(values: Sequence[int], fill: int, rank: int) -> str:
+    """A C initializer of ``rank`` numbers, filled up in front."""
+    return "{" + ", ".join(map(str, (*[fill] * (rank - len(values)), *values))) + "}"
+
+
 BROADCAST_RANK = 6
 """NA_BROADCAST_RANK of the kernels."""
 
@@ -181,23 +176,15 @@ class Broadcast:
 
     def expression(self) -> str:
         """The ``na_broadcast_t`` as a C initializer, filled up with leading dimensions of 1."""
-        fill = BROADCAST_RANK - len(self.shape)
-        rows = (
-            ("shape", (1,) * fill + self.shape),
-            ("stride1", (0,) * fill + self.stride1),
-            ("stride2", (0,) * fill + self.stride2),
-        )
-        return "{" + ", ".join(f".{name} = {{{', '.join(map(str, row))}}}" for name, row in rows) + "}"
+        rows = (("shape", self.shape, 1), ("stride1", self.stride1, 0), ("stride2", self.stride2, 0))
+        return "{" + ", ".join(f".{name} = {filled(row, fill, BROADCAST_RANK)}" for name, row, fill in rows) + "}"
 
 
 def broadcast(first: Sequence[int], second: Sequence[int]) -> Broadcast:
-    """Broadcast two shapes as numpy does: aligned at the last dimension, 1 stretches.
-
-    Raises ValueError when the shapes do not fit together.
-    """
+    """Broadcast two shapes as numpy does, aligned at the last dimension; Unsupported when they do not fit."""
     pairs = list(zip_longest(reversed(first), reversed(second), fillvalue=1))
     if any(a != b and 1 not in (a, b) for a, b in pairs):
-        raise ValueError(f"shapes {list(first)} and {list(second)} do not broadcast")
+        raise Unsupported(f"shapes {list(first)} and {list(second)} do not broadcast")
     output = tuple(max(pair) for pair in reversed(pairs))
     joined: list[list[int]] = []  # innermost first: size, first varies, second varies
     for a, b in pairs:

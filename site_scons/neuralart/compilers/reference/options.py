@@ -6,8 +6,11 @@ ignored silently: an option without effect is noted in the report, anything else
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
+from neuralart.errors import NeuralArtError
 from neuralart.network.targets import CPU, NPU
 
 HONORED = "honored"
@@ -37,227 +40,186 @@ class Option(NamedTuple):
         return self.names[0]
 
 
+def _option(
+    effect: str, names: str, why: str, takes: str = FLAG, remedy: str = "", choices: str = "", **more: str
+) -> Option:
+    return Option(tuple(names.split()), effect, why, takes, remedy, tuple(choices.split()), **more)
+
+
+_used, _idle, _refused = (partial(_option, effect) for effect in (HONORED, NO_EFFECT, REFUSED))
+
 _MAPPING = "it steers the mapping to an NPU; here every epoch is software"
 _BUFFERS = "the application provides the activation buffers"
 _VALIDATE = "it belongs to the validate command"
+_VALIDATE_FLAGS = "full io-only save-csv classifier no-check no-exec-model"
 _SETS = "the command line of generate sets it"
 
 GENERATE: tuple[Option, ...] = (
-    Option(("--model", "-m"), HONORED, "the .tflite to compile", VALUE, metavar="FILE"),
-    Option(
-        ("--target",),
-        HONORED,
+    _used("--model -m", "the .tflite to compile", VALUE, metavar="FILE"),
+    _used(
+        "--target",
         "what to compile for: stm32n6, mps3-an547 (NPU flow), stm32h7, mps2-an500 (CPU flow)",
         VALUE,
         metavar="NAME",
     ),
-    Option(("--name", "-n"), HONORED, "C name and file prefix (default network)", VALUE, metavar="NAME"),
-    Option(("--output", "-o"), HONORED, "folder of the results (default ./st_ai_output)", VALUE, metavar="DIR"),
-    Option(
-        ("--st-neural-art",),
-        HONORED,
+    _used("--name -n", "C name and file prefix (default network)", VALUE, metavar="NAME"),
+    _used("--output -o", "folder of the results (default ./st_ai_output)", VALUE, metavar="DIR"),
+    _used(
+        "--st-neural-art",
         "[profile@]file.json, profile-NAME of the board's own file, or nothing for its default",
         MAYBE,
         "the memory-pool file of CPU targets is --memory-pool FILE",
         metavar="PROFILE",
         flow=NPU,
     ),
-    Option(
-        ("--mpool",),
-        HONORED,
+    _used(
+        "--mpool",
         "memory-pool file instead of the profile's (own option)",
         VALUE,
         "CPU targets: --memory-pool FILE",
         metavar="FILE",
         flow=NPU,
     ),
-    Option(
-        ("--memory-pool",),
-        HONORED,
+    _used(
+        "--memory-pool",
         "memory-pool file (JSON) of the activations; without it they are one buffer",
         VALUE,
         "NPU targets: --mpool FILE or a profile",
         metavar="FILE",
         flow=CPU,
     ),
-    Option(
-        ("--split-weights",),
-        HONORED,
+    _used(
+        "--split-weights",
         "each constant is a C array of its own",
         remedy="NPU targets: the pool file decides where weights go",
         flow=CPU,
     ),
-    Option(
-        ("--binary",),
-        HONORED,
+    _used(
+        "--binary",
         "the weights in N_data.bin too",
         remedy="NPU targets: weights are always in N_atonbuf.<pool>.raw",
         flow=CPU,
     ),
-    Option(
-        ("--initializers",),
-        HONORED,
+    _used(
+        "--initializers",
         "pools whose initializer is declared, comma separated, or none (own option)",
         VALUE,
         "CPU targets: weights are a C array",
         metavar="POOLS",
         flow=NPU,
     ),
-    Option(("--type", "-t"), HONORED, "type of the model: tflite", VALUE, choices=("tflite",), metavar="TYPE"),
-    Option(
-        ("--input-data-type",),
-        HONORED,
+    _used("--type -t", "type of the model: tflite", VALUE, choices="tflite", metavar="TYPE"),
+    _used(
+        "--input-data-type",
         "float32, int8 or uint8, int32 for an input that is int32 anyway; one for all inputs, or one for each, "
         "comma separated",
         VALUE,
         metavar="TYPES",
     ),
-    Option(("--output-data-type",), HONORED, "likewise for the outputs", VALUE, metavar="TYPES"),
-    Option(
-        ("--inputs-ch-position",),
-        HONORED,
+    _used("--output-data-type", "likewise for the outputs", VALUE, metavar="TYPES"),
+    _used(
+        "--inputs-ch-position",
         "chlast or chfirst; refused where it would need a transposition",
         VALUE,
         metavar="POSITIONS",
     ),
-    Option(("--outputs-ch-position",), HONORED, "likewise for the outputs", VALUE, metavar="POSITIONS"),
-    Option(("--no-inputs-allocation",), HONORED, "the application provides the input buffers"),
-    Option(("--no-outputs-allocation",), HONORED, "the application provides the output buffers"),
-    Option(("--allocate-inputs",), HONORED, "the default; refused together with --no-inputs-allocation"),
-    Option(("--allocate-outputs",), HONORED, "the default; refused together with --no-outputs-allocation"),
-    Option(("--all-buffers-info",), HONORED, "as in a profile: relocatable models need it (own option)", flow=NPU),
-    Option(("--no-report",), HONORED, "write no N_generate_report.txt"),
-    Option(
-        ("--verbosity", "-v"), HONORED, "0 to 3: how much is printed (default 1)", VALUE, choices=("0", "1", "2", "3")
-    ),
-    Option(("--quiet",), HONORED, "print nothing but errors"),
-    Option(("--workspace", "-w"), NO_EFFECT, "this compiler needs no workspace and writes none", VALUE, metavar="DIR"),
-    Option(("--no-workspace",), NO_EFFECT, "this compiler needs no workspace"),
-    Option(
-        ("--enable-epoch-controller", "--eec"),
-        NO_EFFECT,
-        "there is no hardware epoch to put into a blob: no N_ecblobs.h",
-    ),
-    Option(
-        ("--optimization", "-O"),
-        NO_EFFECT,
-        "the placement always aims at little memory",
-        VALUE,
-        choices=("time", "ram", "balanced"),
-    ),
-    Option(
-        ("--compression", "-c"),
-        NO_EFFECT,
-        "weights stay as they are, which lossless allows",
-        VALUE,
-        choices=("lossless", "none"),
-    ),
-    Option(("--no-onnx-optimizer",), NO_EFFECT, "only .tflite is read"),
-    Option(("--use-onnx-simplifier",), NO_EFFECT, "only .tflite is read"),
-    Option(("--prefetch-compressed-weights",), NO_EFFECT, "no weight is compressed"),
-    Option(
-        ("--c-api",),
-        HONORED,
+    _used("--outputs-ch-position", "likewise for the outputs", VALUE, metavar="POSITIONS"),
+    _used("--no-inputs-allocation", "the application provides the input buffers"),
+    _used("--no-outputs-allocation", "the application provides the output buffers"),
+    _used("--allocate-inputs", "the default; refused together with --no-inputs-allocation"),
+    _used("--allocate-outputs", "the default; refused together with --no-outputs-allocation"),
+    _used("--all-buffers-info", "as in a profile: relocatable models need it (own option)", flow=NPU),
+    _used("--no-report", "write no N_generate_report.txt"),
+    _used("--verbosity -v", "0 to 3: how much is printed (default 1)", VALUE, choices="0 1 2 3"),
+    _used("--quiet", "print nothing but errors"),
+    _idle("--workspace -w", "this compiler needs no workspace and writes none", VALUE, metavar="DIR"),
+    _idle("--no-workspace", "this compiler needs no workspace"),
+    _idle("--enable-epoch-controller --eec", "there is no hardware epoch to put into a blob: no N_ecblobs.h"),
+    _idle("--optimization -O", "the placement always aims at little memory", VALUE, choices="time ram balanced"),
+    _idle("--compression -c", "weights stay as they are, which lossless allows", VALUE, choices="lossless none"),
+    _idle("--no-onnx-optimizer", "only .tflite is read"),
+    _idle("--use-onnx-simplifier", "only .tflite is read"),
+    _idle("--prefetch-compressed-weights", "no weight is compressed"),
+    _used(
+        "--c-api",
         "legacy: the LL_ATON interface, on CPU targets ai_<name>_run and the like; st-ai is not written",
         VALUE,
-        choices=("legacy",),
+        choices="legacy",
     ),
-    Option(("--allocate-activations",), REFUSED, _BUFFERS, remedy="NPU targets: the pool file decides where they go"),
-    Option(("--allocate-states",), REFUSED, "no operator has a state"),
-    Option(("--input-memory-alignment",), REFUSED, _BUFFERS, VALUE, "inputs are aligned to 32 bytes in them"),
-    Option(("--output-memory-alignment",), REFUSED, _BUFFERS, VALUE, "outputs are aligned to 32 bytes in them"),
-    Option(("--cut-input-tensors",), REFUSED, "models are compiled whole", VALUE, "cut the model before"),
-    Option(("--cut-output-tensors",), REFUSED, "models are compiled whole", VALUE, "cut the model before"),
-    Option(("--cut-input-layers",), REFUSED, "models are compiled whole", VALUE, "cut the model before"),
-    Option(("--cut-output-layers",), REFUSED, "models are compiled whole", VALUE, "cut the model before"),
-    Option(
-        ("--fix-parametric-shapes",), REFUSED, "shapes must be fixed in the model", VALUE, "export it with fixed shapes"
-    ),
-    Option(("--custom",), REFUSED, "custom layers are not supported", VALUE),
-    Option(("--quantize", "-q"), REFUSED, "models are compiled as they are", MAYBE, "quantize the model before"),
-    Option(("--hsp",), REFUSED, "there is no such accelerator here", MAYBE),
-    Option(("--ihex",), REFUSED, "raw initializers only", MAYBE, "convert the .raw, or let the build do it"),
-    Option(("--address",), REFUSED, "the pool file gives all addresses", VALUE, "set the offset of the pool"),
-    Option(("--copy-weights-at",), REFUSED, "the pool file gives all addresses", VALUE, "set the offset of the pool"),
-    Option(("--no-c-files",), REFUSED, "the C is what this compiler is for"),
-    Option(("--dll",), REFUSED, "no host library is made"),
-    Option(("--lib",), REFUSED, "no library is copied", VALUE),
-    Option(("--relocatable", "-r", "--reloc"), REFUSED, "generate does not make relocatable images", MAYBE),
+    _refused("--allocate-activations", _BUFFERS, remedy="NPU targets: the pool file decides where they go"),
+    _refused("--allocate-states", "no operator has a state"),
+    _refused("--input-memory-alignment", _BUFFERS, VALUE, "inputs are aligned to 32 bytes in them"),
+    _refused("--output-memory-alignment", _BUFFERS, VALUE, "outputs are aligned to 32 bytes in them"),
+    _refused("--cut-input-tensors", "models are compiled whole", VALUE, "cut the model before"),
+    _refused("--cut-output-tensors", "models are compiled whole", VALUE, "cut the model before"),
+    _refused("--cut-input-layers", "models are compiled whole", VALUE, "cut the model before"),
+    _refused("--cut-output-layers", "models are compiled whole", VALUE, "cut the model before"),
+    _refused("--fix-parametric-shapes", "shapes must be fixed in the model", VALUE, "export it with fixed shapes"),
+    _refused("--custom", "custom layers are not supported", VALUE),
+    _refused("--quantize -q", "models are compiled as they are", MAYBE, "quantize the model before"),
+    _refused("--hsp", "there is no such accelerator here", MAYBE),
+    _refused("--ihex", "raw initializers only", MAYBE, "convert the .raw, or let the build do it"),
+    _refused("--address", "the pool file gives all addresses", VALUE, "set the offset of the pool"),
+    _refused("--copy-weights-at", "the pool file gives all addresses", VALUE, "set the offset of the pool"),
+    _refused("--no-c-files", "the C is what this compiler is for"),
+    _refused("--dll", "no host library is made"),
+    _refused("--lib", "no library is copied", VALUE),
+    _refused("--relocatable -r --reloc", "generate does not make relocatable images", MAYBE),
     *(
-        Option((name,), REFUSED, _VALIDATE, takes)
-        for name, takes in (
-            ("--mode", VALUE),
-            ("--desc", VALUE),
-            ("--val-json", VALUE),
-            ("--valinput", VALUE),
-            ("--valoutput", VALUE),
-            ("--batch-size", VALUE),
-            ("--range", VALUE),
-            ("--full", FLAG),
-            ("--io-only", FLAG),
-            ("--save-csv", FLAG),
-            ("--classifier", FLAG),
-            ("--no-check", FLAG),
-            ("--no-exec-model", FLAG),
-            ("--seed", VALUE),
-        )
+        _refused(f"--{name}", _VALIDATE, FLAG if name in _VALIDATE_FLAGS.split() else VALUE)
+        for name in f"mode desc val-json valinput valoutput batch-size range {_VALIDATE_FLAGS} seed".split()
     ),
 )
 
 PROFILE: tuple[Option, ...] = (
-    Option(("--enable-virtual-mem-pools",), HONORED, "adjoining writable pools of equal properties form one pool"),
-    Option(("--all-buffers-info",), HONORED, "the table of internal buffers is filled"),
-    Option(("--Opreserve-inputs",), HONORED, "input buffers are not reused for other tensors"),
-    Option(("--native-float",), NO_EFFECT, "float32 is always computed as such"),
-    Option(("--mvei",), NO_EFFECT, "the kernels are compiled for the board's own CPU"),
-    Option(("--cache-maintenance",), NO_EFFECT, "the CPU alone touches the buffers during an inference"),
-    Option(("--enable-epoch-controller",), NO_EFFECT, "there is no hardware epoch to put into a blob: no N_ecblobs.h"),
-    Option(("--ec-single-epoch",), NO_EFFECT, "there is no epoch-controller blob"),
-    Option(("--optimization", "-O"), NO_EFFECT, _MAPPING, VALUE, choices=("0", "1", "2", "3")),
-    Option(("--Os", "-M", "-Os"), NO_EFFECT, "the placement always aims at little memory"),
-    Option(("--Oauto", "-A"), NO_EFFECT, _MAPPING),
-    Option(("--d-auto",), NO_EFFECT, _MAPPING, MAYBE),
-    Option(("--Oauto-sched",), NO_EFFECT, _MAPPING),
-    Option(("--Oalt-sched",), NO_EFFECT, _MAPPING),
-    Option(("--Ocache-opt",), NO_EFFECT, _MAPPING),
-    Option(("--Omax-ca-pipe",), NO_EFFECT, _MAPPING, VALUE),
-    Option(("--Oconv-split-cw",), NO_EFFECT, _MAPPING, MAYBE),
-    Option(("--Oconv-split-kw",), NO_EFFECT, _MAPPING, MAYBE),
-    Option(("--Oconv-split-stripe",), NO_EFFECT, _MAPPING, MAYBE),
-    Option(("--Oshuffle-dma",), NO_EFFECT, _MAPPING),
-    Option(("--no-hw-sw-parallelism",), NO_EFFECT, _MAPPING),
-    Option(("--expand-softmax",), NO_EFFECT, _MAPPING),
-    Option(("--mapping-recap",), NO_EFFECT, "the report always lists every epoch"),
-    Option(("--sched-stats",), NO_EFFECT, "the report always lists every epoch"),
-    Option(("--num-ops-info",), NO_EFFECT, "the report always counts operations"),
+    _used("--enable-virtual-mem-pools", "adjoining writable pools of equal properties form one pool"),
+    _used("--all-buffers-info", "the table of internal buffers is filled"),
+    _used("--Opreserve-inputs", "input buffers are not reused for other tensors"),
+    _idle("--native-float", "float32 is always computed as such"),
+    _idle("--mvei", "the kernels are compiled for the board's own CPU"),
+    _idle("--cache-maintenance", "the CPU alone touches the buffers during an inference"),
+    _idle("--enable-epoch-controller", "there is no hardware epoch to put into a blob: no N_ecblobs.h"),
+    _idle("--ec-single-epoch", "there is no epoch-controller blob"),
+    _idle("--optimization -O", _MAPPING, VALUE, choices="0 1 2 3"),
+    _idle("--Os -M -Os", "the placement always aims at little memory"),
+    _idle("--Oauto -A", _MAPPING),
+    _idle("--d-auto", _MAPPING, MAYBE),
+    _idle("--Oauto-sched", _MAPPING),
+    _idle("--Oalt-sched", _MAPPING),
+    _idle("--Ocache-opt", _MAPPING),
+    _idle("--Omax-ca-pipe", _MAPPING, VALUE),
+    _idle("--Oconv-split-cw", _MAPPING, MAYBE),
+    _idle("--Oconv-split-kw", _MAPPING, MAYBE),
+    _idle("--Oconv-split-stripe", _MAPPING, MAYBE),
+    _idle("--Oshuffle-dma", _MAPPING),
+    _idle("--no-hw-sw-parallelism", _MAPPING),
+    _idle("--expand-softmax", _MAPPING),
+    _idle("--mapping-recap", "the report always lists every epoch"),
+    _idle("--sched-stats", "the report always lists every epoch"),
+    _idle("--num-ops-info", "the report always counts operations"),
     # Half of the profiles in the field have it: what it lists does not exist here, and nothing reads it in a build.
-    Option(
-        ("--csv-file",),
-        NO_EFFECT,
-        "no CSV is written: it lists NPU cycles and bus traffic, of which there are none",
-        VALUE,
-    ),
-    Option(("--generate-stai",), REFUSED, "stai_N.c is not written", remedy="use the LL_ATON interface"),
-    Option(("--encrypt-weights",), REFUSED, "weights would stay readable", remedy="remove it to accept plain weights"),
-    Option(("--force-8bits-scale-offset",), REFUSED, "it would change results", remedy="remove it"),
-    Option(("--continue-on-errors",), REFUSED, "errors stop the compile"),
-    Option(("--dot-file",), REFUSED, "no graph drawing is written", VALUE, "remove it"),
-    Option(("--onnx-output",), REFUSED, "no ONNX is written", VALUE, "remove it"),
-    Option(("--save-mpool-file",), REFUSED, "no copy of the pools is written", VALUE, "remove it"),
-    Option(("--save-mdesc-file",), REFUSED, "there is no machine description here", VALUE, "remove it"),
-    Option(("--options-file", "--load-options"), REFUSED, "options stand in the profile", VALUE, "copy them there"),
+    _idle("--csv-file", "no CSV is written: it lists NPU cycles and bus traffic, of which there are none", VALUE),
+    _refused("--generate-stai", "stai_N.c is not written", remedy="use the LL_ATON interface"),
+    _refused("--encrypt-weights", "weights would stay readable", remedy="remove it to accept plain weights"),
+    _refused("--force-8bits-scale-offset", "it would change results", remedy="remove it"),
+    _refused("--continue-on-errors", "errors stop the compile"),
+    _refused("--dot-file", "no graph drawing is written", VALUE, "remove it"),
+    _refused("--onnx-output", "no ONNX is written", VALUE, "remove it"),
+    _refused("--save-mpool-file", "no copy of the pools is written", VALUE, "remove it"),
+    _refused("--save-mdesc-file", "there is no machine description here", VALUE, "remove it"),
+    _refused("--options-file --load-options", "options stand in the profile", VALUE, "copy them there"),
     *(
-        Option(names, REFUSED, _SETS, VALUE, remedy)
+        _refused(names, _SETS, VALUE, remedy)
         for names, remedy in (
-            (("--load-mpool", "--load-mpool-file"), "use memory_pool of the profile, or --mpool"),
-            (("--network-name",), "use --name"),
-            (("--load-mdesc", "-t", "--load-mdesc-file"), "software epochs need no machine description"),
-            (("--load-cdesc", "--load-cdesc-file"), "software epochs need no machine description"),
-            (("--onnx-input", "-i"), "use --model"),
-            (("--json-quant-file",), "the quantization stands in the .tflite"),
-            (("--c-output", "-g"), "use --name"),
-            (("--output-info-file",), "it is always N_c_info.json"),
-            (("--out-dir-prefix",), "use --output"),
+            ("--load-mpool --load-mpool-file", "use memory_pool of the profile, or --mpool"),
+            ("--network-name", "use --name"),
+            ("--load-mdesc -t --load-mdesc-file", "software epochs need no machine description"),
+            ("--load-cdesc --load-cdesc-file", "software epochs need no machine description"),
+            ("--onnx-input -i", "use --model"),
+            ("--json-quant-file", "the quantization stands in the .tflite"),
+            ("--c-output -g", "use --name"),
+            ("--output-info-file", "it is always N_c_info.json"),
+            ("--out-dir-prefix", "use --output"),
         )
     ),
 )
@@ -275,9 +237,9 @@ def spellings(table: tuple[Option, ...]) -> list[str]:
 
 def _rows(table: tuple[Option, ...], effect: str) -> list[str]:
     lines = []
-    for option in sorted(
-        (option for option in table if option.effect == effect), key=lambda option: option.name.lower()
-    ):
+    for option in sorted(table, key=lambda option: option.name.lower()):
+        if option.effect != effect:
+            continue
         names = ", ".join(f"`{name}`" for name in option.names)
         value = {FLAG: "", VALUE: "value", MAYBE: "value or none"}[option.takes]
         if option.choices:
@@ -299,16 +261,77 @@ def document() -> str:
         "This page is written by `python -m neuralart.compilers.reference.options`; a test compares the two.",
     ]
     for title, table in (("Command line", GENERATE), ("Profile options", PROFILE)):
-        for effect, words in ((HONORED, "honored"), (NO_EFFECT, "no effect"), (REFUSED, "refused")):
-            parts += [
-                "",
-                f"## {title}: {words}",
-                "",
-                "| option | value | what |",
-                "|---|---|---|",
-                *_rows(table, effect),
-            ]
+        for effect in (HONORED, NO_EFFECT, REFUSED):
+            head = ["", f"## {title}: {effect}", "", "| option | value | what |", "|---|---|---|"]
+            parts += [*head, *_rows(table, effect)]
     return "\n".join(parts) + "\n"
+
+
+class Choices(NamedTuple):
+    """What a profile asks for."""
+
+    virtual_pools: bool = False  # adjoining pools form one
+    all_buffers: bool = False  # fill the table of internal buffers
+    keep_inputs: bool = False  # no input is ever overwritten
+    notes: tuple[str, ...] = ()  # options without effect here, each with the reason
+
+
+def _lookup(word: str) -> tuple[Option | None, str | None]:
+    """The option of a word, and a value written into the same word."""
+    exact = find(PROFILE, word)
+    if exact is not None:
+        return exact, None
+    name, equals, value = word.partition("=")
+    if equals and word.startswith("--"):
+        return find(PROFILE, name), value
+    # -O3
+    if len(word) == 3 and word.startswith("-O") and word[2].isdigit():
+        return find(PROFILE, "-O"), word[2]
+    return None, None
+
+
+def choices(words: Sequence[str], where: str = "profile options") -> Choices:
+    """Interpret a profile's options; NeuralArtError when one is refused, unknown, or lacks its value."""
+    seen: set[str] = set()
+    notes: dict[str, str] = {}
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        option, value = _lookup(word)
+        if option is None:
+            if not word.startswith("-"):
+                raise NeuralArtError(f"'{word}' belongs to no option", where=where)
+            raise NeuralArtError(f"unknown option '{word}'", where=where, hint=_near(word))
+        if value is None and option.takes != FLAG:
+            if rest and not rest[0].startswith("-"):
+                value = rest.pop(0)
+            elif option.takes != MAYBE:
+                raise NeuralArtError(f"{word} lacks its value", where=where)
+        elif value is not None and option.takes == FLAG:
+            raise NeuralArtError(f"{option.name} takes no value, but has '{value}'", where=where)
+        if value is not None and option.choices and value not in option.choices:
+            allowed = ", ".join(option.choices)
+            raise NeuralArtError(f"{option.name} is '{value}'", where=where, hint=f"allowed: {allowed}")
+        if option.effect == REFUSED:
+            raise NeuralArtError(f"{word} is refused: {option.why}", where=where, hint=option.remedy)
+        if option.effect == NO_EFFECT:
+            notes[option.name] = f"{option.name}{f' {value}' if value else ''}: {option.why}"
+        seen.add(option.name)
+    return Choices(
+        virtual_pools="--enable-virtual-mem-pools" in seen,
+        all_buffers="--all-buffers-info" in seen,
+        keep_inputs="--Opreserve-inputs" in seen,
+        notes=tuple(notes.values()),
+    )
+
+
+def _near(word: str) -> str:
+    """Only what is near: the whole list is long."""
+    import difflib
+
+    close = difflib.get_close_matches(word, spellings(PROFILE), n=1, cutoff=0.5)
+    listed = "docs/reference/generate-options.md lists them all"
+    return f"did you mean '{close[0]}'? {listed}" if close else listed
 
 
 if __name__ == "__main__":

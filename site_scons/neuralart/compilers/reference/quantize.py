@@ -80,10 +80,7 @@ def quantize_multiplier(factor: float, largest_shift: int = 30) -> FixedPoint:
 
 
 def activation_range(activation: str, scale: float, zero_point: int, dtype: str) -> tuple[int, int]:
-    """Smallest and largest stored output value under one of the :data:`ACTIVATIONS`.
-
-    Raises ValueError when a bound does not fit 32 bits: the scale is too small to mean anything.
-    """
+    """Bounds of stored values under one of the :data:`ACTIVATIONS`; ValueError when one does not fit 32 bits."""
     low, high = RANGES[dtype]
     lower, upper = ACTIVATIONS[activation]
     if lower is not None:

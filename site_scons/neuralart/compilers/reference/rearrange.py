@@ -48,9 +48,8 @@ class _Spec:
             raise Unsupported(f"{len(self.begin)} begins, {len(self.end)} ends and {len(self.stride)} strides")
         self._masks = {name: int(options.get(name, 0)) for name in _MASKS}
         if options.get("offset", False):
-            raise Unsupported(
-                "ends that count from the begins (option offset) are not supported", "give ends as indices"
-            )
+            what = "ends that count from the begins (option offset) are not supported"
+            raise Unsupported(what, "give ends as indices")
         if sum(self.has("ellipsis_mask", i) for i in range(len(self.begin))) > 1:
             raise Unsupported(f"ellipsis_mask {self._masks['ellipsis_mask']:#b} has more than one bit")
 
@@ -60,9 +59,8 @@ class _Spec:
 
     def dimensions(self) -> int:
         """How many dimensions of the input are spoken of."""
-        return sum(
-            not self.has("ellipsis_mask", i) and not self.has("new_axis_mask", i) for i in range(len(self.begin))
-        )
+        apart = ("ellipsis_mask", "new_axis_mask")
+        return sum(not any(self.has(mask, i) for mask in apart) for i in range(len(self.begin)))
 
 
 _MASKS = ("begin_mask", "end_mask", "ellipsis_mask", "new_axis_mask", "shrink_axis_mask")
@@ -92,10 +90,7 @@ def _one_dimension(walk: _SliceWalk, spec: _Spec, position: int, tensor: Tensor,
 
 
 def strided_slice(sources: Sources) -> list[Piece]:
-    """STRIDED_SLICE with all its masks, as numpy's indexing.
-
-    Raises Unsupported when it is not supported, or makes no sense.
-    """
+    """STRIDED_SLICE with all its masks, as numpy's indexing."""
     tensor, target = sources.input(), sources.output()
     sources.same_dtype(tensor, target)
     spec = _Spec(sources)
@@ -134,10 +129,14 @@ def slice_(sources: Sources) -> list[Piece]:
     return _taken(sources, walk)
 
 
+def _filled(sources: Sources, shape: Sequence[int], steps: Sequence[int], start: int = 0) -> Piece:
+    """All of the output, in its order, from the input."""
+    return Piece(sources.op.inputs[0], sources.op.outputs[0], Move(tuple(shape), tuple(steps), dense(shape), start))
+
+
 def _taken(sources: Sources, walk: _SliceWalk) -> list[Piece]:
     sources.expect(sources.output(), walk.shape)
-    move = Move(tuple(walk.shape), tuple(walk.steps), dense(walk.shape), walk.start)
-    return [Piece(sources.op.inputs[0], sources.op.outputs[0], move)]
+    return [_filled(sources, walk.shape, walk.steps, walk.start)]
 
 
 def _same(sources: Sources) -> list[Piece]:
@@ -183,7 +182,7 @@ def _transpose(sources: Sources) -> list[Piece]:
         raise Unsupported(f"the order {list(given)} of the dimensions of {describe(tensor)} has one twice")
     shape = tuple(tensor.shape[axis] for axis in order)
     sources.expect(target, shape)
-    return [Piece(tensor.index, target.index, Move(shape, tuple(steps[axis] for axis in order), dense(shape)))]
+    return [_filled(sources, shape, [steps[axis] for axis in order])]
 
 
 def _concatenation(sources: Sources) -> list[Piece]:
@@ -217,9 +216,7 @@ def _parts(sources: Sources, tensor: Tensor, axis: int, sizes: Sequence[int]) ->
         sources.same_dtype(tensor, target)
         shape = (*tensor.shape[:axis], size, *tensor.shape[axis + 1 :])
         sources.expect(target, shape)
-        pieces.append(
-            Piece(tensor.index, target.index, Move(shape, steps, dense(shape), source_start=at * steps[axis]))
-        )
+        pieces.append(Piece(tensor.index, target.index, Move(shape, steps, dense(shape), at * steps[axis])))
         at += size
     return pieces
 
@@ -285,7 +282,7 @@ def _unpack(sources: Sources) -> list[Piece]:
         target = sources.output(at)
         sources.same_dtype(tensor, target)
         sources.expect(target, shape)
-        pieces.append(Piece(tensor.index, target.index, Move(shape, rest, dense(shape), source_start=at * steps[axis])))
+        pieces.append(Piece(tensor.index, target.index, Move(shape, rest, dense(shape), at * steps[axis])))
     return pieces
 
 
@@ -308,8 +305,7 @@ def _depth_to_space(sources: Sources) -> list[Piece]:
         raise Unsupported(f"{channels} channels cannot be {size} x {size} pixels")
     sources.expect(sources.output(), (batches, height * size, width * size, depth))
     n, h, w, i, j, c = dense((batches, height, width, size, size, depth))
-    shape = (batches, height, size, width, size, depth)
-    return [Piece(sources.op.inputs[0], sources.op.outputs[0], Move(shape, (n, h, i, w, j, c), dense(shape)))]
+    return [_filled(sources, (batches, height, size, width, size, depth), (n, h, i, w, j, c))]
 
 
 def _space_to_depth(sources: Sources) -> list[Piece]:
@@ -320,8 +316,7 @@ def _space_to_depth(sources: Sources) -> list[Piece]:
     high, wide = height // size, width // size
     sources.expect(sources.output(), (batches, high, wide, channels * size * size))
     n, h, i, w, j, c = dense((batches, high, size, wide, size, channels))
-    shape = (batches, high, wide, size, size, channels)
-    return [Piece(sources.op.inputs[0], sources.op.outputs[0], Move(shape, (n, h, w, i, j, c), dense(shape)))]
+    return [_filled(sources, (batches, high, wide, size, size, channels), (n, h, w, i, j, c))]
 
 
 REARRANGE: Mapping[str, Callable[[Sources], list[Piece]]] = {

@@ -142,7 +142,7 @@ BOOT_IMAGE = View(_boot_image, _boot_image_text)
 
 
 def relocatable(path: Path, offset: int = 0, params: Path | None = None) -> dict[str, Any]:
-    """What a relocatable model says that begins at an offset of a file; ``params``: file of those of a split one."""
+    """What a relocatable model says. It begins at ``offset``; ``params``: the second file of a split model."""
     from neuralart.relocatable.format import container
     from neuralart.relocatable.verify import report
 

@@ -1,4 +1,4 @@
-"""Everything that can be wrong with an image before it is flashed, in one list.
+"""Everything that can be wrong with an image before it is flashed, in one list (``neuralart check-image``).
 
 Each check has a name (docs/reference/check-image.md). All findings are listed, not only the first.
 """

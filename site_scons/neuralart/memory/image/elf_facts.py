@@ -1,4 +1,8 @@
-"""Facts about an image from its ELF file."""
+"""Facts about an image from its ELF file, build attributes of the Arm compiler (``.ARM.attributes``) among them.
+
+Format of those: "Addenda to, and Errata in, the ABI for the Arm Architecture", build attributes: a byte ``A``, then one
+subsection per vendor (length, name, then sub-subsections of tag, length and attributes). Numbers are ULEB128.
+"""
 
 from __future__ import annotations
 
@@ -85,15 +89,10 @@ def parse_attributes(data: bytes) -> Attributes:
             block = vendor.block(vendor.at - start)
             if tag == _FILE:
                 found.update(_values(block))
-    profile = found.get(_PROFILE, 0)
-    return Attributes(
-        arch=found.get(_CPU_ARCH, 0),
-        profile=chr(profile) if profile in b"MARS" else "",
-        fp_arch=found.get(_FP_ARCH, 0),
-        single_only=found.get(_HARD_FP_USE, 0) == 1,
-        mve=found.get(_MVE_ARCH, 0),
-        vfp_args=found.get(_VFP_ARGS, 0),
-    )
+    tags = (_CPU_ARCH, _PROFILE, _FP_ARCH, _HARD_FP_USE, _MVE_ARCH, _VFP_ARGS)
+    arch, profile, fp_arch, hard_fp_use, mve, vfp_args = (found.get(tag, 0) for tag in tags)
+    letter = chr(profile) if profile in b"MARS" else ""
+    return Attributes(arch, letter, fp_arch, hard_fp_use == 1, mve, vfp_args)
 
 
 _TOP = 1 << 32

@@ -1,4 +1,4 @@
-"""What is known about a firmware image before it is judged: plain values, whatever file they came from."""
+"""What is known about a firmware image before it is judged: plain values, and how a raw binary gives them."""
 
 from __future__ import annotations
 

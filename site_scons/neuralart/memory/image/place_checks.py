@@ -1,4 +1,4 @@
-"""Checks whether vector table, stack, reset handler and bytes of an image are where the core finds them at reset."""
+"""Checks whether an image is where the core finds it at reset, and whether the boot loader copies all of it."""
 
 from __future__ import annotations
 

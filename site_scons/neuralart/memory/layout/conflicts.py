@@ -73,14 +73,8 @@ def _shown(claims: Mapping[Placement, Span], placement: Placement) -> Span:
 def advice(board: Board, claims: Mapping[Placement, Span], moved: Placement, size: int | None = None) -> str:
     """Say where a placement would fit, and what to write to put it there.
 
-    Args:
-        board: The board.
-        claims: What everybody claims.
-        moved: Who is to move. Staging places move together: they follow one another from one address on.
-        size: Bytes that they need, unless what they claim.
-
-    Returns:
-        One line; it also says if there is no such place.
+    ``moved``: who is to move; staging places move together: they follow one another from one address on; ``size``:
+    bytes that they need, unless what they claim. Returns one line; it also says if there is no such place.
     """
     together = [p for p in claims if p.kind == "staging"] if moved.kind == "staging" else [moved]
     others = [span for placement, span in claims.items() if placement not in together]
@@ -88,15 +82,13 @@ def advice(board: Board, claims: Mapping[Placement, Span], moved: Placement, siz
     network = moved.kind == "pool"
     # Better outside of the pools as they are declared than in what is left of one today.
     whole = [_shown(claims, placement) for placement in claims if placement not in together]
-    address = room(board, whole, moved.start, needed, network=network)
+    address = _room(board, whole, moved.start, needed, network)
     if address is None:
-        address = room(board, others, moved.start, needed, network=network)
+        address = _room(board, others, moved.start, needed, network)
     if address is None and size is None and _is_head(claims, moved):
-        address, needed = largest(board, others, moved.start)
+        address, needed = _largest(board, others, moved.start)
     if address is None:
-        less = "use less of it"
-        if moved.kind == "staging":
-            less = "declare only initializers that are not empty"
+        less = "declare only initializers that are not empty" if moved.kind == "staging" else "use less of it"
         return f"nothing there has {needed} free bytes: {less}, or a board with more memory"
     if moved.kind == "pool" and address == moved.start:
         return f"{needed} bytes are free there: make that the size of the pool"
@@ -120,18 +112,11 @@ def _needed(board: Board, placement: Placement, claims: Mapping[Placement, Span]
     return round_up(size, area.sector) if area else size
 
 
-def room(board: Board, taken: Iterable[Span], near: int, size: int, *, network: bool = False) -> int | None:
-    """An address where so many bytes are free, in the same memory or else in another of its kind.
+def _room(board: Board, taken: Iterable[Span], near: int, size: int, network: bool) -> int | None:
+    """An address where so many bytes are free, in the memory of ``near`` or else in another of its kind.
 
-    Args:
-        board: The board.
-        taken: What is not free.
-        near: An address in the memory to look in; places from it on come before places below it.
-        size: Bytes.
-        network: It is for a network: another memory must be one that the NPU works in, where a board has such.
-
-    Returns:
-        A multiple of the sector in flash, of 32 in RAM; None if there is no such place.
+    Places from ``near`` on come before places below it. For a network another memory must be one that the NPU works in,
+    where a board has such. A multiple of the sector in flash, of 32 in RAM; None if there is no such place.
     """
     for free in _free(board, taken, near, network):
         fits = [max(low, near) for low, high in free if max(low, near) + size <= high and high > near]
@@ -141,7 +126,7 @@ def room(board: Board, taken: Iterable[Span], near: int, size: int, *, network: 
     return None
 
 
-def largest(board: Board, taken: Iterable[Span], near: int) -> tuple[int | None, int]:
+def _largest(board: Board, taken: Iterable[Span], near: int) -> tuple[int | None, int]:
     """Address and size of the largest gap in the memory at an address; (None, 0) if it is full."""
     gap = max(next(iter(_free(board, taken, near, False)), []), key=lambda gap: gap[1] - gap[0], default=None)
     return (None, 0) if gap is None else (gap[0], gap[1] - gap[0])

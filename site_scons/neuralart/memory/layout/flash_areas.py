@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from neuralart.boards.types import Board, MemoryRegion
@@ -22,22 +22,23 @@ class Area:
     sector: int  # bytes that are erased together
     ready: bool  # it answers before the application has set anything
 
+    def __str__(self) -> str:
+        return f"{self.name} [0x{self.start:08x}, 0x{self.end:08x})"
+
+    def sectors_at(self, address: int) -> str:
+        """The start of the sector of an address, or of the next: what to write instead of it."""
+        below = address // self.sector * self.sector
+        return f"0x{below:08x} or 0x{below + self.sector:08x}"
+
 
 def areas(board: Board) -> list[Area]:
     """The flash of a board: what answers at the start first, the flash that has the slots before others."""
     found = []
     if board.flash:
-        start = int(board.flash["base"])
+        start, size, sector = (int(board.flash[key]) for key in ("base", "size", "sector"))
         region = board.region_at(start)
-        found.append(
-            Area(
-                str(board.flash["part"]),
-                start,
-                start + int(board.flash["size"]),
-                int(board.flash["sector"]),
-                region is not None and is_on(board, region),
-            )
-        )
+        ready = region is not None and is_on(board, region)
+        found.append(Area(str(board.flash["part"]), start, start + size, sector, ready))
     for region in board.memory:
         if region.kind == "flash" and region.sector and not any(_meet(region, area) for area in found):
             found.append(Area(region.name, region.base, region.end, region.sector, is_on(board, region)))
@@ -67,22 +68,14 @@ def by_sectors(found: Sequence[Area], span: Span) -> Span:
     return Span(span.owner, span.group, start, round_up(span.end, area.sector), span.place)
 
 
-@dataclass(frozen=True)
-class Demand:
-    """Something that needs a place of its own."""
-
-    owner: str  # who
-    size: int  # bytes; a place has whole sectors
-
-
 def place(
-    found: Sequence[Area], demands: Sequence[Demand], fixed: Sequence[Span], pools: Sequence[Span], anchor: int | None
+    found: Sequence[Area], demands: Mapping[str, int], fixed: Sequence[Span], pools: Sequence[Span], anchor: int | None
 ) -> dict[str, Span] | None:
     """First fit, one place after the other.
 
     Args:
         found: Flash, preferred first.
-        demands: In this order.
+        demands: Bytes by owner; a place has whole sectors.
         fixed: What nothing may touch, in whole sectors.
         pools: Declared pools of networks. A place inside one is the last resort, and then as far from what the pool
             begins with as possible; never in its first sector.
@@ -92,51 +85,44 @@ def place(
         The place of each, by owner; None if one fits nowhere.
     """
     placed: dict[str, Span] = {}
-    later = []
-    for demand in demands:
-        span = _first(found, demand, [*fixed, *pools, *placed.values()], anchor)
-        if span is None:
-            later.append(demand)
-        else:
-            placed[demand.owner] = span
+    for owner, size in demands.items():
+        span = _first(found, owner, size, [*fixed, *pools, *placed.values()], anchor)
+        if span is not None:
+            placed[owner] = span
     heads = [by_sectors(found, Span(pool.owner, pool.group, pool.start, pool.start + 1)) for pool in pools]
-    for demand in later:
-        span = _last(found, demand, [*fixed, *heads, *placed.values()])
+    for owner in [owner for owner in demands if owner not in placed]:
+        span = _last(found, owner, demands[owner], [*fixed, *heads, *placed.values()])
         if span is None:
             return None
-        placed[demand.owner] = span
+        placed[owner] = span
     return placed
 
 
 def _free(area: Area, taken: Iterable[Span]) -> list[tuple[int, int]]:
     """Gaps in whole sectors."""
-    rounded = [(round_up(start, area.sector), end // area.sector * area.sector) for start, end in _gaps(area, taken)]
+    found = gaps(area.start, area.end, taken)
+    rounded = [(round_up(start, area.sector), end // area.sector * area.sector) for start, end in found]
     return [(start, end) for start, end in rounded if end > start]
 
 
-def _gaps(area: Area, taken: Iterable[Span]) -> list[tuple[int, int]]:
-    return gaps(area.start, area.end, taken)
-
-
-def _first(found: Sequence[Area], demand: Demand, taken: Sequence[Span], anchor: int | None) -> Span | None:
+def _first(found: Sequence[Area], owner: str, size: int, taken: Sequence[Span], anchor: int | None) -> Span | None:
     for area in found:
-        size = round_up(demand.size, area.sector)
-        free = _free(area, taken)
+        whole, free = round_up(size, area.sector), _free(area, taken)
         if anchor is not None and area.start <= anchor < area.end:
             above = [(max(start, anchor), end) for start, end in free if end > anchor]
             free = above + [(start, min(end, anchor)) for start, end in free if start < anchor]
         for start, end in free:
-            if start + size <= end:
-                return Span(demand.owner, demand.owner, start, start + size)
+            if start + whole <= end:
+                return Span(owner, owner, start, start + whole)
     return None
 
 
-def _last(found: Sequence[Area], demand: Demand, taken: Sequence[Span]) -> Span | None:
+def _last(found: Sequence[Area], owner: str, size: int, taken: Sequence[Span]) -> Span | None:
     for area in found:
-        size = round_up(demand.size, area.sector)
+        whole = round_up(size, area.sector)
         for start, end in reversed(_free(area, taken)):
-            if start + size <= end:
-                return Span(demand.owner, demand.owner, end - size, end)
+            if start + whole <= end:
+                return Span(owner, owner, end - whole, end)
     return None
 
 
@@ -144,7 +130,7 @@ def _last(found: Sequence[Area], demand: Demand, taken: Sequence[Span]) -> Span 
 FOUND = ("descriptor", "staging")
 _KNOWN = (*FOUND, "relocatable")
 # Of variants whose firmware loads its model: board data unless the variant names an address.
-LOADED = ("load_table", "relocatable", "relocatable_params")
+LOADED = {"load_table": "table", "relocatable": "model", "relocatable_params": "params"}
 # Advice for those who write pool files; the pool file decides.
 ADVICE = "weights"
 
@@ -162,8 +148,7 @@ def slot_addresses(board: Board, variant: VariantConfig, found: Sequence[Area]) 
     the start of a sector.
     """
     merged = {name: (address, board.place(f"slots.{name}")) for name, address in board.slots.items()}
-    loaded = _loaded(board, variant)
-    merged.update(loaded)
+    merged |= _loaded(board, variant)
     known = tuple(name for name in dict.fromkeys((*merged, *_KNOWN)) if name != ADVICE)
     for name, address in variant.slots:
         where = place_of(variant, f"slots.{name}")
@@ -185,26 +170,22 @@ def _loaded(board: Board, variant: VariantConfig) -> dict[str, tuple[int, str]]:
     """Slots of the relocatable model."""
     if variant.relocatable is None or board.relocatable is None:
         return {}
-    places = board.relocatable
-    slot_addresses = dict(zip(LOADED, (places.table, places.model, places.params), strict=True))
-    keys = dict(zip(LOADED, ("table", "model", "params"), strict=True))
-    wanted = LOADED if variant.relocatable.split else LOADED[:2]
-    return {name: (slot_addresses[name], board.place(f"relocatable.{keys[name]}")) for name in wanted}
+    return {
+        name: (getattr(board.relocatable, key), board.place(f"relocatable.{key}"))
+        for name, key in LOADED.items()
+        if key != "params" or variant.relocatable.split
+    }
 
 
 def _check(board: Board, found: Sequence[Area], name: str, address: int, where: str) -> None:
     area = area_at(found, address)
     if area is None:
-        raise NeuralArtError(
-            f"slot {name} at 0x{address:08x} is not in a flash with known sectors",
-            where=where,
-            hint="; ".join(f"{a.name} [0x{a.start:08x}, 0x{a.end:08x})" for a in found)
-            or f"board {board.name} has no 'flash:'",
-        )
+        what = f"slot {name} at 0x{address:08x} is not in a flash with known sectors"
+        hint = "; ".join(map(str, found)) or f"board {board.name} has no 'flash:'"
+        raise NeuralArtError(what, where=where, hint=hint)
     if address % area.sector:
-        below = address // area.sector * area.sector
         what = f"slot {name} at 0x{address:08x} is not at the start of an erase sector of {area.sector} bytes"
-        raise NeuralArtError(what, where=where, hint=f"0x{below:08x} or 0x{below + area.sector:08x}")
+        raise NeuralArtError(what, where=where, hint=area.sectors_at(address))
 
 
 def slot_placements(
@@ -217,7 +198,7 @@ def slot_placements(
 
     Args:
         board: The board.
-        merged: From :func:`addresses`; without those that this package finds.
+        merged: From :func:`slot_addresses`; without those that this package finds.
         found: Flash of the board.
         borders: First addresses of everybody else: pools, reserved ranges, the descriptor and staging of the variant.
         loaded: Group of the network that is loaded from a slot: its constants are in there, or in that of the params.
@@ -230,8 +211,7 @@ def slot_placements(
             continue
         area = area_at(found, address)
         assert area is not None
-        end = next((start for start in starts if start > address), area.end)
-        end = min(end, area.end)
+        end = min(next((start for start in starts if start > address), area.end), area.end)
         # Whole sectors: the one that somebody else begins in is theirs.
         end = max(end // area.sector * area.sector, address + area.sector)
         if board.boot is not None and name == board.boot.slot:

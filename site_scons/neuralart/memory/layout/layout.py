@@ -11,14 +11,21 @@ from dataclasses import replace
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout import flash_areas
 from neuralart.memory.layout.conflicts import claim, head, refuse_conflicts
-from neuralart.memory.layout.flash_areas import Area, area_at, areas
+from neuralart.memory.layout.flash_areas import (
+    FOUND,
+    Area,
+    area_at,
+    areas,
+    place_of,
+    slot_addresses,
+    slot_placements,
+)
 from neuralart.memory.layout.placements import Layout, Placement, pool_owner
 from neuralart.memory.layout.relative_pools import load_places, placed_pools
 from neuralart.memory.layout.staging import drafts, in_flash, initializer
 from neuralart.memory.layout.strategies import LayoutNetwork
-from neuralart.memory.regions import firmware_spans, fold_alias, memory_end
+from neuralart.memory.regions import firmware_spans, fold_alias, memory_end, memory_list
 from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
 
@@ -30,18 +37,12 @@ def make_layout(
 ) -> Layout:
     """Give every owner a place.
 
-    Args:
-        board: The board.
-        variant: Its slots, reserved ranges, and where its networks' strategies were written.
-        networks: All networks of the image, in order.
-        with_firmware: The image is laid out as the board says (not by the user's own linker script).
+    ``variant``: its slots, reserved ranges, and where its networks' strategies were written; ``networks``: all of the
+    image, in order; ``with_firmware``: the image is laid out as the board says (not by the user's own linker script).
 
-    Returns:
-        Placements in the order: slots, firmware, reserved, pools, descriptor, staging.
-
-    Raises:
-        NeuralArtError: A strategy cannot work, something is not in a memory or not at a sector, or two owners whose
-            range is fixed, or one of them and the beginning of a pool, or two pools of one network are in one place.
+    Placements are in the order: slots, firmware, reserved, pools, descriptor, staging. NeuralArtError: a strategy
+    cannot work, something is not in a memory or not at a sector, or two owners whose range is fixed, or one of them and
+    the beginning of a pool, or two pools of one network are in one place.
     """
     found = areas(board)
     places = load_places(board, variant)
@@ -50,10 +51,10 @@ def make_layout(
     declared = [draft for network in networks for draft in drafts(board, variant, network, found)]
     pools = [pool for network in networks for pool in _pools(board, network, found)]
     reserved = _reserved(board, variant)
-    merged = flash_areas.slot_addresses(board, variant, found)
-    borders = [p.start for p in (*pools, *reserved)] + [merged[name][0] for name in flash_areas.FOUND if name in merged]
+    merged = slot_addresses(board, variant, found)
+    borders = [p.start for p in (*pools, *reserved)] + [merged[name][0] for name in FOUND if name in merged]
     loaded = f"network {networks[0].name}" if places is not None else ""
-    fixed = flash_areas.slot_placements(board, merged, found, borders, loaded)
+    fixed = slot_placements(board, merged, found, borders, loaded)
     application = next((p for p in fixed if board.boot is not None and p.owner == f"slot {board.boot.slot}"), None)
     fixed += _firmware(board) if with_firmware else []
     fixed += reserved
@@ -120,28 +121,23 @@ def _pools(board: Board, network: LayoutNetwork, found: Sequence[Area]) -> list[
     return made
 
 
-# ---- firmware and what the user keeps
-
-
 def _firmware(board: Board) -> list[Placement]:
-    made = []
-    for span in firmware_spans(board):
-        where = board.place(span.owner.removeprefix("firmware "))
-        made.append(Placement(span.owner, "firmware", span.start, span.end - span.start, where, span.group))
-    return made
+    return [
+        Placement(s.owner, "firmware", s.start, s.end - s.start, board.place(s.owner.split()[1]), s.group)
+        for s in firmware_spans(board)
+    ]
 
 
 def _reserved(board: Board, variant: VariantConfig) -> list[Placement]:
     made = []
     for each in variant.reserved:
-        where = str(each.where) if each.where.file else flash_areas.place_of(variant, "reserved")
+        where = str(each.where) if each.where.file else place_of(variant, "reserved")
         owner = f"reserved {each.name}"
         region = board.region_at(each.address)
         start = each.address if region is None else fold_alias(board, each.address)
         end = memory_end(board, start) if region is not None else start
         if start + each.size > end:
             what = f"{owner} [0x{start:08x}, 0x{start + each.size:08x}): there is no memory at 0x{end:08x}"
-            hint = "memories: " + ", ".join(f"{r.name} 0x{r.base:08x}-0x{r.end:08x}" for r in board.memory)
-            raise NeuralArtError(what, where=where, hint=hint)
+            raise NeuralArtError(what, where=where, hint=memory_list(board))
         made.append(Placement(owner, "reserved", start, each.size, where, owner))
     return made

@@ -70,6 +70,10 @@ class LoadPlaces:
         """Where the constants are, or what they are behind."""
         return self.model if self.params is None else self.params
 
+    def home(self, *, writable: bool) -> int | None:
+        """Address of the relative pool with such rights; None: there is no memory for it."""
+        return self.ext_ram if writable else self.constants
+
 
 @dataclass(frozen=True)
 class Layout:

@@ -42,12 +42,10 @@ def check_pools(pools: PoolFile) -> None:
     """
     for pool in pools.enabled:
         if pool.address >= EXTERNAL and not pool.relative:
-            raise NeuralArtError(
-                f"pool {pool.fname} at 0x{pool.address:08x} is USEMODE_ABSOLUTE: the external memories of a "
-                "relocatable model get their place when it is installed",
-                where=pool.where,
-                hint='give it "mode": "USEMODE_RELATIVE", or disable it with size 0',
-            )
+            what = f"pool {pool.fname} at 0x{pool.address:08x} is USEMODE_ABSOLUTE"
+            what += ": the external memories of a relocatable model get their place when it is installed"
+            hint = 'give it "mode": "USEMODE_RELATIVE", or disable it with size 0'
+            raise NeuralArtError(what, where=pool.where, hint=hint)
     check_relative(pools)
 
 
@@ -84,10 +82,6 @@ def _comes_up(board: Board, region: MemoryRegion) -> bool:
     return bool(region.size) and (region.on_at_reset or mapped or region.enable is not None)
 
 
-def _home(places: LoadPlaces, *, writable: bool) -> int | None:
-    return places.ext_ram if writable else places.constants
-
-
 def placed_pools(pools: PoolFile, places: LoadPlaces) -> PoolFile:
     """The pools with the addresses that a loader gives to the relative ones.
 
@@ -96,7 +90,7 @@ def placed_pools(pools: PoolFile, places: LoadPlaces) -> PoolFile:
     """
 
     def moved(pool: MemoryPool) -> MemoryPool:
-        home = _home(places, writable=pool.writable) if pool.mode == RELATIVE else None
+        home = places.home(writable=pool.writable) if pool.mode == RELATIVE else None
         if home is None:
             return pool
         size = min(pool.size, places.ext_ram_size) if pool.writable else pool.size
@@ -114,14 +108,14 @@ def placed(network: Network, places: LoadPlaces) -> Network:
     def moved(pool: PoolUse) -> PoolUse:
         if pool.mode != RELATIVE:
             return pool
-        home = _home(places, writable=pool.rights == "ACC_WRITE")
+        home = places.home(writable=pool.rights == "ACC_WRITE")
         if home is None and pool.used:
+            what = f"network {network.name} has {pool.used} bytes in the relative pool {pool.fname}"
+            hint = "a board with 'relocatable: {ext_ram: REGION}' whose boot chain brings that memory up"
             raise NeuralArtError(
-                f"network {network.name} has {pool.used} bytes in the relative pool {pool.fname}, but this board "
-                "has no memory for it",
+                f"{what}, but this board has no memory for it",
                 where=f"network {network.name}",
-                hint="a board with 'relocatable: {ext_ram: REGION}' whose boot chain brings that memory up, such as "
-                "stm32n6570-dk-psram; or disable the pool with size 0",
+                hint=f"{hint}, such as stm32n6570-dk-psram; or disable the pool with size 0",
             )
         return pool if home is None else replace(pool, address=home, mode=ABSOLUTE)
 
@@ -136,9 +130,7 @@ def placed(network: Network, places: LoadPlaces) -> Network:
 
 def placed_in(layout: Layout, networks: Sequence[Network]) -> list[Network]:
     """Facts as the layout's firmware sees them."""
-    if layout.loaded is None:
-        return list(networks)
-    return [placed(network, layout.loaded) for network in networks]
+    return [network if layout.loaded is None else placed(network, layout.loaded) for network in networks]
 
 
 _HINT = "make it USEMODE_ABSOLUTE, or the network a relocatable model (relocatable: of the variant, or NetworkRel)"

@@ -1,4 +1,4 @@
-"""Places the identity descriptor and the constants that the firmware copies into RAM at its start."""
+"""Places the identity descriptor and the declared initializers: those that the firmware copies get room in flash."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.memory.layout import flash_areas, identity
+from neuralart.memory.layout import identity
 from neuralart.memory.layout.conflicts import claim
-from neuralart.memory.layout.flash_areas import Area, Demand, area_at, by_sectors, place, round_up
+from neuralart.memory.layout.flash_areas import Area, area_at, by_sectors, place, place_of, round_up
 from neuralart.memory.layout.placements import DESCRIPTOR, Initializer, Placement, pool_owner, staging_owner
 from neuralart.memory.layout.strategies import BOOT_COPY, FLASH, LINK, RELOCATABLE, LayoutNetwork, check_names, chosen
 from neuralart.memory.regions import Span, fold_alias, memory_end
@@ -51,19 +51,17 @@ def drafts(
     places = {key: str(place) for key, place in config.places.items()} if config is not None else {}
     check_names(network, places)
     enabled = {pool.fname: pool for pool in network.pools.enabled}
-    made = []
-    for name in network.declared:
-        pool = enabled[name]
-        if pool.epoch_controller:
-            continue
-        made.append(_draft(board, network, pool, places.get(f"strategies.{name}", network.where), found))
-    return made
+    return [
+        _draft(board, network, enabled[name], places.get(f"strategies.{name}", network.where), found)
+        for name in network.declared
+        if not enabled[name].epoch_controller
+    ]
 
 
 def _draft(
     board: Board, network: LayoutNetwork, pool: MemoryPool, where: str, found: Sequence[Area]
 ) -> InitializerDraft:
-    strategy, _ = chosen(board, network, pool, where)
+    strategy = chosen(board, network, pool, where)
     start = fold_alias(board, pool.address)
     end = memory_end(board, start)
     if found and strategy not in (LINK, RELOCATABLE):
@@ -81,16 +79,15 @@ def _flash_of(board: Board, network: str, pool: MemoryPool, start: int, found: S
         region = board.region_at(start)
         here = "" if region is None else region.name
         part = next((a for a in found if region is not None and a.start < region.end and region.base < a.end), None)
-        known = "; ".join(f"{a.name} [0x{a.start:08x}, 0x{a.end:08x})" for a in found)
+        known = "; ".join(map(str, found))
         if part is None:
             text = f"{what} is in {here}, a flash whose erase sectors are not known"
             hint = f"'sector:' of {here} in the board's file says how large they are; known: {known}"
             raise NeuralArtError(text, where=pool.where, hint=hint)
         raise NeuralArtError(f"{what} is behind the flash that is there", where=pool.where, hint=known)
     if start % area.sector:
-        below = start // area.sector * area.sector
         text = f"{what} is not at the start of an erase sector of {area.sector} bytes"
-        raise NeuralArtError(text, where=pool.where, hint=f"0x{below:08x} or 0x{below + area.sector:08x}")
+        raise NeuralArtError(text, where=pool.where, hint=area.sectors_at(start))
     return area
 
 
@@ -144,71 +141,58 @@ def in_flash(
             hint = "strategy link or external-loader, or 'flash:' in the board's file"
             raise NeuralArtError(what, where=copied[0].where, hint=hint)
         return None, {}
-    described = sum(1 for draft in drafts if draft.described)
+    size = identity.size_of(sum(draft.described for draft in drafts))
     pools = [by_sectors(found, claim(p)) for p in others if p.kind == "pool"]
     fixed = [by_sectors(found, claim(p)) for p in others if p.kind != "pool"]
-    descriptor = _asked_descriptor(found, identity.size_of(described), merged)
-    staging = _asked_staging(found, copied, merged)
-    fixed += [claim(p) for p in (descriptor, *staging.values()) if p is not None]
-    demands = [] if descriptor else [Demand(DESCRIPTOR, identity.size_of(described))]
-    waiting = [] if staging else copied
+    placed = _asked(found, merged, "descriptor", [(DESCRIPTOR, size)])
+    placed |= _asked(found, merged, "staging", [(draft.owner, draft.size) for draft in copied])
+    fixed += map(claim, placed.values())
+    demands = {} if DESCRIPTOR in placed else {DESCRIPTOR: size}
+    waiting = [draft for draft in copied if draft.owner not in placed]
     spans = _fit(found, demands, waiting, fixed, pools, anchor)
     if spans is None:
-        if not described:
+        if not any(draft.described for draft in drafts):
             return None, {}
-        raise _no_room(variant, found, demands, waiting, fixed)
-    if descriptor is None:
-        where = f"{flash_areas.place_of(variant, 'slots')} (first fit)"
-        descriptor = _placement(DESCRIPTOR, "descriptor", spans[DESCRIPTOR], where)
+        owners = " and ".join([*demands, *(draft.owner for draft in waiting)])
+        held = ", ".join(str(span) for span in sorted(fixed, key=lambda s: s.start) if area_at(found, span.start))
+        what = f"no free erase sector for {owners} in {', '.join(area.name for area in found)}"
+        where = waiting[0].where if waiting else place_of(variant, "slots")
+        raise NeuralArtError(what, where=where, hint=f"the flash is taken by {held or 'pools'}")
+    for owner in demands:
+        placed[owner] = _placement(owner, "descriptor", spans[owner], f"{place_of(variant, 'slots')} (first fit)")
     for draft in waiting:
-        staging[draft.owner] = _placement(draft.owner, "staging", spans[draft.owner], f"{draft.where} (first fit)")
-    return descriptor, staging
+        placed[draft.owner] = _placement(draft.owner, "staging", spans[draft.owner], f"{draft.where} (first fit)")
+    return placed.pop(DESCRIPTOR), placed
 
 
 def _placement(owner: str, kind: str, span: Span, where: str) -> Placement:
     return Placement(owner, kind, span.start, span.end - span.start, where, owner)
 
 
-def _asked_descriptor(found: Sequence[Area], size: int, merged: Mapping[str, tuple[int, str]]) -> Placement | None:
-    if "descriptor" not in merged:
-        return None
-    at, where = merged["descriptor"]
-    return _asked(_area(found, at), DESCRIPTOR, "descriptor", at, size, where)
-
-
-def _asked_staging(
-    found: Sequence[Area], copied: Sequence[InitializerDraft], merged: Mapping[str, tuple[int, str]]
+def _asked(
+    found: Sequence[Area], merged: Mapping[str, tuple[int, str]], kind: str, wanted: Sequence[tuple[str, int]]
 ) -> dict[str, Placement]:
-    """One behind the other from the address that the variant says."""
-    if "staging" not in merged:
+    """Whole sectors, one behind the other from the address that the variant asks for; empty if it asks for none."""
+    if kind not in merged:
         return {}
-    at, where = merged["staging"]
-    area = _area(found, at)
-    made: dict[str, Placement] = {}
-    for draft in copied:
-        made[draft.owner] = _asked(area, draft.owner, "staging", at, draft.size, where)
-        at = made[draft.owner].end
+    at, where = merged[kind]
+    area = area_at(found, at)
+    assert area is not None, "slot_addresses saw to that"
+    made = {}
+    for owner, size in wanted:
+        span = Span(owner, owner, at, at + round_up(size, area.sector))
+        if span.end > area.end:
+            what = f"{span} runs over the end of {area.name} at 0x{area.end:08x}"
+            hint = f"let slots: {kind}: begin further down, or leave it out: a place is found then"
+            raise NeuralArtError(what, where=where, hint=hint)
+        made[owner] = _placement(owner, kind, span, where)
+        at = span.end
     return made
-
-
-def _area(found: Sequence[Area], address: int) -> Area:
-    area = area_at(found, address)
-    assert area is not None, "slots.addresses saw to that"
-    return area
-
-
-def _asked(area: Area, owner: str, kind: str, at: int, size: int, where: str) -> Placement:
-    """Whole sectors at an address that the variant asks for."""
-    span = Span(owner, owner, at, at + round_up(size, area.sector))
-    if span.end > area.end:
-        hint = f"let slots: {kind}: begin further down, or leave it out: a place is found then"
-        raise NeuralArtError(f"{span} runs over the end of {area.name} at 0x{area.end:08x}", where=where, hint=hint)
-    return _placement(owner, kind, span, where)
 
 
 def _fit(
     found: Sequence[Area],
-    demands: Sequence[Demand],
+    demands: Mapping[str, int],
     copied: Sequence[InitializerDraft],
     fixed: Sequence[Span],
     pools: Sequence[Span],
@@ -216,24 +200,9 @@ def _fit(
 ) -> dict[str, Span] | None:
     """As large as the pools if that is possible, else all of them smaller by the same factor."""
     largest = max((draft.size for draft in copied), default=1)
-    shift = 0
-    while True:
-        wanted = [*demands, *(Demand(draft.owner, max(1, draft.size >> shift)) for draft in copied)]
+    for shift in range(max(1, largest.bit_length())):
+        wanted = {**demands, **{draft.owner: max(1, draft.size >> shift) for draft in copied}}
         spans = place(found, wanted, fixed, pools, anchor)
-        if spans is not None or largest >> shift <= 1:
+        if spans is not None:
             return spans
-        shift += 1
-
-
-def _no_room(
-    variant: VariantConfig,
-    found: Sequence[Area],
-    demands: Sequence[Demand],
-    copied: Sequence[InitializerDraft],
-    fixed: Sequence[Span],
-) -> NeuralArtError:
-    owners = [demand.owner for demand in demands] + [draft.owner for draft in copied]
-    held = ", ".join(str(span) for span in sorted(fixed, key=lambda s: s.start) if area_at(found, span.start))
-    what = f"no free erase sector for {' and '.join(owners)} in {', '.join(area.name for area in found)}"
-    place = copied[0].where if copied else flash_areas.place_of(variant, "slots")
-    return NeuralArtError(what, where=place, hint=f"the flash is taken by {held or 'pools'}")
+    return None

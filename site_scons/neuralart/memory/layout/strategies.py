@@ -101,7 +101,7 @@ def by_rule(region: MemoryRegion) -> str:
     return FLASH if region.kind == "flash" else BOOT_COPY
 
 
-def joined_parts(name: str, pools: PoolFile) -> tuple[str, ...]:
+def _joined_parts(name: str, pools: PoolFile) -> tuple[str, ...]:
     """fnames of the pools whose names, joined with ``_``, make up a name; empty if it is no such name.
 
     That is how a compiler names the virtual pool that it makes of adjoining pools.
@@ -124,40 +124,27 @@ def _split(text: str, names: Mapping[str, str]) -> tuple[str, ...]:
     return ()
 
 
-def pool_named(network: LayoutNetwork, name: str, key: str, where: str) -> MemoryPool:
-    """An enabled pool of a network by fname.
-
-    Args:
-        network: The network.
-        name: As the user wrote it.
-        key: Where in the configuration: ``initializers`` or ``strategies``.
-        where: ``file:line``.
-
-    Raises:
-        NeuralArtError: There is none: misspelled, disabled, or the name of a virtual pool.
-    """
-    enabled = {pool.fname: pool for pool in network.pools.enabled}
+def _check_name(network: LayoutNetwork, name: str, key: str, where: str) -> None:
+    """Refuse what is no enabled pool: misspelled, disabled, or the name of a virtual pool."""
+    enabled = [pool.fname for pool in network.pools.enabled]
     if name in enabled:
-        return enabled[name]
+        return
     what = f"{key} of network {network.name}"
-    parts = joined_parts(name, network.pools)
+    parts = ", ".join(_joined_parts(name, network.pools))
     if parts:
-        raise NeuralArtError(
-            f"{what}: '{name}' is the virtual pool that the compiler makes of {', '.join(parts)}; "
-            "it has no file of its own, each part has one",
-            where=where,
-            hint=f"name the parts: {', '.join(parts)}",
-        )
+        text = f"{what}: '{name}' is the virtual pool that the compiler makes of {parts}"
+        text += "; it has no file of its own, each part has one"
+        raise NeuralArtError(text, where=where, hint=f"name the parts: {parts}")
     disabled = next((pool for pool in network.pools.pools if pool.fname == name), None)
     if disabled is not None:
         text = f"{what}: pool {name} is disabled, its size is 0"
         raise NeuralArtError(text, where=where, hint=f"give it a size at {disabled.where}")
     text = f"{what}: no pool '{name}' in {network.pools.path}"
-    raise NeuralArtError(text, where=where, hint=nearest(name, tuple(enabled)))
+    raise NeuralArtError(text, where=where, hint=nearest(name, enabled))
 
 
-def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -> tuple[str, MemoryRegion]:
-    """The strategy of a declared pool, and the memory that the pool begins in.
+def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -> str:
+    """The strategy of a declared pool.
 
     ``network``: whose pool it is; ``where``: ``file:line`` of the strategy, or of the network. NeuralArtError: the pool
     is in no memory, or the strategy cannot work there.
@@ -168,12 +155,9 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
         raise NeuralArtError(f"{what}: '{asked}' is no strategy", where=where, hint=nearest(asked, known))
     asked = way_of(asked, where)
     if asked == RELOCATABLE and not network.loaded:
-        raise NeuralArtError(
-            f"{what}: strategy relocatable is for variants whose firmware loads its model",
-            where=where,
-            hint="'relocatable: true' in the variant, or one of "
-            + ", ".join(name for name in STRATEGIES if name != RELOCATABLE),
-        )
+        text = f"{what}: strategy relocatable is for variants whose firmware loads its model"
+        hint = f"'relocatable: true' in the variant, or one of {', '.join(WAYS)}"
+        raise NeuralArtError(text, where=where, hint=hint)
     if network.loaded and asked not in ("", RELOCATABLE):
         text = f"{what}: strategy {asked}, but the loader of a relocatable variant's firmware brings all constants"
         raise NeuralArtError(text, where=where, hint="leave the strategy out")
@@ -187,7 +171,7 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
         hint = f"disable it with size 0, or move it: `neuralart boards {board.name}` lists the memories"
         raise NeuralArtError(text, where=pool.where, hint=hint)
     if network.loaded:
-        return RELOCATABLE, region
+        return RELOCATABLE
     strategy = asked or by_rule(region)
     if region.kind == "rom":
         text = f"{what} is in {region.name}, a ROM: nothing can be brought there"
@@ -196,13 +180,10 @@ def chosen(board: Board, network: LayoutNetwork, pool: MemoryPool, where: str) -
         text = f"{what} is in {region.name}, which forgets at power-off: strategy flash needs a pool in flash"
         raise NeuralArtError(text, where=where, hint=f"possible: {', '.join(_INTO_RAM)}")
     if strategy in _INTO_RAM and region.kind == "flash":
-        raise NeuralArtError(
-            f"{what} is in {region.name}, which is flash and cannot be written like RAM: strategy {strategy} does not "
-            "work there",
-            where=where,
-            hint="flash is the strategy for it, or move the pool into RAM",
-        )
-    return strategy, region
+        text = f"{what} is in {region.name}, which is flash and cannot be written like RAM"
+        hint = "flash is the strategy for it, or move the pool into RAM"
+        raise NeuralArtError(f"{text}: strategy {strategy} does not work there", where=where, hint=hint)
+    return strategy
 
 
 def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
@@ -212,10 +193,10 @@ def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
     strategy for a pool without an initializer.
     """
     for name in network.declared:
-        pool_named(network, name, "initializers", places.get("initializers", network.where))
+        _check_name(network, name, "initializers", places.get("initializers", network.where))
     for name in network.strategies:
         where = places.get(f"strategies.{name}", network.where)
-        pool_named(network, name, "strategies", where)
+        _check_name(network, name, "strategies", where)
         if name not in network.declared:
             what = f"strategies of network {network.name}: pool {name} has no initializer"
             hint = f"initializers: [{', '.join([*network.declared, name])}] declares it"

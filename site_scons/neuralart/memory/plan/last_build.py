@@ -34,23 +34,16 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
     wrong.
     """
     if variant.relocatable is None:
-        return [layout_network(config, _pools(board, config, folder)) for config in variant.networks]
+        return [_layout_network(config, _pools(board, config, folder)) for config in variant.networks]
     made = []
     for config in map(derive, variant.networks):
         pools = _pools(board, config, folder)
         check_pools(pools)
-        made.append(layout_network(config, pools, loaded=True))
+        made.append(_layout_network(config, pools, loaded=True))
     return made
 
 
-def layout_network(config: NetworkConfig, pools: PoolFile, *, loaded: bool = False) -> LayoutNetwork:
-    """A network for the layout.
-
-    Args:
-        config: As the variant says.
-        pools: Its pool file, already read.
-        loaded: It becomes a relocatable model.
-    """
+def _layout_network(config: NetworkConfig, pools: PoolFile, *, loaded: bool = False) -> LayoutNetwork:
     return LayoutNetwork(
         name=config.name,
         pools=pools,
@@ -82,12 +75,8 @@ def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:
 
 SCHEMA = 1
 # Slots of a relocatable model by file; all load tables of a variant have one size.
-_SLOT_OF = {
-    "network_rel.bin": "relocatable",
-    "network_rel_params.bin": "relocatable_params",
-    "load_table.xip.bin": "load_table",
-    "load_table.copy.bin": "load_table",
-}
+_SLOT_OF = {"network_rel.bin": "relocatable", "network_rel_params.bin": "relocatable_params"}
+_SLOT_OF |= dict.fromkeys(("load_table.xip.bin", "load_table.copy.bin"), "load_table")
 _AGAIN = "build it again"
 
 
@@ -101,14 +90,7 @@ class LastBuild:
 
 
 def read(build: Path, variant: str, board: Board, networks: Sequence[LayoutNetwork]) -> LastBuild:
-    """Read ``index.json`` of a variant and the facts that it lists.
-
-    Args:
-        build: Build folder.
-        variant: Name of the variant.
-        board: Its board as it is configured now.
-        networks: Its networks as they are configured now.
-    """
+    """Read ``index.json`` of a variant and the facts that it lists; board and networks as they are configured now."""
     path = build / variant / "index.json"
     if not path.is_file():
         missing = f"There is no {path.as_posix()}: this is what is declared. Build the variant to see what is used."
@@ -202,18 +184,10 @@ def _outdated(
 
 
 def network_folders(index: Path) -> dict[str, Path]:
-    """Folders of the networks of a build, by name.
+    """Folders of the networks of a build, by name, from an ``index.json`` that :func:`read` has approved of.
 
-    ``index``: ``index.json`` of the variant, as :func:`neuralart.memory.plan.last_build.read` has approved of it.
     NeuralArtError: it is no index, or a file that it lists is not there.
     """
-    try:
-        names = [name for name in jsontext.loads(read_bytes(index))["artefacts"] if name.endswith("/network.json")]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
-        what = f"not the index of a build: {error}"
-        raise NeuralArtError(what, where=str(index), hint="build the variant again") from error
-    for top in index.resolve().parents:
-        if all((top / name).is_file() for name in names):
-            return {facts.load(top / name).name: (top / name).parent for name in names}
-    what = f"files of the last build are gone, {names[0]} first"
-    raise NeuralArtError(what, where=str(index), hint="build the variant again")
+    names = [name for name in _index(index)["artefacts"] if name.endswith("/network.json")]
+    top = _top(index, names)
+    return {facts.load(top / name).name: (top / name).parent for name in names}

@@ -43,13 +43,15 @@ class AddressPlan:
     written: tuple[tuple[str, PoolUse], ...]  # pools with activations, each with the name of its network
     actual: bool  # the networks are compiled: uses are what is used. False: declared sizes only
 
+    @property
+    def in_order(self) -> list[Use]:
+        """Its uses by address."""
+        return sorted(self.uses, key=lambda use: (use.placement.start, use.placement.owner))
+
 
 def raw_key(network: str, pool: str) -> str:
     """Key in ``sizes`` of the bytes of an initializer."""
     return f"{network}/{pool}"
-
-
-# What is wrong with an address plan: who, where, who decided it, and what would fit ---------------------------------
 
 
 def check(plan: AddressPlan) -> None:
@@ -61,12 +63,16 @@ def check(plan: AddressPlan) -> None:
         raise _undeclared(plan, network, pool)
     for network, pool in plan.written:
         _check_writable(plan, network, pool)
-    _check_sizes(plan, [use for use in plan.uses if use.placement.kind == "pool"])
+    too_large = [use for use in plan.uses if use.used is not None and use.used > use.placement.size]
+    for use in too_large:
+        if use.placement.kind == "pool":
+            raise _too_large(plan, use)
     for each in plan.layout.initializers:
         size = plan.raws.get((each.network, each.pool), 0)
         if size > each.capacity:
             raise _raw_too_large(plan, each, size)
-    _check_sizes(plan, [use for use in plan.uses if use.placement.kind != "pool"])
+    for use in too_large:
+        raise _too_large(plan, use)
 
     def allowed(one: Placement, other: Placement, sector_only: bool) -> bool:
         kinds = {one.kind, other.kind}
@@ -74,51 +80,39 @@ def check(plan: AddressPlan) -> None:
         # declared, it is known after the compile whether both networks use what they share.
         return (kinds == {"reserved"} and sector_only) or (kinds == {"pool"} and not plan.actual)
 
-    refuse_conflicts(plan.board, {use.placement: claimed(plan, use) for use in plan.uses}, allowed)
-
-
-def _check_sizes(plan: AddressPlan, uses: list[Use]) -> None:
-    for use in uses:
-        if use.used is not None and use.used > use.placement.size:
-            raise _too_large(plan, use)
+    refuse_conflicts(plan.board, {use.placement: _claimed(plan, use) for use in plan.uses}, allowed)
 
 
 def _check_writable(plan: AddressPlan, network: str, pool: PoolUse) -> None:
     region = plan.board.region_at(pool.address)
     if region is not None and region.kind in ("flash", "rom"):
-        raise NeuralArtError(
-            f"{pool_owner(network, pool.fname)} holds {pool.activations} bytes of activations, but "
-            f"0x{pool.address:08x} is in {region.name}, which is {region.kind}: nothing can be written there",
-            where=_chosen(plan, network, [pool.fname]),
-            hint="give it an address in RAM, or make it read-only: rights ACC_READ",
-        )
+        what = f"{pool_owner(network, pool.fname)} holds {pool.activations} bytes of activations"
+        home = f"0x{pool.address:08x} is in {region.name}, which is {region.kind}: nothing can be written there"
+        hint = "give it an address in RAM, or make it read-only: rights ACC_READ"
+        raise NeuralArtError(f"{what}, but {home}", where=_chosen(plan, network, [pool.fname]), hint=hint)
 
 
 def _undeclared(plan: AddressPlan, network: str, pool: PoolUse) -> NeuralArtError:
+    what = f"network {network} has {pool.weights} bytes of constants in"
     if pool.virtual:
-        return NeuralArtError(
-            f"network {network} has {pool.weights} bytes of constants in {pool.fname}, the virtual pool made of "
-            f"{', '.join(pool.parts)}",
-            where=_chosen(plan, network, [*pool.parts, pool.fname]),
-            hint="they must be split over its parts: compile without virtual pools",
-        )
+        what += f" {pool.fname}, the virtual pool made of {', '.join(pool.parts)}"
+        hint = "they must be split over its parts: compile without virtual pools"
+        return NeuralArtError(what, where=_chosen(plan, network, [*pool.parts, pool.fname]), hint=hint)
     names = [each.pool for each in plan.layout.initializers if each.network == network]
-    what = f"network {network} has {pool.weights} bytes of constants in pool {pool.fname}, which is not declared"
+    what += f" pool {pool.fname}, which is not declared"
     hint = f"initializers: [{', '.join([*names, pool.fname])}] declares it"
     return NeuralArtError(what, where=_chosen(plan, network, [pool.fname]), hint=hint)
 
 
-def claimed(plan: AddressPlan, use: Use) -> Span:
+def _claimed(plan: AddressPlan, use: Use) -> Span:
     """The ranges that no other owner may use.
 
     What has a fixed size claims all of it. A pool and a staging place claim what is used; before a build a pool claims
     its first byte, because a declared size is only what it might grow to.
     """
-    if use.placement.kind == "pool":
-        return claim(use.placement, use.used or 0) if plan.actual else head(use.placement)
-    if use.placement.kind == "staging" and plan.actual:
+    if plan.actual and use.placement.kind in ("pool", "staging"):
         return claim(use.placement, use.used or 0)
-    return claim(use.placement)
+    return head(use.placement) if use.placement.kind == "pool" else claim(use.placement)
 
 
 def _chosen(plan: AddressPlan, network: str, pools: list[str]) -> str:
@@ -149,7 +143,7 @@ def _too_large(plan: AddressPlan, use: Use) -> NeuralArtError:
         if follower is not None and placement.size < boot.copy_size:
             hint += f", or move {follower.owner} to 0x{placement.start + boot.copy_size:08x}"
         return NeuralArtError(what + behind, where=placement.chosen_by, hint=hint)
-    claims = {other.placement: claimed(plan, other) for other in plan.uses}
+    claims = {other.placement: _claimed(plan, other) for other in plan.uses}
     hint = advice(plan.board, claims, placement, used)
     return NeuralArtError(what + behind, where=placement.chosen_by, hint=hint)
 
@@ -161,8 +155,6 @@ def _follower(plan: AddressPlan, placement: Placement) -> Placement | None:
     behind = [use.placement for use in plan.uses if placement.end <= use.placement.start < end]
     return min(behind, key=lambda p: p.start, default=None)
 
-
-# ---------------------------------------------------------------------------------------------------------------------
 
 _LINE = re.compile(r"(?::[0-9]+)+$")
 

@@ -1,4 +1,4 @@
-"""``neuralart plan``: shows who has which addresses: before a build what is declared, after it what is used."""
+"""``neuralart plan``: shows who has which addresses, as text, JSON and a picture: one strip per memory, to scale."""
 
 from __future__ import annotations
 
@@ -129,8 +129,7 @@ def svg(plan: AddressPlan, variant: str) -> str:
 
 def _inside(plan: AddressPlan, memory: MemoryUse) -> list[Use]:
     end = memory.start + memory.size
-    found = [use for use in plan.uses if use.placement.start < end and use.placement.end > memory.start]
-    return sorted(found, key=lambda use: (use.placement.start, use.placement.owner))
+    return [use for use in plan.in_order if use.placement.start < end and use.placement.end > memory.start]
 
 
 def _block(memory: MemoryUse, uses: list[Use], y: float) -> list[str]:

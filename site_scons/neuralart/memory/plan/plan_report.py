@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from neuralart.boards.cli import size_text
 from neuralart.memory.layout.conflicts import claim
-from neuralart.memory.plan.plan import AddressPlan
+from neuralart.memory.layout.placements import Initializer
+from neuralart.memory.plan.plan import AddressPlan, Use
 from neuralart.memory.regions import is_on
 
 
@@ -31,7 +32,7 @@ def memories(plan: AddressPlan) -> list[MemoryUse]:
     Used is what is known to be used; of what is not known the whole size, and before a build the declared size.
     """
     spans = []
-    for use in sorted(plan.uses, key=lambda use: (use.placement.start, use.placement.owner)):
+    for use in plan.in_order:
         size = use.placement.size if use.used is None or not plan.actual else use.used
         spans.append(claim(use.placement, size))
     found = []
@@ -42,63 +43,30 @@ def memories(plan: AddressPlan) -> list[MemoryUse]:
             low, high = max(span.start, at), min(span.end, region.end)
             used += max(0, high - low)
             at = max(at, high)
-        found.append(
-            MemoryUse(region.name, region.base, region.size, region.kind, used, tuple(s.owner for s in inside))
-        )
+        owners = tuple(span.owner for span in inside)
+        found.append(MemoryUse(region.name, region.base, region.size, region.kind, used, owners))
     return found
 
 
 SCHEMA = 1
 
 
-def view(plan: AddressPlan) -> str:
-    """Which of the two views a plan is: ``actual`` or ``declared``."""
-    return "actual" if plan.actual else "declared"
-
-
 def as_data(plan: AddressPlan, variant: str) -> dict[str, Any]:
     """The plan as plain mappings, lists, texts and integers."""
+    placements = [{**vars(use.placement), "used": use.used} for use in plan.uses]
+    for placement in placements:
+        del placement["group"]
     return {
         "schema": SCHEMA,
         "variant": variant,
         "board": plan.board.name,
-        "view": view(plan),
+        "view": "actual" if plan.actual else "declared",
         "application": plan.layout.application,
         "descriptor": plan.layout.descriptor,
-        "memories": [
-            {
-                "name": each.name,
-                "start": each.start,
-                "size": each.size,
-                "kind": each.kind,
-                "used": each.used,
-                "owners": list(each.owners),
-            }
-            for each in memories(plan)
-        ],
-        "placements": [
-            {
-                "owner": use.placement.owner,
-                "kind": use.placement.kind,
-                "start": use.placement.start,
-                "size": use.placement.size,
-                "used": use.used,
-                "chosen_by": use.placement.chosen_by,
-            }
-            for use in plan.uses
-        ],
+        "memories": [{**vars(each), "owners": list(each.owners)} for each in memories(plan)],
+        "placements": placements,
         "initializers": [
-            {
-                "network": each.network,
-                "pool": each.pool,
-                "strategy": each.strategy,
-                "run_address": each.run_address,
-                "load_address": each.load_address,
-                "capacity": each.capacity,
-                "cacheable": each.cacheable,
-                "bytes": plan.raws.get((each.network, each.pool)),
-            }
-            for each in plan.layout.initializers
+            {**vars(each), "bytes": plan.raws.get((each.network, each.pool))} for each in plan.layout.initializers
         ],
     }
 
@@ -108,78 +76,40 @@ def to_json(plan: AddressPlan, variant: str) -> str:
     return json.dumps(as_data(plan, variant), indent=1, sort_keys=True) + "\n"
 
 
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    return [
-        "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
-    ]
+def _table(heads: str, rows: Iterable[tuple[str, ...]]) -> list[str]:
+    cells = [tuple(heads.split("|")), *rows]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    return ["", *("  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)]
 
 
-def _memory_rows(plan: AddressPlan) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("MEMORY", "ADDRESS", "SIZE", "KIND", "USED", "BY")]
-    for each in memories(plan):
-        rows.append(
-            (each.name, f"0x{each.start:08x}", size_text(each.size), each.kind, str(each.used), _by(plan, each))
-        )
-    return rows
+def _memory_row(plan: AddressPlan, each: MemoryUse) -> tuple[str, ...]:
+    unused = "unused" if is_on(plan.board, plan.board.region(each.name)) else "unused, stays off"
+    by = ", ".join(each.owners) or unused
+    return each.name, f"0x{each.start:08x}", size_text(each.size), each.kind, str(each.used), by
 
 
-def _by(plan: AddressPlan, each: MemoryUse) -> str:
-    if each.owners:
-        return ", ".join(each.owners)
-    if is_on(plan.board, plan.board.region(each.name)):
-        return "unused"
-    return "unused, stays off"
+def _placement_row(use: Use) -> tuple[str, ...]:
+    owned, used = use.placement, "?" if use.used is None else str(use.used)
+    addresses = f"0x{owned.start:08x}", f"0x{owned.end:08x}"
+    return *addresses, size_text(owned.size), used, owned.kind, owned.owner, owned.chosen_by
 
 
-def _placement_rows(plan: AddressPlan) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("START", "END", "SIZE", "USED", "KIND", "OWNER", "CHOSEN BY")]
-    for use in sorted(plan.uses, key=lambda use: (use.placement.start, use.placement.owner)):
-        placement = use.placement
-        rows.append(
-            (
-                f"0x{placement.start:08x}",
-                f"0x{placement.end:08x}",
-                size_text(placement.size),
-                "?" if use.used is None else str(use.used),
-                placement.kind,
-                placement.owner,
-                placement.chosen_by,
-            )
-        )
-    return rows
-
-
-def _initializer_rows(plan: AddressPlan) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = [("NETWORK", "POOL", "STRATEGY", "KEPT AT", "READ AT", "BYTES", "AT MOST")]
-    for each in plan.layout.initializers:
-        size = plan.raws.get((each.network, each.pool))
-        rows.append(
-            (
-                each.network,
-                each.pool,
-                each.strategy,
-                f"0x{each.load_address:08x}" if each.load_address else "-",
-                f"0x{each.run_address:08x}",
-                "?" if size is None else "0, skipped" if not size else str(size),
-                str(each.capacity),
-            )
-        )
-    return rows
+def _initializer_row(plan: AddressPlan, each: Initializer) -> tuple[str, ...]:
+    size = plan.raws.get((each.network, each.pool))
+    kept = f"0x{each.load_address:08x}" if each.load_address else "-"
+    used = "?" if size is None else "0, skipped" if not size else str(size)
+    return each.network, each.pool, each.strategy, kept, f"0x{each.run_address:08x}", used, str(each.capacity)
 
 
 def text(plan: AddressPlan, variant: str, notes: Sequence[str] = ()) -> str:
     """The plan for people. ``variant``: its name; ``notes``: lines to put at the end."""
     what = "as built" if plan.actual else "as declared: sizes are the most that fits, ? is known after a build"
-    lines = [
-        f"{variant} on {plan.board.name}, {what}",
-        "",
-        *_table(_memory_rows(plan)),
-        "",
-        *_table(_placement_rows(plan)),
-    ]
+    lines = [f"{variant} on {plan.board.name}, {what}"]
+    lines += _table("MEMORY|ADDRESS|SIZE|KIND|USED|BY", (_memory_row(plan, each) for each in memories(plan)))
+    lines += _table("START|END|SIZE|USED|KIND|OWNER|CHOSEN BY", map(_placement_row, plan.in_order))
     if plan.layout.initializers:
-        lines += ["", *_table(_initializer_rows(plan))]
+        rows = (_initializer_row(plan, each) for each in plan.layout.initializers)
+        lines += _table("NETWORK|POOL|STRATEGY|KEPT AT|READ AT|BYTES|AT MOST", rows)
     if notes:
         lines += ["", *notes]
     return "\n".join(lines) + "\n"

@@ -6,7 +6,7 @@ either: those stand in the identity descriptor in flash, so that new weights nee
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 from neuralart.boards.types import Board, MemoryRegion
 from neuralart.errors import NeuralArtError
@@ -48,22 +48,15 @@ def used_initializers(layout: Layout, networks: Sequence[Network]) -> list[Initi
     NeuralArtError: the layout does not say how the constants of a pool reach it.
     """
     known = {(item.network, item.pool) for item in layout.initializers}
-    for network in networks:
-        for pool in network.initializers:
-            if (network.name, pool.fname) not in known:
-                declared = [item.pool for item in layout.initializers if item.network == network.name]
-                raise NeuralArtError(
-                    f"pool {pool.fname} of network {network.name} holds {pool.weights} bytes of constants, "
-                    "but no initializer is declared for it",
-                    where=f"board {layout.board}",
-                    hint=f"declare it: initializers: [{', '.join([*declared, pool.fname])}]",
-                )
-    full = {(network.name, pool.fname) for network in networks for pool in network.initializers}
+    full = {(network.name, pool.fname): pool for network in networks for pool in network.initializers}
+    for (name, fname), pool in full.items():
+        if (name, fname) not in known:
+            declared = [item.pool for item in layout.initializers if item.network == name]
+            what = f"pool {fname} of network {name} holds {pool.weights} bytes of constants"
+            hint = f"declare it: initializers: [{', '.join([*declared, fname])}]"
+            where = f"board {layout.board}"
+            raise NeuralArtError(f"{what}, but no initializer is declared for it", where=where, hint=hint)
     return [item for item in layout.initializers if (item.network, item.pool) in full]
-
-
-def _pool_spans(board: Board, networks: Sequence[Network]) -> list[Span]:
-    return [span for network in networks for span in network_spans(board, network)]
 
 
 def _flash_addresses(board: Board, layout: Layout, initializers: Sequence[Initializer]) -> Iterable[int]:
@@ -78,23 +71,20 @@ def _descriptor(board: Board, layout: Layout, initializers: Sequence[Initializer
     if layout.descriptor is None:
         for item in initializers:
             if item.strategy in ("boot-copy", "external-loader"):
-                raise NeuralArtError(
-                    f"the initializer of pool {item.pool} of network {item.network} is loaded by strategy "
-                    f"{item.strategy}, which needs an identity descriptor in flash",
-                    where=f"board {board.name}",
-                    hint="the board needs 'flash:', or take strategy link",
-                )
+                what = f"the initializer of pool {item.pool} of network {item.network} is loaded by strategy"
+                what += f" {item.strategy}, which needs an identity descriptor in flash"
+                hint = "the board needs 'flash:', or take strategy link"
+                raise NeuralArtError(what, where=f"board {board.name}", hint=hint)
         return 0, 0
     sizes = [p.size for p in layout.placements if p.kind == "descriptor" and p.start == layout.descriptor]
     return fold_alias(board, layout.descriptor), max([*sizes, 0]) or _DESCRIPTOR_CAPACITY
 
 
-def _table(ctype: str, name: str, rows: Rows) -> list[str]:
-    if not rows:
-        return []
+def _table(name: str, rows: Rows) -> list[str]:
     if len(rows) > _MOST_ROWS:
-        raise NeuralArtError(f"{len(rows)} {name.replace('_', ' ')}, start-up code knows {_MOST_ROWS} at most")
-    return [f"static const {ctype} {name}[] = {{", *(f"    {row}," for row in rows), "};", ""]
+        raise NeuralArtError(f"{len(rows)} {name.replace('_', ' ')}s, start-up code knows {_MOST_ROWS} at most")
+    head = f"static const npu_memory_{name}_t {name}s[] = {{"
+    return [head, *(f"    {row}," for row in rows), "};", ""] if rows else []
 
 
 def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[Span], with_firmware: bool) -> None:
@@ -107,49 +97,39 @@ def _refuse_dead(board: Board, touched: Sequence[MemoryRegion], spans: Sequence[
         window = windows.get(region.name)
         hoped_for = window is not None and (window.mapped_by_boot or not with_firmware)
         if region.enable is None and not region.on_at_reset and not hoped_for:
-            users = [str(span) for span in spans if span.start < region.end and region.base < span.end]
+            users = ", ".join(str(span) for span in spans if span.start < region.end and region.base < span.end)
+            what = f"{users} lies in {region.name}, which does not answer after reset"
+            hint = f"disable that pool (size 0), or set on_at_reset: true for {region.name}"
             raise NeuralArtError(
-                f"{', '.join(users)} lies in {region.name}, which does not answer after reset and which the start-up "
-                "code cannot turn on",
+                f"{what} and which the start-up code cannot turn on",
                 where=f"board {board.name}",
-                hint=f"disable that pool (size 0), or set on_at_reset: true for {region.name} in a board file of your "
-                "own if your boot chain initializes it",
+                hint=f"{hint} in a board file of your own if your boot chain initializes it",
             )
 
 
 def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_firmware: bool = True) -> str:
     """Text of ``npu_memory_init.c``.
 
-    Args:
-        board: The board.
-        layout: How the constants of each pool reach it.
-        networks: All networks of the image, in the order in which the identity descriptor numbers them.
-        with_firmware: The image is laid out as the board says (not by the user's own linker script).
-
-    Raises:
-        NeuralArtError: Ranges overlap or lie in no memory, the board does not say how to turn a memory on, or an
-            initializer cannot be brought to its pool.
+    ``networks``: all of the image, in the order in which the identity descriptor numbers them; ``with_firmware``: the
+    image is laid out as the board says (not by the user's own linker script). NeuralArtError: ranges overlap or lie in
+    no memory, the board does not say how to turn a memory on, or an initializer cannot be brought to its pool.
     """
-    spans = _pool_spans(board, networks)
+    spans = [span for network in networks for span in network_spans(board, network)]
     check_disjoint([*spans, *(firmware_spans(board) if with_firmware else [])], f"board {board.name}")
     touched = touched_regions(board, spans)
     _refuse_dead(board, touched, spans, with_firmware)
     # A loader of the firmware brings those of a relocatable model.
     initializers = used_initializers(layout, networks) if layout.loaded is None else []
-    flash = {
-        region.name
-        for at in _flash_addresses(board, layout, initializers)
-        for region in [board.region_at(at)]
-        if region
-    }
+    flash = [board.region_at(at) for at in _flash_addresses(board, layout, initializers)]
+    reached = {region.name for region in (*flash, *touched) if region}
     descriptor, capacity = _descriptor(board, layout, initializers)
     externs, linked = initializer_rows(board, networks, initializers)
-    tables: Mapping[str, tuple[str, str, Rows]] = {
-        "windows": ("npu_memory_window_t", "window_count", window_rows(board, {*flash, *(r.name for r in touched)})),
-        "banks": ("npu_memory_bank_t", "bank_count", bank_rows(board, touched, spans)),
-        "mpu_regions": ("npu_memory_mpu_region_t", "mpu_region_count", mpu_rows(board, touched)),
-        "networks": ("npu_memory_network_t", "network_count", network_rows(networks)),
-        "initializers": ("npu_memory_initializer_t", "initializer_count", linked),
+    tables = {
+        "window": window_rows(board, reached),
+        "bank": bank_rows(board, touched, spans),
+        "mpu_region": mpu_rows(board, touched),
+        "network": network_rows(networks),
+        "initializer": linked,
     }
     lines = [
         f"/* {board.name}: memories and constants of {', '.join(network.name for network in networks)}. Generated. */",
@@ -158,13 +138,13 @@ def source(board: Board, layout: Layout, networks: Sequence[Network], *, with_fi
         "",
         *externs,
     ]
-    for name, (ctype, _, rows) in tables.items():
-        lines += _table(ctype, name, rows)
+    for name, rows in tables.items():
+        lines += _table(name, rows)
     lines += ["static const npu_memory_tables_t tables = {"]
     lines += register_lines(board, touched)
-    for name, (_, count, rows) in tables.items():
+    for name, rows in tables.items():
         if rows:
-            lines += [f"    .{name} = {name},", f"    .{count} = {len(rows)},"]
+            lines += [f"    .{name}s = {name}s,", f"    .{name}_count = {len(rows)},"]
     if capacity and initializers:
         lines += [f"    .descriptor = 0x{descriptor:08x}u,", f"    .descriptor_capacity = 0x{capacity:x}u,"]
     return "\n".join([*lines, "};", "", "int npu_memory_init(void) { return npu_memory_bring_up(&tables); }", ""])

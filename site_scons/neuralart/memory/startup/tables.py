@@ -1,4 +1,7 @@
-"""Rows of the tables of ``npu_memory_init.c`` (firmware/runtime/include/npu_memory.h says what their fields are)."""
+"""Rows of the tables of ``npu_memory_init.c``, and the objects that its ``link`` rows name.
+
+firmware/runtime/include/npu_memory.h says what the fields are.
+"""
 
 from __future__ import annotations
 
@@ -24,11 +27,9 @@ def link_symbol(network: str, pool: str) -> str:
     NeuralArtError: the name of the pool cannot be part of a symbol.
     """
     if not _SYMBOL.fullmatch(pool):
-        raise NeuralArtError(
-            f"the initializer of pool '{pool}' of network {network} cannot be linked: "
-            "its name has more than letters, digits and '_'",
-            hint="rename the pool in its pool file (fname), or use another strategy",
-        )
+        what = f"the initializer of pool '{pool}' of network {network} cannot be linked"
+        hint = "rename the pool in its pool file (fname), or use another strategy"
+        raise NeuralArtError(f"{what}: its name has more than letters, digits and '_'", hint=hint)
     return f"npu_link_{network}_{pool}"
 
 
@@ -40,14 +41,9 @@ def link_object_c(network: str, pool: str, path_in_include: str) -> str:
     the object has to declare that it depends on the raw file, and to put the folder that the path is relative to on the
     include path (``-I``, which gcc hands on to the assembler).
 
-    Args:
-        network: Name of the network.
-        pool: fname of the pool.
-        path_in_include: The raw file, with ``/``, relative to a folder of the include path. No absolute path: the text
-            would differ from tree to tree.
-
-    Raises:
-        NeuralArtError: The path is absolute or has characters that the assembler would read as something else.
+    ``path_in_include``: the raw file, with ``/``, relative to a folder of the include path. No absolute path: the text
+    would differ from tree to tree. NeuralArtError: it is absolute or has characters that the assembler would read as
+    something else.
     """
     stem = link_symbol(network, pool)
     where = f"pool {pool} of network {network}"
@@ -68,15 +64,8 @@ def link_object_c(network: str, pool: str, path_in_include: str) -> str:
         f".size {stem}_start, {stem}_end - {stem}_start",
         ".popsection",
     ]
-    return "\n".join(
-        [
-            f"/* The constants of pool {pool} of network {network}. Generated. */",
-            "__asm__(",
-            *(f'    "{line}\\n"' for line in lines),
-            ");",
-            "",
-        ]
-    )
+    head = [f"/* The constants of pool {pool} of network {network}. Generated. */", "__asm__("]
+    return "\n".join([*head, *(f'    "{line}\\n"' for line in lines), ");", ""])
 
 
 Rows = list[str]
@@ -88,10 +77,7 @@ _WRITABLE = ("ram", "psram")
 _ARMV7M = ("cortex-m3", "cortex-m4", "cortex-m7")
 _STAMP = re.compile(r"[0-9a-f]{16}")
 _STRATEGIES = {
-    "flash": "NPU_MEMORY_FLASH",
-    "boot-copy": "NPU_MEMORY_BOOT_COPY",
-    "link": "NPU_MEMORY_LINK",
-    "external-loader": "NPU_MEMORY_EXTERNAL_LOADER",
+    name: f"NPU_MEMORY_{name.replace('-', '_').upper()}" for name in ("flash", "boot-copy", "link", "external-loader")
 }
 
 
@@ -144,22 +130,17 @@ def mpu_rows(board: Board, touched: Sequence[MemoryRegion]) -> Rows:
 
     NeuralArtError: the core's MPU is another one, or the memory is no region of it.
     """
-    rows = []
+    rows, where = [], board.where or f"board {board.name}"
     for region in touched:
         if not region.mpu_normal:
             continue
         if board.cpu not in _ARMV7M:
-            raise NeuralArtError(
-                f"{region.name} wants an MPU region (mpu_normal), which is implemented for Armv7-M; "
-                f"this core is a {board.cpu}",
-                where=board.where or f"board {board.name}",
-            )
+            what = f"{region.name} wants an MPU region (mpu_normal), which is implemented for Armv7-M"
+            raise NeuralArtError(f"{what}; this core is a {board.cpu}", where=where)
         if region.size < 32 or region.size & (region.size - 1) or region.base % region.size:
-            raise NeuralArtError(
-                f"{region.name} at 0x{region.base:08x} with {region.size} bytes is no region of the MPU: "
-                "the size must be a power of two from 32 on, the base a multiple of it",
-                where=board.where or f"board {board.name}",
-            )
+            what = f"{region.name} at 0x{region.base:08x} with {region.size} bytes is no region of the MPU"
+            rule = "the size must be a power of two from 32 on, the base a multiple of it"
+            raise NeuralArtError(f"{what}: {rule}", where=where)
         rows.append(f'{{"{region.name}", 0x{region.base:08x}u, 0x{region.size:x}u}}')
     return rows
 
@@ -197,12 +178,8 @@ def initializer_rows(
         if pool.weights > item.capacity:
             what = f"{pool.weights} bytes of constants, but only {item.capacity} fit"
             raise NeuralArtError(what, where=where, hint="make the pool or its place in flash larger")
-        fields = [
-            str(numbers[item.network]),
-            f'"{item.pool}"',
-            _STRATEGIES[item.strategy],
-            f".npu_cached = {int(item.cacheable)}",
-        ]
+        fields = [str(numbers[item.network]), f'"{item.pool}"', _STRATEGIES[item.strategy]]
+        fields.append(f".npu_cached = {int(item.cacheable)}")
         if item.load_address:
             fields.append(f".load = 0x{fold_alias(board, item.load_address):08x}u")
         # Copies go through the alias of the CPU's security state; lines of the NPU cache have the NPU's addresses.
@@ -212,8 +189,7 @@ def initializer_rows(
         if item.strategy == "link":
             stem = link_symbol(item.network, item.pool)
             externs.append(f"extern const uint8_t {stem}_start[], {stem}_end[];")
-            fields.append(f".start = {stem}_start")
-            fields.append(f".end = {stem}_end")
+            fields += [f".start = {stem}_start", f".end = {stem}_end"]
         rows.append("{" + ", ".join(fields) + "}")
     return ([*externs, ""] if externs else []), rows
 

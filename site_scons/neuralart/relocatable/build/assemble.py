@@ -11,12 +11,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from neuralart.errors import NeuralArtError
-from neuralart.relocatable.build.pool_table import Params, align
+from neuralart.relocatable.build.pool_table import Params
 from neuralart.relocatable.format.types import COPY, FLASH, MAGIC, MIXED, OFFSET, PARAM_0, PARAM_1, RAM, SEGMENT
 from neuralart.text.elf import FUNCTION, NO_TYPE, OBJECT, UNDEFINED, Elf, Section
 
+# Read-only data end at a multiple of this, so that data behind them keep an alignment of as much in mode COPY.
 RO_ALIGN = {"aligned": 64, "vendor": 8}
-"""Read-only data end at a multiple of this, so that data behind them keep an alignment of as much in mode COPY."""
 
 
 def script(layout: str) -> str:
@@ -121,13 +121,12 @@ SECTIONS
 
 
 _SEGMENTS = {".flash": FLASH, ".relocs": FLASH, ".data": RAM, ".bss": RAM, ".params_0": PARAM_0, ".params_1": PARAM_1}
-_NEEDED = (".flash", ".data", ".bss")
 _SYMBOLS = ("_network_entries", "_network_rt_ctx", "_params_desc")
 _ABS32 = "R_ARM_ABS32"
 # Relative to the place, or an index into the GOT: right wherever the image is.
-_HARMLESS = frozenset({"R_ARM_GOT_BREL", "R_ARM_GOT_PREL", "R_ARM_THM_CALL", "R_ARM_THM_JUMP24", "R_ARM_REL32"})
+_HARMLESS = {"R_ARM_GOT_BREL", "R_ARM_GOT_PREL", "R_ARM_THM_CALL", "R_ARM_THM_JUMP24", "R_ARM_REL32"}
 # Also relative, of libgcc and of short branches; the linker has resolved them inside .flash.
-_RELATIVE = frozenset({"R_ARM_THM_JUMP19", "R_ARM_THM_JUMP11", "R_ARM_THM_JUMP8", "R_ARM_THM_PC8", "R_ARM_NONE"})
+_HARMLESS |= {"R_ARM_THM_JUMP19", "R_ARM_THM_JUMP11", "R_ARM_THM_JUMP8", "R_ARM_THM_PC8", "R_ARM_NONE"}
 
 
 @dataclass(frozen=True)
@@ -211,12 +210,10 @@ def _relocations(elf: Elf, symbols: _Symbols, data: Section, where: str) -> tupl
                 if place in entries:
                     continue
                 if place not in words:
-                    raise NeuralArtError(
-                        f"{symbols.at(place)} holds the absolute address of {to} in read-only memory, which cannot be "
-                        f"fixed when the model moves (0x{place:08x}, {kind})",
-                        where=where,
-                        hint="compile it position independent, or take the table out of sections of its own",
-                    )
+                    what = f"{symbols.at(place)} holds the absolute address of {to} in read-only memory"
+                    what += f", which cannot be fixed when the model moves (0x{place:08x}, {kind})"
+                    hint = "compile it position independent, or take the table out of sections of its own"
+                    raise NeuralArtError(what, where=where, hint=hint)
                 if place % 4:
                     what = f"{symbols.at(place)} holds an address at an odd place (0x{place:08x})"
                     raise NeuralArtError(what, where=where)
@@ -224,13 +221,10 @@ def _relocations(elf: Elf, symbols: _Symbols, data: Section, where: str) -> tupl
             elif kind == "R_ARM_REL32" and (place ^ symbol.value) & SEGMENT:
                 what = f"{symbols.at(place)} holds the distance to {to}, which lies in another part of the image"
                 raise NeuralArtError(what, where=where, hint="compile with -mno-pic-data-is-text-relative")
-            elif kind not in _HARMLESS and kind not in _RELATIVE:
-                raise NeuralArtError(
-                    f"relocation {kind} of {to} at {symbols.at(place)} (0x{place:08x}) is not known to be position "
-                    "independent",
-                    where=where,
-                    hint="compile with -fpic -msingle-pic-base -mpic-register=r9",
-                )
+            elif kind not in _HARMLESS:
+                what = f"relocation {kind} of {to} at {symbols.at(place)} (0x{place:08x})"
+                what += " is not known to be position independent"
+                raise NeuralArtError(what, where=where, hint="compile with -fpic -msingle-pic-base -mpic-register=r9")
     return found, kinds
 
 
@@ -246,7 +240,7 @@ def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
         NeuralArtError: It is not position independent, or not laid out as an image.
     """
     elf = Elf(image, where)
-    flash, data, _ = (_section(elf, name, where) for name in _NEEDED)
+    flash, data, _ = (_section(elf, name, where) for name in (".flash", ".data", ".bss"))
     _check_sections(elf, where)
     symbols = _Symbols(elf)
     for name in _SYMBOLS:
@@ -257,8 +251,7 @@ def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
     params = elf.section(".params_0")
     blobs = b""
     if params is not None:
-        fakes = [symbols.addresses[name] for name in markers if name in symbols.addresses]
-        inside = [address - params.address for address in fakes]
+        inside = [symbols.addresses[name] - params.address for name in markers if name in symbols.addresses]
         blobs = elf.bytes_of(params, params.name)[: min(inside, default=params.size)]
     loaded = elf.load_address(data)
     if loaded is None:
@@ -278,8 +271,7 @@ def read_linked(image: bytes, where: str, markers: tuple[str, ...]) -> Linked:
 
 
 _REL_START, _REL_END, _PARAMS_OFFSET = 9, 10, 12
-_PARAMS_BIN_SIZE = 12
-"""Word of the context; the CRC follows."""
+_PARAMS_BIN_SIZE = 12  # word of the context; the CRC follows
 _DESCRIPTOR = 20
 
 
@@ -311,7 +303,7 @@ def assemble(linked: Linked, params: Params, *, split: bool, alignment: int, whe
     """Put an image together.
 
     Args:
-        linked: From :func:`~neuralart.relocatable.build.assemble.read`.
+        linked: From :func:`~neuralart.relocatable.build.assemble.read_linked`.
         params: Initial contents of the pools.
         split: The params become a file of their own.
         alignment: Of the params in the file, in bytes.
@@ -326,18 +318,16 @@ def assemble(linked: Linked, params: Params, *, split: bool, alignment: int, whe
     gap = linked.data_offset - len(linked.flash)
     if gap >= 64:
         notes.append(f"{gap} unused bytes in front of the data")
-    out = bytearray(linked.flash)
-    out += bytes(gap)
-    out += _patched_data(linked, params)
-    out += bytes(align(len(out), 8) - len(out))
+    out = bytearray(linked.flash + bytes(gap) + _patched_data(linked, params))
+    out += bytes(-len(out) % 8)
     rel_start = len(out)
     out += struct.pack(f"<{len(linked.relocations)}I", *linked.relocations)
     rel_end = len(out)
-    out += bytes(align(len(out), 8) - len(out))
+    out += bytes(-len(out) % 8)
     blob = linked.blobs + params.data
     offset = 0
     if blob and not split:
-        out += bytes(align(len(out), alignment) - len(out))
+        out += bytes(-len(out) % alignment)
         offset = len(out)
         out += blob
     if rel_end > OFFSET:

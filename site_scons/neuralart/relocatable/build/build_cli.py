@@ -1,4 +1,4 @@
-"""``neuralart relocatable build``: the options of the vendor's driver, with their meanings."""
+"""``neuralart relocatable build``: the options of the vendor's driver, with their meanings; the image as C."""
 
 from __future__ import annotations
 
@@ -73,10 +73,8 @@ def request_of(args: argparse.Namespace) -> BuildRequest:
 
 def _network_text(prepared: Prepared) -> str:
     source, runtime = prepared.source, prepared.runtime
-    lines = [
-        f"network {source.c_name} of {source.path.name}: runtime {runtime.name} {dotted(runtime.version)}, layout "
-        f"{prepared.request.layout}"
-    ]
+    made_for = f"runtime {runtime.name} {dotted(runtime.version)}, layout {prepared.request.layout}"
+    lines = [f"network {source.c_name} of {source.path.name}: {made_for}"]
     for entry, pool in zip(prepared.entries, prepared.params.descriptors, strict=True):
         base = "relative  " if entry.use.pool.relative else f"0x{entry.use.pool.address:08x}"
         lines.append(f"  {pool.name:<12} {base}  {pool.flags:08x} {pool.notation:<24} {pool.size:>12,} B")
@@ -187,18 +185,15 @@ def _build(args: argparse.Namespace, request: BuildRequest, output: _Output) -> 
     sizes = {file: len(data) for file, data in sorted({**built.files, **extra}.items())}
     for file, size in sizes.items():
         output.say(f"    creating {(request.output / file).as_posix()} (size={size:,})")
-    _write_json(
-        args,
-        request,
-        {
-            "version": __version__,
-            "versions": {"neuralart": __version__, "toolchain": built.compiler.toolchain.identity},
-            "network": _network_data(built.prepared),
-            "reloc_binary_image": report.image_data(image),
-            "relocations": built.linked.kinds,
-            "gen_files": sizes,
-        },
-    )
+    results = {
+        "version": __version__,
+        "versions": {"neuralart": __version__, "toolchain": built.compiler.toolchain.identity},
+        "network": _network_data(built.prepared),
+        "reloc_binary_image": report.image_data(image),
+        "relocations": built.linked.kinds,
+        "gen_files": sizes,
+    }
+    _write_json(args, request, results)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -24,7 +24,6 @@ from neuralart.relocatable.build.staging import DEFINE as BLOBS_IN_PARAMS
 from neuralart.relocatable.build.staging import StagedSources
 from neuralart.vendor.releases import Version, dotted, relocation_of
 
-Say = Callable[[str], None]
 FACTS = "network.json"
 DEFAULT_NAME = "Default"
 
@@ -101,12 +100,9 @@ def prepare(request: BuildRequest) -> Prepared:
         hint = 'add --all-buffers-info to "options" of the profile and compile again'
         raise NeuralArtError(what, where=where, hint=hint)
     if not _any_name(source.version) and source.c_name != DEFAULT_NAME:
-        raise NeuralArtError(
-            f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is "
-            f"'{source.c_name}'",
-            where=where,
-            hint="compile it again without --name, or with a newer version",
-        )
+        what = f"ST Edge AI Core 2.1 makes relocatable models of networks called {DEFAULT_NAME} only, this is"
+        hint = "compile it again without --name, or with a newer version"
+        raise NeuralArtError(f"{what} '{source.c_name}'", where=where, hint=hint)
     notes: list[str] = []
     if request.blobs_in_params and not source.epoch_controller:
         notes.append("--ecblob-in-params: there are no epoch-controller blobs in this network")
@@ -147,7 +143,7 @@ def _sources(prepared: Prepared, work: Path) -> list[tuple[Path, list[str], bool
     if prepared.request.blobs_in_params:
         defines.append(BLOBS_IN_PARAMS)
     common = [*runtime.flags, *(f"-D{text}" for text in defines)]
-    # Of the network's own files the first is the code, which goes in front.
+    # Of the network's own files the first is the code, which goes in front; the pools go behind.
     found = [(work / name, common, bool(number and runtime.archives)) for number, name in enumerate(own)]
     for each in (*runtime.per_network, *runtime.sources):
         found.append((each.path, [*common, *each.flags, *(f"-D{text}" for text in each.defines)], each.late))
@@ -177,7 +173,7 @@ def _link(prepared: Prepared, compiler: ObjectCompiler, first: list[Path], late:
     return compiler.link(request.name, words, first, rest, inputs)
 
 
-def build(request: BuildRequest, say: Say = lambda _text: None) -> Built:
+def build(request: BuildRequest, say: Callable[[str], object] = lambda _text: None) -> Built:
     """Make an image. Nothing is written outside the store of objects and the working folder.
 
     ``request``: what to make; ``say``: told about each step. NeuralArtError: it cannot be made.

@@ -12,7 +12,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.text.c_source import Lines
 from neuralart.vendor.network_c import read as generated
 from neuralart.vendor.network_c.blocks import getter_name
-from neuralart.vendor.network_c.types import GeneratedNetwork, Pool, BufferRow
+from neuralart.vendor.network_c.types import BufferRow, GeneratedNetwork, Pool
 
 
 @dataclass(frozen=True)

@@ -23,12 +23,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.toolchain import Toolchain
 
-_REMEMBERED = 16
-"""Objects of one C file with different headers."""
-_TAIL = 12
-"""Lines of a compiler's complaint that are shown."""
-_OUTPUT, _LISTING = "output", "listing"
-"""What the compiler writes, in a folder of its own."""
+_REMEMBERED = 16  # objects of one C file with different headers
+_TAIL = 12  # lines of a compiler's complaint that are shown
+_OUTPUT, _LISTING = "output", "listing"  # what the compiler writes, in a folder of its own
 
 
 @dataclass
@@ -59,12 +56,8 @@ class ObjectCompiler:
         Raises:
             NeuralArtError: The compiler refuses one.
         """
-
-        def one(item: tuple[Path, Sequence[str]]) -> Path:
-            return self._object(*item, folders, work)
-
         with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
-            return list(pool.map(one, sources))
+            return list(pool.map(lambda item: self._object(item[0], item[1], folders, work), sources))
 
     def _object(self, source: Path, flags: Sequence[str], folders: Sequence[Path], work: Path) -> Path:
         maps = [f"-ffile-prefix-map={prefix}={text}" for prefix, text in self.maps]
@@ -83,17 +76,18 @@ class ObjectCompiler:
         includes = [word for folder in folders for word in ("-I", str(folder))]
         words = [*flags, *self.toolchain.libc_flags, *maps, *includes, "-c", str(source), "-MMD", "-MF"]
         made = self._make(words, source.name)
-        headers = {}
-        for path in _dependencies(made[_LISTING].decode("utf-8", "replace")):
-            if path != source:
-                headers[self._named(path, work)] = _hash(path)
+        paths = _dependencies(made[_LISTING].decode("utf-8", "replace"))
+        headers = {self._named(path, work): _hash(path) for path in paths if path != source}
         digest = hashlib.sha256(made[_OUTPUT]).hexdigest()
         target = self.store / f"{source.stem}-{digest[:16]}.o"
         write_bytes(target, made[_OUTPUT])
-        entry = {"object": target.name, "sha256": digest, "headers": headers}
-        entries = [entry, *(each for each in entries if each["headers"] != headers)][:_REMEMBERED]
-        write_bytes(known, json.dumps(entries, indent=1, sort_keys=True).encode())
+        self._remember(known, target.name, digest, headers, entries)
         return target
+
+    def _remember(self, known: Path, name: str, digest: str, headers: dict[str, str], others: list[Any]) -> None:
+        entry = {"object": name, "sha256": digest, "headers": headers}
+        entries = [entry, *(each for each in others if each["headers"] != headers)][:_REMEMBERED]
+        write_bytes(known, json.dumps(entries, indent=1, sort_keys=True).encode())
 
     def _whole(self, path: Path, digest: str) -> bool:
         """Is a stored file what was stored? One that is not there needs no word."""
@@ -112,10 +106,10 @@ class ObjectCompiler:
         return str(path)
 
     def _same(self, name: str, text: str, work: Path) -> bool:
-        places = [
-            prefix / name[len(f"@{to}/") :] for prefix, to in ((work, "."), *self.maps) if name.startswith(f"@{to}/")
-        ]
-        path = places[0] if places else Path(name)
+        path = Path(name)
+        for prefix, to in (*reversed(self.maps), (work, ".")):
+            if name.startswith(f"@{to}/"):
+                path = prefix / name.removeprefix(f"@{to}/")
         return path.is_file() and _hash(path) == text
 
     def link(
@@ -136,20 +130,20 @@ class ObjectCompiler:
         key = hashlib.sha256(self.toolchain.identity.encode())
         key.update("\0".join([*words, *(path.name for path in objects)]).encode() + b"\0" + inputs)
         target = self.store / f"{name}-{key.hexdigest()[:16]}.elf"
-        files, known = (target, target.with_suffix(".map")), target.with_suffix(".json")
+        names, known = {target.name, target.with_suffix(".map").name}, target.with_suffix(".json")
         for entry in _entries(known):
-            digests = entry["headers"]
-            if {path.name for path in files} == set(digests) and all(
-                self._whole(self.store / each, digest) for each, digest in digests.items()
-            ):
+            stored = entry["headers"]
+            if names == set(stored) and all(self._whole(self.store / each, stored[each]) for each in stored):
                 return target
         made = self._make([*words, *map(str, objects), *rest, "-Xlinker", "-Map", "-Xlinker"], name)
-        contents = (made[_OUTPUT], self._map(made[_LISTING], target.name))
-        for path, data in zip(files, contents, strict=True):
+        digests = {}
+        for path, data in (
+            (target, made[_OUTPUT]),
+            (target.with_suffix(".map"), self._map(made[_LISTING], target.name)),
+        ):
             write_bytes(path, data)
-        digests = {path.name: hashlib.sha256(data).hexdigest() for path, data in zip(files, contents, strict=True)}
-        entry = {"object": target.name, "sha256": digests[target.name], "headers": digests}
-        write_bytes(known, json.dumps([entry], indent=1, sort_keys=True).encode())
+            digests[path.name] = hashlib.sha256(data).hexdigest()
+        self._remember(known, target.name, digests[target.name], digests, [])
         return target
 
     def _map(self, data: bytes, output: str) -> bytes:
@@ -212,25 +206,20 @@ class BuildRefusal(NeuralArtError):
 
 def refusal(stderr: str, what: str) -> BuildRefusal:
     """What the compiler or linker complained of, in one line."""
-    made = _refusal([line.strip() for line in stderr.splitlines() if line.strip()], what)
-    made.complaint = stderr.rstrip()
-    return made
-
-
-def _refusal(lines: list[str], what: str) -> BuildRefusal:
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     missing = sorted({line.split("`", 1)[1].split("'")[0] for line in lines if "undefined reference to `" in line})
-    if missing:
-        return BuildRefusal(
-            f"nothing provides {', '.join(missing[:_TAIL])}: neither the runtime of relocatable models nor its archive",
-            where=what,
-            hint="it needs an operator or a library function that a loaded model cannot have with this runtime",
-        )
     # The driver only says that the linker failed; the linker said why.
     said = [line for line in lines if not line.startswith("collect2:")]
     errors = [line for line in said if "error" in line.lower() or "cannot find" in line] or lines[-1:]
-    return BuildRefusal(
-        f"does not compile: {(errors or ['no reason given'])[0]}", where=what, hint="--verbosity 2 shows everything"
-    )
+    text = f"does not compile: {(errors or ['no reason given'])[0]}"
+    hint = "--verbosity 2 shows everything"
+    if missing:
+        names = ", ".join(missing[:_TAIL])
+        text = f"nothing provides {names}: neither the runtime of relocatable models nor its archive"
+        hint = "it needs an operator or a library function that a loaded model cannot have with this runtime"
+    made = BuildRefusal(text, where=what, hint=hint)
+    made.complaint = stderr.rstrip()
+    return made
 
 
 def write_if_new(path: Path, text: str) -> None:

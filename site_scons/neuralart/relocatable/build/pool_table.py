@@ -1,4 +1,4 @@
-"""From the pools of network.c to the memory-pool table of the image.
+"""From the pools of network.c to the memory-pool table of the image, and to the params: their initial contents.
 
 What is done with a pool at install, first match wins:
 
@@ -34,15 +34,15 @@ from neuralart.relocatable.format.types import (
     MIXED,
     MOST_POOLS,
     PARAM,
+    PARAMS_WINDOW,
     READ,
     RELOC,
     RESET,
     WRITE,
     PoolDescriptor,
+    align8,
 )
 
-LARGEST = 128 << 20
-"""Bytes of a pool: the room that the linker script has for one."""
 # On-chip memories exist twice: secure accesses with bit 28 set, non-secure ones without it.
 _ALIASED = 0x20000000, 0x40000000
 _SECURE_BIT = 0x10000000
@@ -131,12 +131,9 @@ def _entry(use: SourcePoolUse) -> TableEntry:
 
     if pool.relative:
         if pool.address < EXTERNAL:
-            raise NeuralArtError(
-                f"pool {pool.fname} is relative and lies at 0x{pool.address:08x}: only external memory, from "
-                f"0x{EXTERNAL:08x}, can move",
-                where=pool.where,
-                hint="USEMODE_ABSOLUTE for pools inside the chip",
-            )
+            what = f"pool {pool.fname} is relative and lies at 0x{pool.address:08x}: only external memory, from"
+            hint = "USEMODE_ABSOLUTE for pools inside the chip"
+            raise NeuralArtError(f"{what} 0x{EXTERNAL:08x}, can move", where=pool.where, hint=hint)
         if not pool.writable:
             if use.activations:
                 raise NeuralArtError(f"pool {pool.fname} is READ_ONLY and holds activations", where=pool.where)
@@ -180,8 +177,8 @@ def table(source: NetworkSource, found: Sequence[SourcePoolUse], *, secure: bool
     for use in found:
         if not use.size:
             continue
-        if use.size > LARGEST:
-            what = f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {LARGEST:,}"
+        if use.size > PARAMS_WINDOW:
+            what = f"{use.size:,} bytes are in use in pool {use.pool.fname}, an image has room for {PARAMS_WINDOW:,}"
             raise NeuralArtError(what, where=use.pool.where)
         _check_alias(use.pool, secure=secure)
         entries.append(_entry(use))
@@ -203,7 +200,7 @@ _OTHER_FORMATS = {".hex": "FORMAT_HEX", ".c": "FORMAT_C", ".h": "FORMAT_C", ".bi
 
 @dataclass(frozen=True)
 class Params:
-    """Initial contents."""
+    """Initial contents of the pools, one after the other."""
 
     data: bytes = field(repr=False)
     descriptors: tuple[PoolDescriptor, ...]  # the table, in its order
@@ -212,11 +209,6 @@ class Params:
     def crc32(self) -> int:
         """zlib CRC-32."""
         return zlib.crc32(self.data)
-
-
-def align(size: int, to: int) -> int:
-    """The next multiple."""
-    return -(-size // to) * to
 
 
 def find_raw(source: NetworkSource, fname: str, where: str) -> Path:
@@ -271,8 +263,8 @@ def collect(source: NetworkSource, entries: Sequence[TableEntry], *, alignment: 
         if len(raw) < entry.use.params:
             what = f"{len(raw):,} bytes, network.c keeps {entry.use.params:,} bytes of constants in pool {pool.fname}"
             raise NeuralArtError(what, where=str(path), hint="it is of another compile, or cut off")
-        data += bytes(align(len(data), alignment) - len(data))
+        data += bytes(-len(data) % alignment)
         offsets[pool.fname] = len(data)
-        data += raw.ljust(align(max(len(raw), size), 8), b"\0")
+        data += raw.ljust(align8(max(len(raw), size)), b"\0")
     descriptors = (replace(entry.descriptor, foff=offsets.get(entry.use.pool.fname, 0)) for entry in entries)
     return Params(bytes(data), tuple(descriptors))

@@ -1,4 +1,8 @@
-"""What a relocatable model is built with: ours, or the one of a vendor's installation; one shape for both."""
+"""What a relocatable model is built with: our runtime, or the one of an installation of ST Edge AI Core.
+
+Nothing of the latter is copied: the user's files are compiled in place. The names of files, macros, flags and sections
+are the interface of that installation (versions 2.1 to 4.0.1).
+"""
 
 from __future__ import annotations
 
@@ -33,22 +37,22 @@ class Runtime:
     """Everything that differs between runtimes."""
 
     name: str  # neuralart or ll_aton
-    version: tuple[int, int, int, int]  # major, minor, micro, dev
+    version: Version  # major, minor, micro, dev
     include_dirs: tuple[Path, ...]  # in the order of the compiler's search
     sources: tuple[RuntimeSource, ...]  # compiled into each image; the linker drops what no network uses
-    per_network: tuple[RuntimeSource, ...]  # compiled with the configuration of the network
     defines: tuple[str, ...]  # of all C files
     flags: tuple[str, ...]  # of all C files
-    archives: tuple[Path, ...]  # linked last
     link: tuple[str, ...]  # words for the linker, before the objects
-    libraries: tuple[str, ...]  # words for the linker, behind everything
-    script: Path | None  # linker script of the installation, for the layout vendor
-    footer: str  # what follows network.c in its translation unit
-    callbacks: tuple[str, ...]  # what the firmware provides, in the order of its table
     header_words: int  # 24 or 26
     layout: str  # the default
     libc: str  # whose headers to prefer
     root: Path  # folder that messages of asserts must not show, if any
+    per_network: tuple[RuntimeSource, ...] = ()  # compiled with the configuration of the network
+    archives: tuple[Path, ...] = ()  # linked behind the code of the network, in front of its pools
+    libraries: tuple[str, ...] = ()  # words for the linker, behind everything
+    script: Path | None = None  # linker script of the installation, for the layout vendor
+    footer: str = ""  # what follows network.c in its translation unit
+    callbacks: tuple[str, ...] = ()  # what the firmware provides, in the order of its table
 
 
 def neuralart(request: BuildRequest) -> Runtime:
@@ -74,12 +78,8 @@ def neuralart(request: BuildRequest) -> Runtime:
             *("-ffp-contract=off", "-fvisibility=hidden", "-fno-unwind-tables", "-fno-asynchronous-unwind-tables"),
             *_PIC,
         ),
-        archives=(),
         link=(*_BASELINE, "-nostartfiles", "-nostdlib"),
         libraries=("-lgcc",),
-        script=None,
-        footer="",
-        callbacks=(),
         header_words=26,
         layout=ALIGNED,
         libc="auto",
@@ -97,7 +97,6 @@ _HINT = "is it the root of an installation (with Middlewares and scripts in it),
 _NUMBER = re.compile(rb"^[ \t]*#[ \t]*define[ \t]+LL_ATON_VERSION_(MAJOR|MINOR|MICRO|DEV)[ \t]+\(?[ \t]*(\d+)", re.M)
 
 _CORE_FLAGS = (*("-mthumb", "-mcpu=cortex-m55", "-mfpu=fpv4-sp-d16", "-mtune=cortex-m55", "-mfloat-abi=hard"),)
-_VENDOR_PIC = ("-fpic", "-mno-pic-data-is-text-relative", "-msingle-pic-base", "-mpic-register=r9")
 _OTHER_FLAGS = (
     *("-std=gnu99", "-mno-thumb-interwork", "-ffast-math", "-fsingle-precision-constant", "-fvisibility=hidden"),
     *("-fno-unwind-tables", "-fstack-reuse=all", "-ffunction-sections", "-fdata-sections", "-fno-math-errno"),
@@ -128,11 +127,10 @@ _LATE = "ll_aton_reloc_callbacks.c"
 FOOTER = '\n#if defined(BUILD_AI_NETWORK_RELOC)\n#include "ll_aton_reloc_network.h"\nAI_RELOC_NETWORK();\n#endif\n'
 
 
-def _folder(root: Path, *choices: str) -> Path:
-    for choice in choices:
-        if (root / choice).is_dir():
-            return root / choice
-    raise NeuralArtError(f"has no folder {choices[0]}", where=str(root), hint=_HINT)
+def _folder(root: Path, name: str) -> Path:
+    if not (root / name).is_dir():
+        raise NeuralArtError(f"has no folder {name}", where=str(root), hint=_HINT)
+    return root / name
 
 
 def _file(places: tuple[Path, ...], name: str, root: Path) -> Path:
@@ -179,16 +177,9 @@ def _archive(root: Path) -> Path:
 
 
 def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) -> Runtime:
-    """Describe an installation.
+    """Describe the installation whose root is ``pack``; ``wanted``: the version that the network.c ``where`` asks for.
 
-    Args:
-        pack: Its root.
-        wanted: The version that network.c asks for.
-        request: Options.
-        where: network.c.
-
-    Raises:
-        NeuralArtError: It is incomplete, of an unknown version, or not the one that network.c was made with.
+    NeuralArtError: it is incomplete, of an unknown version, or not the one that network.c was made with.
     """
     root = pack.resolve()
     if not root.is_dir():
@@ -220,12 +211,10 @@ def installed(pack: Path, wanted: Version, request: BuildRequest, where: str) ->
         sources=tuple(
             RuntimeSource(_file(places, name, root), defines, late=name == _LATE) for name, defines in _SOURCES
         ),
-        per_network=(),
         defines=(*_DEFINES, *(("LL_ATON_EB_DBG_INFO",) if request.debug_info else ())),
-        flags=(*_CORE_FLAGS, *secure, *_VENDOR_PIC, *_OTHER_FLAGS),
+        flags=(*_CORE_FLAGS, *secure, *_PIC, *_OTHER_FLAGS),
         archives=(_archive(root),),
         link=(*_CORE_FLAGS, "-nostartfiles", "-nostdlib"),
-        libraries=(),
         script=scripts[0] if scripts else None,
         footer=FOOTER,
         callbacks=form.callbacks,

@@ -21,59 +21,47 @@ _TAG = re.compile(r"^[ \t]*ECBLOB_CONST_SECTION\b", re.M)
 _DECLARED = re.compile(
     r"\bstatic\s+const\s+uint64_t\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(_ec_blob_\w+)\s*\[\s*\d*\s*\]"
 )
-_FAR = 400
-"""Characters between the section and the declaration: comments and an alignment at most."""
+_FAR = 400  # characters between the section and the declaration: comments and an alignment at most
 
 
-def in_params(text: str, c_name: str, user: str, where: str) -> str:
-    """The header for ``--ecblob-in-params``.
+def in_params(text: str, user: str, where: str) -> str:
+    """The ``<network>_ecblobs.h`` for ``--ecblob-in-params``: its constant blobs under other names.
 
-    Args:
-        text: ``<network>_ecblobs.h``.
-        c_name: Suffix of the network's functions.
-        user: network.c: where the copies are, if not in the header.
-        where: The file, for messages.
-
-    Raises:
-        NeuralArtError: It has no constant blobs, or one that is not understood.
+    The section ``.const_ec_blob`` is linked in front of the weights. A blob that is copied and patched at start (it has
+    a ``_ptr`` twin) is reached through a table of pointers; one that is used in place is named itself, for constant
+    tables refer to it. ``user``: network.c, where the copies are, if not in the header. NeuralArtError: it has no
+    constant blobs, or one that is not understood.
     """
-    names: list[str] = []
+    names: dict[str, str] = {}  # new ones by old ones
     parts: list[str] = []
-    done = 0
-    first = -1
+    done, first = 0, -1
     for tag in _TAG.finditer(text):
-        if first < 0:
-            first = tag.start()
+        first = tag.start() if first < 0 else first
         found = _DECLARED.search(text, tag.end(), tag.end() + _FAR)
         if found is None:
             line = text.count("\n", 0, tag.start()) + 1
             raise NeuralArtError("no constant blob follows ECBLOB_CONST_SECTION", where=f"{where}:{line}")
-        renamed = found[1].replace("_ec_blob_", "_ec_blob_PARAM_", 1)
-        declaration = found.group().replace(found[1], renamed, 1)
+        names[found[1]] = found[1].replace("_ec_blob_", "_ec_blob_PARAM_", 1)
+        declaration = found.group().replace(found[1], names[found[1]], 1)
         parts += [text[done : found.start()], re.sub(r"^static\s+", "", declaration)]
         done = found.end()
-        names.append(found[1])
     if not names:
         raise NeuralArtError("has no constant blobs (ECBLOB_CONST_SECTION)", where=where)
-    renamed_all = [n.replace("_ec_blob_", "_ec_blob_PARAM_", 1) for n in names]
-    lines = [f"extern const uint64_t {n}[];\n" for n in renamed_all]
-    table = ", ".join(f"&{n}[0]" for n in renamed_all)
+    lines = [f"extern const uint64_t {new}[];\n" for new in names.values()]
+    table = ", ".join(f"&{new}[0]" for new in names.values())
     lines.append(f"const uint64_t *_ec_blob_table[] = {{{table}}};\n")
-    for number, name in enumerate(names):
+    for number, (name, new) in enumerate(names.items()):
         copied = re.search(rf"\b{re.escape(name)}_ptr\s*\[", text + user) is not None
         # Until 2.2 a blob that is copied is called <blob>_reloc, and the copy <blob>.
         copied = copied or not name.rsplit("_", 1)[-1].isnumeric()
-        meant = f"_ec_blob_table[{number}]" if copied else renamed_all[number]
-        lines.append(f"#define {name} {meant}\n")
+        lines.append(f"#define {name} {f'_ec_blob_table[{number}]' if copied else new}\n")
     head = parts[0]
     return "".join([head[:first], *lines, head[first:], *parts[1:], text[done:]])
 
 
 TOOLCHAIN = "RELOC.GCC"
-PLACEHOLDER = 32
-"""Bytes of the array that stands for a relative pool: it has an address and no contents."""
-CONF = "network_reloc_conf.h"
-"""The oldest installation includes it by this name, the others by MODEL_CONF."""
+PLACEHOLDER = 32  # bytes of the array that stands for a relative pool: it has an address and no contents
+CONF = "network_reloc_conf.h"  # the oldest installation includes it by this name, the others by MODEL_CONF
 NO_POOL = "_unreferenced_buffer"
 
 
@@ -107,15 +95,9 @@ def _conf(request: BuildRequest, source: NetworkSource, runtime: Runtime, entrie
 
 
 def _mempools(source: NetworkSource, entries: Sequence[TableEntry], params: Params) -> tuple[str, tuple[str, ...]]:
-    arrays, markers = [], []
-    for entry in entries:
-        if entry.descriptor.type == RELOC:
-            number, symbol = entry.descriptor.id, base_of(entry.use.pool.fname, source.c_name)
-            arrays.append((number, symbol))
-            if not number:
-                markers.append(symbol)
-    if not arrays:
-        arrays, markers = [(0, NO_POOL)], [NO_POOL]
+    relative = [entry for entry in entries if entry.descriptor.type == RELOC]
+    arrays = [(entry.descriptor.id, base_of(entry.use.pool.fname, source.c_name)) for entry in relative]
+    arrays = arrays or [(0, NO_POOL)]
     text = ["#include <stdint.h>\n\n"]
     text += [
         f'__attribute__((section(".params_{number}"), used)) const unsigned char {symbol}[{PLACEHOLDER}] = {{0}};\n'
@@ -128,11 +110,7 @@ def _mempools(source: NetworkSource, entries: Sequence[TableEntry], params: Para
     )
     text += [f'  {{"{d.name}", 0x{d.flags:08x}u, {d.foff}u, 0x{d.dst:08x}u, {d.size}u}},\n' for d in params.descriptors]
     text.append("  {0, 0, 0, 0, 0},\n};\n")
-    return "".join(text), tuple(markers)
-
-
-def _include(name: str) -> re.Pattern[str]:
-    return re.compile(rf'^([ \t]*#[ \t]*include[ \t]+)"{re.escape(name)}"', re.M)
+    return "".join(text), tuple(symbol for number, symbol in arrays if not number)
 
 
 def _code(request: BuildRequest, source: NetworkSource, runtime: Runtime) -> tuple[str, dict[str, str]]:
@@ -146,11 +124,12 @@ def _code(request: BuildRequest, source: NetworkSource, runtime: Runtime) -> tup
         what = f"is missing, {source.path.name} includes it"
         raise NeuralArtError(what, where=str(header), hint="copy it beside network.c")
     own = f"{request.name}_reloc_ecblobs.h"
-    text, count = _include(header.name).subn(rf'\1"{own}"', text)
+    include = rf'^([ \t]*#[ \t]*include[ \t]+)"{re.escape(header.name)}"'
+    text, count = re.subn(include, rf'\1"{own}"', text, flags=re.M)
     if not count:
         raise NeuralArtError(f"does not include {header.name}", where=str(source.path), hint="was it edited?")
     blobs = read_bytes(header).decode("utf-8", "replace")
-    extra[own] = in_params(blobs, source.c_name, source.text, str(header)) if request.blobs_in_params else blobs
+    extra[own] = in_params(blobs, source.text, str(header)) if request.blobs_in_params else blobs
     return text + runtime.footer, extra
 
 

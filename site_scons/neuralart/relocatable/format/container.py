@@ -73,18 +73,7 @@ def refuse(data: bytes, where: str) -> None:
         raise NeuralArtError(text, where=where, hint="the file is cut off; copy it again")
 
 
-_SECTIONS = (
-    ("data_end", RAM),
-    ("data_data", FLASH),
-    ("bss_start", RAM),
-    ("bss_end", RAM),
-    ("got_start", RAM),
-    ("got_end", RAM),
-    ("rel_start", FLASH),
-    ("rel_end", FLASH),
-    ("params_start", RAM),
-    ("rt_ctx", RAM),
-)
+_IN_FLASH = ("data_data", "rel_start", "rel_end")  # of the addresses in the header; the others are in RAM
 _LONGEST_NAME = 255
 POOL_BYTES = 20
 
@@ -130,27 +119,22 @@ def read_header(data: bytes, where: str) -> tuple[dict[str, int], int]:
     if words[23] & SEGMENT == FLASH and len(words) == 26 and words[25] & SEGMENT == RAM:
         return dict(zip(WORDS_26, words, strict=True)), 26
     last = f", word 25 is 0x{words[25]:08x}" if len(words) == 26 else ""
-    raise NeuralArtError(
-        f"the header has neither 24 nor 26 words: its last one must point to the context in RAM (0x4…), "
-        f"word 23 is 0x{words[23]:08x}{last}",
-        where=f"{where}@0x5c",
-    )
+    what = "the header has neither 24 nor 26 words: its last one must point to the context in RAM (0x4…)"
+    raise NeuralArtError(f"{what}, word 23 is 0x{words[23]:08x}{last}", where=f"{where}@0x5c")
 
 
 def _check_sections(reader: _WordReader, names: tuple[str, ...]) -> None:
     header, data = reader.header, reader.data
-    for name, segment in _SECTIONS:
-        value = header[name]
+    for number in (*range(names.index("data_end"), names.index("params_offset")), len(names) - 1):
+        name, value = names[number], header[names[number]]
+        segment = FLASH if name in _IN_FLASH else RAM
         if value & SEGMENT != segment:
             what = f"{name} is 0x{value:08x}, in {segment_text(value)} instead of {segment_text(segment)}"
-            raise reader.fail(what, 4 * names.index(name))
+            raise reader.fail(what, 4 * number)
     ro_size, stored = header["data_data"] & OFFSET, stored_data(header)
     if not 4 * len(names) <= ro_size <= len(data) or ro_size % 4:
-        raise reader.fail(
-            f"data_data says that {ro_size} bytes precede the data: it must be a multiple of 4 between the header's "
-            f"{4 * len(names)} and the file's {len(data)} bytes",
-            0x10,
-        )
+        what = f"data_data says that {ro_size} bytes precede the data: it must be a multiple of 4 between"
+        raise reader.fail(f"{what} the header's {4 * len(names)} and the file's {len(data)} bytes", 0x10)
     if ro_size + stored > len(data):
         what = f"cut off: data and GOT end at 0x{ro_size + stored:x}, the file at 0x{len(data):x}"
         raise reader.fail(what, len(data))
@@ -221,7 +205,7 @@ def _pools(reader: _WordReader) -> tuple[PoolDescriptor, ...]:
 def _params(reader: _WordReader, given: bytes | None) -> bytes | None:
     data, offset, end = reader.data, reader.header["params_offset"], reader.header["rel_end"] & OFFSET
     if offset == 0:
-        if given is not None and given[:4] == MAGIC.to_bytes(4, "little"):
+        if given is not None and given[:4] == _MAGIC_BYTES:
             hint = "give the _rel_params.bin as --params"
             raise NeuralArtError("the params file is an image itself", where=reader.where, hint=hint)
         return given
@@ -238,13 +222,8 @@ def _params(reader: _WordReader, given: bytes | None) -> bytes | None:
 def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
     """Read an image.
 
-    Args:
-        data: The file.
-        where: Its name, for messages.
-        params: The separate file of params of a split model; None: not given.
-
-    Raises:
-        NeuralArtError: It is another kind of file, or a part of the image cannot be found.
+    ``params``: the separate file of params of a split model; None: not given. NeuralArtError: it is another kind of
+    file, or a part of the image cannot be found.
     """
     header, count = read_header(data, where)
     names = WORDS_24 if count == 24 else WORDS_26
@@ -269,10 +248,10 @@ def parse(data: bytes, where: str, params: bytes | None = None) -> Image:
 
 
 def stamp_of(image: Image) -> str:
-    """The stamp of an image.
+    """What the loading application says of a model: CRC-32 of the file without its params, then of these, as hex.
 
-    Returns CRC-32 of the file without its params, then CRC-32 of its params, 8 hex digits each. NeuralArtError: its
-    params are missing or too short.
+    ``firmware/app_loader/image_stamp.c`` computes the same where the model is. NeuralArtError: its params are missing
+    or too short.
     """
     end, size = image.header["rel_end"] & OFFSET, image.context.params_bin_sz
     if image.params is None:

@@ -60,7 +60,7 @@ CONTEXT_WORDS = (
 )
 
 SEGMENT_NAMES = {FLASH: "FLASH", RAM: "RAM", PARAM_0: "PARAM_0", PARAM_1: "PARAM_1"}
-# What the linker script gives to a segment of params: the bound when the params are not at hand.
+# What the linker script gives to a segment of params: no pool is larger, whether the params are at hand or not.
 PARAMS_WINDOW = 128 << 20
 RESERVED_GOT_WORDS = 3
 # A relocatable blob's wrapper (2.1, 2.2, from 3.0 on), a blob.

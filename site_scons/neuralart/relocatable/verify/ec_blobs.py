@@ -8,7 +8,7 @@ either, so they are found by their magics at multiples of 8, in the read-only pa
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from neuralart.memory.findings import Finding, error
@@ -18,8 +18,6 @@ BLOB_MAGIC = EC_MAGICS[-1]
 # Bytes of the shortest header of a wrapper: the one of 2.1 has no patch table.
 _SHORTEST = 16
 _TABLES = (16, 24)
-_BLOB_WORDS = {EC_BINARIES[0]: 12}
-_BLOB_WORD = 16
 _LONGEST_ID = 64
 
 
@@ -77,7 +75,7 @@ def _relocation(data: bytes, table: int, row: int, number: int) -> CheckedReloca
 
 def _wrapped(data: bytes) -> tuple[int, int, tuple[CheckedRelocation, ...]]:
     """Offset of the blob, its words, its relocations."""
-    at = _word(data, _BLOB_WORDS.get(_word(data, 0, "the magic"), _BLOB_WORD), "the blob's offset")
+    at = _word(data, 12 if _word(data, 0, "the magic") == EC_BINARIES[0] else 16, "the blob's offset")
     table = _word(data, 4, "the table's offset")
     if at % 8 or table % 4 or table < _SHORTEST or at < table + 4:
         raise _Bad(f"the blob's offset 0x{at:x} is not a multiple of 8 behind the table")
@@ -98,28 +96,28 @@ def _wrapped(data: bytes) -> tuple[int, int, tuple[CheckedRelocation, ...]]:
     return at, words, relocations
 
 
-def _hits(data: bytes, magic: int) -> list[int]:
-    key, hits = magic.to_bytes(4, "little"), []
-    at = data.find(key)
-    while at >= 0:
-        if at % 8 == 0:
-            hits.append(at)
-        at = data.find(key, at + 4)
-    return hits
+def _hits(data: bytes, magics: Sequence[int]) -> list[tuple[int, int]]:
+    """Where one of some magics stands at a multiple of 8, and the word behind it."""
+    found = []
+    for magic in magics:
+        key = magic.to_bytes(4, "little")
+        at = data.find(key)
+        while at >= 0:
+            if at % 8 == 0 and at + 8 <= len(data):
+                found.append((at, int.from_bytes(data[at + 4 : at + 8], "little")))
+            at = data.find(key, at + 4)
+    return sorted(found)
 
 
 def _find(data: bytes, place: str, base: int) -> list[EcBlob]:
     found: list[EcBlob] = []
     taken: list[tuple[int, int]] = []
-    for at in sorted(hit for magic in EC_BINARIES for hit in _hits(data, magic)):
-        if any(start <= at < end for start, end in taken):
-            continue
+    for at, table in _hits(data, EC_BINARIES):
         # The code that copies blobs compares with the same word: a constant among its instructions.
-        if at + 8 > len(data) or struct.unpack_from("<I", data, at + 4)[0] not in _TABLES:
+        if table not in _TABLES or any(start <= at < end for start, end in taken):
             continue
-        part = data[at:]
         try:
-            blob, words, relocations = _wrapped(part)
+            blob, words, relocations = _wrapped(data[at:])
         except _Bad as bad:
             found.append(EcBlob(place, at, base + at, 0, 0, (), str(bad)))
             taken.append((at, at + _SHORTEST))
@@ -127,12 +125,9 @@ def _find(data: bytes, place: str, base: int) -> list[EcBlob]:
         found.append(EcBlob(place, at, base + at, blob, words, relocations))
         # The two words in front may or may not be counted.
         taken.append((at, at + blob + 8 + 4 * words))
-    for at in _hits(data, BLOB_MAGIC):
-        if any(start <= at < end for start, end in taken) or at + 8 > len(data):
-            continue
-        words = int(struct.unpack_from("<I", data, at + 4)[0])
+    for at, words in _hits(data, (BLOB_MAGIC,)):
         # Without a wrapper there is no second sign: what does not fit is data that looks like one.
-        if words > 0 and at + 4 * words <= len(data):
+        if 0 < words <= (len(data) - at) // 4 and not any(start <= at < end for start, end in taken):
             found.append(EcBlob(place, at, base + at, 0, words, ()))
             taken.append((at, at + 8 + 4 * words))
     return sorted(found, key=lambda blob: blob.offset)

@@ -66,30 +66,20 @@ def notes(image: Image) -> list[str]:
 
 
 def _pool_rows(image: Image) -> list[list[str]]:
-    rows = [
-        [
-            f"{pool.name} ({_name_pointer(image, number):08x})",
-            f"{pool.flags:08x} {pool.notation}",
-            str(pool.foff),
-            f"{pool.dst:08x}",
-            str(pool.size),
-        ]
-        for number, pool in enumerate(image.pools)
-    ]
+    rows = []
+    for number, pool in enumerate(image.pools):
+        name, flags = f"{pool.name} ({_name_pointer(image, number):08x})", f"{pool.flags:08x} {pool.notation}"
+        rows.append([name, flags, str(pool.foff), f"{pool.dst:08x}", str(pool.size)])
     return [*rows, ["<undefined> (00000000)", "00000000 UNUSED", "0", "00000000", "0"]]
 
 
 def _blob_rows(blobs: Sequence[ec_blobs.EcBlob]) -> list[list[str]]:
-    return [
-        [
-            f"{blob.place}+0x{blob.offset:x}",
-            "damaged" if blob.fault else "relocatable" if blob.relocatable else "static",
-            str(blob.words),
-            str(blob.patches),
-            ", ".join(relocation.id for relocation in blob.relocations),
-        ]
-        for blob in blobs
-    ]
+    rows = []
+    for blob in blobs:
+        kind = "damaged" if blob.fault else "relocatable" if blob.relocatable else "static"
+        ids = ", ".join(relocation.id for relocation in blob.relocations)
+        rows.append([f"{blob.place}+0x{blob.offset:x}", kind, str(blob.words), str(blob.patches), ids])
+    return rows
 
 
 def _context_lines(image: Image) -> Iterator[str]:
@@ -108,9 +98,10 @@ def as_text(image: Image) -> str:
     header = image.header
     rows = [[f"{index:2}", name, f"0x{header[name]:08x}"] for index, name in enumerate(image.names)]
     blobs = ec_blobs.find(image)
+    what = f"relocatable model '{image.context.c_name}', {dotted(image.version)}, {len(image.data):,} bytes"
+    pools = f"mempool c-descriptors (off={header['params_start']:08x}, {len(image.pools) + 1} entries)"
     lines = [
-        f"{_INDENT}{image.where}: relocatable model '{image.context.c_name}', {dotted(image.version)}, "
-        f"{len(image.data):,} bytes",
+        f"{_INDENT}{image.where}: {what}",
         f"{_INDENT}flags         0x{header['flags']:08X} {image.flags.text}",
         "",
         *_table(["word", "name", "value"], rows, f"header ({image.header_words} words)"),
@@ -123,11 +114,7 @@ def as_text(image: Image) -> str:
         _size("PARAMS size", len(image.params) if image.params is not None else image.context.params_bin_sz),
         f"{_INDENT}GOT           = {len(image.got)} words, relocations = {len(image.relocations)}",
         "",
-        *_table(
-            ["name (addr)", "flags", "foff", "dst", "size"],
-            _pool_rows(image),
-            f"mempool c-descriptors (off={header['params_start']:08x}, {len(image.pools) + 1} entries)",
-        ),
+        *_table(["name (addr)", "flags", "foff", "dst", "size"], _pool_rows(image), pools),
         "",
         *_context_lines(image),
     ]
@@ -135,8 +122,7 @@ def as_text(image: Image) -> str:
         caption = f"epoch-controller blobs ({len(blobs)})"
         heads = ["place", "kind", "words", "patches", "relocated by"]
         lines += ["", *_table(heads, _blob_rows(blobs), caption)]
-    for note in notes(image):
-        lines.append(f"{_INDENT}note: {note}")
+    lines += [f"{_INDENT}note: {note}" for note in notes(image)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -162,13 +148,9 @@ def image_data(image: Image) -> dict[str, Any]:
         "relocations": len(image.relocations),
         "mempool_c_descriptors": [
             {
-                "name": pool.name,
-                "addr": _name_pointer(image, number),
-                "flags_raw": pool.flags,
-                "flags_desc": pool.notation,
-                "foff": pool.foff,
-                "dst": pool.dst,
-                "size": pool.size,
+                **{"name": pool.name, "addr": _name_pointer(image, number)},
+                **{"flags_raw": pool.flags, "flags_desc": pool.notation},
+                **{"foff": pool.foff, "dst": pool.dst, "size": pool.size},
             }
             for number, pool in enumerate(image.pools)
         ],

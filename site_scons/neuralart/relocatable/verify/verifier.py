@@ -75,11 +75,8 @@ def _sections(image: Image) -> Iterator[Finding]:
             yield error("sections", what)
     if image.ro_size % 8:
         level = warning if image.context.struct_sizes is None else error
-        yield level(
-            "sections",
-            f"data_data at 0x10: {image.ro_size} bytes precede the data, not a multiple of 8: "
-            "in mode COPY the data would stand on a wrong alignment",
-        )
+        text = f"data_data at 0x10: {image.ro_size} bytes precede the data, not a multiple of 8:"
+        yield level("sections", f"{text} in mode COPY the data would stand on a wrong alignment")
     if header["got_start"] < header["data_end"]:
         what = f"got_start at 0x1c is 0x{header['got_start']:08x}, inside data, which end at 0x{header['data_end']:08x}"
         yield error("sections", what)
@@ -88,11 +85,8 @@ def _sections(image: Image) -> Iterator[Finding]:
         what = f"bss_end at 0x18 is 0x{header['bss_end']:08x}, below bss_start 0x{header['bss_start']:08x}"
         yield error("sections", what)
     elif header["bss_start"] & OFFSET < end:
-        yield error(
-            "sections",
-            f"bss_start at 0x14 is 0x{header['bss_start']:08x}, inside data and GOT, which end at 0x{RAM + end:08x}: "
-            "the loader would clear them",
-        )
+        text = f"bss_start at 0x14 is 0x{header['bss_start']:08x}, inside data and GOT, which end at 0x{RAM + end:08x}:"
+        yield error("sections", f"{text} the loader would clear them")
 
 
 def _got(image: Image) -> Iterator[Finding]:
@@ -112,11 +106,8 @@ def _list_place(image: Image) -> Iterator[Finding]:
     if start % 8:
         yield error("sections", f"rel_start at 0x24 is 0x{header['rel_start']:08x}, not a multiple of 8")
     elif start != align8(data_end):
-        yield warning(
-            "sections",
-            f"{start - align8(data_end)} bytes between data, which end at 0x{data_end:x}, and the "
-            f"relocation list at 0x{start:x}",
-        )
+        text = f"{start - align8(data_end)} bytes between data, which end at 0x{data_end:x}, and the"
+        yield warning("sections", f"{text} relocation list at 0x{start:x}")
     if any(image.data[data_end:start]):
         yield warning("sections", f"the padding from 0x{data_end:x} to 0x{start:x} is not zero")
     offset = header["params_offset"]
@@ -150,7 +141,7 @@ def check_entries(image: Image) -> Iterator[Finding]:
 
 
 def check_header(image: Image) -> Iterator[Finding]:
-    """All of them but the flags."""
+    """Check sections, GOT, the place of the relocation list, and entry points."""
     yield from _sections(image)
     yield from _got(image)
     yield from _list_place(image)

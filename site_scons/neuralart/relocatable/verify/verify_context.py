@@ -26,7 +26,7 @@ from neuralart.relocatable.format.types import (
     stored_data,
     word_fault,
 )
-from neuralart.vendor.releases import relocatable, relocation_of
+from neuralart.vendor.releases import dotted, relocatable, relocation_of
 
 POINTERS = ("c_name", "rt_version_desc")
 _FILLED_BY_LOADER = 5
@@ -36,9 +36,8 @@ STRUCTS = {True: (0x38, 0x30), False: (0x38, 0x14)}
 
 def words_of(image: Image) -> tuple[int, ...]:
     """The context's words as the file has them."""
-    return struct.unpack_from(
-        f"<{image.context.words}I", image.data, file_offset(image.header, image.header["rt_ctx"]) or 0
-    )
+    place = file_offset(image.header, image.header["rt_ctx"]) or 0
+    return struct.unpack_from(f"<{image.context.words}I", image.data, place)
 
 
 def pointer_places(image: Image) -> dict[str, int]:
@@ -53,11 +52,8 @@ def _zeros(image: Image) -> Iterator[Finding]:
     for index in (*range(_FILLED_BY_LOADER), len(words) - 2):
         if words[index]:
             name = CONTEXT_WORDS[index] if index < _FILLED_BY_LOADER else "ll_instance"
-            yield error(
-                "context",
-                f"{name} of the context at 0x{address + 4 * index:08x} is 0x{words[index]:08x}, "
-                "it must be 0 until the loader fills it",
-            )
+            what = f"{name} of the context at 0x{address + 4 * index:08x} is 0x{words[index]:08x}"
+            yield error("context", f"{what}, it must be 0 until the loader fills it")
 
 
 def _interface(image: Image) -> Iterator[Finding]:
@@ -75,7 +71,7 @@ def _interface(image: Image) -> Iterator[Finding]:
 
 def _versions(image: Image) -> Iterator[Finding]:
     context, words = image.context, words_of(image)
-    version = ".".join(str(number) for number in context.version)
+    version = dotted(context.version)
     rt_version = words[CONTEXT_WORDS.index("rt_version")]
     if rt_version & 0xFF:
         yield error("context", f"rt_version is 0x{rt_version:08x}, its lowest 8 bits must be 0")
@@ -93,24 +89,20 @@ def _versions(image: Image) -> Iterator[Finding]:
             yield error("context", f"rt_c_struct_sizes is {context.struct_sizes}: two sizes from 1 to 255 are needed")
         expected_sizes = STRUCTS[image.flags.dbg_info]
         if context.version[0] and context.struct_sizes != expected_sizes:
-            yield warning(
-                "context",
-                f"rt_c_struct_sizes says {context.struct_sizes}, with these flags ll_aton {version} "
-                f"has {expected_sizes}",
-            )
+            what = f"rt_c_struct_sizes says {context.struct_sizes}, with these flags ll_aton {version}"
+            yield warning("context", f"{what} has {expected_sizes}")
     if not context.c_name:
         yield error("context", "c_name is empty")
 
 
 def _release(image: Image) -> Iterator[Finding]:
     """Loaders compare the version only in parts; a runtime that nobody knows may have another table of callbacks."""
-    version, extra = image.context.version, image.context.extra
-    releases = [release.runtime for release in relocatable()]
-    if version[0] and (*version, extra) not in releases:
-        known = ", ".join(".".join(map(str, each)) for each in releases)
-        yield warning("context", f"ll_aton {'.'.join(map(str, version))}.{extra} is no release known here: {known}")
-    if not version[0] and extra:
-        yield error("context", f"rt_version_extra is {extra}, the reference runtime has 0")
+    version, releases = image.version, [release.runtime for release in relocatable()]
+    if version[0] and version not in releases:
+        known = ", ".join(map(dotted, releases))
+        yield warning("context", f"ll_aton {dotted(version)} is no release known here: {known}")
+    if not version[0] and version[3]:
+        yield error("context", f"rt_version_extra is {version[3]}, the reference runtime has 0")
 
 
 def _sizes(image: Image) -> Iterator[Finding]:
@@ -145,7 +137,7 @@ def _params(image: Image) -> Iterator[Finding]:
 
 
 def check_context(image: Image) -> Iterator[Finding]:
-    """All of them."""
+    """Check the context's words, its versions and sizes, and the params that it counts."""
     yield from _zeros(image)
     yield from _interface(image)
     yield from _versions(image)
@@ -172,11 +164,10 @@ def _numbers(image: Image) -> dict[int, str]:
     numbers = {place: name for place, name in numbers.items() if place not in pointers}
     table = image.header["params_start"]
     for pool in range(len(image.pools) + 1):
-        fields = (
-            ("flags", "foff", "dst", "size") if pool < len(image.pools) else ("name", "flags", "foff", "dst", "size")
-        )
-        for index, field in enumerate(fields, 5 - len(fields)):
-            numbers[table + POOL_BYTES * pool + 4 * index] = f"{field} of pool {pool}"
+        for index, field in enumerate(("name", "flags", "foff", "dst", "size")):
+            # Names are pointers, but that of the row that ends the table.
+            if index or pool == len(image.pools):
+                numbers[table + POOL_BYTES * pool + 4 * index] = f"{field} of pool {pool}"
     return numbers
 
 
@@ -235,7 +226,7 @@ def _first(findings: Iterator[Finding]) -> Iterator[Finding]:
 
 
 def check_words(image: Image) -> Iterator[Finding]:
-    """All of them."""
+    """Check GOT and relocation list: each word points into the image, and every pointer is in the list."""
     yield from _first(_got(image))
     yield from _first(_relocations(image))
     yield from _missing(image)

@@ -87,11 +87,8 @@ def _destination(image: Image, number: int, pool: PoolDescriptor) -> Iterator[Fi
         yield error("pools", f"{who} would be copied to 0x{dst:08x}, which is memory-mapped flash", remedy)
     elif dst >> 28 in (2, 3) and (dst >> 28 == 3) != image.flags.secure:
         state = ("non-secure", "secure")
-        yield warning(
-            "pools",
-            f"{who} goes to 0x{dst:08x}, the {state[dst >> 28 == 3]} alias, the image is for the "
-            f"{state[dst >> 28 == 2]} state",
-        )
+        what = f"{who} goes to 0x{dst:08x}, the {state[dst >> 28 == 3]} alias, the image is for the"
+        yield warning("pools", f"{what} {state[dst >> 28 == 2]} state")
 
 
 def _twice(image: Image) -> Iterator[Finding]:
@@ -105,11 +102,8 @@ def _twice(image: Image) -> Iterator[Finding]:
     fixed.sort(key=lambda row: row[1].dst)
     for (first, low), (second, high) in itertools.pairwise(fixed):
         if low.dst + low.size > high.dst:
-            yield error(
-                "pools",
-                f"pools {first} ({low.name}) and {second} ({high.name}) share {low.dst + low.size - high.dst} bytes "
-                f"from 0x{high.dst:08x}",
-            )
+            what = f"pools {first} ({low.name}) and {second} ({high.name}) share {low.dst + low.size - high.dst} bytes"
+            yield error("pools", f"{what} from 0x{high.dst:08x}")
 
 
 def _data_place(image: Image, number: int, pool: PoolDescriptor, front: int) -> Iterator[Finding]:
@@ -145,7 +139,7 @@ def _initial_data(image: Image) -> Iterator[Finding]:
 
 
 def check_table(image: Image) -> Iterator[Finding]:
-    """All of them."""
+    """Check each pool, and that no two of them share a place."""
     if len(image.pools) > MOST_POOLS:
         yield error("pools", f"the table has {len(image.pools)} pools, a loader takes {MOST_POOLS}")
     for number, pool in enumerate(image.pools):
@@ -198,7 +192,7 @@ def _nobodys(image: Image) -> Iterator[Finding]:
 
 
 def check_sums(image: Image) -> Iterator[Finding]:
-    """All of them."""
+    """Check what the context counts against the table and the bytes of the params: nothing more, nothing less."""
     yield from _within(image, "acts_sz", image.context.acts_sz, ACTIV, "activations")
     yield from _within(image, "params_sz", image.context.params_sz, PARAM, "constants")
     yield from _nobodys(image)
@@ -259,7 +253,7 @@ def of_board(name: str = "", files: Sequence[Path] = ()) -> WritableMemories:
 
 
 def check_memories(image: Image, memories: WritableMemories) -> Iterator[Finding]:
-    """Destinations of COPY and RESET pools."""
+    """Check that the fixed destinations of pools lie in memory that a board has."""
     for number, pool in enumerate(image.pools):
         start, end = pool.dst, pool.dst + align8(pool.size)
         if pool.type not in (COPY, RESET) or not start or end > 1 << 32 or memories.holds(start, end):

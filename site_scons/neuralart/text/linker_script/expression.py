@@ -1,4 +1,4 @@
-"""Expressions of a GNU linker script, with the numbers, signs and rounding that GNU ld has."""
+"""Words of a GNU linker script, and its expressions with the numbers, signs and rounding that GNU ld has."""
 
 from __future__ import annotations
 
@@ -7,6 +7,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuralart.errors import NeuralArtError
+
+_WORDS = re.compile(
+    r"""
+      (?P<blank>\s+)
+    | (?P<comment>/\*.*?\*/ | \#[^\n]* | //[^\n]*)
+    | (?P<open>/\*)
+    | "(?P<string>[^"\n]*)"
+    | (?P<sign><<= | >>= | << | >> | [<>=!+\-*/&|]= | && | \|\| | [{}();:,=<>?!&|+~^])
+    | (?P<word>(?:[A-Za-z0-9_.$*/\\\[\]%@-])+)
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+_NOT_NEWLINE = re.compile(r"[^\n]")
 # GNU ld takes the longest of these three; of two equally long ones the first. So "bad" is a number in base 10.
 _WITH_BASE = re.compile(r"[0-9A-Fa-f]+[HhXxBbOoDd]")
 _NUMBER = re.compile(r"(?:\$|0[xX])[0-9A-Fa-f]+[KkMm]?|[0-9]+[KkMm]?")
@@ -15,19 +29,89 @@ _QUOTED = re.compile(r'"([^"\n]*)"')
 _SIGN = re.compile(r"<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|<>!~?:(),]")
 _BLANK = re.compile(r"\s*")
 _BASES = {"H": 16, "X": 16, "O": 8, "B": 2, "D": 10}
-_LEVELS = (
-    ("||",),
-    ("&&",),
-    ("|",),
-    ("&",),
-    ("==", "!="),
-    ("<", ">", "<=", ">="),
-    ("<<", ">>"),
-    ("+", "-"),
-    ("*", "/", "%"),
-)
+# Signs between two operands, weakest first.
+_LEVELS = tuple(signs.split() for signs in ("||", "&&", "|", "&", "== !=", "< > <= >=", "<< >>", "+ -", "* / %"))
 _DEEPEST = 60
 _WORD = (1 << 64) - 1
+_UNARY: Mapping[str, Callable[[int], int]] = {
+    "-": lambda a: -a,
+    "+": lambda a: a,
+    "!": lambda a: int(not a),
+    "~": lambda a: ~a,
+    "ABSOLUTE": lambda a: a,
+    "LOG2CEIL": lambda a: max(a - 1, 0).bit_length(),
+}
+_MEMORY = {"ORIGIN": "ORIGIN", "org": "ORIGIN", "o": "ORIGIN", "LENGTH": "LENGTH", "len": "LENGTH", "l": "LENGTH"}
+
+
+@dataclass(frozen=True)
+class Word:
+    """A word or a sign."""
+
+    text: str  # As written; of a quoted name what is between the quotes
+    start: int  # Offset
+    stop: int  # Offset behind it
+    quoted: bool = False  # It is a name, never a sign
+
+
+class Script:
+    """A linker script as words without comments; in its ``text`` comments are blank."""
+
+    def __init__(self, name: str, data: bytes) -> None:
+        """Split it. Raises NeuralArtError: it holds what no linker script holds."""
+        self.name = name
+        self.text = data.decode("latin-1")
+        self.words: list[Word] = []
+        at = 0
+        while at < len(self.text):
+            match = _WORDS.match(self.text, at)
+            if match is None or match.lastgroup == "open":
+                what = "a comment that does not end" if match else f"'{self.text[at]!r:.8}' has no meaning here"
+                raise NeuralArtError(f"not a linker script: {what}", where=self.where(at))
+            if match.lastgroup == "comment":
+                blank = _NOT_NEWLINE.sub(" ", match.group())
+                self.text = self.text[:at] + blank + self.text[match.end() :]
+            elif match.lastgroup != "blank":
+                quoted = match.lastgroup == "string"
+                self.words.append(Word(match.group(match.lastgroup or 0), match.start(), match.end(), quoted))
+            at = match.end()
+
+    def where(self, offset: int) -> str:
+        """``file:line``."""
+        return f"{self.name}:{self.text.count(chr(10), 0, offset) + 1}"
+
+    def error(self, what: str, index: int, hint: str = "") -> NeuralArtError:
+        """An error at a word."""
+        offset = self.words[index].start if index < len(self.words) else len(self.text)
+        return NeuralArtError(what, where=self.where(offset), hint=hint)
+
+    def is_sign(self, index: int, sign: str) -> bool:
+        """Is the word at ``index`` this sign?"""
+        return index < len(self.words) and not self.words[index].quoted and self.words[index].text == sign
+
+    def closing(self, index: int) -> int:
+        """Index of the bracket that closes the one at ``index``. Raises NeuralArtError: none does."""
+        close = {"{": "}", "(": ")"}
+        stack: list[str] = []
+        for at in range(index, len(self.words)):
+            word = self.words[at]
+            if word.quoted:
+                continue
+            if word.text in close:
+                stack.append(close[word.text])
+            elif word.text in ("}", ")"):
+                if not stack or stack.pop() != word.text:
+                    raise self.error(f"'{word.text}' closes nothing", at)
+                if not stack:
+                    return at
+        raise self.error(f"'{self.words[index].text}' is not closed", index)
+
+    def index_at(self, offset: int, first: int) -> int:
+        """Index of the first word from ``first`` on that does not begin before an offset."""
+        while first < len(self.words) and self.words[first].start < offset:
+            first += 1
+        return first
+
 
 Tree = tuple[Any, ...]
 """``("number", 4)``, ``("name", "x")``, ``("call", "MAX", (tree, tree))``, ``(sign, tree...)``."""
@@ -181,14 +265,6 @@ _BINARY: Mapping[str, Callable[[int, int], int | None]] = {
     "MIN": min,
     "ALIGN": _aligned,
 }
-_UNARY: Mapping[str, Callable[[int], int]] = {
-    "-": lambda a: -a,
-    "+": lambda a: a,
-    "!": lambda a: int(not a),
-    "~": lambda a: ~a,
-    "ABSOLUTE": lambda a: a,
-    "LOG2CEIL": lambda a: max(a - 1, 0).bit_length(),
-}
 
 
 def value_of(tree: Tree, scope: Scope) -> int | None:
@@ -225,14 +301,3 @@ def _value(tree: Tree, scope: Scope) -> int | None:
     if len(known) == 2 and operation in _BINARY:
         return _BINARY[operation](known[0], known[1])
     return None
-
-
-_MEMORY = {"ORIGIN": "ORIGIN", "org": "ORIGIN", "o": "ORIGIN", "LENGTH": "LENGTH", "len": "LENGTH", "l": "LENGTH"}
-
-
-def evaluate(text: str, symbols: Mapping[str, int | None]) -> int | None:
-    """The value of a whole text. Raises ValueError: it is no expression."""
-    tree, end = Expression(text, 0, len(text)).parse()
-    if text[end:].strip():
-        raise ValueError(f"'{text[end:].strip()[:20]}'")
-    return value_of(tree, Scope(dict(symbols)))

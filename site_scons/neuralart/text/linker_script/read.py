@@ -7,8 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from neuralart.files import read_bytes
-from neuralart.text.linker_script.expression import Expression, Tree
-from neuralart.text.linker_script.tokens import Script
+from neuralart.text.linker_script.expression import Expression, Script, Tree
 from neuralart.text.linker_script.types import Assignment, LinkerScript, OutputSection, Region, worked_out
 
 _WRAPPERS = ("KEEP", "SORT", "SORT_NONE", "SORT_BY_NAME", "SORT_BY_ALIGNMENT", "SORT_BY_INIT_PRIORITY")
@@ -17,6 +16,10 @@ FUNCTIONS = (
     "LENGTH", "LOADADDR", "LOG2CEIL", "MAX", "MIN", "NEXT", "ORIGIN", "PROVIDE", "PROVIDE_HIDDEN", "HIDDEN", "SIZEOF",
     "CREATE_OBJECT_SYMBOLS", "CONSTRUCTORS", "SUBALIGN", "BLOCK", "EXCLUDE_FILE", "SIZEOF_HEADERS", "ASCIZ",
 )  # fmt: skip
+_ORIGIN, _LENGTH = ("ORIGIN", "org", "o"), ("LENGTH", "len", "l")
+_ASSIGNING = ("=", "+=", "-=", "*=", "/=", "<<=", ">>=", "&=", "|=")
+_PROVIDING = ("PROVIDE", "PROVIDE_HIDDEN")
+_DEEPEST_INCLUDE = 10
 
 
 def taken(script: Script, at: int, end: int) -> tuple[list[str], int]:
@@ -63,12 +66,6 @@ def _names(script: Script, at: int, end: int) -> list[str]:
             found.append(script.words[at].text)
         at += 1
     return found
-
-
-_ORIGIN, _LENGTH = ("ORIGIN", "org", "o"), ("LENGTH", "len", "l")
-_ASSIGNING = ("=", "+=", "-=", "*=", "/=", "<<=", ">>=", "&=", "|=")
-_PROVIDING = ("PROVIDE", "PROVIDE_HIDDEN")
-_DEEPEST_INCLUDE = 10
 
 
 class Parser:

@@ -17,6 +17,7 @@ from neuralart.text.linker_script.expression import Scope, Tree, value_of
 _LARGEST = 1 << 32
 # What ORIGIN() and LENGTH() are before a memory is worked out.
 _UNSET = {"ORIGIN": 0, "LENGTH": (1 << 64) - 1}
+_STACKS = ("_estack", "__StackTop", "__stack")
 
 
 class Assignment(NamedTuple):
@@ -87,9 +88,6 @@ def _assign(assignments: Sequence[Assignment], scope: Scope, *, placed: bool) ->
         if value is not None and value <= _LARGEST:
             symbols.append(ScriptSymbol(each.name, value, each.where))
     return tuple(symbols)
-
-
-_STACKS = ("_estack", "__StackTop", "__stack")
 
 
 @dataclass(frozen=True)
@@ -171,12 +169,10 @@ class LinkerScript:
 
     def memory(self, name: str) -> Memory:
         """A memory by name. Raises NeuralArtError: there is none."""
-        for memory in self.memories:
-            if memory.name == name:
-                return memory
-        raise NeuralArtError(
-            f"no memory '{name}' in MEMORY", where=self.name, hint=nearest(name, tuple(m.name for m in self.memories))
-        )
+        known = {memory.name: memory for memory in self.memories}
+        if name not in known:
+            raise NeuralArtError(f"no memory '{name}' in MEMORY", where=self.name, hint=nearest(name, tuple(known)))
+        return known[name]
 
     def place(self, section: str) -> Memory:
         """The memory in which an input section ends up. Raises NeuralArtError: the script does not say, throws it away,
@@ -188,24 +184,18 @@ class LinkerScript:
             known = sorted({p for s in self.sections for p in s.patterns if p.startswith(stem)})
             listed = f"it knows {', '.join(known)}" if known else f"it knows no {stem}..."
             missed = f"; {', '.join(self.includes)} is included and was not read" if self.includes else ""
-            raise NeuralArtError(
-                f"no output section takes '{section}': the linker would place it anywhere; {listed}{missed}",
-                where=self.name,
-                hint=f"add *({section}) to a section of the right memory, or let the network use a pool that has one",
-            )
+            what = f"no output section takes '{section}': the linker would place it anywhere; {listed}{missed}"
+            hint = f"add *({section}) to a section of the right memory, or let the network use a pool that has one"
+            raise NeuralArtError(what, where=self.name, hint=hint)
         if taking.name == "/DISCARD/":
             raise NeuralArtError(f"'{section}' is thrown away by /DISCARD/", where=taking.where)
         if not taking.memory:
-            raise NeuralArtError(
-                f"output section {taking.name} takes '{section}' and does not say which memory (>NAME) it goes to",
-                where=taking.where,
-            )
+            what = f"output section {taking.name} takes '{section}' and does not say which memory (>NAME) it goes to"
+            raise NeuralArtError(what, where=taking.where)
         memory = self.memory(taking.memory)
         if not memory.writable:
-            raise NeuralArtError(
-                f"'{section}' would go to {memory.name} ({memory.attributes}), which is not for variables",
-                where=taking.where,
-            )
+            what = f"'{section}' would go to {memory.name} ({memory.attributes}), which is not for variables"
+            raise NeuralArtError(what, where=taking.where)
         return memory
 
     def stack(self) -> tuple[Memory, int] | None:

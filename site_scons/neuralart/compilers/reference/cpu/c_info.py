@@ -16,6 +16,7 @@ from neuralart.compilers.reference.ir import Call
 from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
 from neuralart.model.graph import DTYPE_BYTES, Tensor
 
+_SIDES = ("input", "output")
 _AXES = {1: ["CH"], 2: ["W", "CH"], 3: ["H", "W", "CH"]}
 
 
@@ -130,11 +131,8 @@ class _Rows:
         for key in self._provided:
             kind, index = network.emission.user_owned[key[1]]
             size = network.activations[key].size
-            found.append(
-                _pool(
-                    len(found), f"_user_io_{kind}_{index}", user_allocated=True, size_bytes=size, used_size_bytes=size
-                )
-            )
+            sizes = {"size_bytes": size, "used_size_bytes": size}
+            found.append(_pool(len(found), f"_user_io_{kind}_{index}", user_allocated=True, **sizes))
         for number, pool in enumerate(found):
             pool["buffers"] = [buffer["id"] for buffer in self.buffers if buffer["mpool_id"] == number]
         return found
@@ -180,8 +178,6 @@ def c_info(network: CpuNetwork, stamp: str, files: tuple[str, ...]) -> str:
         footprint={
             "activations": sum(network.activation_sizes),
             "weights": sum(each.size for each in network.weights),
-            "io": [
-                sum(port.tensor.bytes for port in views(network, kind) if port.provided) for kind in ("input", "output")
-            ],
+            "io": [sum(each.tensor.bytes for each in views(network, kind) if each.provided) for kind in _SIDES],
         },
     )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from neuralart.compilers.reference.cpu.cpu_network import Array, CpuNetwork, PortView, views
 from neuralart.compilers.reference.emit.ctext import array, in_comment, single, string
-from neuralart.compilers.reference.emit.epochs_c import arguments, declarations
-from neuralart.compilers.reference.emit.network_c import BANNER_END
+from neuralart.compilers.reference.emit.epochs_c import arguments, declarations, node_name
+from neuralart.compilers.reference.emit.network_c import BANNER_END, version_guard
 from neuralart.compilers.reference.ir import Arg, Call, TensorArg
 from neuralart.network.facts import NEURALART_VERSION
 
@@ -67,12 +67,9 @@ def _layer(network: CpuNetwork, epoch: int, call: Call) -> str:
     if call.scratch:
         working = _pointer(network.activations["scratch", epoch], 0, "void", written=True)
     words, structs = arguments(call, place, working)
-    written = call.writes[0] if call.writes else call.reads[0] if call.reads else None
-    node = in_comment(emission.tensor(written).name) if written is not None else call.kind
-    body = declarations(structs)
     return (
-        f"/* {in_comment(call.kind)} {node} */\n"
-        f"static void {layer_name(network, epoch)}(void)\n{{\n{body}"
+        f"/* {in_comment(call.kind)} {node_name(emission, call)} */\n"
+        f"static void {layer_name(network, epoch)}(void)\n{{\n{declarations(structs)}"
         f"  {call.kernel}(\n    " + ",\n    ".join(words) + ");\n}\n"
     )
 
@@ -106,13 +103,11 @@ def guarded(network: CpuNetwork, file: str, lines: list[str]) -> str:
 
 
 def _head(network: CpuNetwork) -> str:
-    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), NEURALART_VERSION, strict=True)
-    guard = " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
     name = network.name
     return (
         f'#include "{name}.h"\n#include "{name}_data.h"\n\n'
         '#include "legacy_network.h"\n#include "ll_aton_version.h"\n#include "neuralart_kernels.h"\n\n'
-        f"#if {guard}\n"
+        f"#if {version_guard()}\n"
         '#  error "Possible mismatch of the runtime that this network is made for"\n'
         "#endif\n"
     )
@@ -194,58 +189,38 @@ def _instance(network: CpuNetwork) -> str:
     )
 
 
+# Result, name, parameters, and what of them the runtime's function of the same name gets.
 _FUNCTIONS = (
-    ("ai_error ai_{n}_get_error(ai_handle network)", "na_network_get_error(&{n}_instance, network)"),
+    ("ai_error ", "get_error", "ai_handle network", "network"),
+    ("ai_error ", "create", "ai_handle *network, const ai_buffer *config", "network"),
     (
-        "ai_error ai_{n}_create(ai_handle *network, const ai_buffer *config)",
-        "na_network_create(&{n}_instance, network)",
+        "ai_error ",
+        "create_and_init",
+        "ai_handle *network, const ai_handle activations[], const ai_handle weights[]",
+        "network, activations, weights",
     ),
-    (
-        "ai_error ai_{n}_create_and_init(ai_handle *network, const ai_handle activations[], const ai_handle weights[])",
-        "na_network_create_and_init(&{n}_instance, network, activations, weights)",
-    ),
-    (
-        "ai_bool ai_{n}_init(ai_handle network, const ai_network_params *params)",
-        "na_network_init(&{n}_instance, network, params)",
-    ),
-    ("ai_handle ai_{n}_destroy(ai_handle network)", "na_network_destroy(&{n}_instance, network)"),
-    (
-        "ai_bool ai_{n}_get_report(ai_handle network, ai_network_report *report)",
-        "na_network_get_report(&{n}_instance, network, report)",
-    ),
-    (
-        "ai_bool ai_{n}_get_info(ai_handle network, ai_network_report *report)",
-        "na_network_get_report(&{n}_instance, network, report)",
-    ),
-    (
-        "ai_buffer *ai_{n}_inputs_get(ai_handle network, ai_u16 *n_buffer)",
-        "na_network_inputs_get(&{n}_instance, network, n_buffer)",
-    ),
-    (
-        "ai_buffer *ai_{n}_outputs_get(ai_handle network, ai_u16 *n_buffer)",
-        "na_network_outputs_get(&{n}_instance, network, n_buffer)",
-    ),
-    (
-        "ai_i32 ai_{n}_run(ai_handle network, const ai_buffer *input, ai_buffer *output)",
-        "na_network_run(&{n}_instance, network, input, output)",
-    ),
-    (
-        "ai_i32 ai_{n}_forward(ai_handle network, const ai_buffer *input)",
-        "na_network_run(&{n}_instance, network, input, NULL)",
-    ),
+    ("ai_bool ", "init", "ai_handle network, const ai_network_params *params", "network, params"),
+    ("ai_handle ", "destroy", "ai_handle network", "network"),
+    ("ai_bool ", "get_report", "ai_handle network, ai_network_report *report", "network, report"),
+    ("ai_bool ", "get_info", "ai_handle network, ai_network_report *report", "network, report"),
+    ("ai_buffer *", "inputs_get", "ai_handle network, ai_u16 *n_buffer", "network, n_buffer"),
+    ("ai_buffer *", "outputs_get", "ai_handle network, ai_u16 *n_buffer", "network, n_buffer"),
+    ("ai_i32 ", "run", "ai_handle network, const ai_buffer *input, ai_buffer *output", "network, input, output"),
+    ("ai_i32 ", "forward", "ai_handle network, const ai_buffer *input", "network, input, NULL"),
 )
+_SERVED_BY = {"get_info": "get_report", "forward": "run"}
 
 
-def prototypes(network: CpuNetwork) -> list[str]:
-    """Declarations of the API's functions."""
-    return [f"{head.format(n=network.name)};" for head, _ in _FUNCTIONS]
+def _heads(name: str) -> list[str]:
+    return [f"{result}ai_{name}_{function}({words})" for result, function, words, _ in _FUNCTIONS]
 
 
-def _functions(network: CpuNetwork) -> str:
+def _functions(name: str) -> str:
     parts = []
-    for head, call in _FUNCTIONS:
-        unused = "  (void)config;\n" if "config" in head else ""
-        parts.append(f"{head.format(n=network.name)}\n{{\n{unused}  return {call.format(n=network.name)};\n}}\n")
+    for head, (_, function, words, given) in zip(_heads(name), _FUNCTIONS, strict=True):
+        unused = "  (void)config;\n" if "config" in words else ""
+        call = f"na_network_{_SERVED_BY.get(function, function)}(&{name}_instance, {given})"
+        parts.append(f"{head}\n{{\n{unused}  return {call};\n}}\n")
     return "\n".join(parts)
 
 
@@ -260,7 +235,7 @@ def network_c(network: CpuNetwork) -> str:
         _buffers(network, "input"),
         _buffers(network, "output"),
         _instance(network),
-        _functions(network),
+        _functions(network.name),
     )
     return "\n".join(part for part in parts if part)
 
@@ -301,7 +276,7 @@ def network_h(network: CpuNetwork) -> str:
         lines += [f"#define {macro}_{short}_SIZE_BYTES {{ {sizes} }}", ""]
         for port in ports:
             lines += _port_macros(f"{macro}_{short}", port)
-    return guarded(network, f"{network.name}.h", [*lines, *prototypes(network)])
+    return guarded(network, f"{network.name}.h", [*lines, *(f"{head};" for head in _heads(network.name))])
 
 
 def config_h(network: CpuNetwork, stamp: str) -> str:

@@ -157,10 +157,7 @@ def _pools(memories: Sequence[ActivationMemory], file: str) -> PoolFile:
 def place(
     program: Program, memories: Sequence[ActivationMemory], file: str, user_owned: Mapping[int, tuple[str, int]]
 ) -> Placed:
-    """Place a program; without memories there is one pool without an end.
-
-    Raises NeuralArtError when it does not fit; the numbers are in the message.
-    """
+    """Place a program; without memories there is one pool without an end. NeuralArtError when it does not fit."""
     pools = _pools(memories or (HEAP,), file)
     try:
         made = plan(program, pools, user_owned=tuple(user_owned))

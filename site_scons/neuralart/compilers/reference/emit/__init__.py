@@ -1,1 +1,1 @@
-"""Everything that a compile writes: one module per file, each a pure function from an Emission to text."""
+"""Everything that a compile writes, each file a pure function from an Emission to text."""

@@ -11,9 +11,9 @@ from typing import Any
 
 from neuralart.compilers.reference.emit.ctext import data_type
 from neuralart.compilers.reference.emit.emission import TOOL, Emission, score
-from neuralart.compilers.reference.emit.rows import Row, constant_rows, internal_rows, port_rows
+from neuralart.compilers.reference.emit.rows import Row, constant_row, constant_rows, internal, internal_rows, port_rows
 from neuralart.compilers.reference.ir import Call
-from neuralart.model.graph import Quantization
+from neuralart.model.graph import Quantization, Tensor
 from neuralart.network.facts import NEURALART_VERSION
 
 _AXES = {1: ["CH"], 2: ["BATCH", "CH"], 3: ["BATCH", "W", "CH"], 4: ["BATCH", "H", "W", "CH"]}
@@ -97,45 +97,33 @@ def _edges(nodes: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return found
 
 
-def _originals(emission: Emission, numbers: Sequence[int]) -> list[dict[str, Any]]:
-    result = []
-    for number in numbers:
-        tensor = emission.model.tensors[number]
-        _enumerator, bits, _unsigned, _ctype = data_type(tensor.dtype)
-        quantization = tensor.quantization
-        shape_map = names_of_axes(tensor.shape)
-        result.append(
-            {
-                "name": tensor.name,
-                "shape": list(tensor.shape),
-                "shape_map": shape_map,
-                "c_shape_map": shape_map,
-                "data_format": {
-                    "type": _FORMATS.get(tensor.dtype, tensor.dtype),
-                    "size": bits,
-                    "scale": list(quantization.scales) if quantization else [],
-                    "zero": list(quantization.zero_points) if quantization else [],
-                    "quantizer": "LINEAR" if quantization else "NONE",
-                },
-            }
-        )
-    return result
+def _original(tensor: Tensor) -> dict[str, Any]:
+    """An input or output as the model has it."""
+    quantization, shape_map = tensor.quantization, names_of_axes(tensor.shape)
+    return {
+        "name": tensor.name,
+        "shape": list(tensor.shape),
+        "shape_map": shape_map,
+        "c_shape_map": shape_map,
+        "data_format": {
+            "type": _FORMATS.get(tensor.dtype, tensor.dtype),
+            "size": data_type(tensor.dtype)[1],
+            "scale": list(quantization.scales) if quantization else [],
+            "zero": list(quantization.zero_points) if quantization else [],
+            "quantizer": "LINEAR" if quantization else "NONE",
+        },
+    }
 
 
 def parameters(emission: Emission) -> tuple[int, int]:
     """Number and bytes of the model's own parameters (without what the compiler adds)."""
-    own = [
-        row
-        for item, row in zip(emission.plan.constants, constant_rows(emission), strict=True)
-        if item.tensor is not None
-    ]
+    own = [constant_row(emission, item) for item in emission.plan.constants if item.tensor is not None]
     return sum(elements(row) for row in own), sum(row.size for row in own)
 
 
 def elements(row: Row) -> int:
     """Elements of a buffer."""
-    _enumerator, bits, _unsigned, _ctype = data_type(row.dtype)
-    return row.size * 8 // bits
+    return row.size * 8 // data_type(row.dtype)[1]
 
 
 def _environment(emission: Emission, stamp: str, files: Sequence[str]) -> dict[str, Any]:
@@ -188,8 +176,8 @@ def document(
         "outputs": outputs,
         "nodes": nodes,
         "edges": _edges(nodes),
-        "original_inputs": _originals(emission, emission.model.inputs),
-        "original_outputs": _originals(emission, emission.model.outputs),
+        "original_inputs": [_original(emission.model.tensors[each]) for each in emission.model.inputs],
+        "original_outputs": [_original(emission.model.tensors[each]) for each in emission.model.outputs],
     }
     data = {
         "json_schema_version": "2.0",
@@ -307,9 +295,7 @@ def c_info(emission: Emission, stamp: str) -> str:
     inputs, outputs = port_rows(emission, "input"), port_rows(emission, "output")
     rows = [*inputs, *outputs, *internal_rows(emission), *constant_rows(emission)]
     pools, pool_ids = _pools(emission, rows)
-    border = {emission.program.root(each) for each in (*emission.program.inputs, *emission.program.outputs)}
-    inner = [root for root in sorted(emission.plan.tensors) if root not in border]
-    numbers = [*emission.program.inputs, *emission.program.outputs, *inner]
+    numbers = [*emission.program.inputs, *emission.program.outputs, *internal(emission)]
     ids: dict[int, int] = {}
     for number, tensor in enumerate(numbers):
         ids.setdefault(emission.program.root(tensor), number)

@@ -48,9 +48,9 @@ class Emission:
             return self.plan.tensors[root] + self.program.offset(number)
         return self.plan.constant_address["tensor", root] + self.program.offset(number)
 
-    def disabled(self) -> tuple[MemoryPool, ...]:
+    def disabled(self) -> tuple[PoolPlan, ...]:
         """Pools of size 0."""
-        return tuple(pool for pool in self.pools.pools if not pool.size)
+        return tuple(PoolPlan(pool, pool.fname, pool.name, 0, 0, 0, 0) for pool in self.pools.pools if not pool.size)
 
     def physical(self) -> tuple[PoolPlan, ...]:
         """Pools that are not made of others."""
@@ -92,10 +92,7 @@ class Emission:
     @cached_property
     def constant_epochs(self) -> dict[tuple[str, int], int]:
         """Key of a constant -> first epoch that uses it."""
-        found: dict[tuple[str, int], int] = {}
-        for (epoch, _), key in self.plan.constant_of.items():
-            found.setdefault(key, epoch)
-        return found
+        return {key: epoch for (epoch, _), key in reversed(self.plan.constant_of.items())}
 
 
 def user_symbol(name: str, kind: str, index: int) -> str:

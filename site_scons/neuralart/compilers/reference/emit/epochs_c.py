@@ -76,6 +76,12 @@ def declarations(structs: Sequence[tuple[str, StructArg]]) -> str:
     )
 
 
+def node_name(emission: Emission, call: Call) -> str:
+    """What a call is named after in comments."""
+    tensors = (*call.writes, *call.reads)
+    return in_comment(emission.tensor(tensors[0]).name) if tensors else call.kind
+
+
 def function_name(emission: Emission, epoch: int) -> str:
     """The C function of an epoch; it carries the network's name, so that networks can share a program."""
     return f"LL_ATON_Start_EpochBlock_{epoch}_{emission.name}"
@@ -86,12 +92,10 @@ def _function(emission: Emission, epoch: int, call: Call) -> str:
     if call.scratch:
         working = pointer(emission, emission.plan.scratch[epoch], call.scratch, "void", written=True)
     words, structs = arguments(call, partial(_placed, emission, epoch), working)
-    written = call.writes[0] if call.writes else call.reads[0] if call.reads else None
-    node = in_comment(emission.tensor(written).name) if written is not None else call.kind
     return (
         f"/* scheduling epoch={epoch:<4} nodes=1   {_RULER} */\n\n"
         f"static void {function_name(emission, epoch)}(const void *epoch_block)\n{{\n"
-        f"  /* Unit= 0 [PROCESSOR 0] */\n  /* kind={in_comment(call.kind)} node={node} */\n"
+        f"  /* Unit= 0 [PROCESSOR 0] */\n  /* kind={in_comment(call.kind)} node={node_name(emission, call)} */\n"
         f"{declarations(structs)}\n"
         "  (void)epoch_block;\n"
         f"  {call.kernel}(\n    " + ",\n    ".join(words) + ");\n}\n"

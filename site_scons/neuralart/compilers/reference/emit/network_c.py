@@ -11,8 +11,9 @@ from neuralart.compilers.reference.emit.emission import TOOL, Emission, score, u
 from neuralart.compilers.reference.emit.epochs_c import functions, table
 from neuralart.compilers.reference.emit.rows import Row
 from neuralart.compilers.reference.planning.lifetimes import IO_ALIGN
+from neuralart.compilers.reference.planning.planner import PoolPlan
 from neuralart.network.facts import NEURALART_VERSION
-from neuralart.network.pools import MemoryPool, relative_symbol
+from neuralart.network.pools import relative_symbol
 
 INCLUDES = ("ll_aton_NN_interface.h", "ll_aton.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
 BANNER_END = " */\n"
@@ -36,13 +37,17 @@ def banner(emission: Emission) -> str:
     )
 
 
-def head(_emission: Emission) -> str:
+def version_guard() -> str:
+    """A condition of the preprocessor: the runtime's version is another than this compiler writes for."""
+    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), NEURALART_VERSION, strict=True)
+    return " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
+
+
+def head() -> str:
     """Includes, guard, defaults."""
     includes = "".join(f'#include "{name}"\n' for name in INCLUDES)
-    numbers = zip(("MAJOR", "MINOR", "MICRO", "DEV"), NEURALART_VERSION, strict=True)
-    guard = " || ".join(f"LL_ATON_VERSION_{part} != {number}" for part, number in numbers)
     return (
-        f"{includes}\n#if {guard}\n"
+        f"{includes}\n#if {version_guard()}\n"
         '#  error "Possible mismatch in ll_aton library used"\n'
         "#endif\n\n"
         "#if !defined(LL_ATON_DBG_BUFFER_INFO_EXCLUDED)\n"
@@ -111,10 +116,7 @@ def _getter(emission: Emission, kind: str) -> str:
 
 
 def user_functions(emission: Emission) -> str:
-    """Set/Get functions, and the two start-up functions.
-
-    An inference is refused (false) while the application has not provided a buffer that it owes.
-    """
+    """Set/Get, and start-up: an inference is refused while the application owes a buffer."""
     name = emission.name
     owed = [user_symbol(name, kind, index) for kind in ("input", "output") for index, _ in _owned(emission, kind)]
     ready = " && ".join(f"{symbol} != NULL" for symbol in owed) or "true"
@@ -233,15 +235,16 @@ def tables(emission: Emission) -> str:
 # ---------------------------------------------------------------------------------------------------------------------
 
 
-def _lines(index: int, pool: MemoryPool, fname: str, name: str, size: int, used: int, *, virtual: bool) -> list[str]:
+def _pool_lines(index: int, plan: PoolPlan) -> list[str]:
+    pool, size = plan.pool, kilobytes(plan.used) if plan.used else "?"
     words = [
         f"index={index}",
-        f"file postfix={fname}",
-        f"name={in_comment(name)}",
+        f"file postfix={plan.fname}",
+        f"name={in_comment(plan.name)}",
         f"offset=0x{pool.address:08x} ",
         "relative_mode" if pool.mode == "USEMODE_RELATIVE" else "absolute_mode",
-        f"size={size}",
-        *(["vpool"] if virtual else []),
+        f"size={plan.size}",
+        *(["vpool"] if plan.parts else []),
         "READ_WRITE" if pool.writable else "READ_ONLY",
         f"THROUGHPUT={pool.throughput}",
         f"LATENCY={pool.latency}",
@@ -256,7 +259,7 @@ def _lines(index: int, pool: MemoryPool, fname: str, name: str, size: int, used:
         f"use4initializers={'YES' if pool.constants_preferred or not pool.writable else 'NO'}",
         f"score={score(pool)} ",
     ]
-    return [f"/* global pool {index} is {kilobytes(used) if used else '?'} */", f"/* {' '.join(words)} */"]
+    return [f"/* global pool {index} is {size} */", f"/* {' '.join(words)} */"]
 
 
 def pool_comments(emission: Emission) -> str:
@@ -265,17 +268,11 @@ def pool_comments(emission: Emission) -> str:
     The symbol of its base stands behind an enabled relative pool: tools count the two.
     """
     lines: list[str] = []
-    index = 0
-    for plan in emission.plan.pools:
-        virtual = bool(plan.parts)
-        lines += _lines(index, plan.pool, plan.fname, plan.name, plan.size, plan.used, virtual=virtual)
-        if plan.pool.relative:
+    for index, plan in enumerate((*emission.plan.pools, *emission.disabled())):
+        lines += _pool_lines(index, plan)
+        if plan.size and plan.pool.relative:
             name = relative_symbol(plan.fname, emission.name)
             lines.append(f"extern unsigned char {name}[]; /* {kilobytes(plan.used) if plan.used else '?'} */")
-        index += 1
-    for pool in emission.disabled():
-        lines += _lines(index, pool, pool.fname, pool.name, 0, 0, virtual=False)
-        index += 1
     return "\n".join(lines) + "\n"
 
 
@@ -286,7 +283,7 @@ def network_c(emission: Emission) -> str:
     """The generated C: no data of the weights, no folder, no date."""
     parts = [
         banner(emission),
-        head(emission),
+        head(),
         pool_comments(emission),
         pointers(emission),
         user_functions(emission),
@@ -333,7 +330,7 @@ def network_h(emission: Emission) -> str:
         f"#define {prefix}_ORIGIN_MODEL_NAME {string(emission.model.stem)}",
     ]
     for kind in ("input", "output"):
-        owned = [number for number in emission.port_tensors(kind) if emission.owner(number) is not None]
+        owned = _owned(emission, kind)
         if owned:
             lines.append(f"#define {prefix}_USER_ALLOCATED_{kind.upper()}S ({len(owned)})")
     lines += _port_macros(emission, prefix, "input") + _port_macros(emission, prefix, "output")

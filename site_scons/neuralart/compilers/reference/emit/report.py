@@ -17,10 +17,8 @@ from neuralart.network.facts import NEURALART_VERSION
 _SHOWN = 60
 
 
-def _span(block: Block, epochs: int) -> str:
-    first = "start" if block.first < 0 else str(block.first)
-    last = "end" if block.last >= epochs else str(block.last)
-    return f"{first} - {last}"
+def _printable(text: str) -> str:
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _contents(emission: Emission, block: Block) -> str:
@@ -32,7 +30,7 @@ def _contents(emission: Emission, block: Block) -> str:
     inside = [number, *(alias for alias in sorted(program.aliases) if program.root(alias) == number)]
     words = []
     for tensor in inside:
-        name = "".join(char if char.isprintable() else "?" for char in emission.tensor(tensor).name)
+        name = _printable(emission.tensor(tensor).name)
         offset = program.offset(tensor)
         words.append(f"{name} (+{offset})" if offset else name)
     text = ", ".join(words)
@@ -44,7 +42,7 @@ def lifetimes(emission: Emission) -> list[str]:
     epochs = len(emission.program.calls)
     rows = [(emission.plan.address(block), block.first, block) for block in emission.plan.blocks]
     rows.sort(key=lambda row: row[:2])
-    spans = [_span(block, epochs) for _, _, block in rows]
+    spans = [" - ".join(block.span(epochs)) for _, _, block in rows]
     width = max([len("epochs"), *map(len, spans)])
     sizes = max([len("bytes"), *(len(str(block.size)) for _, _, block in rows)])
     lines = [f"\t{'range':<21}  {'bytes':>{sizes}}  {'epochs':<{width}}  tensors"]
@@ -56,8 +54,9 @@ def lifetimes(emission: Emission) -> list[str]:
 
 # ---------------------------------------------------------------------------------------------------------------------
 
-_THIN = "-" * 84
-_THICK = "=" * 84
+THIN = "-" * 84
+THICK = "=" * 84
+VERSION = ".".join(map(str, NEURALART_VERSION))
 _COLUMNS = ("m_id", "layer (original)", "oshape", "param/size", "macc", "connected to")
 _LETTERS = {1: "c", 2: "bc", 3: "bwc", 4: "bhwc"}
 _NAME = 30
@@ -71,7 +70,7 @@ def size_text(size: int) -> str:
 
 
 def _short(name: str) -> str:
-    clean = "".join(char if char.isprintable() else "?" for char in name)
+    clean = _printable(name)
     return clean if len(clean) <= _NAME else f"{clean[:18]}..{clean[-10:]}"
 
 
@@ -88,32 +87,24 @@ def _layers(emission: Emission) -> list[list[tuple[str, ...]]]:
         tensor = model.tensors[number]
         groups.append([("", f"{_short(tensor.name)} (Input)", _oshape(tensor), "", "", "")])
     for call in (call for call in calls if call.operator < 0):
-        read = emission.tensor(call.reads[0]).name if call.reads else ""
+        before = emission.tensor(call.reads[0]).name if call.reads else ""
         for number in call.writes:
             tensor = emission.tensor(number)
-            groups.append(
-                [("", f"{_short(tensor.name)} ({call.kind})", _oshape(tensor), "", _number(call.macc), _short(read))]
-            )
+            layer = f"{_short(tensor.name)} ({call.kind})"
+            groups.append([("", layer, _oshape(tensor), "", _number(call.macc), _short(before))])
     for operator in model.operators:
-        own = [call for call in calls if call.operator == operator.index]
-        items = [
-            item for item in emission.plan.constants if item.operator == operator.index and item.tensor is not None
-        ]
-        rows = [constant_row(emission, item) for item in items]
+        own = [item for item in emission.plan.constants if item.operator == operator.index and item.tensor is not None]
+        rows = [constant_row(emission, item) for item in own]
         count, size = sum(map(elements, rows)), sum(row.size for row in rows)
-        sources = [
-            _short(model.tensors[number].name)
-            for number in operator.inputs
-            if number >= 0 and model.tensors[number].data is None
-        ]
+        read = [model.tensors[number] for number in operator.inputs if number >= 0]
+        sources = [_short(tensor.name) for tensor in read if tensor.data is None]
+        output = model.tensors[operator.outputs[0]] if operator.outputs else None
         head = (
             str(operator.index),
-            f"{_short(model.tensors[operator.outputs[0]].name)} ({operator.kind})"
-            if operator.outputs
-            else operator.kind,
-            _oshape(model.tensors[operator.outputs[0]]) if operator.outputs else "",
+            f"{_short(output.name)} ({operator.kind})" if output is not None else operator.kind,
+            _oshape(output) if output is not None else "",
             f"{count:,}/{size:,}" if size else "",
-            _number(sum(call.macc for call in own)),
+            _number(sum(call.macc for call in calls if call.operator == operator.index)),
             sources[0] if sources else "",
         )
         groups.append([head, *(("", "", "", "", "", source) for source in sources[1:])])
@@ -163,11 +154,11 @@ def _memory(emission: Emission) -> list[str]:
     width = max(len(plan.name) for plan in plans) + 2
     weights, activations = sum(plan.weights for plan in plans), sum(plan.activations for plan in plans)
     total = f"{size_text(weights + activations):>13} -- weights: {size_text(weights):>13}"
-    lines = ["Memory usage information  (input/output buffers are included in activations)", _THIN]
+    lines = ["Memory usage information  (input/output buffers are included in activations)", THIN]
     lines += [_pool_line(plan, width) for plan in plans]
     lines += ["---", f"Total: {total}  activations: {size_text(activations):>13}"]
-    lines += [f"No placement needs less than {size_text(emission.plan.lower_bound)} for activations.", _THICK, "", ""]
-    lines += ["Used memory ranges", _THIN]
+    lines += [f"No placement needs less than {size_text(emission.plan.lower_bound)} for activations.", THICK, "", ""]
+    lines += ["Used memory ranges", THIN]
     for plan in plans:
         if plan.used:
             low, high = plan.address, plan.address + plan.size
@@ -176,8 +167,8 @@ def _memory(emission: Emission) -> list[str]:
     movers = [plan.name for plan in plans if plan.pool.relative]
     if movers:
         lines.append(f"Relative: {', '.join(movers)}; the addresses are those of the pool file")
-    lines += [_THICK, "", "", "Activations and their lifetimes", _THIN, *lifetimes(emission)]
-    return [*lines, _THICK]
+    lines += [THICK, "", "", "Activations and their lifetimes", THIN, *lifetimes(emission)]
+    return [*lines, THICK]
 
 
 def _epochs(emission: Emission) -> list[str]:
@@ -193,7 +184,7 @@ def _epochs(emission: Emission) -> list[str]:
         (">> hybrid epochs (using both software and hardware)", 0, ""),
         (">> pure hardware (HW or EC) epochs", 0, "  (implemented in 0 epoch controller blobs/meta epochs)"),
     )
-    lines = ["Epochs details", _THIN]
+    lines = ["Epochs details", THIN]
     lines += [f"{title:<51} {count:>5}{more}" for title, count, more in counts]
     lines += [
         "---",
@@ -204,32 +195,31 @@ def _epochs(emission: Emission) -> list[str]:
         ruler,
     ]
     lines += [f"| {name:<{left}} |   SW   | {kind:<{right}} |" for name, kind in zip(names, kinds, strict=True)]
-    return [*lines, ruler, _THICK]
+    return [*lines, ruler, THICK]
 
 
-def report(emission: Emission) -> str:
-    """The report. No date, no folder."""
-    version = ".".join(map(str, NEURALART_VERSION))
-    _count, size = parameters(emission)
+def opening(emission: Emission, activations: str, details: Sequence[str]) -> list[str]:
+    """What every report begins with: by what it was made, the layers, and how it was compiled."""
     macc = sum(call.macc for call in emission.program.calls)
-    lines = [
-        f"neuralart reference compiler, runtime interface {version}, numerics {NUMERICS}",
+    return [
+        f"neuralart reference compiler, runtime interface {VERSION}, numerics {NUMERICS}",
         f"Parameters            : {emission.arguments}",
         "",
         f"Model name - {emission.model.stem}",
         *layer_table(emission),
-        f"model: macc={macc:,} weights={size:,} activations=-- io=--",
+        f"model: macc={macc:,} weights={parameters(emission)[1]:,} activations={activations} io=--",
         "",
         "Compilation details",
-        _THIN,
-        f"Compiler version: {version}",
+        THIN,
+        *details,
         "Compiler arguments: " + " ".join(f"--{name} {value}" for name, value in emission.options),
         *(f"Without effect here: {note}" for note in emission.notes),
-        _THICK,
-        "",
-        *_memory(emission),
-        "",
-        *_epochs(emission),
+        THICK,
         "",
     ]
-    return "\n".join(lines)
+
+
+def report(emission: Emission) -> str:
+    """The report. No date, no folder."""
+    lines = opening(emission, "--", [f"Compiler version: {VERSION}"])
+    return "\n".join([*lines, *_memory(emission), "", *_epochs(emission), ""])

@@ -54,10 +54,13 @@ class Row:
 
     @property
     def onnx_order(self) -> tuple[int, ...]:
-        """Channels moved to the second place: how tools name shapes."""
-        if len(self.shape) < 3:
-            return self.shape
-        return (self.shape[0], self.shape[-1], *self.shape[1:-1])
+        """How tools name shapes."""
+        return _channels_first(self.shape) if len(self.shape) >= 3 else self.shape
+
+
+def _channels_first(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Channels moved to the second place."""
+    return (shape[0], shape[-1], *shape[1:-1])
 
 
 def _place(emission: Emission, address: int, size: int) -> tuple[PoolPlan, int]:
@@ -72,7 +75,7 @@ def tensor_row(emission: Emission, number: int, position: str) -> Row:
     plan, start = (None, 0) if owner is not None else _place(emission, emission.address(number), tensor.bytes)
     shape = tensor.shape or (1,)
     # The lowering admits chfirst only where both orders are the same bytes.
-    memory = (shape[0], shape[-1], *shape[1:-1]) if position == "first" else shape
+    memory = _channels_first(shape) if position == "first" else shape
     first, last = emission.epochs_of(number)
     return Row(
         name=tensor.name,
@@ -130,12 +133,14 @@ def constant_rows(emission: Emission) -> list[Row]:
     return [constant_row(emission, item) for item in emission.plan.constants]
 
 
+def internal(emission: Emission) -> list[int]:
+    """Placed tensors that are neither input nor output."""
+    return sorted(emission.plan.tensors.keys() - emission.program.border)
+
+
 def internal_rows(emission: Emission) -> list[Row]:
     """Rows of the activations that are neither input nor output."""
-    border = {emission.program.root(each) for each in (*emission.program.inputs, *emission.program.outputs)}
-    rows = []
-    for root in sorted(emission.plan.tensors):
-        if root not in border:
-            rank = len(emission.tensor(root).shape)
-            rows.append(tensor_row(emission, root, "last" if rank >= 2 else "undefined"))
-    return rows
+    return [
+        tensor_row(emission, root, "last" if len(emission.tensor(root).shape) >= 2 else "undefined")
+        for root in internal(emission)
+    ]

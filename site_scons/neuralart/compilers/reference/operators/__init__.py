@@ -58,10 +58,7 @@ def registry() -> Mapping[str, Registration]:
 
 
 def every() -> tuple[Registration, ...]:
-    """All supported operators, those of plugins too, in alphabetical order.
-
-    Raises NeuralArtError when a plugin cannot be loaded.
-    """
+    """All operators, those of plugins too, in alphabetical order; NeuralArtError when a plugin cannot be loaded."""
     added = (plugin.made for plugin in plugins.added("operators"))
     return tuple(sorted((*registry().values(), *added), key=lambda entry: entry.kind))
 

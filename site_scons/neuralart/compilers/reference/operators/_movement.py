@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NoReturn
 
 from neuralart.compilers.reference.context import BYTES_T, C_TYPES, Lowering, describe, struct
 from neuralart.compilers.reference.ir import TensorArg
-from neuralart.compilers.reference.moves import Move, Piece, Sources, Unsupported
+from neuralart.compilers.reference.moves import Move, Piece, Sources, filled
 from neuralart.compilers.reference.rearrange import REARRANGE
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
@@ -16,47 +15,29 @@ RANK = 6
 TYPES = "int8, uint8, int32 and float32"
 
 
-def unsupported(ctx: Lowering, op: Operator, error: Unsupported) -> NoReturn:
-    """Refuse the operator for a reason found while its moves were made; NeuralArtError, always."""
-    ctx.refuse(op, error.what, error.hint)
-
-
 def check_types(ctx: Lowering, op: Operator, *tensors: Tensor) -> None:
     """Check that the tensors are of a type that can be copied; NeuralArtError when one is not."""
     for tensor in tensors:
         if tensor.dtype not in C_TYPES:
-            ctx.refuse(
-                op,
-                f"element type {tensor.dtype} is not supported: {describe(tensor)}",
-                f"supported: {', '.join(C_TYPES)}",
-            )
+            hint = f"supported: {', '.join(C_TYPES)}"
+            ctx.refuse(op, f"element type {tensor.dtype} is not supported: {describe(tensor)}", hint)
 
 
 def pieces(ctx: Lowering, op: Operator) -> list[Piece]:
     """The moves of an operator, checked; NeuralArtError when something is not supported."""
-    try:
-        found = REARRANGE[op.kind](Sources(ctx.tensors, op))
-    except Unsupported as error:
-        unsupported(ctx, op, error)
+    found = REARRANGE[op.kind](Sources(ctx.tensors, op))
     for piece in found:
         check_types(ctx, op, ctx.tensors[piece.source], ctx.tensors[piece.target])
     return found
 
 
 def same_quantization(ctx: Lowering, op: Operator, tensors: Sequence[Tensor]) -> None:
-    """Check that copied values mean the same: LiteRT refuses the operator otherwise.
-
-    Raises NeuralArtError when scale or zero point differ.
-    """
+    """Check that copied values mean the same, as LiteRT does; NeuralArtError when scale or zero point differ."""
     first = tensors[0]
     for tensor in tensors[1:]:
-        if tensor.dtype not in ("int8", "uint8") or tensor.quantization == first.quantization:
-            continue
-        ctx.refuse(
-            op,
-            f"the quantizations of {describe(first)} and {describe(tensor)} differ",
-            "all inputs and outputs must have the same",
-        )
+        if tensor.dtype in ("int8", "uint8") and tensor.quantization != first.quantization:
+            what = f"the quantizations of {describe(first)} and {describe(tensor)} differ"
+            ctx.refuse(op, what, "all inputs and outputs must have the same")
 
 
 def source_bytes(tensor: Tensor, start: int = 0) -> TensorArg:
@@ -71,7 +52,7 @@ def target_bytes(tensor: Tensor, start: int = 0) -> TensorArg:
 
 def row(values: Sequence[int], fill: int) -> str:
     """A C initializer of RANK numbers, filled up in front."""
-    return "{" + ", ".join(map(str, (*[fill] * (RANK - len(values)), *values))) + "}"
+    return filled(values, fill, RANK)
 
 
 def emit_move(ctx: Lowering, op: Operator, piece: Piece) -> None:

@@ -70,10 +70,7 @@ def nearest(function: Callable[[float], float]) -> Callable[[float], float]:
 
 
 def scaled(value: int, fixed: FixedPoint) -> int:
-    """A value times a factor in fixed point: ``na_scale`` of the kernels.
-
-    Raises ValueError when the value leaves 32 bits, where the reference is undefined.
-    """
+    """A value times a factor in fixed point (``na_scale`` of the kernels); ValueError when it leaves 32 bits."""
     shifted = value << max(0, fixed.shift)
     if abs(shifted) > INT32_MAX:
         raise ValueError(f"the scale factor {fixed.multiplier * 2.0 ** (fixed.shift - 31):g} is too large")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from neuralart.compilers.reference import quantize
 from neuralart.compilers.reference.context import Lowering, describe
@@ -50,12 +51,11 @@ def window(ctx: Lowering, op: Operator, source: Tensor, kernel: tuple[int, int])
 
 def padding_kind(ctx: Lowering, op: Operator) -> quantize.Padding:
     """The option ``padding``; NeuralArtError when it is neither ``SAME`` nor ``VALID``."""
-    padding = op.options.get("padding")
-    if padding == "SAME":
-        return "SAME"
-    if padding == "VALID":
-        return "VALID"
-    ctx.refuse(op, f"padding {padding} is not supported", "supported: SAME, VALID")
+    padding: Any = op.options.get("padding")
+    if padding not in ("SAME", "VALID"):
+        ctx.refuse(op, f"padding {padding} is not supported", "supported: SAME, VALID")
+    found: quantize.Padding = padding
+    return found
 
 
 def down_and_right(ctx: Lowering, op: Operator, down: str, right: str) -> tuple[int, int]:

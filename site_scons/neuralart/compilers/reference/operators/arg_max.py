@@ -5,9 +5,8 @@ from __future__ import annotations
 from math import prod
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
-from neuralart.compilers.reference.moves import Sources, Unsupported
+from neuralart.compilers.reference.moves import Sources
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._movement import unsupported
 from neuralart.model.graph import Operator
 
 _LIMITS = "int8 to int32; one constant dimension; the first one counts where values are equal"
@@ -16,24 +15,15 @@ _LIMITS = "int8 to int32; one constant dimension; the first one counts where val
 @operator("ARG_MAX", limits=_LIMITS)
 @operator("ARG_MIN", limits=_LIMITS)
 def arg_max(ctx: Lowering, op: Operator) -> None:
-    """Lower a search for the place of the largest or smallest value along a dimension.
-
-    Operations counted as multiply-accumulate: input elements.
-    """
+    """Lower a search along a dimension. Operations counted as multiply-accumulate: input elements."""
     source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
     if source.dtype != "int8":
         ctx.refuse(op, f"element type {source.dtype} is not supported: {describe(source)}", "supported: int8")
     if target.dtype != "int32":
-        ctx.refuse(
-            op,
-            f"an index of type {target.dtype} is not supported: {describe(target)}",
-            "make it int32 in the model: output_type=tf.int32",
-        )
-    try:
-        axis = sources.one_axis(1, source)
-        sources.expect(target, (*source.shape[:axis], *source.shape[axis + 1 :]))
-    except Unsupported as error:
-        unsupported(ctx, op, error)
+        what = f"an index of type {target.dtype} is not supported: {describe(target)}"
+        ctx.refuse(op, what, "make it int32 in the model: output_type=tf.int32")
+    axis = sources.one_axis(1, source)
+    sources.expect(target, (*source.shape[:axis], *source.shape[axis + 1 :]))
     parameters = struct(
         "na_arg_max_t",
         outer=prod(source.shape[:axis]),

@@ -32,10 +32,7 @@ def binary(ctx: Lowering, op: Operator) -> Binary:
     first = ctx.operand(op, ctx.input(op, 0))
     second = ctx.operand(op, ctx.input(op, 1))
     target = ctx.operand(op, ctx.output(op))
-    try:
-        walk = broadcast(first.shape, second.shape)
-    except ValueError as error:
-        ctx.refuse(op, str(error))
+    walk = broadcast(first.shape, second.shape)
     ctx.expect_shape(op, target.tensor, walk.output)
     if len(walk.shape) > BROADCAST_RANK:
         ctx.refuse(op, f"broadcasting over {len(walk.shape)} dimensions is not supported", f"at most {BROADCAST_RANK}")

@@ -68,11 +68,8 @@ def _check_bias_scale(ctx: Lowering, op: Operator, bias: Tensor, wanted: Sequenc
     if (full or is_unsigned(op)) and len(wanted) == 1 and len(quantization.scales) == 1:
         scale = quantization.scales[0]
         if not abs(scale - wanted[0]) / target.scale <= _BIAS_TOLERANCE:
-            ctx.refuse(
-                op,
-                f"bias {describe(bias)} has scale {scale:g}, input and weights have {wanted[0]:g} together",
-                "both must be equal",
-            )
+            what = f"bias {describe(bias)} has scale {scale:g}, input and weights have {wanted[0]:g} together"
+            ctx.refuse(op, what, "both must be equal")
 
 
 def bias_argument(
@@ -100,26 +97,46 @@ def bias_argument(
     return ctx.data(op, data, "int32_t", "bias", bias)
 
 
-def convolution(ctx: Lowering, op: Operator, kernel: str, *, depthwise: bool) -> None:
-    """Emit a convolution.
-
-    Multiply-accumulate operations: output elements x kernel height x kernel width x kernel channels (1 when depthwise).
-    Raises NeuralArtError when something is not supported.
-    """
-    source, target = ctx.ends(op)
-    weights = ctx.input(op, 1)
-    data = ctx.constant(op, weights, "weights", ("int8",))
-    if len(weights.shape) != 4:
-        ctx.refuse(op, f"weights {describe(weights)} have {len(weights.shape)} dimensions, expected 4")
-    axis = 3 if depthwise else 0
-    channels = weights.shape[axis]
-    geometry = window(ctx, op, source.tensor, (weights.shape[1], weights.shape[2]))
-    per_output = _kernel_channels(ctx, op, source, weights, depthwise)
-    ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, channels))
+def _arguments(
+    ctx: Lowering, op: Operator, source: Operand, target: Operand, weights: Tensor, axis: int = 0, bias: int = 2
+) -> tuple[Arg, ...]:
+    """Input, weights, bias, multiplier and shift of each output channel (an axis of the weights), and output."""
+    data, channels = ctx.constant(op, weights, "weights", ("int8",)), weights.shape[axis]
     scales = filter_scales(ctx, op, weights, axis)
     factors = [ctx.fixed_point(op, product_of_scales(op, source.scale, scale) / target.scale) for scale in scales]
     if len(factors) == 1:
         factors *= channels
+    return (
+        ctx.read(op, source.tensor),
+        ctx.data(op, data, "int8_t", "weights", weights),
+        bias_argument(ctx, op, channels, bias, source=source, scales=scales, target=target),
+        ctx.data(op, int32_bytes([f.multiplier for f in factors]), "int32_t", "multiplier"),
+        ctx.data(op, int32_bytes([f.shift for f in factors]), "int32_t", "shift"),
+        ctx.write(target.tensor),
+    )
+
+
+_WEIGHTS = "constant symmetric weights, per tensor or per channel; int32 bias or none; SAME and VALID padding, strides"
+_FUSED = "fused RELU, RELU6, RELU_N1_TO_1"
+
+
+@operator("CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, groups; {_FUSED}")
+@operator("DEPTHWISE_CONV_2D", limits=f"int8; {_WEIGHTS}, dilation, depth multiplier; {_FUSED}")
+def convolution(ctx: Lowering, op: Operator) -> None:
+    """Lower a convolution.
+
+    Multiply-accumulate operations: output elements x kernel height x kernel width x kernel channels (1 when depthwise).
+    """
+    source, target = ctx.ends(op)
+    weights, depthwise = ctx.input(op, 1), op.kind == "DEPTHWISE_CONV_2D"
+    ctx.constant(op, weights, "weights", ("int8",))
+    if len(weights.shape) != 4:
+        ctx.refuse(op, f"weights {describe(weights)} have {len(weights.shape)} dimensions, expected 4")
+    axis = 3 if depthwise else 0
+    geometry = window(ctx, op, source.tensor, (weights.shape[1], weights.shape[2]))
+    per_output = _kernel_channels(ctx, op, source, weights, depthwise)
+    ctx.expect_shape(op, target.tensor, (source.shape[0], *geometry.output, weights.shape[axis]))
+    args = _arguments(ctx, op, source, target, weights, axis)
     low, high = ctx.activation_range(op, ctx.activation(op), target)
     parameters = struct(
         "na_conv2d_t",
@@ -129,7 +146,7 @@ def convolution(ctx: Lowering, op: Operator, kernel: str, *, depthwise: bool) ->
         input_channels=source.shape[3],
         output_height=geometry.output[0],
         output_width=geometry.output[1],
-        output_channels=channels,
+        output_channels=weights.shape[axis],
         kernel_height=weights.shape[1],
         kernel_width=weights.shape[2],
         kernel_channels=per_output,
@@ -144,68 +161,29 @@ def convolution(ctx: Lowering, op: Operator, kernel: str, *, depthwise: bool) ->
         activation_min=low,
         activation_max=high,
     )
+    kernel = "na_depthwise_conv2d" if depthwise else "na_conv2d"
     filter_zero_point = ctx.quantization(op, weights).zero_point
     if filter_zero_point:
-        kernel = f"{kernel.removesuffix('_s8')}_offset_s8"
+        kernel += "_offset"
         parameters = with_filter_offset(parameters, filter_zero_point)
-    args = (
-        ctx.read(op, source.tensor),
-        ctx.data(op, data, "int8_t", "weights", weights),
-        bias_argument(ctx, op, channels, source=source, scales=scales, target=target),
-        ctx.data(op, int32_bytes([f.multiplier for f in factors]), "int32_t", "multiplier"),
-        ctx.data(op, int32_bytes([f.shift for f in factors]), "int32_t", "shift"),
-        ctx.write(target.tensor),
-        parameters,
-    )
-    ctx.emit(op, kernel, args, macc=target.tensor.elements * weights.shape[1] * weights.shape[2] * per_output)
+    macc = target.tensor.elements * weights.shape[1] * weights.shape[2] * per_output
+    ctx.emit(op, f"{kernel}_s8", (*args, parameters), macc=macc)
 
 
 def _kernel_channels(ctx: Lowering, op: Operator, source: Operand, weights: Tensor, depthwise: bool) -> int:
     """Input channels that one output value depends on."""
-    inputs = source.shape[3]
+    inputs, outputs, per_output = source.shape[3], weights.shape[0], weights.shape[3]
     if depthwise:
-        if weights.shape[0] != 1 or weights.shape[3] % inputs:
-            ctx.refuse(
-                op,
-                f"weights {describe(weights)} do not fit {describe(source.tensor)}",
-                f"expected [1, height, width, a multiple of {inputs}]",
-            )
-        return 1
-    per_output = weights.shape[3]
-    if inputs % per_output or weights.shape[0] % (inputs // per_output):
-        ctx.refuse(
-            op,
-            f"weights {describe(weights)} do not fit {describe(source.tensor)}",
-            f"expected [outputs, height, width, {inputs} or, grouped, a divisor of it]",
-        )
-    return per_output
+        fit, expected = outputs == 1 and not per_output % inputs, f"[1, height, width, a multiple of {inputs}]"
+    else:
+        fit = not inputs % per_output and not outputs % (inputs // per_output)
+        expected = f"[outputs, height, width, {inputs} or, grouped, a divisor of it]"
+    if not fit:
+        ctx.refuse(op, f"weights {describe(weights)} do not fit {describe(source.tensor)}", f"expected {expected}")
+    return 1 if depthwise else per_output
 
 
-@operator(
-    "CONV_2D",
-    limits="int8; constant symmetric weights, per tensor or per channel; int32 bias or none; SAME and VALID padding, "
-    "strides, dilation, groups; fused RELU, RELU6, RELU_N1_TO_1",
-)
-def conv_2d(ctx: Lowering, op: Operator) -> None:
-    """Lower a convolution."""
-    convolution(ctx, op, "na_conv2d_s8", depthwise=False)
-
-
-@operator(
-    "DEPTHWISE_CONV_2D",
-    limits="int8; constant symmetric weights, per tensor or per channel; int32 bias or none; SAME and VALID padding, "
-    "strides, dilation, depth multiplier; fused RELU, RELU6, RELU_N1_TO_1",
-)
-def depthwise_conv_2d(ctx: Lowering, op: Operator) -> None:
-    """Lower a depthwise convolution."""
-    convolution(ctx, op, "na_depthwise_conv2d_s8", depthwise=True)
-
-
-@operator(
-    "TRANSPOSE_CONV",
-    limits="int8; constant output shape; constant symmetric weights, per tensor or per channel; int32 bias or none; "
-    "SAME and VALID padding, strides; fused RELU, RELU6, RELU_N1_TO_1",
-)
+@operator("TRANSPOSE_CONV", limits=f"int8; constant output shape; {_WEIGHTS}; {_FUSED}")
 def transpose_conv(ctx: Lowering, op: Operator) -> None:
     """Lower a transposed convolution.
 
@@ -214,25 +192,19 @@ def transpose_conv(ctx: Lowering, op: Operator) -> None:
     weights = ctx.input(op, 1)
     source = ctx.operand(op, ctx.input(op, 2))
     target = ctx.operand(op, ctx.output(op))
-    data = ctx.constant(op, weights, "weights", ("int8",))
+    ctx.constant(op, weights, "weights", ("int8",))
     ctx.expect_shape(op, target.tensor, ctx.int32_values(op, 0, "output shapes"))
     for tensor in (source.tensor, weights, target.tensor):
         if len(tensor.shape) != 4:
             ctx.refuse(op, f"{describe(tensor)} has {len(tensor.shape)} dimensions, expected 4")
     channels, *kernel, depth = weights.shape
     if depth != source.shape[3]:
-        ctx.refuse(
-            op,
-            f"weights {describe(weights)} do not fit {describe(source.tensor)}",
-            f"expected [outputs, height, width, {source.shape[3]}]",
-        )
+        expected = f"expected [outputs, height, width, {source.shape[3]}]"
+        ctx.refuse(op, f"weights {describe(weights)} do not fit {describe(source.tensor)}", expected)
     ctx.expect_shape(op, target.tensor, (source.shape[0], *target.shape[1:3], channels))
     strides = down_and_right(ctx, op, "stride_h", "stride_w")
     pads = _pads(ctx, op, source.tensor, target.tensor, kernel, strides)
-    scales = filter_scales(ctx, op, weights, 0)
-    factors = [ctx.fixed_point(op, product_of_scales(op, source.scale, scale) / target.scale) for scale in scales]
-    if len(factors) == 1:
-        factors *= channels
+    args = _arguments(ctx, op, source, target, weights, bias=3)
     low, high = ctx.activation_range(op, ctx.activation(op), target)
     parameters = struct(
         "na_transpose_conv_t",
@@ -255,16 +227,8 @@ def transpose_conv(ctx: Lowering, op: Operator) -> None:
         activation_min=low,
         activation_max=high,
     )
-    args = (
-        ctx.read(op, source.tensor),
-        ctx.data(op, data, "int8_t", "weights", weights),
-        bias_argument(ctx, op, channels, position=3, source=source, scales=scales, target=target),
-        ctx.data(op, int32_bytes([f.multiplier for f in factors]), "int32_t", "multiplier"),
-        ctx.data(op, int32_bytes([f.shift for f in factors]), "int32_t", "shift"),
-        ctx.write(target.tensor),
-        parameters,
-    )
-    ctx.emit(op, "na_transpose_conv_s8", args, macc=source.tensor.elements * kernel[0] * kernel[1] * channels)
+    macc = source.tensor.elements * kernel[0] * kernel[1] * channels
+    ctx.emit(op, "na_transpose_conv_s8", (*args, parameters), macc=macc)
 
 
 def _pads(

@@ -5,16 +5,10 @@ from __future__ import annotations
 from math import prod
 
 from neuralart.compilers.reference.context import Lowering, describe, integers, struct
-from neuralart.compilers.reference.moves import Sources, Unsupported
+from neuralart.compilers.reference.moves import Sources
 from neuralart.compilers.reference.operators import operator
-from neuralart.compilers.reference.operators._movement import (
-    TYPES,
-    check_types,
-    source_bytes,
-    target_bytes,
-    unsupported,
-)
-from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
+from neuralart.compilers.reference.operators._movement import TYPES, check_types, source_bytes, target_bytes
+from neuralart.model.graph import DTYPE_BYTES, Operator
 
 
 @operator(
@@ -30,19 +24,16 @@ def gather(ctx: Lowering, op: Operator) -> None:
     if indices.dtype != "int32":
         ctx.refuse(op, f"indices of type {indices.dtype} are not supported: {describe(indices)}", "supported: int32")
     sources, batches = Sources(ctx.tensors, op), int(op.options.get("batch_dims", 0))
-    try:
-        sources.same_dtype(source, target)
-        axis = sources.axis(int(op.options.get("axis", 0)), len(source.shape), source)
-        batches += len(indices.shape) if batches < 0 else 0
-        if not 0 <= batches <= min(axis, len(indices.shape)) or source.shape[:batches] != indices.shape[:batches]:
-            raise Unsupported(
-                f"batch_dims {op.options.get('batch_dims', 0)} does not fit {describe(source)} and {describe(indices)}"
-            )
-        shape = (*source.shape[:axis], *indices.shape[batches:], *source.shape[axis + 1 :])
-        sources.expect(target, shape)
-    except Unsupported as error:
-        unsupported(ctx, op, error)
-    _check_range(ctx, op, source, indices, axis)
+    sources.same_dtype(source, target)
+    axis = sources.axis(int(op.options.get("axis", 0)), len(source.shape), source)
+    batches += len(indices.shape) if batches < 0 else 0
+    if not 0 <= batches <= min(axis, len(indices.shape)) or source.shape[:batches] != indices.shape[:batches]:
+        given = op.options.get("batch_dims", 0)
+        ctx.refuse(op, f"batch_dims {given} does not fit {describe(source)} and {describe(indices)}")
+    sources.expect(target, (*source.shape[:axis], *indices.shape[batches:], *source.shape[axis + 1 :]))
+    for index in () if indices.data is None else integers(indices.data, indices.dtype):
+        if not 0 <= index < source.shape[axis]:
+            ctx.refuse(op, f"index {index} is outside of dimension {axis} of {describe(source)}")
     parameters = struct(
         "na_gather_t",
         batches=prod(source.shape[:batches]),
@@ -53,9 +44,3 @@ def gather(ctx: Lowering, op: Operator) -> None:
     )
     args = (source_bytes(source), ctx.read(op, indices, "indices"), target_bytes(target), parameters)
     ctx.emit(op, "na_gather_8", args)
-
-
-def _check_range(ctx: Lowering, op: Operator, source: Tensor, indices: Tensor, axis: int) -> None:
-    for index in () if indices.data is None else integers(indices.data, indices.dtype):
-        if not 0 <= index < source.shape[axis]:
-            ctx.refuse(op, f"index {index} is outside of dimension {axis} of {describe(source)}")

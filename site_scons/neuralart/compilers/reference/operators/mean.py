@@ -7,6 +7,7 @@ from math import prod
 from typing import NamedTuple
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
+from neuralart.compilers.reference.moves import filled
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.quantize import FixedPoint
 from neuralart.model.graph import Operator, Tensor
@@ -44,10 +45,7 @@ def groups(shape: Sequence[int], axes: frozenset[int]) -> tuple[list[Group], lis
     f"are reduced, and {RANK} that are kept",
 )
 def mean(ctx: Lowering, op: Operator) -> None:
-    """Lower a mean over the axes that input 1 names.
-
-    Operations counted as multiply-accumulate: input elements.
-    """
+    """Lower a mean over the axes of input 1. Operations counted as multiply-accumulate: input elements."""
     source, target = ctx.ends(op)
     axes = _axes(ctx, op, source.tensor)
     keep = bool(op.options.get("keep_dims", False))
@@ -56,17 +54,16 @@ def mean(ctx: Lowering, op: Operator) -> None:
     kept, summed = groups(source.shape, axes)
     for side, what in ((kept, "kept"), (summed, "reduced")):
         if len(side) > RANK:
-            ctx.refuse(
-                op, f"{len(side)} separate groups of {what} dimensions in {describe(source.tensor)}", f"at most {RANK}"
-            )
+            groups_text = f"{len(side)} separate groups of {what} dimensions in {describe(source.tensor)}"
+            ctx.refuse(op, groups_text, f"at most {RANK}")
     count = prod(group.size for group in summed)
     factor = _divided(ctx.fixed_point(op, source.scale / target.scale), count)
     parameters = struct(
         "na_mean_t",
-        kept=_sizes(kept),
-        kept_stride=_strides(kept),
-        summed=_sizes(summed),
-        summed_stride=_strides(summed),
+        kept=filled([group.size for group in kept], 1, RANK),
+        kept_stride=filled([group.stride for group in kept], 0, RANK),
+        summed=filled([group.size for group in summed], 1, RANK),
+        summed_stride=filled([group.stride for group in summed], 0, RANK),
         sum_offset=_int32(-source.zero_point * count),
         multiplier=factor.multiplier,
         shift=factor.shift,
@@ -94,15 +91,3 @@ def _divided(factor: FixedPoint, count: int) -> FixedPoint:
 def _int32(value: int) -> int:
     """The value in 32 bits, where sums wrap."""
     return (value + (1 << 31)) % (1 << 32) - (1 << 31)
-
-
-def _row(values: Sequence[int], fill: int) -> str:
-    return "{" + ", ".join(map(str, [fill] * (RANK - len(values)) + list(values))) + "}"
-
-
-def _sizes(side: Sequence[Group]) -> str:
-    return _row([group.size for group in side], 1)
-
-
-def _strides(side: Sequence[Group]) -> str:
-    return _row([group.stride for group in side], 0)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from neuralart.compilers.reference.context import Lowering, describe, struct
 from neuralart.compilers.reference.ir import Arg, Null
-from neuralart.compilers.reference.moves import Sources, Unsupported, dense
+from neuralart.compilers.reference.moves import Sources, dense
 from neuralart.compilers.reference.operators import operator
 from neuralart.compilers.reference.operators._movement import (
     RANK,
@@ -16,7 +16,6 @@ from neuralart.compilers.reference.operators._movement import (
     same_quantization,
     source_bytes,
     target_bytes,
-    unsupported,
 )
 from neuralart.model.graph import DTYPE_BYTES, Operator, Tensor
 
@@ -26,25 +25,19 @@ Paddings = list[tuple[int, int]]
 
 
 def _paddings(ctx: Lowering, op: Operator) -> tuple[Tensor, Tensor, Paddings]:
-    """Input, output and what comes before and after along each dimension.
-
-    Raises NeuralArtError when they are not constant, negative, or do not give the output.
-    """
+    """Input, output and what comes before and after along each dimension."""
     source, target, sources = ctx.input(op), ctx.output(op), Sources(ctx.tensors, op)
     check_types(ctx, op, source, target)
     rank = len(source.shape)
-    try:
-        sources.same_dtype(source, target)
-        given = sources.numbers(1, "paddings")
-        if len(given) != 2 * rank:
-            raise Unsupported(f"{len(given)} paddings for {rank} dimensions of {describe(source)}")
-        pairs = list(zip(given[::2], given[1::2], strict=True))
-        for axis, pair in enumerate(pairs):
-            if min(pair) < 0:
-                raise Unsupported(f"paddings {list(pair)} of dimension {axis} of {describe(source)} are negative")
-        sources.expect(target, [size + sum(pair) for size, pair in zip(source.shape, pairs, strict=True)])
-    except Unsupported as error:
-        unsupported(ctx, op, error)
+    sources.same_dtype(source, target)
+    given = sources.numbers(1, "paddings")
+    if len(given) != 2 * rank:
+        ctx.refuse(op, f"{len(given)} paddings for {rank} dimensions of {describe(source)}")
+    pairs = list(zip(given[::2], given[1::2], strict=True))
+    for axis, pair in enumerate(pairs):
+        if min(pair) < 0:
+            ctx.refuse(op, f"paddings {list(pair)} of dimension {axis} of {describe(source)} are negative")
+    sources.expect(target, [size + sum(pair) for size, pair in zip(source.shape, pairs, strict=True)])
     if rank > _LARGEST_RANK:
         ctx.refuse(op, f"padding over {rank} dimensions is not supported", f"at most {_LARGEST_RANK}")
     return source, target, pairs

@@ -16,11 +16,7 @@ _LARGEST_WINDOW = 1 << 23  # the sum of so many 8-bit values fits 32 bits
 
 
 def pool(ctx: Lowering, op: Operator, kernel: str) -> None:
-    """Emit a pooling operator.
-
-    Operations counted as multiply-accumulate: output elements x kernel height x kernel width. Raises NeuralArtError
-    when something is not supported.
-    """
+    """Emit a pooling. Operations counted as multiply-accumulate: output elements x kernel height x kernel width."""
     source, target = ctx.ends(op)
     taps = (int(op.options.get("filter_height", 0)), int(op.options.get("filter_width", 0)))
     geometry = window(ctx, op, source.tensor, taps)

@@ -37,10 +37,7 @@ def requantize(
 
 @operator("QUANTIZE", limits="float32 to int8 or uint8; between int8 and uint8; one scale per tensor", floats=True)
 def quantize(ctx: Lowering, op: Operator) -> None:
-    """Lower a quantization of float32, or a change of quantization.
-
-    Operations counted as multiply-accumulate: output elements.
-    """
+    """Lower a change of quantization, or one of float32. Multiply-accumulate operations: output elements."""
     source, target = ctx.input(op), ctx.operand(op, ctx.output(op), tuple(_SUFFIX))
     if source.dtype != "float32":
         operand = ctx.operand(op, source, ("float32", *_SUFFIX))

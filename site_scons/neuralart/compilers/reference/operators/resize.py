@@ -64,10 +64,7 @@ def resize(ctx: Lowering, op: Operator) -> Resize:
 
 @operator("RESIZE_NEAREST_NEIGHBOR", limits=f"{RESIZE_LIMITS}align_corners, half_pixel_centers")
 def resize_nearest_neighbor(ctx: Lowering, op: Operator) -> None:
-    """Lower a choice of the nearest rows and columns, which are found here.
-
-    Operations counted as multiply-accumulate: output elements.
-    """
+    """Lower a choice of rows and columns, found here. Multiply-accumulate operations: output elements."""
     made = resize(ctx, op)
     rows, columns = (nearest(*sizes, made) for sizes in made.axes)
     args = (
@@ -94,10 +91,7 @@ _ONE = 1 << 10  # a step of the input
 
 @operator("RESIZE_BILINEAR", limits=f"{RESIZE_LIMITS}align_corners or half_pixel_centers, not both")
 def resize_bilinear(ctx: Lowering, op: Operator) -> None:
-    """Lower an interpolation between four neighbors, in fixed point; of a uint8 model in float32.
-
-    Operations counted as multiply-accumulate: four per output element.
-    """
+    """Lower an interpolation in fixed point (uint8: float32). Multiply-accumulate operations: 4 x output elements."""
     made = resize(ctx, op)
     if made.align_corners and made.half_pixel_centers:
         ctx.refuse(op, "align_corners and half_pixel_centers are both set", "LiteRT has no such resizing either")

@@ -17,10 +17,7 @@ _OUTPUT_SCALE = 1 / 256
 
 @operator("SOFTMAX", limits=f"int8 over the last dimension of at most {_LONGEST}; output scale 1/256, zero point -128")
 def softmax(ctx: Lowering, op: Operator) -> None:
-    """Lower a softmax, which the profile computes in fixed point.
-
-    Operations counted as multiply-accumulate: output elements.
-    """
+    """Lower a softmax, in fixed point as the profile. Operations counted as multiply-accumulate: output elements."""
     source, target = ctx.ends(op)
     ctx.expect_shape(op, target.tensor, source.shape)
     if not source.shape:

@@ -27,6 +27,10 @@ class Block:
     first: int  # first epoch that needs it; -1: from before the first
     last: int  # last epoch that needs it; the number of epochs: until after the last
 
+    def span(self, epochs: int) -> tuple[str, str]:
+        """First and last epoch in words; a memory is needed in both."""
+        return "start" if self.first < 0 else str(self.first), "end" if self.last >= epochs else str(self.last)
+
     def meets(self, other: Block) -> bool:
         """Both are needed at the same time."""
         return self.first <= other.last and other.first <= self.last
@@ -98,8 +102,7 @@ def blocks(program: Program, owned_by_user: Iterable[int] = (), *, keep_inputs: 
                 touch(arg.tensor, epoch)
     for tensor in program.outputs:
         touch(tensor, end)
-    border = {program.root(tensor) for tensor in (*program.inputs, *program.outputs)}
-    taken = set(owned_by_user)
+    border, taken = program.border, set(owned_by_user)
     extents: dict[int, int] = {}
     for alias in program.aliases:
         root = program.root(alias)

@@ -35,10 +35,7 @@ def _no_room(items: Sequence[Constant], item: Constant, arenas: Sequence[Arena])
 
 
 def place_constants(items: Sequence[Constant], arenas: Sequence[Arena]) -> tuple[dict[Key, int], dict[str, int]]:
-    """Addresses of constants by key, and the first free address of each arena by fname.
-
-    Raises NeuralArtError when one fits nowhere.
-    """
+    """Addresses of constants by key, and the first free address of each arena; NeuralArtError when one fits nowhere."""
     cursor = {arena.fname: arena.address for arena in arenas}
     addresses: dict[Key, int] = {}
     for item in items:
@@ -117,10 +114,7 @@ def place_blocks(
 
 
 def heights(
-    items: Sequence[Block],
-    addresses: Mapping[Key, int],
-    arenas: Sequence[Arena],
-    free_from: Mapping[str, int],
+    items: Sequence[Block], addresses: Mapping[Key, int], arenas: Sequence[Arena], free_from: Mapping[str, int]
 ) -> tuple[int, ...]:
     """How far blocks reach into each arena, from its first free address; the least preferred arena first."""
     found = []

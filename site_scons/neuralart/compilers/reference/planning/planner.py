@@ -86,10 +86,7 @@ def pool_plans(
     ranges: Sequence[tuple[int, int]],
     constant_ranges: Sequence[tuple[int, int]],
 ) -> tuple[PoolPlan, ...]:
-    """Every pool in the order of preference, then the virtual ones that something lies across.
-
-    The ranges are addresses [start, end) of activations and constants.
-    """
+    """Every pool in the order of preference, then virtual ones that something (ranges [start, end)) lies across."""
     both = (*ranges, *constant_ranges)
 
     def made(one: MemoryPool | Arena, pool: MemoryPool, parts: tuple[str, ...] = ()) -> PoolPlan:
@@ -122,7 +119,7 @@ class MemoryPlan:
     scratch: Mapping[int, int]  # address of the working memory of an epoch
     constants: tuple[Constant, ...]  # all constants in order
     constant_address: Mapping[Key, int]  # address by key
-    constant_of: Mapping[tuple[int, int], Key]  # (epoch, argument number) -> key of a constant
+    constant_of: dict[tuple[int, int], Key]  # (epoch, argument number) -> key of a constant
     images: Mapping[str, bytes]  # initializer per pool (fname); only of pools with constants
     blocks: tuple[Block, ...]  # what was placed
     lower_bound: int  # largest sum of activations that are live at once: no placement needs less
@@ -215,10 +212,8 @@ def _when(program: Program, time: int) -> str:
     return f"in epoch {time - 1} ({program.calls[time - 1].kind})"
 
 
-def _span(block: Block, epochs: int) -> str:
-    first = "start" if block.first < 0 else str(block.first)
-    last = "end" if block.last >= epochs else str(block.last)
-    return f"epochs {first} to {last}"
+def _epochs(block: Block, epochs: int) -> str:
+    return f"epochs {' to '.join(block.span(epochs))}"
 
 
 def _no_room(
@@ -237,7 +232,7 @@ def _no_room(
     peak = max(live)
     time = live.index(peak)
     at_peak = sorted((block for block in items if block.first + 1 <= time <= block.last + 1), key=lambda b: -b.size)
-    largest = ", ".join(f"'{block.name}' {block.size} ({_span(block, epochs)})" for block in at_peak[:_SHOWN])
+    largest = ", ".join(f"'{block.name}' {block.size} ({_epochs(block, epochs)})" for block in at_peak[:_SHOWN])
     free = {arena.fname: max(0, arena.end - free_from.get(arena.fname, arena.address)) for arena in arenas}
     room = ", ".join(f"{fname} {size}" for fname, size in free.items())
     total = sum(free.values())
@@ -246,7 +241,9 @@ def _no_room(
         f"writable pools have {total} bytes for them ({room})"
     )
     if peak <= total:
-        what += f"; enough in sum, but no gap takes '{failed.name}' with {failed.size} bytes ({_span(failed, epochs)})"
+        what += (
+            f"; enough in sum, but no gap takes '{failed.name}' with {failed.size} bytes ({_epochs(failed, epochs)})"
+        )
     if virtual_helps:
         hint = "the profile option --enable-virtual-mem-pools would make it fit: adjoining pools then form one"
     elif peak > total:
