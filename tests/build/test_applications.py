@@ -17,9 +17,9 @@ from neuralart.config.types import ToolchainConfig
 from neuralart.files import alone_with
 from neuralart.memory.image import elf_facts
 from neuralart.resources import package_parent
-from support.messages import flat
 from support.fake_apps import application, compile_again, generated, network
 from support.fake_stedgeai import middlewares
+from support.messages import flat
 
 pytestmark = [
     pytest.mark.arm,

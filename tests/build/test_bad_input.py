@@ -137,7 +137,10 @@ def test_application_that_does_not_fit_its_slot(sources: Project) -> None:
     """It fits what the boot loader copies, but something else was put behind its first sector."""
     sources.edit("variants.yaml", "  digits-n6:\n", "  digits-n6:\n    slots: {descriptor: 0x70110000}\n")
     sources.run("digits-n6")
-    ballast = "const unsigned char ballast[70000] = {1};\n\nint main(void) {\n  (void)*(const volatile unsigned char *)ballast;\n"
+    ballast = (
+        "const unsigned char ballast[70000] = {1};\n\nint main(void) {\n"
+        "  (void)*(const volatile unsigned char *)ballast;\n"
+    )
     sources.edit("firmware/app/main.c", "int main(void) {\n", ballast)
     failed = sources.run("flash-digits-n6", code=2)
     (said,) = [line for line in failed.errors if "slot application" in line]

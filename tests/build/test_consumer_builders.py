@@ -281,7 +281,9 @@ def test_compilation_database(project: MakeProject) -> None:
 
 def test_a_header_for_an_application(project: MakeProject) -> None:
     mine = project(
-        'env.Append(NEURALARTFLAGS="--input-data-type uint8 --output-data-type float32")\n' + PLAIN + "keys = dict(use_case='image_classification', generation='n6-v3', aspect_ratio='crop',\n"
+        'env.Append(NEURALARTFLAGS="--input-data-type uint8 --output-data-type float32")\n'
+        + PLAIN
+        + "keys = dict(use_case='image_classification', generation='n6-v3', aspect_ratio='crop',\n"
         "            class_names=[str(n) for n in range(10)])\n"
         'env.NeuralArtAppConfig("build/app_config.h", net, NEURALART_APPCONFIG=keys)\n'
     )

@@ -112,7 +112,12 @@ SUBMODULE = "submodule=third_party/scons-neuralart"
 
 def test_submodule_consumer_builds_its_own_product(camera: Project) -> None:
     camera.run(SUBMODULE)
-    for name in ("build/camera.elf", "build/camera.bin", "build/camera.elf.check.json", "build/memory/digits.xSPI2.hex"):
+    for name in (
+        "build/camera.elf",
+        "build/camera.bin",
+        "build/camera.elf.check.json",
+        "build/memory/digits.xSPI2.hex",
+    ):
         assert camera.path(name).is_file(), name
     assert not camera.path("build/digits-n6").exists(), "their product, not our variants"
     assert _first_address(camera.path("build/memory/digits.xSPI2.hex")) == 0x71000000

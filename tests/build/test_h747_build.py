@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.patching import mirror
-from support.dependencies import bypasses
 from support import tflite_edit
+from support.dependencies import bypasses
 from support.h747_app import App
 from support.sconsproject import Project, copy_built, copy_sources, prepare
 from tflite_writer import ModelWriter

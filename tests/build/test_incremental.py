@@ -89,8 +89,16 @@ def test_pool_address(built: Project) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["digits.c", "digits.h", "network.json", "manifest.json", "digits_atonbuf.xSPI2.raw", "provenance.txt"]
-    + ["digits_c_info.json", "digits_generate_report.txt"],
+    [
+        "digits.c",
+        "digits.h",
+        "network.json",
+        "manifest.json",
+        "digits_atonbuf.xSPI2.raw",
+        "provenance.txt",
+        "digits_c_info.json",
+        "digits_generate_report.txt",
+    ],
 )
 def test_deleted_output_comes_back(built: Project, name: str) -> None:
     folder = built.network_folder("digits-n6")

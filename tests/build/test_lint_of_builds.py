@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 import pytest
 
 from neuralart import boards, config
 from neuralart.config.types import Budgets
-from neuralart.config.types import NetworkConfig
 from neuralart.lint import engine, gather
 from support.sconsproject import Project
 

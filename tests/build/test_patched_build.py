@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.patching import mirror
 from support.dependencies import bypasses
 from support.h747_app import START, STOP, tree
 from support.patched_project import APP, KEYWORDS, write_project
@@ -47,9 +46,7 @@ def bypassed(project: Project) -> dict[str, list[str]]:
     """Originals that the compiler read, by object."""
     folders = json.loads((copies(project) / "patched.json").read_text("utf-8"))["folders"]
     deps = {path.name: path.read_text("utf-8") for path in project.path("build/obj").glob("*.d")}
-    return {
-        name: bypasses(text, project.path(APP), folders, project.root) for name, text in sorted(deps.items())
-    }
+    return {name: bypasses(text, project.path(APP), folders, project.root) for name, text in sorted(deps.items())}
 
 
 def test_the_copies_are_compiled_and_no_original_is_reached(made: Project) -> None:

@@ -110,12 +110,12 @@ def test_the_same_files_in_a_project(tmp_path: Path) -> None:
     project.up_to_date()
     project.edit("site_scons/neuralart_plugins/compiler.py", "Generated.", "Made.")
     assert "NETWORK" in project.run().tags
-    project.edit("site_scons/neuralart_plugins/compiler.py", 'write(replace', 'raise KeyError("x")  # write(replace')
+    project.edit("site_scons/neuralart_plugins/compiler.py", "write(replace", 'raise KeyError("x")  # write(replace')
     done = project.run(code=2)
     (line,) = [line for line in done.errors if "compiler.py" in line]
     assert re.fullmatch(
-        r"neuralart compile: error: site_scons/neuralart_plugins/compiler\.py:\d+: compiler 'hashed' failed in compile: "
-        r"KeyError: 'x' \(repair it\)",
+        r"neuralart compile: error: site_scons/neuralart_plugins/compiler\.py:\d+: compiler 'hashed' failed in "
+        r"compile: KeyError: 'x' \(repair it\)",
         line,
     )
     project.edit("site_scons/neuralart_plugins/compiler.py", "import hashlib", "import hashlob")

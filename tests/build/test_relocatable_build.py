@@ -18,16 +18,15 @@ from neuralart.cli import main
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.build import builder
-from neuralart.relocatable.format import types
-from neuralart.relocatable.format.container import parse
 from neuralart.relocatable.build.assemble import script
 from neuralart.relocatable.build.objects import ObjectCompiler
 from neuralart.relocatable.build.request import BuildRequest
-from neuralart.relocatable.format.types import OFFSET
-from neuralart.relocatable.format.types import Image
+from neuralart.relocatable.format import types
+from neuralart.relocatable.format.container import parse
+from neuralart.relocatable.format.types import OFFSET, Image
 from neuralart.relocatable.verify.verifier import verify
-from support.messages import flat
 from support import fake_pack
+from support.messages import flat
 from support.rel_networks import compile_digits
 
 pytestmark = pytest.mark.arm
@@ -450,7 +449,7 @@ def test_an_option_without_effect_is_noted(packs, make, tmp_path):
 def test_a_cut_initializer_of_a_mixed_pool(packs, make, tmp_path):
     code = fake_pack.network(tmp_path / "net", mixed=True)
     code.with_name("network_atonbuf.xSPI1.raw").write_bytes(b"short")
-    with pytest.raises(NeuralArtError, match="5 bytes, network.c keeps 64 bytes of constants in pool xSPI1"):
+    with pytest.raises(NeuralArtError, match=r"5 bytes, network\.c keeps 64 bytes of constants in pool xSPI1"):
         make(code, pack=packs())
 
 

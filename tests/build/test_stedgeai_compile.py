@@ -10,20 +10,20 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from neuralart.compilers.stedgeai.compile import plan
-from neuralart.vendor.releases import parse_core
 from neuralart.network.facts import load
 from neuralart.resources import package_parent
-from support.messages import flat
+from neuralart.vendor.releases import parse_core
 from support import vendor_network_c
 from support.fake_stedgeai import VERSIONS, calls, install
 from support.fake_stedgeai import failures as fake
+from support.messages import flat
 from support.stedgeai_case import make, request
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")
@@ -415,9 +415,7 @@ def test_an_interrupted_run_leaves_nothing(place):
     env = {"PATH": os.environ["PATH"], "PYTHONPATH": str(package_parent()), "FAKE_STEDGEAI_HANG": "60", **known}
     # Whoever starts the tests in the background lets them ignore SIGINT, and so their children.
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)
-    process = subprocess.Popen(
-        command, cwd=place.folder, env=env, stderr=subprocess.PIPE, text=True, preexec_fn=heard
-    )
+    process = subprocess.Popen(command, cwd=place.folder, env=env, stderr=subprocess.PIPE, text=True, preexec_fn=heard)
     for _ in range(400):
         if len(calls(place.root, "generate")) == 2:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
@@ -62,9 +63,7 @@ def test_what_each_writes_to_the_flash(ways: Project) -> None:
 
 def test_where_the_bytes_are(ways: Project) -> None:
     """Linked ones are in the image, the others are not."""
-    (network,) = [
-        path.parent for path in ways.path("build/networks").rglob("*.raw") if "AXISRAM5" in path.name
-    ]
+    (network,) = [path.parent for path in ways.path("build/networks").rglob("*.raw") if "AXISRAM5" in path.name]
     raw = (network / "digits_atonbuf.AXISRAM5.raw").read_bytes()
     assert len(raw) > 4000
     for name, variant in STRATEGIES.items():
@@ -95,11 +94,19 @@ def test_weights_only(tree: Project, strategy: str) -> None:
 
 def test_no_strategy_runs_without_its_bytes(tree: Project) -> None:
     """The external loader that loads nothing: the firmware waits, looks, and says what it found."""
-    tree.edit("variants.yaml", "        strategies: {AXISRAM5: external-loader}\n", "        strategies: {AXISRAM5: link}\n")
+    tree.edit(
+        "variants.yaml", "        strategies: {AXISRAM5: external-loader}\n", "        strategies: {AXISRAM5: link}\n"
+    )
     tree.run("run-digits-n6-external")
-    tree.edit("variants.yaml", "        strategies: {AXISRAM5: link}\n", "        strategies: {AXISRAM5: external-loader}\n")
+    tree.edit(
+        "variants.yaml", "        strategies: {AXISRAM5: link}\n", "        strategies: {AXISRAM5: external-loader}\n"
+    )
     tree.run("digits-n6-external")
-    (facts,) = {path for path in tree.path("build/networks").rglob("network.json") if (path.parent / "digits_atonbuf.AXISRAM5.raw").exists()}
+    (facts,) = {
+        path
+        for path in tree.path("build/networks").rglob("network.json")
+        if (path.parent / "digits_atonbuf.AXISRAM5.raw").exists()
+    }
     words = ["run", "--board", "stm32n6570-dk", "--elf", "build/digits-n6-external/firmware.elf"]
     words += ["--plan", "build/digits-n6-external/flash_plan.json", "--network", str(facts)]
     words += ["--vectors", "models/digits/vectors"]
@@ -128,7 +135,7 @@ def test_two_networks_have_places_of_their_own(tree: Project) -> None:
     plan = json.loads(tree.path("build/digits-n6-two/plan.json").read_text("utf-8"))
     used = sorted((p["start"], p["start"] + p["used"], p["owner"]) for p in plan["placements"] if p["used"])
     assert {"pool xSPI2 of network digits", "pool xSPI2 of network digits_b"} <= {owner for _, _, owner in used}
-    for (_, end, one), (start, _, other) in zip(used, used[1:], strict=False):
+    for (_, end, one), (start, _, other) in itertools.pairwise(used):
         assert end <= start, f"{one} and {other}"
 
 
