@@ -251,7 +251,7 @@ def test_too_little_memory_for_the_model(built: Project) -> None:
         (KEY.replace("true", "{mode: [xip]}"), r"variants\.yaml:\d+: unknown key 'mode' .*did you mean 'modes'\?"),
         (
             KEY + "    slots: {relocatable: 0x70100000}\n",
-            r"slot relocatable \[0x70100000, 0x[0-9a-f]+\) overlaps slot application .* of neuralart:boards/data/stm32n",
+            r"slot relocatable \[0x70100000, 0x[0-9a-f]+\) overlaps slot application .* of neuralart:boards/data/stm",
         ),
         (
             KEY + "    overrides: {digits: {mpool: models/digits/pools/first.mpool}}\n",
