@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 import zipfile
@@ -228,6 +229,30 @@ def test_cache(project: MakeProject, tmp_path: Path) -> None:
     assert mine.files("build") == before
     shutil.copytree(mine.root, tmp_path / "another tree", ignore=shutil.ignore_patterns("build", ".sconsign*"))
     assert "Retrieved `build/kws.c' from cache" in Project(tmp_path / "another tree").run().out
+
+
+@pytest.mark.parametrize("how", ["flip", "cut", "empty", "no hash", "wrong hash"])
+def test_a_damaged_entry_of_the_cache_is_thrown_away(project: MakeProject, tmp_path: Path, how: str) -> None:
+    mine = project(f"env.CacheDir({str(tmp_path / 'cache')!r})\n" + PLAIN)
+    mine.run()
+    before = mine.files("build")
+    mine.run("-c")
+    constants = before["build/kws_atonbuf.xSPI2.raw"]
+    (entry,) = [path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.read_bytes() == constants]
+    beside = entry.with_name(f"{entry.name}.sha256")
+    if how == "no hash":
+        beside.unlink()
+    elif how == "wrong hash":
+        beside.write_bytes(b"\xff")
+    else:
+        entry.write_bytes({"flip": bytes([constants[0] ^ 1]) + constants[1:], "cut": constants[:-1], "empty": b""}[how])
+    out = mine.run().out
+    said = [line for line in out.splitlines() if "damaged" in line]
+    assert said == ["scons: build/kws_atonbuf.xSPI2.raw: the cache holds a damaged file for it, which is thrown away"]
+    assert mine.files("build") == before
+    assert entry.read_bytes() == constants and beside.read_text("ascii") == hashlib.sha256(constants).hexdigest() + "\n"
+    mine.run("-c")
+    assert "damaged" not in mine.run().out, "what was built took its place"
 
 
 def test_alias_requires_and_ignore(project: MakeProject) -> None:

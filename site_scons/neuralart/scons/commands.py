@@ -81,6 +81,12 @@ COMMON = (
         lambda: [sys.executable],
     ),
     Variable("NEURALART_BUILD_DIR", "path", "build", "Folder of what the methods make, below the top folder."),
+    Variable(
+        "NEURALART_WAIT",
+        "bool",
+        True,
+        "Wait for another SCons that works in the same build folder; false: fail. It must be set before `Tool`.",
+    ),
     Variable("NEURALART_BOARD", "text", "", "Name of the board that a builder works for."),
     Variable("NEURALART_BOARD_FILES", "list", None, "Your own board descriptions.", make=list),
     Variable("NEURALART_VERBOSE", "bool", False, "Show whole commands, whatever the messages say."),

@@ -82,6 +82,7 @@ class Project:
                 *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in effects.VERBS.items()),
                 "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
                 "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands",
+                "  scons WAIT=0 ...".ljust(width_of_targets) + "fail while another scons builds here",
                 "",
             ]
         )

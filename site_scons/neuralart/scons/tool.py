@@ -11,8 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
+from neuralart.scons import lock
 from neuralart.scons.application import app_config, patch_builder
+from neuralart.scons.cache import CheckedCache
 from neuralart.scons.commands import COMMON, Variable, declare
+from neuralart.scons.failures import at_read_time
 from neuralart.scons.firmware import image, memory_builder, relocatable
 from neuralart.scons.flash import flash, flash_plan
 from neuralart.scons.network import builder
@@ -56,7 +59,9 @@ def add_to(env: Any, **kw: Any) -> None:
     env.Replace(**kw)
     plugins.use_project(Path(env.Dir("#").abspath))
     declare(env, COMMON)
+    env.SetDefault(CACHEDIR_CLASS=CheckedCache)
     if "NEURALART_REGISTRY" not in env:
+        at_read_time(lock.take)(env)
         env["NEURALART_REGISTRY"] = Registry(env)
     for each in BUILDERS:
         declare(env, each.VARIABLES)

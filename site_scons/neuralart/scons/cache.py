@@ -1,0 +1,65 @@
+"""``CacheDir`` with entries that are checked when they come back (``CACHEDIR_CLASS`` of our environments)."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import SCons.Action
+import SCons.CacheDir
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import write_text
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _beside(entry: Path) -> Path:
+    return entry.with_name(f"{entry.name}.sha256")
+
+
+def _sound(entry: Path) -> bool:
+    """The entry has the hash that was written beside it. An entry without one counts as damaged: nobody can tell."""
+    try:
+        return _beside(entry).read_text("ascii").strip() == _digest(entry)
+    except (OSError, UnicodeDecodeError):
+        return False
+
+
+class CheckedCache(SCons.CacheDir.CacheDir):
+    """Keeps the SHA-256 of each entry beside it. An entry that no longer has it is thrown away, its target is built.
+
+    This finds damage (a full disk, a broken copy, an edit), not an attacker, who can write the hash as well.
+    """
+
+    def _entry(self, node: Any) -> Path | None:
+        """The file in the cache; None: it is not there, or a link, which SCons copies as a link."""
+        _, path = self.cachepath(node)
+        entry = Path(path) if path else None
+        return entry if entry and entry.is_file() and not entry.is_symlink() else None
+
+    def retrieve(self, node: Any) -> bool:
+        """Take a file out of the cache; False: it is not there, or damaged."""
+        entry = self._entry(node)
+        if entry and not _sound(entry):
+            if SCons.Action.execute_actions:
+                print(f"scons: {node}: the cache holds a damaged file for it, which is thrown away")
+                for path in (entry, _beside(entry)):
+                    with contextlib.suppress(OSError):
+                        path.unlink()
+            return False
+        return bool(super().retrieve(node))
+
+    def push(self, node: Any) -> None:
+        """Put a file that was built into the cache."""
+        super().push(node)
+        entry, own = self._entry(node), Path(node.get_internal_path())
+        if entry and not self.is_readonly() and not own.is_symlink() and not _beside(entry).exists():
+            # Of what was built, not of the copy: a copy that went wrong is found out.
+            with contextlib.suppress(NeuralArtError, OSError):
+                write_text(_beside(entry), _digest(own) + "\n")

@@ -1,0 +1,68 @@
+"""One SCons at a time in a build folder: another one waits, and says for whom."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+import SCons.Script
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import write_text
+from neuralart.scons.paths import build_dir
+
+NAME, OWNER = ".scons.lock", ".scons.owner"
+_held: set[Path] = set()
+
+
+def take(env: Any) -> None:
+    """Hold the lock of the build folder until this process ends; the operating system frees it, however it ends.
+
+    What only looks (``-n``, ``-q``, ``-h``) waits for nobody. NeuralArtError: Somebody else has it and
+    ``NEURALART_WAIT`` is false, or the folder cannot be written.
+    """
+    # An environment outside of a SConstruct builds nothing either.
+    if not SCons.Script.sconscript_reading or any(env.GetOption(name) for name in ("no_exec", "question", "help")):
+        return
+    folder = Path(env.Dir("#").abspath) / build_dir(env)
+    if folder in _held:
+        return
+    from filelock import FileLock, Timeout
+
+    lock, owner = FileLock(folder / NAME, poll_interval=0.1), folder / OWNER
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            who = f"process {_read(owner)}, which builds in {build_dir(env)}"
+            if not env["NEURALART_WAIT"]:
+                raise NeuralArtError(f"another SCons is at work: {who}", hint="wait until it has ended") from None
+            print(f"scons: waiting for {who}", flush=True)
+            lock.acquire()
+        write_text(owner, f"{os.getpid()}\n")
+    except OSError as error:
+        raise NeuralArtError(
+            f"cannot write: {error.strerror or error}", where=str(folder), hint="is the folder writable?"
+        ) from error
+    _held.add(folder)
+    atexit.register(_release, lock, folder)
+
+
+def _read(owner: Path) -> str:
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        return owner.read_text("ascii").strip() or "?"
+    return "?"
+
+
+def _release(lock: Any, folder: Path) -> None:
+    # Deleted while it is still ours: whoever waits for this very file sees that it lost its name, and starts anew.
+    for path in (folder / OWNER, folder / NAME):
+        with contextlib.suppress(OSError):
+            path.unlink()
+    lock.release()
+    with contextlib.suppress(OSError):
+        folder.rmdir()  # a build folder in which nothing was made goes as it came

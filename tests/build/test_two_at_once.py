@@ -1,0 +1,83 @@
+"""Two SCons in one tree: the second waits and says for whom, or fails at once where it may not wait."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from support.sconsproject import Project
+
+pytestmark = [pytest.mark.arm, pytest.mark.long]
+
+LOCKS = {".scons.lock", ".scons.owner"}
+
+
+def started(project: Project, *words: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-u", "-W", "error", "-m", "SCons", "-Q", "-j2", *words],
+        cwd=project.root,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def owner(project: Project) -> Path:
+    """The file that names who builds, as soon as somebody does."""
+    path = project.path("build/.scons.owner")
+    for _ in range(600):
+        if path.is_file():
+            return path
+        time.sleep(0.05)
+    raise AssertionError("nobody took the build folder")
+
+
+def locks(project: Project) -> set[str]:
+    return LOCKS & {path.name for path in project.path("build").iterdir()}
+
+
+def test_the_second_waits_and_has_nothing_to_do(sources: Project) -> None:
+    first = started(sources, "digits-n6")
+    assert owner(sources).read_text("ascii") == f"{first.pid}\n"
+    second = sources.run("-j2", "digits-n6")
+    out, _ = first.communicate()
+    assert first.returncode == 0, out
+    assert f"scons: waiting for process {first.pid}, which builds in build\n" in second.out
+    assert second.commands == set(), "the first has built everything"
+    assert locks(sources) == set()
+
+
+def test_who_may_not_wait_fails_at_once(sources: Project) -> None:
+    first = started(sources, "digits-n6")
+    owner(sources)
+    refused = sources.run("WAIT=0", "digits-n6", code=2)
+    looked = sources.run("-n", "digits-n6")
+    assert first.poll() is None, "it was still at work"
+    out, _ = first.communicate()
+    assert first.returncode == 0, out
+    assert re.fullmatch(
+        rf"scons: \*\*\* another SCons is at work: process {first.pid}, which builds in build "
+        r"\(wait until it has ended\)",
+        refused.errors[0],
+    )
+    assert "waiting" not in looked.out, "who only looks waits for nobody"
+    sources.run("WAIT=0", "digits-n6")
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+def test_a_killed_one_keeps_nobody_waiting(sources: Project) -> None:
+    first = started(sources, "digits-n6")
+    owner(sources)
+    os.killpg(first.pid, signal.SIGKILL)
+    first.communicate()
+    assert "waiting" not in sources.run("WAIT=0", "digits-n6").out
+    assert locks(sources) == set()
