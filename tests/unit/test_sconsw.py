@@ -336,7 +336,8 @@ def test_test_starts_pytest(machine: Machine) -> None:
 def test_all_tests_are_measured(machine: Machine) -> None:
     machine.installed()
     machine.run("test")
-    assert machine.calls[-1] == ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", "--cov"]
+    common = ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-m"]
+    assert machine.calls[-2:] == [[*common, "not seen"], [*common, "seen", "--cov", "tests/unit", "tests/graph"]]
 
 
 def test_fast_tests_are_those_of_the_first_tiers(machine: Machine) -> None:
