@@ -337,7 +337,10 @@ def test_all_tests_are_measured(machine: Machine) -> None:
     machine.installed()
     machine.run("test")
     common = ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", "-m"]
-    assert machine.calls[-2:] == [[*common, "not seen"], [*common, "seen", "--cov", "tests/unit", "tests/graph"]]
+    assert machine.calls[-2:] == [
+        [*common, "not seen"],
+        [*common, "seen", "--cov=neuralart", "tests/unit", "tests/graph"],
+    ]
 
 
 def test_fast_tests_are_those_of_the_first_tiers(machine: Machine) -> None:

@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-import stat
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-
-import SCons.Node.FS
-import SCons.Util
 
 from neuralart import jsontext
 from neuralart.files import read_bytes, write_text
@@ -65,8 +60,6 @@ def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[
             sources += program.flash.files
         if initializers is not None:
             sources += [*initializers.files, initializers.io_header, initializers.io_json]
-    # Those of a compile are compared with its manifest, and copies of an application with their record.
-    own_files = list(sources)
     for network in own.networks:
         sources += [network.facts, network.manifest, network.c_info, network.report]
     sources += others
@@ -92,30 +85,4 @@ def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[
     )
     base.Depends(nodes, code_value(base, "summary-writer", "report/summary.py"))
     base.Depends(nodes, board_value(base, board))
-    make_edited_again(base, [*own_files, *nodes])
     return list(nodes)
-
-
-def make_edited_again(env: Any, nodes: Sequence[Any]) -> None:
-    """What is no longer as it was built is built once more, with one line: SCons does not look at targets."""
-    for node in nodes:
-        if node.has_builder() and _edited(node):
-            print(f"neuralart: {node} is not as it was built: it is made again")
-            env.AlwaysBuild(node)
-
-
-def _edited(node: Any) -> bool:
-    """Times and sizes are compared first, contents where those differ and their hash was kept."""
-    stored = node.get_stored_info()
-    try:
-        now = os.lstat(node.get_abspath())
-    except OSError:
-        return False  # SCons makes what is not there
-    if stored is None or stat.S_ISLNK(now.st_mode):
-        return stored is not None
-    known = stored.ninfo
-    built = getattr(known, "timestamp", None), getattr(known, "size", None)
-    if built == (None, None) or built == (now.st_mtime, now.st_size):
-        return False
-    kept = getattr(known, "csig", None)
-    return not kept or kept != SCons.Util.hash_file_signature(node.get_abspath(), SCons.Node.FS.File.hash_chunksize)
