@@ -118,7 +118,7 @@ def test_the_same_files_in_a_project(tmp_path: Path) -> None:
         r"compile: KeyError: 'x' \(repair it\)",
         line,
     )
-    project.edit("site_scons/neuralart_plugins/compiler.py", "import hashlib", "import hashlob")
+    project.edit("site_scons/neuralart_plugins/compiler.py", "import hashlib", "import hashlib_of_nobody")
     done = project.run(code=2)
     assert "site_scons/neuralart_plugins/compiler.py:8: compiler cannot be loaded: ModuleNotFoundError" in done.err
     assert len([line for line in done.errors if "compiler.py" in line]) == 1
