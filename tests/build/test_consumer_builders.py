@@ -246,9 +246,13 @@ def test_a_damaged_entry_of_the_cache_is_thrown_away(project: MakeProject, tmp_p
         beside.write_bytes(b"\xff")
     else:
         entry.write_bytes({"flip": bytes([constants[0] ^ 1]) + constants[1:], "cut": constants[:-1], "empty": b""}[how])
+    found = entry.read_bytes()
+    mine.run("--cache-readonly")
+    assert mine.files("build") == before and entry.read_bytes() == found, "who may only read throws nothing away"
+    mine.run("-c")
     out = mine.run().out
     said = [line for line in out.splitlines() if "damaged" in line]
-    assert said == ["scons: build/kws_atonbuf.xSPI2.raw: the cache holds a damaged file for it, which is thrown away"]
+    assert said == ["scons: build/kws_atonbuf.xSPI2.raw: the cache holds a damaged file for it, which is not used"]
     assert mine.files("build") == before
     assert entry.read_bytes() == constants and beside.read_text("ascii") == hashlib.sha256(constants).hexdigest() + "\n"
     mine.run("-c")

@@ -6,21 +6,12 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart.text import sizes
+
 if TYPE_CHECKING:
     from neuralart.inspect.kinds import FileKind
 
 _RELOCATABLE = "relocatable"
-
-
-def _number(text: str) -> int:
-    """A 32-bit offset, for argparse."""
-    try:
-        value = int(text, 0)
-    except ValueError:
-        value = -1
-    if not 0 <= value < 1 << 32:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a 32-bit number, for example 0x400")
-    return value
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     params = "network_rel_params.bin of a split relocatable model"
     parser.add_argument("--params", type=Path, metavar="FILE", help=params)
     offset = "where a relocatable model begins in FILE (default: 0)"
-    parser.add_argument("--offset", type=_number, metavar="N", help=offset)
+    parser.add_argument("--offset", type=sizes.word, metavar="N", help=offset)
 
 
 def _kind(path: Path, asked: str | None) -> FileKind:

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from neuralart.text import sizes
+
 if TYPE_CHECKING:
     from neuralart.memory.findings import Finding
     from neuralart.relocatable.format.types import Image
@@ -18,17 +20,6 @@ _ROOM = re.compile(r"([^:]+):(0[xX][0-9a-fA-F]+|[0-9]+)([kKmM]?)")
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20}
 
 
-def _number(text: str) -> int:
-    """A 32-bit address or offset, for argparse."""
-    try:
-        value = int(text, 0)
-    except ValueError:
-        value = -1
-    if not 0 <= value < 1 << 32:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a 32-bit number, for example 0x71000000")
-    return value
-
-
 def _room(text: str) -> Room:
     from neuralart.relocatable.predict.prediction import Room
 
@@ -36,7 +27,7 @@ def _room(text: str) -> Room:
     if match is None:
         raise argparse.ArgumentTypeError(f"'{text}' is not ADDRESS:SIZE, for example 0x34200000:512K")
     size = int(match[2], 0 if match[2][:2] in ("0x", "0X") else 10) * _UNITS[match[3].lower()]
-    room = Room(_number(match[1]), size)
+    room = Room(sizes.word(match[1]), size)
     if not size or room.end > 1 << 32:
         raise argparse.ArgumentTypeError(f"'{text}' is no memory below 4 GiB")
     return room
@@ -55,7 +46,7 @@ def _declare_image(parser: argparse.ArgumentParser, params: str = "--params") ->
     add = parser.add_argument
     add("image", type=Path, metavar="FILE", help="network_rel.bin")
     add(params, dest="params_file", type=Path, metavar="FILE", help="network_rel_params.bin of a split model")
-    add("--offset", type=_number, default=0, metavar="N", help="where the image begins in FILE (default: 0)")
+    add("--offset", type=sizes.word, default=0, metavar="N", help="where the image begins in FILE (default: 0)")
 
 
 def _read_image(args: argparse.Namespace) -> Image:
@@ -122,10 +113,10 @@ def _verify(args: argparse.Namespace) -> int:
 def _declare_check(parser: argparse.ArgumentParser) -> None:
     _declare_image(parser, "--params-file")
     add = parser.add_argument
-    add("--at", required=True, type=_number, metavar="A", help="address of the image")
+    add("--at", required=True, type=sizes.word, metavar="A", help="address of the image")
     add("--ram", required=True, type=_room, metavar="A:SIZE", help="executive RAM, as 0x34200000:512K")
     add("--ext-ram", type=_room, metavar="A:SIZE", help="external RAM")
-    add("--params", type=_number, default=0, metavar="A", help="address of a split model's params")
+    add("--params", type=sizes.word, default=0, metavar="A", help="address of a split model's params")
     add("--mode", type=_mode, default=(False, False), metavar="M", help="xip or copy, with ,clear (default: xip)")
     add("--runtime", default="", metavar="V", help="runtime of the firmware, as 1.1.3.262 (default: the image's)")
     for option, what in (

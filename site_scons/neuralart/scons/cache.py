@@ -48,8 +48,8 @@ class CheckedCache(SCons.CacheDir.CacheDir):
         entry = self._entry(node)
         if entry and not _sound(entry):
             if SCons.Action.execute_actions:
-                print(f"scons: {node}: the cache holds a damaged file for it, which is thrown away")
-                for path in (entry, _beside(entry)):
+                print(f"scons: {node}: the cache holds a damaged file for it, which is not used")
+                for path in () if self.is_readonly() else (entry, _beside(entry)):
                     with contextlib.suppress(OSError):
                         path.unlink()
             return False

@@ -5,6 +5,7 @@ A K is always 1024 bytes.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Mapping
 
@@ -82,6 +83,16 @@ def with_magnitude(value: JsonValue, units: Mapping[str, int] = MAGNITUDES, *, e
 
 def _number(text: str) -> int:
     return int(text, 16 if text[:2] in ("0x", "0X") else 10)
+
+
+def word(text: str) -> int:
+    """A 32-bit address or offset, decimal or with ``0x``, of a command line (a ``type`` of argparse)."""
+    with contextlib.suppress(ValueError):
+        if 0 <= (value := int(text, 0)) < 1 << 32:
+            return value
+    import argparse
+
+    raise argparse.ArgumentTypeError(f"'{text}' is not a 32-bit address or offset, for example 0x71000000")
 
 
 def text(size: int) -> str:

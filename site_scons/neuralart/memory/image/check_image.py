@@ -18,6 +18,7 @@ from neuralart.memory.findings import Finding
 from neuralart.memory.image import code_checks, image_facts, network_checks, place_checks
 from neuralart.memory.image.image_facts import ImageFacts, folded
 from neuralart.network.facts import Network
+from neuralart.text import sizes
 
 if TYPE_CHECKING:
     import argparse
@@ -85,18 +86,6 @@ def check(
     return tuple(sorted(found, key=lambda finding: (CHECKS.index(finding.check), finding.level)))
 
 
-def _address(text: str) -> int:
-    import argparse
-
-    try:
-        value = int(text, 0)
-    except ValueError:
-        value = -1
-    if not 0 <= value < 1 << 32:
-        raise argparse.ArgumentTypeError(f"'{text}' is not a 32-bit address, for example 0x34000400")
-    return value
-
-
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add = parser.add_argument
@@ -106,7 +95,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--machine", default="", metavar="KIND", help="unicorn, qemu or silicon (default: the board's first)")
     add("--network", action="append", default=[], type=Path, metavar="FILE", help="network.json of a network in it")
     what = "where a binary's vector table goes (default: as the board boots)"
-    add("--address", type=_address, metavar="A", help=what)
+    add("--address", type=sizes.word, metavar="A", help=what)
     add("--allow-reference-on-hardware", action="store_true", help="the reference runtime on silicon is no mistake")
     add("--json", action="store_true", help="for programs; addresses and sizes are plain integers")
 
