@@ -304,12 +304,12 @@ def test_check_command(folder, capsys):
 @pytest.mark.parametrize(
     ("words", "text"),
     [
-        (["--at", "x", "--ram", "1:2"], "argument --at: 'x' is not a 32-bit number, for example 0x71000000"),
+        (["--at", "x", "--ram", "1:2"], "argument --at: 'x' is not a 32-bit address or offset, for example 0x71000000"),
         (["--at", "0", "--ram", "0x34200000"], "is not ADDRESS:SIZE, for example 0x34200000:512K"),
         (["--at", "0", "--ram", "0x34200000:1G"], "is not ADDRESS:SIZE"),
         (["--at", "0", "--ram", "0x34200000:0"], "is no memory below 4 GiB"),
         (["--at", "0", "--ram", "0xFFFFFFFF:2"], "is no memory below 4 GiB"),
-        (["--at", "0", "--ram", "g:2"], "'g' is not a 32-bit number"),
+        (["--at", "0", "--ram", "g:2"], "'g' is not a 32-bit"),
         (["--at", "0", "--ram", "4:8", "--mode", "xip,copy"], "'xip,copy' is not a mode"),
         (["--at", "0", "--ram", "4:8", "--mode", "fast"], "'fast' is not a mode"),
         (["--ram", "4:8"], "the following arguments are required: --at"),
