@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.applications import cli
-from neuralart.config import application
+from neuralart.config import application, keys
 from neuralart.config.application import (
     ELF,
     EXTERNAL,
@@ -283,7 +283,8 @@ def test_the_documentation_names_every_kind_and_key() -> None:
     text = DOC.read_text("utf-8")
     for kind in KINDS:
         assert f"`{kind}" in text, kind
-    for keys in application.KEYS.values():
-        for key in keys:
-            assert f"`{key}`" in text, key
     assert set(EXTERNAL) <= set(application.KEYS)
+    only = {key.name: [kind for kind in EXTERNAL if key in application.KEYS[kind]] for key in application.EXTERNAL_KEYS}
+    for name, kinds in only.items():
+        said = f"| `{name}` | " + ("" if len(kinds) == len(EXTERNAL) else f"{keys.either(kinds).replace(' or', ',')}: ")
+        assert said in text, "a key that not every kind has says so"

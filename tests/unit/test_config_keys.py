@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config import keys, networks, patch, tables, variant_keys
+from neuralart.config import app_config, application, keys, networks, patch, tables, variant_keys
+from neuralart.config.app_config import AppConfig, AudioConfig
+from neuralart.config.application import ExternalConfig, SourcesConfig
 from neuralart.config.keys import Key
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
@@ -22,6 +24,10 @@ BESIDE = {
     RelocatableConfig: set(),
     patch.PatchConfig: {"where", "places"},
     networks.Budgets: {"places"},
+    AppConfig: {"where", "places"},
+    AudioConfig: set(),
+    SourcesConfig: set(),
+    ExternalConfig: set(),
 }
 OWNERS = [
     (NetworkConfig, networks.KEYS),
@@ -30,6 +36,10 @@ OWNERS = [
     (RelocatableConfig, variant_keys.RELOCATABLE_KEYS),
     (patch.PatchConfig, patch.KEYS),
     (networks.Budgets, networks.BUDGET_KEYS),
+    (AppConfig, app_config.KEYS),
+    (AudioConfig, app_config.AUDIO_KEYS),
+    (SourcesConfig, application.SOURCES_KEYS),
+    (ExternalConfig, application.EXTERNAL_KEYS),
 ]
 
 

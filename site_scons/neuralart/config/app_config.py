@@ -5,13 +5,13 @@ The section is read in layers like the other keys of a network: defaults, the ne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from neuralart import plugins
-from neuralart.config.keys import Located, Settings, define, members
+from neuralart.config.keys import PATH, Key, Located, Settings, define, either, members, section
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.text import yaml_values
 from neuralart.text.values import Location, Value
@@ -36,9 +36,6 @@ DISPLAYS = ("usb", "spi")
 CAMERAS = ("dcmi", "usb", "spi")
 NORMS = ("none", "slaney")
 SAMPLE_RATES = (16000, 48000)  # what the digital microphone can do
-
-_PREFIX = "app_config."
-_AUDIO = "app_config.audio."
 
 
 @dataclass(frozen=True)
@@ -137,48 +134,134 @@ def _transform(value: Value) -> int:
     return number
 
 
-_READERS: dict[str, Callable[[Value], Any]] = {
-    "use_case": lambda value: value.choice(USE_CASES if value.text() in USE_CASES else use_cases()),
-    "model_type": Value.text,
-    "class_names": _names,
-    "class_names_file": Value.text,
-    "keypoints": lambda value: value.integer(1, 1000),
-    "aspect_ratio": lambda value: value.choice(ASPECT_RATIOS),
-    "color_mode": lambda value: value.choice(COLOR_MODES),
-    "camera_flip": lambda value: value.choice(CAMERA_FLIPS),
-    "confidence_thresh": lambda value: value.real(0.0, 1.0),
-    "nms_thresh": lambda value: value.real(0.0, 1.0),
-    "max_detection_boxes": lambda value: value.integer(1, 0xFFFF),
-    "anchors": _anchors,
-    "network_stride": lambda value: value.integer(1, 256),
-    "welcome": _welcome,
-    "generation": lambda value: value.choice(GENERATIONS),
-    "application": Value.text,
-    "template": Value.text,
-    "display": lambda value: value.choice(DISPLAYS),
-    "camera": lambda value: value.choice(CAMERAS),
-    "defines": lambda value: tuple(define(item) for item in value.items()),
-}
-_AUDIO_READERS: dict[str, Callable[[Value], Any]] = {
-    "target_rate": _rate,
-    "n_mels": lambda value: value.integer(1, 1024),
-    "patch_length": lambda value: value.integer(1, 0xFFFF),
-    "hop_length": lambda value: value.integer(1, 0xFFFF),
-    "n_fft": _transform,
-    "window_length": lambda value: value.integer(2, 8192),
-    "fmin": lambda value: value.integer(0, 24000),
-    "fmax": lambda value: value.integer(1, 24000),
-    "power": lambda value: value.integer(1, 2),
-    "norm": lambda value: value.choice(NORMS),
-    "htk": Value.boolean,
-    "to_db": Value.boolean,
-    "use_garbage_class": Value.boolean,
-    "unknown_class_threshold": lambda value: value.real(0.0, 1.0),
-    "silence_threshold": lambda value: value.real(0.0, 1e9),
-    "sensor": Value.text,
-}
-KEYS = (*_READERS, "audio")
-AUDIO_KEYS = tuple(_AUDIO_READERS)
+AUDIO_KEYS: tuple[Key, ...] = (
+    Key("target_rate", _rate, f"samples per second, {either(tuple(map(str, SAMPLE_RATES)))}"),
+    Key("n_mels", lambda value: value.integer(1, 1024), "rows of the spectrogram"),
+    Key("patch_length", lambda value: value.integer(1, 0xFFFF), "columns of the spectrogram"),
+    Key("hop_length", lambda value: value.integer(1, 0xFFFF), "samples from one column to the next"),
+    Key("n_fft", _transform, "length of the Fourier transform, a power of two"),
+    Key("window_length", lambda value: value.integer(2, 8192), "samples under the window, not more than `n_fft`"),
+    Key("fmin", lambda value: value.integer(0, 24000), "lowest frequency in Hz"),
+    Key("fmax", lambda value: value.integer(1, 24000), "highest frequency in Hz, not above half of `target_rate`"),
+    Key("power", lambda value: value.integer(1, 2), "`1`: magnitude, `2`: power"),
+    Key("norm", lambda value: value.choice(NORMS), either(NORMS)),
+    Key("htk", Value.boolean, "`true`: HTK's formula for mels, `false`: Slaney's"),
+    Key("to_db", Value.boolean, "`true`: decibels instead of the natural logarithm"),
+    Key("use_garbage_class", Value.boolean, "`true`: the network has one more class, `other`"),
+    Key(
+        "unknown_class_threshold",
+        lambda value: value.real(0.0, 1.0),
+        "0 to 1: a sound below it counts as unknown; not together with `use_garbage_class`",
+        "`0`: off",
+    ),
+    Key(
+        "silence_threshold",
+        lambda value: value.real(0.0, 1e9),
+        "a spectrogram with a smaller sum counts as silence",
+        "`100`; `0` with `to_db`",
+    ),
+    Key("sensor", Value.text, "name of the microphone"),
+)
+
+
+def _audio(value: Value) -> Settings:
+    """Keyed like ``audio.n_fft``; ``audio.`` itself has the place of the section."""
+    return {"audio.": (None, value.where), **section("audio", value, AUDIO_KEYS)}
+
+
+def _joined_audio(merged: Settings) -> AudioConfig | None:
+    """Sound from merged layers. NeuralArtError: two of its keys contradict each other."""
+    mine = members(merged, "audio")
+    if not mine:
+        return None
+    _, where = mine.pop("")
+
+    def refuse(key: str, what: str) -> NeuralArtError:
+        place = mine[key][1] if key in mine else where
+        return NeuralArtError(f"app_config.audio.{key}: {what}", where=str(place))
+
+    audio = AudioConfig(**{key: value for key, (value, _) in mine.items()})
+    if audio.window_length > audio.n_fft:
+        raise refuse("window_length", f"{audio.window_length} is more than n_fft, {audio.n_fft}")
+    if audio.fmin >= audio.fmax:
+        raise refuse("fmin", f"{audio.fmin} Hz is not below fmax, {audio.fmax} Hz")
+    if 2 * audio.fmax > audio.target_rate:
+        half = audio.target_rate // 2
+        raise refuse("fmax", f"{audio.fmax} Hz is above half of target_rate, {half} Hz")
+    if audio.use_garbage_class and audio.unknown_class_threshold:
+        raise refuse("unknown_class_threshold", "a threshold and use_garbage_class exclude each other")
+    return audio
+
+
+_THRESHOLD = "refused for detectors"
+KEYS: tuple[Key, ...] = (
+    Key(
+        "use_case",
+        lambda value: value.choice(USE_CASES if value.text() in USE_CASES else use_cases()),
+        "see the table of use cases",
+        "refused",
+    ),
+    Key("model_type", Value.text, "see the table of use cases", "the only one, if there is only one"),
+    Key(
+        "class_names",
+        _names,
+        'names in the order of the network\'s output. Quote words that YAML reads as something else (`"no"`)',
+        "refused where the use case has classes",
+    ),
+    Key(
+        "class_names_file",
+        Value.text,
+        "instead of `class_names`: a file with one name per line",
+        needed=True,
+        form=PATH,
+    ),
+    Key(
+        "keypoints",
+        lambda value: value.integer(1, 1000),
+        "the expected number; the network must have the same",
+        "not compared",
+    ),
+    Key(
+        "aspect_ratio",
+        lambda value: value.choice(ASPECT_RATIOS),
+        "N6: `crop`, `fit`, `full_screen`. H7: `crop`, `fit`, `padding`",
+    ),
+    Key("color_mode", lambda value: value.choice(COLOR_MODES), "`rgb` or `bgr`; H7 also `grayscale`"),
+    Key("camera_flip", lambda value: value.choice(CAMERA_FLIPS), either(CAMERA_FLIPS)),
+    Key("confidence_thresh", lambda value: value.real(0.0, 1.0), "0 to 1", "refused where it is needed"),
+    Key(
+        "nms_thresh",
+        lambda value: value.real(0.0, 1.0),
+        "0 to 1: above this overlap one of two boxes is dropped",
+        _THRESHOLD,
+    ),
+    Key("max_detection_boxes", lambda value: value.integer(1, 0xFFFF), "1 to 65535", _THRESHOLD),
+    Key(
+        "anchors",
+        _anchors,
+        "width and height of each anchor in turn: in cells for `yolo_v2`, as a fraction of the image for `st_yolo_x`",
+        "refused for `yolo_v2`; `st_yolo_x`: 0.5, 0.5",
+    ),
+    Key(
+        "network_stride",
+        lambda value: value.integer(1, 256),
+        "pixels of the input for each cell: 32 for Tiny YOLO v2, 16 for ST YOLO LC",
+        "refused for `yolo_v2`",
+    ),
+    Key("welcome", _welcome, "one or two lines for the display", "the model, and that it runs on the STM32"),
+    Key("generation", lambda value: value.choice(GENERATIONS), "see below", "found from the application"),
+    Key("application", Value.text, "the folder with the application's sources", "none", form=PATH),
+    Key("template", Value.text, "your own template", "the use case's", form=PATH),
+    Key("display", lambda value: value.choice(DISPLAYS), f"NUCLEO-H743ZI2 only: {either(DISPLAYS)}", "no such macro"),
+    Key("camera", lambda value: value.choice(CAMERAS), f"NUCLEO-H743ZI2 only: {either(CAMERAS)}", "no such macro"),
+    Key(
+        "defines",
+        lambda value: tuple(define(item) for item in value.items()),
+        "further macros at the end: `NAME` or `NAME=value`",
+        "none",
+    ),
+    Key("audio", _audio, "sound, see below", needed=True, section=True, join=_joined_audio),
+)
 
 
 def read_settings(value: Value) -> Settings:
@@ -186,15 +269,7 @@ def read_settings(value: Value) -> Settings:
     ``app_config.nms_thresh`` and ``app_config.audio.n_fft``, so that an override may change one key and keep the
     rest; ``app_config.`` itself has the place of the section.
     """
-    settings: dict[str, tuple[Any, Location]] = {_PREFIX: (None, value.where)}
-    for name, entry in value.fields(KEYS).items():
-        if name == "audio":
-            settings[_AUDIO] = (None, entry.where)
-            for inner, item in entry.fields(AUDIO_KEYS).items():
-                settings[_AUDIO + inner] = (_AUDIO_READERS[inner](item), item.where)
-        else:
-            settings[_PREFIX + name] = (_READERS[name](entry), entry.where)
-    return settings
+    return {"app_config.": (None, value.where), **section("app_config", value, KEYS)}
 
 
 def resolve(settings: Settings) -> AppConfig | None:
@@ -203,9 +278,8 @@ def resolve(settings: Settings) -> AppConfig | None:
     if not mine:
         return None
     _, where = mine.pop("")
-    audio = {key: value for key, (value, _) in members(mine, "audio").items()}
     places = {key: place for key, (_, place) in mine.items() if key != "audio."}
-    values: dict[str, Any] = {key: value for key, (value, _) in mine.items() if not key.startswith("audio.")}
+    values = {field: value for key in KEYS for field, value in key.values(mine).items()}
     if "use_case" not in values:
         raise NeuralArtError(
             "app_config: 'use_case' is missing", where=str(where), hint="known: " + ", ".join(USE_CASES)
@@ -217,12 +291,7 @@ def resolve(settings: Settings) -> AppConfig | None:
             where=str(places["class_names_file"]),
             hint="keep one of them",
         )
-    sound = None
-    if "" in audio:
-        del audio[""]
-        sound = AudioConfig(**audio)
-        _check_audio(sound, places, where)
-    return AppConfig(audio=sound, where=where, places=places, **values)
+    return AppConfig(**values, where=where, places=places)
 
 
 def _model_type(values: Mapping[str, Any], places: Mapping[str, Location], where: Location) -> str:
@@ -244,21 +313,6 @@ def _model_type(values: Mapping[str, Any], places: Mapping[str, Location], where
             hint=nearest(found, known),
         )
     return str(found)
-
-
-def _check_audio(audio: AudioConfig, places: Mapping[str, Location], where: Location) -> None:
-    def refuse(key: str, what: str) -> NeuralArtError:
-        return NeuralArtError(f"app_config.audio.{key}: {what}", where=str(places.get(f"audio.{key}", where)))
-
-    if audio.window_length > audio.n_fft:
-        raise refuse("window_length", f"{audio.window_length} is more than n_fft, {audio.n_fft}")
-    if audio.fmin >= audio.fmax:
-        raise refuse("fmin", f"{audio.fmin} Hz is not below fmax, {audio.fmax} Hz")
-    if 2 * audio.fmax > audio.target_rate:
-        half = audio.target_rate // 2
-        raise refuse("fmax", f"{audio.fmax} Hz is above half of target_rate, {half} Hz")
-    if audio.use_garbage_class and audio.unknown_class_threshold:
-        raise refuse("unknown_class_threshold", "a threshold and use_garbage_class exclude each other")
 
 
 def read(path: Path, display: str = "") -> AppConfig:

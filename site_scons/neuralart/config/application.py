@@ -6,11 +6,10 @@ Places are texts (``file:line``), so that these types need none of the reader's.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from neuralart.config.keys import define, distinct
+from neuralart.config.keys import Key, define, distinct, names, read_settings
 from neuralart.errors import nearest
 from neuralart.text.values import Value
 
@@ -27,12 +26,14 @@ _FILE_PATTERN = re.compile(r"[^\s/\\]+")
 _STAGE_BASE = "folder"
 # CMake words that decide what this tool decides.
 _OURS = ("-S", "-B", "-G", "-P", "-E", "--build", "--install", "--open", "--toolchain", "--workflow", "--help", "-h")
-_COMMON = ("folder", "directory", "artefact", "executable", "exclude", "stage")
-KEYS = {
-    SOURCES: ("files", "include_dirs", "defines", "linker_script", "libraries", "runtime"),
-    MAKE: (*_COMMON, "target", "variables"),
-    CMAKE: (*_COMMON, "target", "generator", "toolchain_file", "options"),
-    CUBEIDE: (*_COMMON, "configuration"),
+_FOLDER = "the folder that holds all of the application"
+_PROGRAM = "the linked program, below {}: build/app.elf"
+# What must be there, and the hint where it is not.
+_NEEDED = {
+    SOURCES: {"files": "files: [src/**/*.c]"},
+    MAKE: {"folder": _FOLDER, "artefact": _PROGRAM.format("where make runs")},
+    CMAKE: {"folder": _FOLDER, "artefact": _PROGRAM.format("the build folder of CMake")},
+    CUBEIDE: {"folder": _FOLDER},
 }
 _EXAMPLE = "for example application: {make: {folder: ../my-app, artefact: build/app.elf}}"
 
@@ -88,7 +89,8 @@ class ExternalConfig:
     """A build of the user's own, run in a copy of the user's tree."""
 
     folder: str  # The tree, relative to the project file
-    artefact: str  # The linked program; below ``directory``, with CMake below the build folder
+    # The linked program; below ``directory``, with CMake below the build folder; empty: that of the configuration
+    artefact: str = ""
     directory: str = "."  # Where make runs, where CMakeLists.txt or the project of STM32CubeIDE is; below ``folder``
     target: str = ""  # Of make or CMake; empty: its own default
     variables: tuple[tuple[str, str], ...] = ()  # (name, value) on the command line of make
@@ -108,7 +110,7 @@ class ApplicationConfig:
     kind: str = REFERENCE  # One of KINDS
     sources: SourcesConfig | None = None  # Of kind ``sources``, else None
     external: ExternalConfig | None = None  # Of the kinds in EXTERNAL, else None
-    elf: str = ""  # Of kind ``elf``: a program that somebody has linked already; else empty
+    elf: str = ""  # Of kind ``elf``: a program that is linked already; else empty
     # ``file:line`` of each key, of the application itself under the empty key
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
@@ -135,17 +137,15 @@ def application(value: Value) -> ApplicationConfig:
     places = {"": str(value.where)}
     if kind == ELF:
         return ApplicationConfig(ELF, elf=entry.text(), places={**places, ELF: str(entry.where)})
-    known = entry.fields(KEYS[kind])
-    places |= {name: str(each.where) for name, each in known.items()}
+    read = read_settings(entry, KEYS[kind], names(KEYS[kind]))
+    for key, hint in _NEEDED[kind].items():
+        if key not in read:
+            raise entry.error(f"'{key}' is missing", hint)
+    places |= {key: str(where) for key, (_, where) in read.items()}
+    made = {key: setting for key, (setting, _) in read.items()}
     if kind == SOURCES:
-        return ApplicationConfig(SOURCES, sources=_sources(entry, known), places=places)
-    return ApplicationConfig(kind, external=_external(kind, entry, known), places=places)
-
-
-def _needed(owner: Value, fields: dict[str, Value], key: str, hint: str) -> Value:
-    if key not in fields:
-        raise owner.error(f"'{key}' is missing", hint)
-    return fields[key]
+        return ApplicationConfig(SOURCES, sources=SourcesConfig(**made), places=places)
+    return ApplicationConfig(kind, external=ExternalConfig(**made), places=places)
 
 
 def _inside(value: Value) -> str:
@@ -155,18 +155,11 @@ def _inside(value: Value) -> str:
         raise value.error(f"'{value.text()}' {error}") from None
 
 
-def _sources(owner: Value, fields: dict[str, Value]) -> SourcesConfig:
-    files = _needed(owner, fields, "files", "files: [src/**/*.c]")
-    patterns = distinct(files, Value.text)
-    if not any(not pattern.startswith("!") for pattern in patterns):
-        raise files.error("names no source file", "for example [src/**/*.c, startup.s]")
-    made: dict[str, Any] = {
-        key: distinct(fields[key], define if key == "defines" else Value.text)
-        for key in ("include_dirs", "defines", "libraries")
-        if key in fields
-    }
-    made |= {key: fields[key].text() for key in ("linker_script", "runtime") if key in fields}
-    return SourcesConfig(patterns, **made)
+def _files(value: Value) -> tuple[str, ...]:
+    patterns = distinct(value)
+    if all(pattern.startswith("!") for pattern in patterns):
+        raise value.error("names no source file", "for example [src/**/*.c, startup.s]")
+    return patterns
 
 
 def _variables(value: Value) -> tuple[tuple[str, str], ...]:
@@ -227,34 +220,91 @@ def _toolchain_file(value: Value) -> str:
     return text if text.startswith("/") or text[1:2] == ":" else _inside(value)
 
 
-def _artefact(kind: str, owner: Value, fields: dict[str, Value]) -> str:
-    if "artefact" not in fields:
-        if kind == CUBEIDE:
-            return ""  # the configuration's own: <configuration>/<project>.elf
-        below = "the build folder of CMake" if kind == CMAKE else "where make runs"
-        _needed(owner, fields, "artefact", f"the linked program, below {below}: build/app.elf")
-    path = _inside(fields["artefact"])
+def _artefact(value: Value) -> str:
+    path = _inside(value)
     if path == ".":
-        raise fields["artefact"].error("names a folder, it must be the linked program")
+        raise value.error("names a folder, it must be the linked program")
     return path
 
 
-def _external(kind: str, owner: Value, fields: dict[str, Value]) -> ExternalConfig:
-    folder = _needed(owner, fields, "folder", "the folder that holds all of the application").text()
-    made: dict[str, Any] = {"artefact": _artefact(kind, owner, fields)}
-    made |= {key: read(fields[key]) for key, read in _READERS.items() if key in fields}
-    return ExternalConfig(folder, **made)
-
-
-_READERS: Mapping[str, Callable[[Value], Any]] = {
-    "directory": _inside,
-    "target": lambda value: value.matching(_TARGET, "a target: one word, no option and no VARIABLE=value"),
-    "variables": _variables,
-    "options": lambda value: tuple(_option(item) for item in value.items()),
-    "toolchain_file": _toolchain_file,
-    "generator": Value.text,
-    "executable": Value.text,
-    "configuration": Value.text,
-    "exclude": lambda value: distinct(value, _exclude),
-    "stage": _stage,
+SOURCES_KEYS: tuple[Key, ...] = (
+    Key(
+        "files",
+        _files,
+        "paths and patterns of C, C++ and assembler files. `**` stands for any folders; `!` in front leaves matching "
+        "files out again. A pattern that matches nothing is an error",
+        "refused",
+    ),
+    Key("include_dirs", distinct, "folders of headers", "none"),
+    Key("defines", lambda value: distinct(value, define), "`NAME` or `NAME=value`", "none"),
+    Key("linker_script", Value.text, "your linker script", "the board's"),
+    Key("libraries", distinct, "archives (`lib/x.a`), and names as for `-l` (`m`)", "none"),
+    Key(
+        "runtime",
+        Value.text,
+        "an installation of ST Edge AI Core, or the `Middlewares/ST/AI` of an application: its ll_aton is compiled and "
+        "its kernel library is linked. Nothing of it is copied",
+        "the runtime of this project",
+    ),
+)
+EXTERNAL_KEYS: tuple[Key, ...] = (
+    Key("folder", Value.text, f"{_FOLDER}, relative to the project file", "refused"),
+    Key(
+        "directory",
+        _inside,
+        "the folder below `folder` where make runs, or that contains `CMakeLists.txt` or `.project`",
+        "`folder` itself",
+    ),
+    Key(
+        "artefact",
+        _artefact,
+        "the linked program (ELF), relative to `directory`, or with `cmake` to its build folder",
+        "`cubeide`: `<configuration>/<project>.elf`; else refused",
+    ),
+    Key(
+        "executable",
+        Value.text,
+        "another make, cmake or STM32CubeIDE: a name on PATH, or a path relative to the project file",
+        "found as [`neuralart doctor`](doctor.md) finds it",
+    ),
+    Key(
+        "exclude",
+        lambda value: distinct(value, _exclude),
+        "patterns of files that are not copied, see below",
+        "only the usual",
+    ),
+    Key("stage", _stage, "where generated files go, see below", "a folder `neuralart`"),
+    Key(
+        "target",
+        lambda value: value.matching(_TARGET, "a target: one word, no option and no VARIABLE=value"),
+        "`make`, `cmake`: what to build",
+        "its default",
+    ),
+    Key(
+        "variables",
+        _variables,
+        "`make`: variables on its command line. Such a variable makes make ignore an addition in the Makefile "
+        "(`OPT += -g`); a note names its line",
+        "none",
+    ),
+    Key("generator", Value.text, "`cmake`: for example `Ninja`", "its default"),
+    Key("toolchain_file", _toolchain_file, "`cmake`: below `directory`, or an absolute path", "none"),
+    Key(
+        "options",
+        lambda value: tuple(_option(item) for item in value.items()),
+        "`cmake`: words for its configuration, like `-DCMAKE_BUILD_TYPE=Release` or `--preset=dk`",
+        "none",
+    ),
+    Key("configuration", Value.text, "`cubeide`: a build configuration of the project"),
+)
+# Keys that not every build of the user's own has.
+_ONLY = {
+    "target": (MAKE, CMAKE),
+    "variables": (MAKE,),
+    **dict.fromkeys(("generator", "toolchain_file", "options"), (CMAKE,)),
+    "configuration": (CUBEIDE,),
+}
+KEYS: Mapping[str, tuple[Key, ...]] = {
+    SOURCES: SOURCES_KEYS,
+    **{kind: tuple(key for key in EXTERNAL_KEYS if kind in _ONLY.get(key.name, EXTERNAL)) for kind in EXTERNAL},
 }

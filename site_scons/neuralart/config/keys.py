@@ -33,7 +33,7 @@ class Located:
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, key: str) -> Location:
-        """Where a key was written; the place of the whole if nobody wrote it."""
+        """Where a key was written; the place of the whole for a default."""
         return self.places.get(key, self.where)
 
     def said(self, key: str = "") -> str:

@@ -149,7 +149,7 @@ BUDGET_KEYS: tuple[Key, ...] = (
         "pools, by fname or report name (`xSPI1` or `hyperRAM`), of which nothing may be used",
     ),
     Key("max_weights", Value.integer, "bytes of constants in all pools together; a virtual pool counts with its parts"),
-    Key("max_activations", Value.integer, "bytes of activations, likewise"),
+    Key("max_activations", Value.integer, "bytes of activations in all pools together"),
     Key(
         "max_cycles",
         lambda value: value.integer(0, 10**15),
@@ -231,9 +231,15 @@ KEYS: tuple[Key, ...] = (
         "as in the model",
         option="--input-data-type",
     ),
-    Key("output_data_type", _data_types, "likewise", "as in the model", option="--output-data-type"),
-    Key("inputs_ch_position", _positions, either(CHANNEL_POSITIONS), "as in the model", option="--inputs-ch-position"),
-    Key("outputs_ch_position", _positions, "likewise", "as in the model", option="--outputs-ch-position"),
+    Key("output_data_type", _data_types, "the same for outputs", "as in the model", option="--output-data-type"),
+    Key(
+        "inputs_ch_position",
+        _positions,
+        f"of inputs: {either(CHANNEL_POSITIONS)}",
+        "as in the model",
+        option="--inputs-ch-position",
+    ),
+    Key("outputs_ch_position", _positions, "the same for outputs", "as in the model", option="--outputs-ch-position"),
     Key(
         "allocate_inputs",
         Value.boolean,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from neuralart.config.keys import Key, Located, Settings, either, members, named, pairs, section, text_or_none
+from neuralart.config.keys import PATH, Key, Located, Settings, either, members, named, pairs, section, text_or_none
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Value
 
@@ -50,8 +50,14 @@ KEYS: tuple[Key, ...] = (
         "as `app_config` of the network says; refused if that does not say it either. Both must agree",
     ),
     Key("list", text_or_none, "patch list, by name, or a file of your own", "the one whose files the application has"),
-    Key("linker_script", text_or_none, "the one that the application is linked with", "the list's"),
-    Key("memory_pools", text_or_none, "memory-pool file that limits memories", "the list's, if it is there"),
+    Key("linker_script", text_or_none, "the one that the application is linked with", "the list's", form=PATH),
+    Key(
+        "memory_pools",
+        text_or_none,
+        "memory-pool file that limits memories",
+        "the list's, if it is there",
+        form=PATH,
+    ),
     Key(
         "reserve",
         _reserve,
@@ -88,7 +94,7 @@ def aspect_ratio(config: PatchConfig, of_header: str, header_said: str, where: s
     """How the camera's picture becomes the network's, said once (``patch`` or ``app_config``) or twice alike.
 
     ``of_header`` is empty without ``app_config``; ``where`` is for messages where neither has a place. NeuralArtError:
-    nobody says it, both say different things, or no application for this can do it.
+    neither says it, both say different things, or no application for this can do it.
     """
     said = config.said("aspect_ratio") or config.said() or where
     if config.aspect_ratio and of_header and config.aspect_ratio != of_header:

@@ -1,4 +1,4 @@
-"""variants.yaml: all of it is checked when it is read; a variant is put together when somebody asks for it."""
+"""variants.yaml: all of it is checked when it is read; a variant is put together when it is asked for."""
 
 from __future__ import annotations
 

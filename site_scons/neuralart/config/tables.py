@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from neuralart.config import networks, patch, variant_keys
+from neuralart.config import app_config, application, networks, patch, variant_keys
 from neuralart.config.keys import table
 from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
@@ -23,6 +23,10 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "toolchain": lambda: table(variant_keys.TOOLCHAIN_KEYS, ToolchainConfig),
     "patch": lambda: table(patch.KEYS, patch.PatchConfig),
     "relocatable": lambda: table(variant_keys.RELOCATABLE_KEYS, RelocatableConfig),
+    "app_config": lambda: table(app_config.KEYS, app_config.AppConfig),
+    "audio": lambda: table(app_config.AUDIO_KEYS, app_config.AudioConfig),
+    "sources": lambda: table(application.SOURCES_KEYS, application.SourcesConfig),
+    "external": lambda: table(application.EXTERNAL_KEYS, application.ExternalConfig),
     "budgets": lambda: table(networks.BUDGET_KEYS, None),
 }
 _TABLE = re.compile(r"(<!-- keys: (\S+) -->\n)(?:\|.*\n)*")

@@ -77,14 +77,14 @@ class NetworkConfig(Located):
     profile_remove: tuple[str, ...] = ()  # Options of the profile to leave out
     pair: str = ""  # ``profiling``: once more without the epoch controller, to measure its epochs; empty: no
     extra_options: tuple[str, ...] = ()  # Words for ST Edge AI Core that nothing here looks at
-    failures: str = ""  # Table of failures of one's own (path), asked before ours
+    failures: str = ""  # The user's own table of failures (path), read before the built-in one
     mpool: str = ""  # Pool file instead of the profile's; empty: the profile's
     input_data_type: str = ""  # As ``--input-data-type``; empty: the model's
     output_data_type: str = ""  # As ``--output-data-type``
     inputs_ch_position: str = ""  # ``chlast``, ``chfirst`` or empty
-    outputs_ch_position: str = ""  # Likewise
+    outputs_ch_position: str = ""  # The same for outputs
     allocate_inputs: bool = True  # False as with ``--no-inputs-allocation``
-    allocate_outputs: bool = True  # Likewise
+    allocate_outputs: bool = True  # False as with ``--no-outputs-allocation``
     options: tuple[str, ...] = ()  # Further options of generate, in order
     initializers: tuple[str, ...] | None = None  # fnames of the pools whose raw file is declared; None: by rule
     vectors: str = ""  # Folder of golden vectors; empty: none

@@ -17,7 +17,7 @@ import SCons.Builder
 from neuralart import plugins
 from neuralart.config import app_config as settings
 from neuralart.config.app_config import AppConfig
-from neuralart.config.keys import said_by, value_of
+from neuralart.config.keys import PATH, said_by, value_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 from neuralart.scons import plans
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 NAME = "NeuralArtAppConfig"
 FACTS = "network.json"
 _ROOMS = ("app_config", "config/app_config.py")
-_PATHS = ("application", "template", "class_names_file")
 
 
 @dataclass(frozen=True)
@@ -62,13 +61,14 @@ class AppConfigPlan:
         return hashlib.sha256(said.encode()).hexdigest()[:16]
 
 
-def section_of(env: Any, schema: Any, where: str, given: Any, paths: Sequence[str], variable: str = "") -> Any:
+def section_of(env: Any, schema: Any, where: str, given: Any, variable: str = "") -> Any:
     """Settings from the keys of a section, checked as those of a YAML file; paths may be nodes, and None is left out.
     ``schema``: the module that reads such a section. ``variable``: the construction variable that holds the keys.
     NeuralArtError: A key is unknown, or has a value that it cannot have.
     """
     if not isinstance(given, dict):
         raise NeuralArtError(f"{variable} must be a dict, not {given!r}", where=where)
+    paths = [key.name for key in schema.KEYS if key.form == PATH]
     given = {key: literal(env, item) if key in paths else item for key, item in given.items() if item is not None}
     with said_by(where):
         made = schema.resolve(schema.read_settings(value_of(given, where)))
@@ -124,7 +124,7 @@ def make_plan(env: Any, config: AppConfig, network: str, board: str, model_name:
 def _plan(target: list[Any], source: list[Any], env: Any) -> AppConfigPlan:
     """The header that the construction variables describe."""
     where = f"{NAME}('{target[0]}')"
-    config = section_of(env, settings, where, env["NEURALART_APPCONFIG"], _PATHS, "NEURALART_APPCONFIG")
+    config = section_of(env, settings, where, env["NEURALART_APPCONFIG"], "NEURALART_APPCONFIG")
     compiled = plans.behind(source, CompilePlan)
     if compiled is not None:
         network, board, model = compiled.config.name, compiled.board.name, Path(compiled.config.model).name
@@ -319,6 +319,6 @@ def app_config_method(env: Any, network: Any, config: AppConfig | None = None, *
         if keywords:
             raise NeuralArtError(f"config and '{next(iter(keywords))}' cannot both be there", where=where)
     else:
-        config = section_of(env, settings, where, keywords, _PATHS)
+        config = section_of(env, settings, where, keywords)
     place = folder.removeprefix("#").rstrip("/") or f"{build_dir(env)}/{FOLDER}/{Path(network.folder).name}"
     return make_app_config(env, network, config, place, model_name)

@@ -42,7 +42,7 @@ from neuralart.toolchain import Toolchain
 
 _CXX = (".cc", ".cpp", ".cxx")
 _ASSEMBLER = (".s", ".S")
-# Without these each C++ file needs a part of libstdc++ that says goodbye to nobody on a microcontroller.
+# Without these each C++ file needs a part of libstdc++ that runs at exit, which a microcontroller never reaches.
 _CXX_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-use-cxa-atexit")
 # gcc decides by the suffix whether it preprocesses.
 _ASSEMBLE = "$CC $CCFLAGS $_CCCOMCOM -c -o $TARGET $SOURCES"
@@ -300,7 +300,7 @@ def _external(
     initializers: InitializerNodes,
     found: Toolchain,
 ) -> Any:
-    """The program of an external build, or one that somebody has linked."""
+    """The program of an external build, or one that is linked already."""
     registry = registry_of(env)
     base = registry.base
     root = root_of(env, variant)

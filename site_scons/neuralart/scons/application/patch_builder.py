@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
 
 NAME = "NeuralArtPatchedSources"
-_PATHS = ("linker_script", "memory_pools")
 
 
 @dataclass(frozen=True)
@@ -137,7 +136,7 @@ def _reads(env: Any, request: PatchRequest, application: Path, config: PatchConf
     """The request with the files that the user names, and what is read besides the network and the copied folders."""
     from neuralart.patching import plan
 
-    script, pools = (_optional(env, config, key) for key in _PATHS)
+    script, pools = (_optional(env, config, key) for key in ("linker_script", "memory_pools"))
     name = request.patches.network
     own_script, *own_pools = plan.inputs(replace(request, application=application))[len(request.network.all(name)) :]
     if script is None and not own_script.is_file():
@@ -196,7 +195,7 @@ def settings_of(
     """Settings from the keys of ``patch:``: see :func:`~neuralart.scons.application.app_config.section_of`.
     ``ratio``: aspect ratio of a generated header, and ``said``, where that was said; empty: there is none.
     """
-    config: PatchConfig = section_of(env, settings, where, given, _PATHS, variable)
+    config: PatchConfig = section_of(env, settings, where, given, variable)
     config = replace(config, application=literal(env, application))
     return replace(config, aspect_ratio=settings.aspect_ratio(config, ratio, said, where))
 
@@ -225,7 +224,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     nodes = [first, *(first.dir.File(path) for path in plan.listing)]
     plans.remember(first, plan)
     env.Depends(nodes, plan.reads)
-    # Whoever compiles a copy finds the headers.
+    # A compile of a copy finds the headers.
     env.Requires(nodes, plan.headers)
     env.Depends(nodes, env.Value(plan.identity, name="patch"))
     env.Depends(nodes, code_value(env, "patching", "patching"))
