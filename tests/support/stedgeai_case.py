@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from neuralart.compilers.stedgeai.request import ToolRequest, request_from_words
+from neuralart.compilers.command_line import parsed
+from neuralart.compilers.stedgeai.request import ToolRequest, request_of
 from neuralart.errors import NeuralArtError
 from support.messages import flat
 from support.programs import FLASH, N6_LIKE, RAM, pool_text
@@ -48,7 +49,7 @@ def make(folder: Path) -> Path:
 def request(*words: str, profile: str = "default@na.json", target: str = "stm32n6") -> ToolRequest:
     """A request for network ``net``; of the NPU with a profile."""
     npu = ["--st-neural-art", profile] if target == "stm32n6" and profile else []
-    return request_from_words(["--model", "net.tflite", "--name", "net", "--target", target, *npu, *words])
+    return request_of(parsed(["--model", "net.tflite", "--name", "net", "--target", target, *npu, *words]))
 
 
 def refusal(call, *words, **named) -> str:

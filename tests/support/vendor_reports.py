@@ -10,6 +10,9 @@ import hashlib
 import json
 from typing import Any
 
+from neuralart.vendor.c_info import checks
+from neuralart.vendor.c_info.types import CInfo
+
 CORES = {
     "2.0": "2.0.0-20049",
     "2.1": "2.1.0-20194 329b0e98d",
@@ -298,6 +301,11 @@ def results_c_info(release: str) -> dict[str, Any]:
             {"counters": [10, 20, 3], "cycles": 33, "duration_ms": 0.25, "percentage": 100.0, "cycles_by_macc": 0}
         ],
     }
+
+
+def problems(info: CInfo) -> tuple[str, ...]:
+    """What `neuralart inspect` finds wrong in a c_info.json."""
+    return (*checks.check_pools(info), *checks.check_graph(info), *checks.check_footprint(info))
 
 
 def dump(data: Any) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import fnmatch
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -43,6 +44,12 @@ MOST_FILES = 24
 ROWS = {"compilers/reference/operators"}
 # Classes that share a name with another one, and why. At most ten.
 SAME_NAME: dict[str, str] = {}
+# Names at the top of a module that nothing in the package uses, and why they are there.
+UNUSED = {
+    "__init__.py:generate": "SCons calls it: the package is a tool",
+    "__init__.py:exists": "SCons calls it: the package is a tool",
+    "profiling/totals.py:compare_outputs": "the vendor's figures of a validation, proved on its published runs",
+}
 
 
 def _name(path: Path) -> str:
@@ -228,6 +235,50 @@ def test_a_class_name_stands_for_one_class() -> None:
     several = {name: places for name, places in found.items() if len(places) > 1}
     assert several.keys() == SAME_NAME.keys(), several
     assert len(SAME_NAME) <= 10
+
+
+def _defined(tree: ast.Module) -> Iterator[str]:
+    """Functions, classes and constants of a module; what a decorator registers needs no other use."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            if not any(ast.unparse(each).startswith("operator(") for each in node.decorator_list):
+                yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (each.id for each in targets if isinstance(each, ast.Name) and each.id != "__all__")
+
+
+def _used(tree: ast.Module, me: str) -> Iterator[str]:
+    """Dotted names that a module uses: its own, of other modules, and those that its tables name in texts."""
+    alias = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            alias |= {each.asname or each.name: each.name for each in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            alias |= {each.asname or each.name: f"{node.module}.{each.name}" for each in node.names}
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+    for top in tree.body:
+        for node in ast.walk(top):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load) and node.id != getattr(top, "name", ""):
+                yield f"{me}.{node.id}"
+            elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                yield f"{alias.get(node.value.id, '')}.{node.attr}"
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield from (f"*.{name}" for name in re.findall(r"\w[.:](\w+)\Z", node.value))
+
+
+def test_what_only_tests_use_is_gone() -> None:
+    used = {name for path in MODULES for name in _used(_tree(path), _dotted(path))}
+    commands = {module for module, _ in COMMANDS.values()}
+    unused = set()
+    for path in MODULES:
+        module = _dotted(path)
+        for name in _defined(_tree(path)):
+            called = module in commands and name.startswith(("run", "configure"))
+            called |= name == "add_to"  # of each builder's module
+            if not called and not {f"{module}.{name}", f"*.{name}"} & used and not name.startswith("__"):
+                unused.add(f"{_name(path)}:{name}")
+    assert unused == set(UNUSED)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)

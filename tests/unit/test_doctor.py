@@ -689,7 +689,7 @@ def test_every_tool_and_combination_is_documented() -> None:
         "python",
         *surroundings.PACKAGES,
         *surroundings.EXTRAS,
-        compilers.GCC,
+        "arm-none-eabi-gcc",
         "stedgeai",
         *(tool.name for tool in TOOLS),
     ]

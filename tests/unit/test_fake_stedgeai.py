@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from neuralart.compilers.stedgeai.fileset import FileConditions, expected
-from neuralart.vendor.c_info.checks import check
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.network_c.read import parse
 from neuralart.vendor.releases import parse_core
@@ -17,6 +16,7 @@ from neuralart.vendor.report.read import parse_report
 from support import fake_stedgeai
 from support.fake_stedgeai import VERSIONS, calls, install, middlewares
 from support.stedgeai_case import make
+from support.vendor_reports import problems
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")
 PROFILE = '{"Profiles": {"p": {"memory_pool": "pools/n6.mpool", "options": "%s"}}}'
@@ -51,7 +51,7 @@ def test_the_documented_files(tmp_path, folder, version, controller):
     assert network.problems == ()
     assert network.epoch_controller == controller
     info = parse_c_info((folder / "st_ai_output/net_c_info.json").read_bytes(), "i")
-    assert (info.flow, info.core.text, info.notes, check(info)) == ("npu", VERSIONS[version][0], (), ())
+    assert (info.flow, info.core.text, info.notes, problems(info)) == ("npu", VERSIONS[version][0], (), ())
     report = parse_report((folder / "st_ai_output/net_generate_report.txt").read_bytes(), "r")
     assert (report.core.text, report.compiler, report.notes) == (VERSIONS[version][0], VERSIONS[version][2], ())
     assert [pool.name for pool in report.pools] == ["AXISRAM3_name", "AXISRAM4_name", "xSPI2_name"]
@@ -61,7 +61,7 @@ def test_the_documented_files(tmp_path, folder, version, controller):
 
 
 @pytest.mark.parametrize(("version", "suffix"), [("2.2.0", "Default"), ("3.0.0", "network"), ("4.0.1", "network")])
-def test_the_name_nobody_gave(tmp_path, folder, version, suffix):
+def test_the_name_without_an_option(tmp_path, folder, version, suffix):
     run(folder, install(tmp_path / "st", version))
     text = (folder / "st_ai_output/network.c").read_text()
     assert f"LL_ATON_EpochBlockItems_{suffix}(" in text

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
 import pytest
@@ -62,7 +61,6 @@ def test_layers_of_the_model():
     softmax(data)["subgraph_nodes"][0]["name"] = "Unheard_7"
     (row,) = of(data, names()).rows
     assert (row.layers, row.inserted, row.nodes) == ((), False, ("Unheard_7",))
-    assert "Unheard_7" in offload.as_text(of(data, names()))
 
 
 def reason(edit, warnings=()):
@@ -125,7 +123,6 @@ def test_nothing_of_a_cpu_target_is_offloaded():
 def test_no_graph_no_figure():
     found = of(vendor.results_c_info("2.2"))
     assert (found.total, found.percent) == (0, None)
-    assert offload.as_text(found) == "offload: no epoch\n"
 
 
 def test_blocks_of_network_c():
@@ -159,12 +156,8 @@ def test_all_and_none():
     assert offload.from_epochs([]).percent is None
 
 
-def test_what_people_and_programs_see():
+def test_what_programs_see():
     found = of(vendor.c_info("4.0"), names())
-    text = offload.as_text(found)
-    assert text.splitlines()[0] == "offload 75.0 % (3 of 4 epochs need no CPU; 0 hybrid, 1 software)"
-    row = re.split(r"\s{2,}", text.splitlines()[2].strip())
-    assert row == ["4", "SW", "Softmax", "S8 -> S8", "unsupported operator", "SOFTMAX_4"]
     assert offload.as_data(found) == {
         "percent": 75.0,
         "epochs": 4,

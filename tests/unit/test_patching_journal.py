@@ -139,7 +139,7 @@ def test_killed_while_patching_in_place(how: str, start: str, versions: Any, tmp
             assert sources(app) == original
             assert not (app.root / STATE).exists()
         else:
-            way = inplace.recover(app.root)
+            way = journal.recover(app.root)
             assert sources(app) in (old, padding), at
             assert way != "forward" or sources(app) == padding
             seen.add(way)
@@ -166,7 +166,7 @@ def test_killed_while_restoring(how: str, versions: Any, tmp_path: Path) -> None
             inplace.restore(app.root)
             assert sources(app) == original and not (app.root / STATE).exists()
         else:
-            inplace.recover(app.root)
+            journal.recover(app.root)
             assert sources(app) in (original, crop)
             inplace.patch(app.request("padding"))
             assert sources(app) == padding
@@ -216,7 +216,7 @@ def test_a_disk_that_says_no(how: str, versions: Any, tmp_path: Path) -> None:
             # Undone at once; or so late that only rubbish could not be cleared away.
             assert sources(app) in (original, padding)
             assert not journal.pending(app.root)
-        inplace.recover(app.root)
+        journal.recover(app.root)
         assert sources(app) in (original, padding)
         inplace.patch(app.request("padding"))
         assert sources(app) == padding

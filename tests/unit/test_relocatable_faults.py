@@ -266,7 +266,7 @@ def told(name: str) -> list[str]:
     except NeuralArtError as error:
         return [f"refused {error}"]
     # Whatever can be read can be shown, and its install predicted.
-    assert report.as_text(image) and report.as_data(image)
+    assert report.as_text(image) and report.image_data(image)
     predict(image, InstallCall(0x71000000, Room(0x34200000, 0x100000), Room(0x90000000, 0x100000)))
     return [f"{finding.level} {finding.check}: {finding}" for finding in verify(image)]
 

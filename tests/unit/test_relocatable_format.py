@@ -238,7 +238,7 @@ def test_report_has_the_lines_that_programs_search():
 
 def test_report_for_programs():
     image = parse(IN_PARAMS)
-    data = json.loads(json.dumps(report.as_data(image)))["reloc_binary_image"]
+    data = json.loads(json.dumps(report.image_data(image)))
     assert data["flags"]["raw"] == 0x80785D22 and data["flags"]["secure"] is True
     assert (data["xip_size"], data["copy_size"]) == (image.xip_size, image.copy_size)
     assert data["sections"]["rel"]["size"] == 4 * len(image.relocations) == 40

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from neuralart.compilers.command_line import parsed
 from neuralart.compilers.reference.options import GENERATE
 from neuralart.compilers.stedgeai import options as rules
 from neuralart.compilers.stedgeai.compile import plan
 from neuralart.compilers.stedgeai.options import command_line
-from neuralart.compilers.stedgeai.request import check_model, check_target, request_from_words
+from neuralart.compilers.stedgeai.request import check_model, check_target, request_of
 from neuralart.resources import package_parent
 from neuralart.vendor.releases import RELEASES, parse_core, release_of
 from support.fake_stedgeai import VERSIONS
@@ -172,10 +173,10 @@ def test_values_of_our_own_options():
 
 
 def test_words_that_are_none():
-    text = refusal(request_from_words, ["--frob"], "variants.yaml:3")
+    text = refusal(parsed, ["--frob"], "variants.yaml:3")
     assert text == "variants.yaml:3: unrecognized arguments: --frob"
-    assert "--model: is required" in refusal(request_from_words, ["--target", "stm32n6"])
-    assert "--target: is required" in refusal(request_from_words, ["--model", "x"])
+    assert "--model: is required" in refusal(request_of, parsed(["--target", "stm32n6"]))
+    assert "--target: is required" in refusal(request_of, parsed(["--model", "x"]))
 
 
 def test_options_without_effect_are_noted():

@@ -105,7 +105,7 @@ def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
 
 
 def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:
-    """The words behind ``neuralart compile``, parsed: for whoever must know the files of a compile before it runs.
+    """The words behind ``neuralart compile``, parsed: for code that must know the files of a compile before it runs.
 
     Paths are as they are found from the current folder. NeuralArtError, said of ``where``, if it takes no such words.
     """

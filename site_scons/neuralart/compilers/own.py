@@ -63,7 +63,7 @@ class Stedgeai:
 
 
 class Recorded:
-    """A compile of ST Edge AI Core that somebody recorded."""
+    """A recorded compile of ST Edge AI Core."""
 
     runtime = LL_ATON
 

@@ -25,7 +25,7 @@ def _is_option(word: str) -> bool:
 
 
 def groups(words: Sequence[str], where: str = "profile options") -> list[ProfileOption]:
-    """Options and their values; the value of an option that nobody knows is what follows without a dash.
+    """Options and their values; the value of an unknown option is what follows without a dash.
 
     NeuralArtError if a word belongs to no option.
     """

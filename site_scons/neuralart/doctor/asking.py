@@ -126,7 +126,7 @@ def ask(program: Path, words: Sequence[str], environ: Mapping[str, str], seconds
             raise NeuralArtError(f"cannot be started: {reason}", where=str(program)) from error
 
         def listen() -> None:
-            # A program that it leaves behind may hold its output open: nobody waits for that one.
+            # A program that it leaves behind may hold its output open: that one is not waited for.
             assert process.stdout is not None
             with process.stdout as stream:
                 said.append(stream.read(_MOST))

@@ -17,7 +17,6 @@ from neuralart.doctor.asking import on_path
 from neuralart.doctor.types import BROKEN, MISSING, NOTE, OK, UNFIT, WARNING, Host, Remark, ToolRow
 from neuralart.errors import NeuralArtError
 
-GCC = "arm-none-eabi-gcc"
 _GCC_MEANS = "every firmware image; ST Edge AI Core leaves out the sizes of its code without it"
 _GET_GCC = (
     "install gcc-arm-none-eabi with a C library (Debian, Ubuntu: picolibc-arm-none-eabi or libnewlib-arm-none-eabi), "

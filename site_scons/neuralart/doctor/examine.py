@@ -115,7 +115,7 @@ def models_of(variants: Sequence[tuple[VariantConfig, Board]], others: Mapping[s
 
 
 def pins_of(variants: Sequence[tuple[VariantConfig, Board]]) -> list[str]:
-    """The different versions of ST Edge AI Core that networks ask for; one that is any if nobody asks."""
+    """The different versions of ST Edge AI Core that networks ask for; without any, one that fits all."""
     networks = [network for variant, _ in variants for network in variant.networks if network.compiler == STEDGEAI]
     return list(dict.fromkeys(network.compiler_version for network in networks)) or [""]
 

@@ -53,7 +53,7 @@ def network_spans(board: Board, network: Network) -> list[Span]:
     """What a network uses.
 
     A virtual pool says nothing new when its parts are listed too: what lies across them counts in each of them, and
-    its own high-water mark would claim the parts below that nobody uses.
+    its own high-water mark would claim the unused parts below it.
 
     NeuralArtError: a pool lies where the board has no memory, or runs over its end.
     """

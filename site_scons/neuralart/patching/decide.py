@@ -176,7 +176,7 @@ class Budget:
     def stack_note(self) -> str:
         """A sentence if the stack is at the end of a memory where less is reserved than it needs; else empty.
 
-        Nobody else notices: the linker counts the stack where ``_Min_Stack_Size`` stands, not where ``_estack`` is.
+        Nothing else reports it: the linker counts the stack where ``_Min_Stack_Size`` stands, not where ``_estack`` is.
         """
         stack = self.script.stack()
         if stack is None:

@@ -107,17 +107,8 @@ def patch(request: PatchRequest, name: str = "") -> tuple[Plan, list[str]]:
 
 
 def _alone(root: Path) -> AbstractContextManager[None]:
-    """One process at a time reads and changes a tree: what another has half changed is nobody's original."""
+    """One process at a time reads and changes a tree: what another has half changed is not an original."""
     return alone_with(root.resolve() / STATE, patience=60)
-
-
-def recover(root: Path, *, force: bool = False) -> str:
-    """Finish or undo an interrupted change: ``forward``, ``back`` or empty.
-
-    NeuralArtError: Somebody changed the files since, or the disk does not let us.
-    """
-    with _alone(root):
-        return _recover(root, force=force)
 
 
 def _recover(root: Path, *, force: bool) -> str:
@@ -144,7 +135,7 @@ def restore(root: Path, patches: PatchList | None = None, *, force: bool = False
     Args:
         root: Folder that the list's paths start from.
         patches: The list; by default that of the record.
-        force: Also where somebody changed what a patch wrote.
+        force: Also where what a patch wrote was changed since.
 
     Returns:
         Files that changed.

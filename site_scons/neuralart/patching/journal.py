@@ -172,13 +172,13 @@ def recover(root: Path, prefer: str = FORWARD, *, force: bool = False) -> str:
     Args:
         root: Folder that paths start from.
         prefer: ``forward`` or ``back``, where both can be done.
-        force: Take a file that somebody changed since for one of ours.
+        force: Treat a file that was changed since as if the patch had written it.
 
     Returns:
         ``forward``, ``back``, or empty if nothing was interrupted.
 
     Raises:
-        NeuralArtError: Somebody changed one of the files since, or the journal cannot be read.
+        NeuralArtError: One of the files was changed since, or the journal cannot be read.
         OSError: The disk does not let us.
     """
     if not pending(root):
@@ -219,7 +219,7 @@ def _check_place(root: Path, path: str) -> None:
 
 
 def is_within(path: str) -> bool:
-    """Whether a path, which anybody may have written, stays below the folder that it starts from."""
+    """Whether a path, which is not to be trusted, stays below the folder that it starts from."""
     pure = PurePosixPath(path)
     return not pure.is_absolute() and ".." not in pure.parts
 

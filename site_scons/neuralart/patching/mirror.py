@@ -200,7 +200,7 @@ def _check_block(patches: PatchList, path: str, name: str, data: bytes) -> None:
 
 
 def _listed(output: Path) -> set[str]:
-    """Files that an earlier patch put there: names from a file that anybody may have written."""
+    """Files that an earlier patch put there: names from a file that is not to be trusted."""
     try:
         data: Any = jsontext.loads((output / INDEX).read_bytes())
         names = [*data["patched"], *data["copied"]] if data["schema"] == SCHEMA else []

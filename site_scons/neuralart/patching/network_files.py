@@ -146,7 +146,7 @@ def network_for_patching(info: CInfo, name: str, numbers: Mapping[int, int]) -> 
     )
 
 
-# Which activation buffer has which number: the generator's own headers say, nobody guesses --------------------------
+# Which activation buffer has which number: as the generator's headers say -------------------------------------
 
 
 @dataclass(frozen=True)

@@ -22,20 +22,6 @@ EPSILON = 2.220446049250313e-16
 HEADS = ("epoch", "type", "ops", "compute cycles", "max_cycles", "GOPS", "ideal", "bound", "operators", "mem accesses")
 
 
-@dataclass(frozen=True)
-class Phases:
-    """Cycles of one clock in the three phases of an epoch, or of a network."""
-
-    pre: int  # Up to the start of the hardware
-    core: int  # While the hardware works
-    post: int  # Behind it
-
-    @property
-    def total(self) -> int:
-        """All three."""
-        return self.pre + self.core + self.post
-
-
 def ratio(part: float | None, whole: float | None) -> float | None:
     """A quotient; None where a number is missing or the divisor is zero."""
     return part / whole if part is not None and whole else None
@@ -55,22 +41,6 @@ def whole_operations_per_cycle(operations: float, cycles: float) -> int | None:
 def per_second(cycles: float, clock: float) -> float | None:
     """Inferences a second."""
     return ratio(clock, cycles)
-
-
-def milliseconds(cycles: float, clock: float) -> float:
-    """A number of cycles as a time."""
-    return 1e3 * cycles / clock
-
-
-def difference(core: int, max_cycles: int) -> tuple[int, float | None, float | None]:
-    """Measured minus estimated NPU cycles, their share of the measured ones (the vendor's), and of the estimate."""
-    cycles = core - max_cycles
-    return cycles, ratio(cycles, core), ratio(cycles, max_cycles)
-
-
-def burst_bytes(bursts: Sequence[int]) -> int:
-    """Bytes of the bursts of length 1, 2, 4 and 8 over a bus that is 8 bytes wide."""
-    return 8 * sum(length * count for length, count in zip((1, 2, 4, 8), bursts, strict=True))
 
 
 def bandwidth(count: float, cycles: float, clock: float) -> float | None:

@@ -221,25 +221,3 @@ def as_data(offload: Offload) -> dict[str, Any]:
             for row in offload.rows
         ],
     }
-
-
-def as_text(offload: Offload) -> str:
-    """For people: the figure, then a line per epoch that needs the CPU."""
-    if offload.percent is None:
-        return "offload: no epoch\n"
-    lines = [
-        f"offload {offload.percent:.1f} % ({offload.hardware} of {offload.total} epochs need no CPU; "
-        f"{offload.hybrid} hybrid, {offload.software} software)"
-    ]
-    table = [("epoch", "kind", "operator", "types", "why on the CPU", "layer or node")]
-    for row in offload.rows:
-        layer = "inserted by the front end" if row.inserted else ", ".join(row.layers or row.nodes) or "-"
-        number = "-" if row.number is None else str(row.number)
-        table.append((number, row.kind, ", ".join(row.operators) or "-", row.types or "-", row.reason, layer))
-    if offload.rows:
-        widths = [max(len(row[column]) for row in table) for column in range(len(table[0]))]
-        lines += [
-            "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-            for row in table
-        ]
-    return "\n".join(lines) + "\n"

@@ -28,7 +28,7 @@ class Info:
     toolchain: str  # Cross compiler and C library; empty: no image is built
     board: Board
     networks: Sequence[Network]  # Facts of each
-    elf: Path | None  # The image; None: somebody else builds it
+    elf: Path | None  # The image; None: it is built elsewhere
     artefacts: Sequence[str]  # Paths of all files, relative to the top folder
     model: Image | None = None  # The relocatable model that the image loads; None: the networks are in the image
 

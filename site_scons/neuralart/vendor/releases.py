@@ -1,7 +1,7 @@
 """Releases of ST Edge AI Core: one row each, with all that differs between them; their versions, and pins on them.
 
-Whoever needs to know what a release does (the command line, the readers of its files, the builder and the loader of
-relocatable models, the lock of versions) looks here. A new release is one row; "how to add" in docs/developing.md.
+All code that must know what a release does (the command line, the readers of its files, the builder and the loader of
+relocatable models, the lock of versions) reads this table. A new release is one row, see docs/developing.md.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Habits:
     front_end: str  # Suffix of the exported ONNX model
     header: bool  # ``N.h`` is written
     stai: bool  # ``stai_N.c`` and ``stai_N.h`` are written
-    c_api: str  # Which C interface the CPU flow writes when nobody says
+    c_api: str  # Which C interface the CPU flow writes by default
     controller_option: bool  # ``--enable-epoch-controller`` is an option of the command line; before, of profiles only
     description_key: str  # What a profile calls its machine description
     built_in: tuple[str, ...]  # Options of the tool's own default profile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
 from neuralart import jsontext
@@ -19,13 +19,6 @@ _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
 def initializer_name(network: str, prefix: str, fname: str) -> str:
     """File name of an initializer; the prefix is ``mem_file_prefix`` of the pool file."""
     return f"{network}_{prefix}.{fname}.raw"
-
-
-def file_names(network: str, prefix: str, initializers: Sequence[str], *, report: bool = True) -> tuple[str, ...]:
-    """Every file of a compile with these declared initializers (fnames of pools), known before it runs."""
-    plain = [f"{network}.c", f"{network}.h", FACTS, MANIFEST, f"{network}_c_info.json"]
-    plain += [f"{network}_generate_report.txt"] if report else []
-    return (*plain, PROVENANCE, *(initializer_name(network, prefix, fname) for fname in initializers))
 
 
 def _earlier(folder: Path, network: str) -> set[str]:

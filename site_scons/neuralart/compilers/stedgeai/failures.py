@@ -33,12 +33,12 @@ class Failure:
 
     id: str  # Of the table's entry; empty if none fits
     said: str  # The tool's own line
-    cause: str  # What it means; empty if nobody knows
+    cause: str  # What it means; empty if unknown
     hint: str  # What to do; may be empty
 
     @property
     def text(self) -> str:
-        """One line: the cause and the tool's own category, or its own words where nobody knows more."""
+        """One line: the cause and the tool's own category, or the tool's own words where the cause is unknown."""
         if not self.cause:
             return self.said
         code = _CODE.match(self.said)

@@ -98,7 +98,7 @@ def expected(given: FileConditions, version: CoreVersion) -> Expected:
 
 
 def initializers(given: FileConditions, pools: PoolFile, declared: Sequence[str]) -> dict[str, str]:
-    """File of each declared initializer, by the fname of its pool; NeuralArtError for a format that nobody knows."""
+    """File of each declared initializer, by the fname of its pool; NeuralArtError for an unknown format."""
     files: dict[str, str] = {}
     formats = {pool.fname: pool for pool in pools.pools}
     for fname in declared:
@@ -142,7 +142,7 @@ class Collected:
 
 
 def _stand_in(name: str) -> bytes:
-    """What stands for a file that the tool usually writes: honest, and readable by whoever reads such files."""
+    """What stands for a file that the tool usually writes: honest, and readable by the readers of such files."""
     if name.endswith(".json"):
         return json.dumps({"json_schema_version": "2.0", "environment": {}}, indent=1).encode() + b"\n"
     return b"The compiler wrote no report.\n"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neuralart.compilers.command_line import option_values, parsed, split_words
+from neuralart.compilers.command_line import option_values, split_words
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import usable
 from neuralart.resources import board_data_dir
@@ -150,8 +150,3 @@ def request_of(args: argparse.Namespace) -> ToolRequest:
         initializers=initializers,
         report=not args.no_report,
     )
-
-
-def request_from_words(words: Sequence[str], where: str = "") -> ToolRequest:
-    """What the words of a command line ask for, without running it; arguments and errors as of :func:`parsed`."""
-    return request_of(parsed(words, where))

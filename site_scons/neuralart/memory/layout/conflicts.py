@@ -10,7 +10,7 @@ from neuralart.memory.layout.flash_areas import Area, area_at, areas, by_sectors
 from neuralart.memory.layout.placements import Placement, staged_pool
 from neuralart.memory.regions import Span, gaps, memory_end, overlapping
 
-# The first of these that is in conflict is the one to move: what nobody asked for by address before what somebody did.
+# The first of these that is in conflict is the one to move: what has no requested address before what has one.
 _MOVED_FIRST = ("staging", "descriptor", "reserved", "pool", "slot", "firmware")
 # RAM pools begin at a cache line.
 _RAM_ALIGN = 32

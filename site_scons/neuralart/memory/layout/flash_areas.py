@@ -194,7 +194,7 @@ def slot_placements(
     """Slots with the room they have.
 
     The application has what the boot chain copies, or less if a pool begins before that; any other slot all that is
-    free up to the next owner, because nobody says how large it is.
+    free up to the next owner, because its size is unknown.
 
     Args:
         board: The board.
@@ -212,7 +212,7 @@ def slot_placements(
         area = area_at(found, address)
         assert area is not None
         end = min(next((start for start in starts if start > address), area.end), area.end)
-        # Whole sectors: the one that somebody else begins in is theirs.
+        # Whole sectors: a sector belongs to the area that begins in it.
         end = max(end // area.sector * area.sector, address + area.sector)
         if board.boot is not None and name == board.boot.slot:
             end = min(end, address + board.boot.copy_size)

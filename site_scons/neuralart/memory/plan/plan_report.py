@@ -22,7 +22,7 @@ class MemoryUse:
     start: int  # first address
     size: int  # bytes
     kind: str  # ram, psram, flash or rom
-    used: int  # bytes that somebody has; ranges that overlap count once
+    used: int  # bytes that have an owner; ranges that overlap count once
     owners: tuple[str, ...]  # who, in address order
 
 

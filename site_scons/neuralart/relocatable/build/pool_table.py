@@ -86,7 +86,7 @@ def uses(source: NetworkSource, *, as_vendor: bool, known: Mapping[str, tuple[in
     Args:
         source: The network.
         as_vendor: Sizes as the vendor's tool counts them: from the lowest byte in use, and from the comment where no
-            buffer is known. Else from the base, and nothing for a pool that nobody uses.
+            buffer is known. Else from the base, and nothing for a pool that is not used.
         known: fname -> (highest offset used, bytes of activations) from a compile that keeps count itself; working
             memory of kernels is in no table.
 

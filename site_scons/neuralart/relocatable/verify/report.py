@@ -169,8 +169,3 @@ def image_data(image: Image) -> dict[str, Any]:
         "data_offset": header["data_data"] & OFFSET,
         "notes": notes(image),
     }
-
-
-def as_data(image: Image) -> dict[str, Any]:
-    """What ``neuralart inspect --json`` prints."""
-    return {"schema": SCHEMA, "file": image.where, "reloc_binary_image": image_data(image)}

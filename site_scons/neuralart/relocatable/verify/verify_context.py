@@ -96,7 +96,7 @@ def _versions(image: Image) -> Iterator[Finding]:
 
 
 def _release(image: Image) -> Iterator[Finding]:
-    """Loaders compare the version only in parts; a runtime that nobody knows may have another table of callbacks."""
+    """Loaders compare the version only in parts; an unknown runtime may have another table of callbacks."""
     version, releases = image.version, [release.runtime for release in relocatable()]
     if version[0] and version not in releases:
         known = ", ".join(map(dotted, releases))

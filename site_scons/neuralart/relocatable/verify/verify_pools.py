@@ -208,7 +208,7 @@ class WritableMemories:
 
     Attributes:
         names: Boards that they are of, for messages.
-        any_board: Nobody said which board it is: external memory may be larger than that of boards known here.
+        any_board: The board is not known: external memory may be larger than that of the boards known here.
     """
 
     def __init__(self, boards: Sequence[Board], *, any_board: bool = False) -> None:

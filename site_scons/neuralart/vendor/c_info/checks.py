@@ -101,11 +101,6 @@ def check_footprint(info: CInfo) -> tuple[str, ...]:
     )
 
 
-def check(info: CInfo) -> tuple[str, ...]:
-    """All of the above."""
-    return (*check_pools(info), *check_graph(info), *check_footprint(info))
-
-
 def initializers(info: CInfo) -> tuple[InfoPool, ...]:
     """Pools with constants in them, each of which has a raw file; parts in place of virtual pools."""
     by_id = {pool.id: pool for pool in info.pools}

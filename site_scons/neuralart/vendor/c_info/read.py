@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text.json_values import JsonValue, parse_tool
 from neuralart.vendor import releases
@@ -322,26 +321,3 @@ def parse_c_info(data: bytes, file: str) -> c.CInfo:
 def read(path: Path, display: str = "") -> c.CInfo:
     """As :func:`parse_c_info`, of a file, which may be called otherwise in messages."""
     return parse_c_info(read_bytes(path), display or str(path))
-
-
-def signature_of(data: bytes) -> str:
-    """What the tool signs a model file with: ``0x`` and the MD5 of its bytes."""
-    import hashlib
-
-    return "0x" + hashlib.md5(data, usedforsecurity=False).hexdigest()
-
-
-def check_model(info: c.CInfo, data: bytes, name: str) -> None:
-    """Compare the bytes of a model with the one the network was made of; NeuralArtError if it is another one.
-
-    A file without a signature says nothing, and nothing is raised.
-    """
-    signed = [file for file in info.model.files if file.signature]
-    found = signature_of(data)
-    if signed and found not in [file.signature.lower() for file in signed]:
-        raise NeuralArtError(
-            f"{name} is not the model this network was made of: its MD5 is {found}, "
-            f"{signed[0].name} had {signed[0].signature}",
-            where=info.file,
-            hint="compile the network again",
-        )

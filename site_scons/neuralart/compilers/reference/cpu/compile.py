@@ -14,7 +14,7 @@ from neuralart.compilers.reference.cpu.placing import WEIGHTS, ActivationMemory,
 from neuralart.compilers.reference.cpu.report import report as make_report
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp
-from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
+from neuralart.compilers.reference.fileset import FACTS
 from neuralart.compilers.reference.ir import Program
 from neuralart.compilers.reference.planning.lifetimes import user_allocated
 from neuralart.compilers.reference.planning.planner import PoolPlan
@@ -34,10 +34,10 @@ from neuralart.compilers.reference.skeleton import (
     write,
 )
 from neuralart.model.graph import Model
-from neuralart.network.facts import APPLICATION, MANIFEST, PoolUse, Port, to_json
+from neuralart.network.facts import APPLICATION, PoolUse, Port, to_json
 from neuralart.network.targets import CPU
 
-__all__ = ["CpuRequest", "CpuResult", "build", "c_names", "compile_network", "file_names", "write"]
+__all__ = ["CpuRequest", "CpuResult", "build", "c_names", "compile_network", "write"]
 
 
 def _ports(network: CpuNetwork, kind: str) -> Iterator[Port]:
@@ -90,14 +90,6 @@ def c_names(name: str) -> tuple[str, ...]:
     """The C files of a network, in the order in which tools list them."""
     headers = (f"{name}.h", f"{name}_config.h", f"{name}_data.h", f"{name}_data_params.h")
     return (f"{name}.c", f"{name}_data.c", f"{name}_data_params.c", *headers)
-
-
-def file_names(name: str, *, report: bool = True, binary: bool = False) -> tuple[str, ...]:
-    """Every file of a compile, known before it runs."""
-    plain = [*c_names(name), FACTS, MANIFEST, f"{name}_c_info.json"]
-    plain += [f"{name}_generate_report.txt"] if report else []
-    plain += [f"{name}_data.bin"] if binary else []
-    return (*plain, PROVENANCE)
 
 
 def _options(request: CpuRequest) -> Pairs:

@@ -58,9 +58,8 @@ def row(values: Sequence[int], fill: int) -> str:
 def emit_move(ctx: Lowering, op: Operator, piece: Piece) -> None:
     """Emit one move.
 
-    Elements that lie together in both tensors become a copy of bytes, which takes an offset on either side; whoever
-    plans the memory may let the two share it instead. Raises NeuralArtError when it has more dimensions than the
-    kernel.
+    Elements that lie together in both tensors become a copy of bytes, which takes an offset on either side; the
+    planner may let the two share memory instead. Raises NeuralArtError when it has more dimensions than the kernel.
     """
     source, target = ctx.tensors[piece.source], ctx.tensors[piece.target]
     move: Move = piece.move.joined()

@@ -2,7 +2,7 @@
 
 Three things are done to a lowered program, in this order:
 
-* an elementwise kernel writes its result over an input that nobody reads any more;
+* an elementwise kernel writes its result over an input that is not read later;
 * what would be copied into a part of another tensor (a CONCATENATION along the slowest dimension) is computed there;
 * a copy of a part of another tensor (a SPLIT along the slowest dimension) is that part.
 
@@ -244,7 +244,7 @@ def _moved(program: Program, epoch: int, copy: Call, *, into: bool) -> tuple[int
     writers = memories.writers(inner) - {epoch}
     if into:
         # The source is computed in its place in the target. It is not written after the copy; the target's part is not
-        # written before the source is used for the last time, so nobody reads it before the copy either.
+        # written before the source is used for the last time, so it is not read before the copy either.
         last = max(epoch, memories.last(inner))
         possible = outer not in memories.inputs and max(writers, default=-1) < epoch
         possible = possible and min(into_part, default=last + 1) > last
