@@ -100,7 +100,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"neuralart {asked}: error: {error}", file=sys.stderr)
         return USER_ERROR
     except BrokenPipeError:
-        # Whoever reads has seen enough (``| head``); the interpreter must not try to write the rest when it ends.
+        # The reader has seen enough (``| head``); the interpreter must not try to write the rest when it ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
     except Exception as error:

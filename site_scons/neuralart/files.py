@@ -25,7 +25,7 @@ def write_bytes(path: Path, data: bytes) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[Path]:
-    """Give a new and empty file for new bytes, in nobody else's use.
+    """Give a new and empty file for new bytes, which no other process uses.
 
     They get the name of the file on success and are deleted on failure. OSError: the folder cannot be
     written, or the name cannot be taken.
@@ -93,7 +93,7 @@ def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
     """Wait, ``patience`` seconds, until no other process of ours changes a file or folder; keep others waiting.
 
     A file of the same name with ``.lock`` stands beside it meanwhile. The operating system frees the lock when its
-    holder ends, whatever ended it. NeuralArtError: the place cannot be written, or somebody else does not come to an
+    holder ends, whatever ended it. NeuralArtError: the place cannot be written, or another process does not come to an
     end.
     """
     from filelock import FileLock, Timeout
@@ -116,7 +116,7 @@ def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
     try:
         yield
     finally:
-        # Deleted while it is still ours: whoever waits for this very file sees that it lost its name, and starts anew.
+        # Deleted while it is locked: a process that waits for this file sees that it lost its name, and starts anew.
         with contextlib.suppress(OSError):
             beside.unlink()
         lock.release()

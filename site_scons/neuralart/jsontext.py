@@ -1,4 +1,4 @@
-"""The one way to read JSON whose lines nobody asks for: what is wrong with a text is a ValueError, always.
+"""The one way to read JSON whose lines do not matter: what is wrong with a text is always a ValueError.
 
 Files whose values are named with their lines in messages are read by :mod:`neuralart.text.json_values`.
 """

@@ -125,7 +125,7 @@ def test_c_is_not_flashed_as_weights(env: Any, tool: Any) -> None:
     assert "pool xSPI2 of network net is written as C" in said and "FORMAT_RAW" in said
 
 
-def test_a_pool_whose_file_nobody_knows(env: Any, tool: Any) -> None:
+def test_a_pool_without_a_known_file(env: Any, tool: Any) -> None:
     tool()
     said = refusal(_net, env, profile="hex@nets/na.json")
     assert "FORMAT_HEX, whose file is not documented" in said and "nets/pools/hex.mpool" in said
@@ -245,7 +245,7 @@ def test_a_model_that_is_built(env: Any, tool: Any) -> None:
 # ---- which installation
 
 
-def test_a_pin_that_nobody_fits_is_one_line_with_the_trail(env: Any, tool: Any) -> None:
+def test_a_pin_that_no_installation_fits_is_one_line_with_the_trail(env: Any, tool: Any) -> None:
     root = tool("2.2.0")
     said = refusal(_net, env, compiler={"stedgeai": "4.0.*"})
     assert f"{HERE}: no ST Edge AI Core 4.0.* found; looked at " in said

@@ -108,7 +108,7 @@ def test_linked_initializers(env: Any) -> None:
     assert str(net.initializers["AXISRAM5"]) not in graphs.names(ini.images[-1].binary.sources), "not in the descriptor"
 
 
-def test_initializers_that_somebody_else_loads(env: Any) -> None:
+def test_initializers_of_an_external_loader(env: Any) -> None:
     ini = env.MemoryInitializers(_net(env, initializers=IN_RAM, strategies={"AXISRAM5": "external-loader"}))
     assert _pools(ini.external) == [("digits", "AXISRAM5", 0x342E_0000)]
     assert [image.pool for image in ini.images] == ["xSPI2", ""]

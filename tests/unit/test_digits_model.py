@@ -164,7 +164,7 @@ def test_litert_accepts_what_the_writer_writes(kind: str) -> None:
     assert make() == data
 
 
-def test_writer_refuses_options_nobody_would_write() -> None:
+def test_writer_refuses_options_that_it_does_not_know() -> None:
     writer = ModelWriter()
     x = writer.tensor("x", (1,), "int8", 1.0)
     with pytest.raises(ValueError, match="RELU is written without options"):

@@ -14,26 +14,36 @@ from support.messages import one_message
 
 # What is put into a text is counted as so many characters: a name or a number.
 _FILLED_IN = 8
-_CALLS = {"NeuralArtError", "error", "fault", "fail", "refuse"}
+_CALLS = {"NeuralArtError", "error", "fault", "fail", "refuse", "Unsupported", "Difference", "LinkFailure"}
 
 
-def _length(node: ast.expr) -> int:
+def _length(node: ast.expr, known: dict[str, int]) -> int:
+    """Least length of a text; ``known``: of variables."""
     if isinstance(node, ast.Constant):
         return len(str(node.value))
     if isinstance(node, ast.JoinedStr):
-        return sum(_length(part) for part in node.values)
+        return sum(_length(part, known) for part in node.values)
+    if isinstance(node, ast.FormattedValue):
+        return _length(node.value, known)
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
-        return _length(node.left) + _length(node.right)
-    return _FILLED_IN
+        return _length(node.left, known) + _length(node.right, known)
+    if isinstance(node, ast.IfExp):
+        return max(_length(node.body, known), _length(node.orelse, known))
+    return known.get(node.id, _FILLED_IN) if isinstance(node, ast.Name) else _FILLED_IN
 
 
 def _messages(path: Path) -> Iterator[tuple[int, int]]:
-    """(line, least length) of the texts of errors in a module."""
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
-        if isinstance(node, ast.Call) and node.args:
-            name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
-            if name in _CALLS:
-                yield node.lineno, _length(node.args[0])
+    """(line, least length) of the texts of errors in a module; a variable has the text of the line above."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for scope in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        known: dict[str, int] = {}
+        for node in sorted(ast.walk(scope), key=lambda node: getattr(node, "lineno", 0)):
+            if isinstance(node, ast.Assign):
+                known |= {each.id: _length(node.value, known) for each in node.targets if isinstance(each, ast.Name)}
+            elif isinstance(node, ast.Call) and node.args:
+                name = node.func.id if isinstance(node.func, ast.Name) else getattr(node.func, "attr", "")
+                if name in _CALLS:
+                    yield node.lineno, _length(node.args[0], known)
 
 
 def test_no_message_is_long_before_its_hint() -> None:

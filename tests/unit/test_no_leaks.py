@@ -60,7 +60,7 @@ def test_no_folder_of_a_machine() -> None:
     assert found == []
 
 
-def test_no_words_that_nobody_else_understands() -> None:
+def test_no_words_of_the_workplace() -> None:
     found = []
     for name in TRACKED:
         if name in (OWN, "LICENSE") or name.endswith(BINARY):

@@ -261,7 +261,7 @@ def test_linked_weights_that_have_grown(started) -> None:
 
 
 @pytest.mark.hostcc
-def test_somebody_loads_a_pool_while_the_core_waits(started) -> None:
+def test_a_debugger_loads_a_pool_while_the_core_waits(started) -> None:
     """Lines that the core had written before must not come out of the cache on top of it."""
     host = started(layout(initializer("A", "external-loader", RUN)))
     host.put(DESCRIPTOR, descriptor(entry("A", 0, DATA)))
@@ -282,7 +282,7 @@ def test_somebody_loads_a_pool_while_the_core_waits(started) -> None:
 
 
 @pytest.mark.hostcc
-def test_nobody_loads_the_pool(started) -> None:
+def test_a_pool_that_is_not_loaded(started) -> None:
     host = started(layout(initializer("A", "external-loader", RUN)))
     host.put(DESCRIPTOR, descriptor(entry("A", 0, DATA)))
     error = host.init()

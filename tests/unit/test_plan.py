@@ -228,7 +228,7 @@ def test_application_of_one_byte_more_than_is_copied() -> None:
     [(0x70180000, 0x70180000, "reserved nvs"), (0x70180800, 0x70180000, "reserved nvs")],
     ids=["at a sector", "within a sector"],
 )
-def test_application_with_somebody_behind_it(address: int, start: int, owner: str) -> None:
+def test_application_with_another_owner_behind_it(address: int, start: int, owner: str) -> None:
     more: dict[str, Any] = {"reserved": [("nvs", address, 2048)]}
     check(planned((one(weights(0x70380000, MB)), {}), sizes={APPLICATION: 512 * KB}, **more))
     assert refusal(planned((one(weights(0x70380000, MB)), {}), sizes={APPLICATION: 512 * KB + 1}, **more)) == (

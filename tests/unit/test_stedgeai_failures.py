@@ -94,7 +94,7 @@ def test_ids_are_told_once():
         ("E999(NewError): something", 255, "E999(NewError): something"),
     ],
 )
-def test_what_nobody_knows(text, status, said):
+def test_failures_that_no_table_has(text, status, said):
     found = explain(text, status)
     assert (found.id, found.cause, found.hint) == ("", "", "")
     assert said in found.text

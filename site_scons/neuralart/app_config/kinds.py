@@ -27,7 +27,7 @@ class UseCase:
     """A use case with its model type.
 
     Attributes:
-        template: File of the template: a name of ours, of a plugin its path.
+        template: File of the template: the name of a built-in one, or the path of a plugin's.
         derive: Makes the values.
         generations: Those that have such an application.
         stems: What a symbol is made of: ``POSTPROCESS_<stem>_U<letter>``; more than one where it was renamed.

@@ -131,7 +131,7 @@ class LockFacts:
     headers: tuple[RuntimeHeader, ...] = ()  # every ``ll_aton_version.h``
     archives: tuple[Archive, ...] = ()  # libraries of the runtime in the tree
     mentions: tuple[Archive, ...] = ()  # libraries that build files name
-    libraries: tuple[CLibrary, ...] = ()  # C libraries that build files name, or that somebody said
+    libraries: tuple[CLibrary, ...] = ()  # C libraries that build files name, or that a setting names
     kinds: tuple[Kinds, ...] = ()  # headers that name post-processings
     choices: tuple[Choice, ...] = ()  # post-processings that configurations choose
     core: str = ""  # ``CM55``, ``CM7``: of the board; empty: not known

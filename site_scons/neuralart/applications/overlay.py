@@ -166,7 +166,7 @@ class _Sync:
 
 
 def _is_ours(tree: Path, name: str) -> bool:
-    """No folder above it is a link that a build made: what lies behind one is somebody else's."""
+    """No folder above it is a link that a build made: what lies behind one does not belong to the copy."""
     parts = name.split("/")[:-1]
     return not any((tree / "/".join(parts[: count + 1])).is_symlink() for count in range(len(parts)))
 

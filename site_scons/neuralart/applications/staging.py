@@ -1,4 +1,4 @@
-"""What a user's folder holds, without what nobody wants copied, and where generated files go in its copy."""
+"""What is copied of a user's folder, and where generated files go in the copy."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
 
-# Imported when called: whoever needs a type of this room, or only its --help, does not pay for the readers.
+# Imported when called, so that a type of this room, or --help, does not load the readers.
 
 
 def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:

@@ -155,7 +155,7 @@ class Board:
     switches: Mapping[str, str] = field(default_factory=dict)  # Boot switches, in words, by mode
     boot: Boot | None = None  # How an image gets from flash to where it runs; None: it is loaded in place
     windows: tuple[FlashWindow, ...] = ()  # Memories behind a controller that must be in memory-mapped mode
-    relocatable: LoadSlots | None = None  # Where relocatable models are; None: nobody said
+    relocatable: LoadSlots | None = None  # Where relocatable models are; None: not given
     firmware: str = ""  # Folder of its C and linker scripts in the reference application; empty: of its name
     external_ram: tuple[int, int] | None = None  # Where the chip maps external RAM, fitted or not: first, behind
     narrow_display: bool = False  # The second line of a greeting needs two lines of its display
@@ -167,7 +167,7 @@ class Board:
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def place(self, key: str) -> str:
-        """Where a key was written; the board itself if nobody wrote it."""
+        """Where a key was written; the board itself for a default."""
         return self.places.get(key, f"board {self.name}")
 
     def in_external_ram(self, address: int) -> bool:

@@ -130,7 +130,7 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
 
 
 class _Progress:
-    """A line that is overwritten while vectors are computed; nothing where nobody watches."""
+    """A line that is overwritten while vectors are computed; nothing if the output is no terminal."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream

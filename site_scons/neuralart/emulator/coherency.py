@@ -1,7 +1,7 @@
 """Did the core clean its data cache behind what it wrote for the NPU, and the NPU's cache? Looked at at checkpoints.
 
 The virtual board has no cache. What memory behind a write-back cache would hold is kept beside it instead: a line
-changes there when it is cleaned by address, or when somebody else than the core writes it. At the first epoch, a
+changes there when it is cleaned by address, or when another bus master writes it. At the first epoch, a
 watched line that differs from that was stored and never cleaned, or stored to again after it was cleaned. The worst
 case is assumed: a cache that never evicts a line by itself, and is on.
 """
@@ -26,7 +26,7 @@ INVALIDATES = ("DCIMVAC",)
 NPU_LINE = 64
 # Whichever comes first begins the first epoch (ll_aton_runtime.c).
 FIRST_EPOCH = ("LL_ATON_RT_Main", "LL_ATON_RT_RunEpochBlock")
-# Where the core waits until somebody has loaded the pools of strategy external-loader.
+# Where the core waits until a debugger has loaded the pools of strategy external-loader.
 EXTERNAL_LOADER = "npu_memory_external_loader"
 DEAD_BANKS = ("fault", "zeros")
 
@@ -53,7 +53,7 @@ class Dirty:
 
 
 def watched_ranges(board: Board, networks: Sequence[Network]) -> tuple[Watched, ...]:
-    """Initializers in RAM: somebody must bring them there at each start, and not into the core's cache alone."""
+    """Initializers in RAM: they must be brought there at each start, and not into the core's cache alone."""
     ranges = []
     for network in networks:
         for pool in network.initializers:
@@ -98,7 +98,7 @@ class Coherency:
                 self._invalidated.add(at)
 
     def settle(self, address: int, size: int) -> None:
-        """Somebody else than the core wrote these bytes: memory has them."""
+        """Another bus master wrote these bytes: memory has them."""
         start = fold(self._board, address)
         for at in self._lines(start, start + size):
             self._held[at] = self._peek(at, LINE)
@@ -215,7 +215,7 @@ class Checkpoints:
             self._hook(at, self._on_epoch)
         if epochs or not symbols_fit:
             return []
-        return [f"the image has no {' or '.join(FIRST_EPOCH)}: nobody watches its cache maintenance"]
+        return [f"the image has no {' or '.join(FIRST_EPOCH)}: its cache maintenance is not checked"]
 
     def unused(self) -> list[str]:
         """What the external loader was never asked for."""

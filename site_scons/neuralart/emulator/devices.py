@@ -44,7 +44,7 @@ class Device(Protocol):
 
 
 class RegisterFile:
-    """Registers that keep what is written, and tell somebody."""
+    """Registers that keep what is written, and report it."""
 
     narrow = False
 

@@ -196,7 +196,7 @@ def _compare(board: Board, firmware: Firmware, copied: Load) -> tuple[tuple[str,
             return (
                 f"{copied.name} does not hold {firmware.path}: at 0x{first + at:08x} it has 0x{theirs[at]:02x}, "
                 f"the ELF 0x{ours[at]:02x}; what was flashed runs, its functions have no names and "
-                "nobody watches its cache maintenance",
+                "its cache maintenance is not checked",
             ), False
     if not beyond:
         return (), True

@@ -112,7 +112,7 @@ class Decoder:
 PROTOCOL_VERSION = 1
 FAULT_MARK = "firmware fault:"
 LOOKS = 100
-"""So often a firmware looks in vain for input before nobody waits for it any more."""
+"""So often a firmware looks in vain for input before the host gives up."""
 SLEEPING = 10.0
 """A machine may be silent for so many times its limit, where it does not compute."""
 
@@ -130,7 +130,7 @@ class Transport(Protocol):
         """What the machine does right now, for the message that no answer came."""
 
     def spent(self) -> float | None:
-        """Seconds of processor time that the machine has computed so far; None where nobody can tell."""
+        """Seconds of processor time that the machine has computed so far; None if unknown."""
 
     def idle(self) -> bool:
         """Has the firmware read all that was sent, and does it wait for more? Then nothing will come by itself."""
@@ -197,7 +197,7 @@ class _Silence:
         self._idle = 0
 
     def slice(self) -> float:
-        """Seconds to look for bytes before somebody looks at the limits again."""
+        """Seconds to look for bytes before the limits are checked again."""
         return min(self._timeout, 1.0)
 
     def reached(self) -> str:

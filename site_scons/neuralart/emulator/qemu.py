@@ -149,7 +149,7 @@ class QemuMachine:
             return None
 
     def idle(self) -> bool:
-        """Nobody can tell."""
+        """It is unknown."""
         return False
 
     def close(self) -> None:

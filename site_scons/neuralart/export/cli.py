@@ -1,4 +1,4 @@
-"""``neuralart export``: what the last build of a variant made, as a folder for a build of one's own."""
+"""``neuralart export``: what the last build of a variant made, as a folder for the user's own build."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)"
     )
-    parser.add_argument("--force", action="store_true", help="overwrite what was edited or written by somebody else")
+    parser.add_argument("--force", action="store_true", help="overwrite edited files, and files that no export wrote")
     parser.add_argument("--quiet", action="store_true", help="print nothing when it went well")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the folder.
-    NeuralArtError: A file is wrong, nothing is built of today's configuration, or the folder is somebody else's.
+    NeuralArtError: A file is wrong, nothing is built of today's configuration, or the folder holds other files.
     """
     from neuralart import boards, config
     from neuralart.errors import NeuralArtError

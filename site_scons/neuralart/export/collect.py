@@ -86,7 +86,7 @@ def collect(
     program: Path,
     cpu_flags: Sequence[str] = (),
 ) -> ExportInputs:
-    """Everything that a variant's build made for a program of somebody else.
+    """Everything that a variant's build made for a program that is built elsewhere.
 
     Args:
         variant: The variant.

@@ -113,7 +113,7 @@ def write(folder: Path, inputs: ExportInputs, *, force: bool = False) -> Done:
         What changed.
 
     Raises:
-        NeuralArtError: Something cannot be read or written, was edited, or belongs to somebody else. What can be
+        NeuralArtError: Something cannot be read or written, was edited, or is not from an export. What can be
             checked is checked before anything is written.
     """
     wanted = files(inputs)
@@ -152,7 +152,7 @@ def write(folder: Path, inputs: ExportInputs, *, force: bool = False) -> Done:
 
 
 def _announce(folder: Path, names: Mapping[str, str]) -> None:
-    """Say what is about to be written: an export that is killed leaves files that nobody edited."""
+    """Say what is about to be written: files of a killed export do not count as edited."""
     rows = [{"name": name, "sha256": digest} for name, digest in sorted(names.items())]
     data = {"schema": SCHEMA, _UNFINISHED: True, "files": rows}
     write_bytes(folder / MANIFEST, (json.dumps(data, indent=1) + "\n").encode())
@@ -167,5 +167,5 @@ def _remove(folder: Path, name: str) -> None:
     for above in path.parents:
         if above == folder:
             break
-        with contextlib.suppress(OSError):  # it is not empty: somebody else uses it
+        with contextlib.suppress(OSError):  # it is not empty: it has other uses
             above.rmdir()

@@ -1,4 +1,4 @@
-"""``network.mk`` and ``network.cmake``: what a build of one's own includes.
+"""``network.mk`` and ``network.cmake``: what the user's own build includes.
 
 Both find their folder themselves: no path in them depends on where the folder is.
 """

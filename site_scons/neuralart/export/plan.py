@@ -57,7 +57,7 @@ class ImagePart:
     address: int  # Of the first byte
     binary: Path  # The bytes; an empty file: nothing to load
     hex: Path  # The same as Intel HEX
-    external: bool = False  # Somebody else loads it into RAM while the program waits
+    external: bool = False  # Another program (a debugger) loads it into RAM while this one waits
 
 
 @dataclass(frozen=True)

@@ -54,7 +54,7 @@ class View:
 
 def kinds() -> tuple[FileKind, ...]:
     """All kinds, in the order they are asked: those that contents decide before those that a name decides. Those of
-    plugins come last: they take what nobody else does. NeuralArtError where a plugin cannot be loaded.
+    plugins come last: they take what no built-in kind takes. NeuralArtError where a plugin cannot be loaded.
     """
     return tuple(plugin.made for plugin in plugins.every("inspect"))
 

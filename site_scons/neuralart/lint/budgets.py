@@ -54,7 +54,7 @@ def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[LintFi
         cycles = sum(estimate.max_cycles for estimate in info.estimates)
         limit("max_cycles", cycles, f"estimated NPU cycles of network {name}")
     elif budgets.max_cycles is not None:
-        # A limit that nobody can check is not kept.
+        # A limit that cannot be checked counts as not kept.
         hint = "compilers for an NPU do, in c_info.json; remove the limit for others"
         broken("max_cycles", f"nothing estimates the cycles of network {name}", hint)
     percent = offload(network)

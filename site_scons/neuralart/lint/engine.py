@@ -50,7 +50,7 @@ def check_ids(names: Iterable[str]) -> None:
 
 
 def _allowed(finding: LintFinding, texts: dict[str, list[str]]) -> bool:
-    """The line says ``neuralart-lint: <rule>``: somebody has looked at it."""
+    """The line says ``neuralart-lint: <rule>``: a person has looked at it."""
     file, _, line = finding.where.rpartition(":")
     lines = texts.get(file, [])
     if not line.isdigit() or not 0 < int(line) <= len(lines):

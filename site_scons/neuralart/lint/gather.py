@@ -145,8 +145,8 @@ def _take(bag: Bag, path: Path, file: str, named: bool) -> None:
 
 
 def walk(folder: Path) -> Iterator[Path]:
-    """Files below a folder in a fixed order, without hidden ones and copies. Raises NeuralArtError: there are more than
-    anybody means.
+    """Files below a folder in a fixed order, without hidden ones and copies. Raises NeuralArtError: there are too
+    many.
     """
     count = 0
     for here, folders, names in os.walk(folder):

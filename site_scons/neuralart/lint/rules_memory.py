@@ -1,4 +1,4 @@
-"""Traps of memories: what is not there, not on yet, somebody else's, or seen through the wrong alias."""
+"""Traps of memories: memory that is missing, not on yet, reserved, or used through the wrong alias."""
 
 from __future__ import annotations
 

@@ -194,7 +194,7 @@ RULES = (
         ERROR,
         "a network that was made for another runtime than the application brings",
         "All four numbers must agree, the last one too. Up to 2.1, and in networks made by 2.2 on Windows, the guard "
-        "is a warning that nobody sees.",
+        "is a warning, which is easily missed.",
         "take Middlewares/ST/AI from the release that compiled the network, or compile it with the release of the "
         "runtime",
         ("network", "ll_aton_version.h"),
@@ -222,7 +222,7 @@ RULES = (
         "undeclared-raw",
         ERROR,
         "constants in a pool whose initializer is not declared",
-        "The compiler put weights where nobody expects them. They are not flashed, and the network computes zeros "
+        "The compiler put weights into an unexpected pool. They are not flashed, and the network computes zeros "
         "without any error.",
         "declare the pool, or make room in the declared ones",
         ("network", "variant"),
@@ -260,7 +260,7 @@ RULES = (
         "missing-blobs",
         ERROR,
         "a network with epoch controller and without its header",
-        "The C does not compile; a stub of one's own in its place compiles, and the NPU executes nothing.",
+        "The C does not compile. With an empty header of that name it compiles, but the NPU executes nothing.",
         "copy the header of the same compile",
         ("network", "its folder"),
         _no_blobs,
@@ -279,7 +279,7 @@ RULES = (
         "hex-address",
         ERROR,
         "an Intel HEX file with a pool's bytes at another address than the network reads them",
-        "The address was typed twice. The file is flashed well, to a place where nobody looks.",
+        "The address was typed twice. The file is flashed without an error, but to a place that nothing reads.",
         "make it from the pool's own address",
         ("network", "its folder", "hex file"),
         _hex,

@@ -167,7 +167,7 @@ def _quantization(table: Table, dtype: str, shape: tuple[int, ...]) -> Quantizat
 
 
 class _Connections:
-    """Checks that every tensor is written before it is read, once, and by nobody else."""
+    """Checks that every tensor is written before it is read, and by one operator only."""
 
     def __init__(self, graph: Table, model: Model, tables: Sequence[Table]) -> None:
         self._graph, self._model, self._tables = graph, model, tables

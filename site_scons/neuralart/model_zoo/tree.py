@@ -2,7 +2,7 @@
 
 The model zoo reads its files with OmegaConf: ``${a.b}`` is the value of another key, ``${name:...}`` asks a resolver
 (``now``, ``oc.env``), ``???`` is a value that must still be given. Fractions, tuples and Python's spelling of true and
-false occur as text. Nothing is evaluated unless somebody asks for the value.
+false occur as text. Nothing is evaluated unless the value is asked for.
 """
 
 from __future__ import annotations

@@ -219,7 +219,7 @@ def _is(path: Path, row: Listed) -> bool:
 
 
 def _touched(path: Path) -> int:
-    """When a file was written, renamed or given other times: nobody can set that back. On Windows: or made."""
+    """When a file was written, renamed or given other times (on Windows: or made). It cannot be set back."""
     state = path.lstat()
     return max(state.st_mtime_ns, state.st_ctime_ns)
 
@@ -227,7 +227,7 @@ def _touched(path: Path) -> int:
 def changed_files(folder: Path) -> tuple[str, ...]:
     """Names of files that are not what the compile wrote, the manifest itself among them if it says nothing.
 
-    Files that are not there are not named: whoever needs them sees that. Without a manifest nothing is known.
+    Missing files are not named: the code that needs them reports them. Without a manifest nothing is known.
     NeuralArtError: a file cannot be read.
     """
     if not (folder / MANIFEST).is_file():
@@ -263,7 +263,7 @@ def check_files(folder: Path) -> tuple[Listed, ...]:
 
 
 def changed_since(folder: Path, names: Sequence[str]) -> tuple[str, ...]:
-    """Names of files (of ``names``) that are not what the compile wrote; no file is opened where nobody touched one.
+    """Names of files (of ``names``) that are not what the compile wrote; no file is opened if none was touched.
 
     The manifest is written last: where it is the newest file of all, nothing was touched since. Without one nothing is
     known and nothing named. NeuralArtError: a file cannot be read.

@@ -86,7 +86,7 @@ def _kind(name: str) -> Kind:
 
 
 def _registering() -> Path:
-    """The file of the module that is being imported; else of whoever called."""
+    """The file of the module that is being imported; else of the caller."""
     frame = sys._getframe(2)
     caller = Path(frame.f_code.co_filename)
     while frame.f_code.co_name != "<module>":
@@ -112,7 +112,7 @@ def register(kind: str, name: str, plugin: Any, *, protocol: int) -> None:
     about = _kind(kind)
     file = _registering()
     if file.is_relative_to(PACKAGE):
-        # Also when somebody else's module is what imports it.
+        # Also when another plugin's module imports it.
         _known.entries[kind][name] = Plugin(kind, name, plugin, OWN, file)
         return
     source = _known.loading if _known.loading is not OWN else Origin(str(file))
@@ -268,14 +268,14 @@ def problems(kind: str) -> list[NeuralArtError]:
 
 
 def code_of(kind: str) -> str:
-    """The code of all that others add to a kind, for commands that may run any of it; empty if nobody adds."""
+    """The code of all that others add to a kind, for commands that may run any of it; empty if there is none."""
     return " ".join(f"{plugin.name}={plugin.code}" for plugin in added(kind))
 
 
 def blamed(error: BaseException) -> NeuralArtError | None:
     """An error of a plugin's code, in one line; None if none of its lines is part of it."""
     others = [entry for entries in _known.entries.values() for entry in entries.values() if entry.source is not OWN]
-    # A helper belongs to whoever comes first; a module to the plugin that it registered.
+    # A helper belongs to the first that imports it; a module to the plugin that it registered.
     files = {str(path): entry for entry in reversed(others) for _, path in entry.source.files(entry.file)}
     files |= {str(entry.file): entry for entry in others}
     for frame in reversed(traceback.extract_tb(error.__traceback__)):

@@ -43,11 +43,11 @@ class Origin:
         return self.text.removesuffix(f" {self.version}") if self.version else self.text
 
     def remedy(self, text: str) -> str:
-        """What to do, for whoever installed or wrote it."""
+        """What to do, for the user who installed it, or its author."""
         return f"{text}, or uninstall {self.text}" if self.version else text
 
     def error(self, what: str, hint: str) -> NeuralArtError:
-        """A mistake of whoever wrote it."""
+        """A mistake of its author."""
         return NeuralArtError(what, where=self.text, hint=hint)
 
     def taken(self, what: str, other: Origin) -> NeuralArtError:
@@ -148,7 +148,7 @@ def loaded(kind: Kind, source: Origin) -> None:
 
 
 def said(error: BaseException) -> str:
-    """An exception of somebody else's code, in words."""
+    """An exception of a plugin's code, in words."""
     return f"{type(error).__name__}: {error}".rstrip(": ")
 
 

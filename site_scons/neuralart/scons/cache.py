@@ -24,7 +24,7 @@ def _beside(entry: Path) -> Path:
 
 
 def _sound(entry: Path) -> bool:
-    """The entry has the hash that was written beside it. An entry without one counts as damaged: nobody can tell."""
+    """The entry has the hash that was written beside it. An entry without one counts as damaged."""
     try:
         return _beside(entry).read_text("ascii").strip() == _digest(entry)
     except (OSError, UnicodeDecodeError):

@@ -90,7 +90,7 @@ COMMON = (
     Variable("NEURALART_BOARD", "text", "", "Name of the board that a builder works for."),
     Variable("NEURALART_BOARD_FILES", "list", None, "Your own board descriptions.", make=list),
     Variable("NEURALART_VERBOSE", "bool", False, "Show whole commands, whatever the messages say."),
-    Variable("NEURALART_EXPORT_FORCE", "bool", False, "`export-<variant>` overwrites what somebody edited."),
+    Variable("NEURALART_EXPORT_FORCE", "bool", False, "`export-<variant>` overwrites files that were edited."),
 )
 
 

@@ -21,7 +21,7 @@ _held: set[Path] = set()
 def take(env: Any) -> None:
     """Hold the lock of the build folder until this process ends; the operating system frees it, however it ends.
 
-    What only looks (``-n``, ``-q``, ``-h``) waits for nobody. NeuralArtError: Somebody else has it and
+    What only looks (``-n``, ``-q``, ``-h``) does not wait. NeuralArtError: Another process has it and
     ``NEURALART_WAIT`` is false, or the folder cannot be written.
     """
     # An environment outside of a SConstruct builds nothing either.
@@ -59,7 +59,7 @@ def _read(owner: Path) -> str:
 
 
 def _release(lock: Any, folder: Path) -> None:
-    # Deleted while it is still ours: whoever waits for this very file sees that it lost its name, and starts anew.
+    # Deleted while it is locked: a process that waits for this file sees that it lost its name, and starts anew.
     for path in (folder / OWNER, folder / NAME):
         with contextlib.suppress(OSError):
             path.unlink()

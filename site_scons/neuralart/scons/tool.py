@@ -40,7 +40,7 @@ _METHODS = {
 
 
 def _later(place: str) -> Callable[..., Any]:
-    """A method whose module is imported when somebody calls it: most SConstructs call few of them."""
+    """A method whose module is imported at the first call: most SConstructs call few of them."""
     module, _, name = place.rpartition(".")
 
     def method(env: Any, *args: Any, **kw: Any) -> Any:

@@ -32,7 +32,7 @@ def kind_of(value: object) -> str:
 
 
 class _Document:
-    """A text, what was read from it, and the places once somebody asks."""
+    """A text, what was read from it, and the places once they are needed."""
 
     def __init__(self, reader: Reader, synonyms: Mapping[str, Sequence[str]] | None = None) -> None:
         self.file, self.tool = reader.file, reader.tool

@@ -33,7 +33,7 @@ class InitializerNodes:
     include_dirs: list[Any]  # For CPPPATH
     header: Any  # ``npu_memory_init.h``
     images: list[LoadedImage]  # What must be loaded into flash beside the program; the identity descriptor comes last
-    external: list[LoadedImage]  # What somebody else loads into RAM while the program waits for it
+    external: list[LoadedImage]  # What another program (a debugger) loads into RAM while this one waits
     layout: Layout  # Addresses of everything
     io_header: Any  # ``network_io.h``
     io_json: Any  # ``network_io.json``

@@ -278,7 +278,7 @@ class _Files:
 
     def all(self) -> list[FilePart]:
         startup = self.startup()
-        # What is loaded has been checked, also where nobody compiles the start-up code.
+        # What is loaded is checked, also where the start-up code is not compiled.
         after = startup.targets
         found = [startup, self.contract()]
         for item in self.plan.layout.initializers:

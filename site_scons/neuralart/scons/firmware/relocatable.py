@@ -229,7 +229,7 @@ def make_relocatable(
         nodes = plans.make(env, NAME, VARIABLES, plan, base.File(f"#{folder}/{plan.names[0]}"), net.c, base)
         return RelocatableNodes(net, folder, nodes[0], nodes[2] if config.split else None, nodes[1], config)
 
-    # Shared by all that ask for this image; golden vectors and how it is loaded are each one's own matter.
+    # Shared by all that ask for this image; golden vectors, and how it is loaded, belong to each variant.
     return replace(registry.once("relocatable", f"{folder} {sorted(own.items())}", make), network=net, config=config)
 
 

@@ -50,13 +50,13 @@ class VariantProgram:
     machine: Machine  # On what
     networks: Sequence[Compiled]  # What is in it
     initializers: InitializerNodes | None  # What must be loaded beside the image; None: everything is in the image
-    firmware: FirmwareNodes | None  # The image; None: somebody else builds it
+    firmware: FirmwareNodes | None  # The image; None: it is built elsewhere
     flash: FlashNodes | None  # What goes into external flash; None: nothing does
     model: ModelNodes | None = None  # The relocatable model that the firmware loads
 
     @property
     def external(self) -> list[LoadedImage]:
-        """What somebody else loads into RAM while the program waits for it."""
+        """What another program (a debugger) loads into RAM while this one waits."""
         return self.initializers.external if self.initializers is not None else []
 
 
@@ -159,7 +159,7 @@ def make_effects(env: Any, programs: Sequence[VariantProgram]) -> dict[str, Any]
     runner, probe = flash.runner_of(env)
     folder = base.fs.Dir(f"#{build_dir(env)}/{variant}")
     record = flash.record_of(folder, runner, probe)
-    # What virtual boards boot, whoever writes the device.
+    # What virtual boards boot, with every runner.
     virtual, serial = (runner, probe) if isinstance(runner, Virtual) else (Virtual(), "")
     nor = flash.record_of(folder, virtual, serial)
     aliases = {}

@@ -93,7 +93,7 @@ def runner_of(env: Any) -> tuple[Runner, str]:
 def record_of(folder: Any, runner: Runner, probe: str) -> Any:
     """The record as a node: for names and cleaning. SCons finds it neither by its name nor in its folder.
 
-    Whoever needs the folder would wait for it otherwise, and what is made by name would be flashed by name.
+    Else a target that needs the folder would wait for it, and building a target by its name would flash it.
     NeuralArtError: A folder has its name, or the serial number is none.
     """
     name = runner.record_name(probe)
@@ -104,7 +104,7 @@ def record_of(folder: Any, runner: Runner, probe: str) -> Any:
 
 
 def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
-    """One at a time has the device, whoever asks for them and however many jobs there are."""
+    """One at a time has the device, however many jobs there are."""
     env.SideEffect(env.Value(runner.device(record.get_internal_path(), probe), name="device"), nodes)
 
 

@@ -72,7 +72,7 @@ def _said(node: Any, rows: Any) -> FlashWrite | None:
 
 
 def _kept(env: Any, node: Any, rows: Any) -> FlashWrite | None:
-    """What goes into flash; None: nothing of this file does. NeuralArtError: Nobody says it."""
+    """What goes into flash; None: nothing of this file does. NeuralArtError: It is not known."""
     from neuralart.flashing.plan import KINDS
 
     said = _said(node, rows)
@@ -169,7 +169,7 @@ VARIABLES = (
         "NEURALART_WRITES",
         "dict",
         None,
-        "Where files go that no builder of ours made: name to `(kind, address)`; kinds are those of a "
+        "Where files go that no builder of this tool made: name to `(kind, address)`; kinds are those of a "
         "[flash plan](flash-plan.md).",
         "`{}`",
         dict,

@@ -128,7 +128,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     if plan.compiler.code:
         env.Depends(nodes, env.Value(plan.compiler.code, name="plugins-of-compilers"))
     if plan.compiler.kind == REFERENCE:
-        # They stay until new ones replace them: to whoever looks meanwhile (-j) what is made of them is right, and
+        # They stay until new ones replace them: for a parallel job (-j) what is made of them is right, and
         # SCons reads its includes. What a vendor's tool made must not outlive a failure.
         env.Precious(nodes)
     else:
@@ -138,7 +138,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
         if node.name in plan.includes:
             node.includes = [('"', header, '"') for header in plan.includes[node.name]]
     if plan.compiler.slow:
-        # Whoever asks for it: not more of them at the same time than there are slots.
+        # No more of them at the same time than there are slots.
         env.SideEffect(env.Value(f"compile slot {int(plan.digest, 16) % SLOTS}"), nodes)
     return nodes, list(dict.fromkeys([source[0], *plan.sources]))
 

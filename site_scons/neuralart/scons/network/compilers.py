@@ -21,7 +21,7 @@ from neuralart.scons.network.pools import Pools, source_file
 from neuralart.scons.paths import LiteralWord, build_dir, stable, word
 from neuralart.scons.registry import Registry, registry_of
 
-# Headers that the C of our own compiler includes. Declared, so that SCons needs not read megabytes of generated C in
+# Headers that the C of our own compiler includes. Declared, so that SCons need not read megabytes of generated C in
 # each build in which nothing changed. What a vendor's C includes depends on the application it is compiled in.
 RUNTIME_INCLUDES = ("ll_aton.h", "ll_aton_NN_interface.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
 # Vendor compiles at the same time: each takes all cores and gigabytes of memory by itself.

@@ -169,7 +169,7 @@ def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") 
         made = plans.make(env, builder.NAME, builder.VARIABLES, plan, target, model, **said)
         return _nodes(base, plan, folder, made)
 
-    # Shared by all that ask for this compile; which golden vectors go with it is each one's own matter.
+    # Shared by all that ask for this compile; golden vectors belong to each variant.
     vectors = named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else ""
     result = replace(
         registry.once("network", folder + (repr(sorted(own.items())) if own else ""), make),

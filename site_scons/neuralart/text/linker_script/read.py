@@ -1,4 +1,4 @@
-"""Reads a GNU linker script: MEMORY, SECTIONS, assignments, INCLUDE; what nobody needs is stepped over."""
+"""Reads a GNU linker script: MEMORY, SECTIONS, assignments, INCLUDE; everything else is stepped over."""
 
 from __future__ import annotations
 
