@@ -44,6 +44,14 @@ MOST_FILES = 24
 ROWS = {"compilers/reference/operators"}
 # Classes that share a name with another one, and why. At most ten.
 SAME_NAME: dict[str, str] = {}
+# Texts of the code that name a board, and why.
+NAMES_BOARDS = {
+    "config/read.py": "an example in a hint",
+    "memory/layout/relative_pools.py": "an example in a hint",
+    "model_zoo/vocabulary.py": "the board that a family of the model zoo means",
+    "network/targets.py": "targets, and whose stock profile a target has",
+    "compilers/reference/options.py": "targets",
+}
 # Names at the top of a module that nothing in the package uses, and why they are there.
 UNUSED = {
     "__init__.py:generate": "SCons calls it: the package is a tool",
@@ -292,6 +300,21 @@ def test_no_calls_that_only_some_systems_have(path: Path) -> None:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os"
     }
     assert not used & calls
+
+
+def test_no_code_asks_for_the_name_of_a_board() -> None:
+    """What other code must know of a board is a key of its file."""
+    boards = [path.stem for path in (PACKAGE / "boards" / "data").glob("*.yaml")]
+    found: dict[str, set[str]] = {}
+    for path in MODULES:
+        owners = [
+            node for node in ast.walk(_tree(path)) if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
+        ]
+        docs = {id(node.body[0].value) for node in owners if node.body and isinstance(node.body[0], ast.Expr)}
+        for node in ast.walk(_tree(path)):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
+                found.setdefault(_name(path), set()).update(each for each in boards if each in node.value)
+    assert {name for name, names in found.items() if names} == NAMES_BOARDS.keys()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)

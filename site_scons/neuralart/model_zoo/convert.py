@@ -67,7 +67,7 @@ def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = 
     use_case = _use_case(source, wishes.use_case, model)
     board = wishes.board or _board(source, boards)
     name = wishes.name or _identifier(PurePosixPath(model).name.rsplit(".", 1)[0])
-    n6 = board.startswith(("stm32n6", "nucleo-n6"))
+    n6 = board.startswith(vocabulary.N6_BOARDS)
     settings: dict[str, object] = {"model": _local(source, model)}
     if n6 and use_case and use_case != "audio_event_detection":
         # What the camera writes; classifiers are read as float32.
@@ -170,7 +170,7 @@ def _board(source: ZooConfig, boards: tuple[str, ...]) -> str:
     found = source.take(*_BOARD)
     serie = source.top.find("deployment.hardware_setup.serie") or source.top.find("stm32ai.serie")
     if found is None or found.text() in ("False", "false"):
-        name = vocabulary.SERIES.get(serie.text() if serie is not None else "", "stm32n6570-dk")
+        name = vocabulary.SERIES.get(serie.text() if serie is not None else "", vocabulary.SERIES["STM32N6"])
         source.note(f"the file names no board: {name} is assumed (--board says it)")
         return name
     # "NUCLEO-H743ZI2,OV5640": a camera may follow.

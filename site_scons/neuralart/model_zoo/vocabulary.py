@@ -44,8 +44,10 @@ FOLDERS: Mapping[str, str] = {
     **dict.fromkeys(("arc_fault_detection", "depth_estimation", "neural_style_transfer"), ""),
     **dict.fromkeys(("re_identification", "reidentification"), ""),
 }
-# Families of parts -> the board of ours that is meant where none is named.
+# Families of parts -> the built-in board that is meant where none is named.
 SERIES: Mapping[str, str] = {"STM32N6": "stm32n6570-dk", "STM32H7": "stm32h747i-disco"}
+# How the zoo's names of boards with an STM32N6 begin.
+N6_BOARDS = ("stm32n6", "nucleo-n6")
 # feature_extraction.<key> -> audio.<key>.
 AUDIO = (
     *("n_mels", "patch_length", "hop_length", "n_fft", "window_length", "fmin", "fmax", "power", "norm", "htk"),
