@@ -161,10 +161,14 @@ def _trace_libraries(gcc: Path, flags: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
+def _driver(toolchain: Toolchain) -> Path:
+    gcc = Path(toolchain.folder) / f"{toolchain.prefix}gcc"
+    return gcc if gcc.is_file() else gcc.with_suffix(".exe")
+
+
 def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None = None) -> list[Path]:
     """The C library and libgcc that images with these flags are linked with. NeuralArtError: there are none."""
-    gcc = Path(toolchain.folder) / f"{toolchain.prefix}gcc"
-    gcc = gcc if gcc.is_file() else gcc.with_suffix(".exe")
+    gcc = _driver(toolchain)
     words = [*flags, *toolchain.libc_flags]
     name = f"libraries for {' '.join(words)}"
     known = _remembered(cache)
@@ -175,6 +179,14 @@ def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None 
         answer = answer or {"version": toolchain.version, "libcs": toolchain.libc}
         _remember(gcc, {**answer, name: "\n".join(paths)}, known, cache)
     return [Path(path) for path in paths]
+
+
+def programs(toolchain: Toolchain) -> list[Path]:
+    """The driver, and what it starts: compiler, assembler, linker. NeuralArtError: It does not answer."""
+    gcc = _driver(toolchain)
+    # gcc answers with the bare name when it does not know a program.
+    answers = (Path(_ask(gcc, f"-print-prog-name={name}")) for name in ("cc1", "cc1plus", "as", "ld"))
+    return [gcc, *(path for path in answers if path.is_absolute() and path.is_file())]
 
 
 def find(

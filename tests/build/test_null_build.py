@@ -24,7 +24,18 @@ atexit.register(lambda: pathlib.Path("modules.json").write_text(json.dumps(sorte
 MOST = 94
 """Modules of this package: a change of this number is a decision, not an accident."""
 # What this variant has not: an application of its own, a loader, headers for one, a board without an NPU, plugins.
-_OTHERS = ("applications", "patching", "app_config", "relocatable", "doctor", "lint", "export", "inspect", "profiling")
+_OTHERS = (
+    "applications",
+    "patching",
+    "app_config",
+    "relocatable",
+    "doctor",
+    "lint",
+    "export",
+    "inspect",
+    "profiling",
+    "sbom",
+)
 
 
 def test_a_null_build_loads_what_the_variant_has(sources: Project) -> None:

@@ -265,6 +265,7 @@ def test_nodes_of_a_variant(env: Any, gcc: Toolchain) -> None:
         "flash-model",
         "load",
         "run",
+        "sbom",
         "verify",
     ]
     named = {f"{verb}-digits-n6" for verb in made.effects}

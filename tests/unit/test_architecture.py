@@ -30,12 +30,12 @@ FLOORS = (
     {"emulator", "report"},
     {"lint", "export"},
     {"doctor", "inspect"},
-    {"applications", "profiling"},
+    {"applications", "profiling", "sbom"},
     {"cli"},
     {"__main__", "scons"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert"}
+EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert", "cyclonedx", "packageurl"}
 CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
@@ -209,7 +209,7 @@ def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=_name)
 def test_imports_of_other_packages(path: Path) -> None:
-    """SCons only in its room, extras only in functions of the emulator, nothing else that is not declared."""
+    """SCons only in its room, extras only in functions of their rooms, nothing else that is not declared."""
     for name, inside in _imports(path):
         top = name.split(".")[0]
         if top == "neuralart" or top in sys.stdlib_module_names:
@@ -217,7 +217,8 @@ def test_imports_of_other_packages(path: Path) -> None:
         if top == "SCons":
             assert _room(path) == "scons", f"{_name(path)} imports SCons"
         elif top in EXTRAS:
-            assert (_room(path), top, inside) == ("emulator", "unicorn", True), f"{_name(path)} imports {name}"
+            allowed = {"emulator": {"unicorn"}, "sbom": {"cyclonedx", "packageurl"}}
+            assert inside and top in allowed.get(_room(path), ()), f"{_name(path)} imports {name}"
         else:
             assert top in CORE, f"{_name(path)} imports {name}"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,37 @@ def test_it_fits_what_is_asked_for(python: str, platform: tuple[str, str, str]) 
         found = versions.get(canonicalize_name(requirement.name), [])
         assert len(found) == 1 and requirement.specifier.contains(found[0]), f"{requirement}: {found}: lock again"
     assert not {name: found for name, found in versions.items() if len(found) > 1}
+
+
+def test_what_those_need_in_turn_is_in_it_and_nothing_else() -> None:
+    """As the packages say that are installed here, for this Python and this system."""
+    pins = {canonicalize_name(each.name): next(iter(each.specifier)).version for each, _ in locked() if _counts(each)}
+    todo = [*wanted(), *(Requirement(text) for text in PROJECT["build-system"]["requires"])]
+    reached: set[tuple[str, str]] = set()
+    while todo:
+        needed = todo.pop()
+        name = canonicalize_name(needed.name)
+        if needed.marker is not None and not needed.marker.evaluate({"extra": ""}):
+            continue
+        assert name in pins and needed.specifier.contains(pins[name]), f"{needed}, locked: {pins.get(name)}: lock again"
+        for extra in {"", *needed.extras}:
+            if (name, extra) not in reached:
+                reached.add((name, extra))
+                todo += _needs(name, extra)
+    assert {name for name, _ in reached} == pins.keys(), "lock again"
+
+
+def _counts(requirement: Requirement) -> bool:
+    return requirement.marker is None or requirement.marker.evaluate()
+
+
+def _needs(name: str, extra: str) -> list[Requirement]:
+    """What an installed package needs, for one of its extras (empty: without)."""
+    found = [Requirement(text) for text in metadata.distribution(name).requires or ()]
+    chosen = [each for each in found if each.marker is None or each.marker.evaluate({"extra": extra})]
+    for each in chosen:
+        each.marker = None
+    return chosen
 
 
 def test_every_entry_is_one_version_with_hashes() -> None:

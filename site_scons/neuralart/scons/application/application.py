@@ -210,8 +210,8 @@ def _compiled(
     networks: Sequence[NetworkNodes],
     initializers: InitializerNodes,
     found: Toolchain,
-) -> tuple[Any, Any]:
-    """Declare the program of the user's sources.
+) -> tuple[Any, Any, VendorRuntime | None]:
+    """Declare the program of the user's sources: image, map, and the vendor's runtime in it.
     NeuralArtError: A file or folder is not there, or parts do not go together.
     """
     base = registry_of(env).base
@@ -238,7 +238,7 @@ def _compiled(
         # Shared with other variants: nothing of the user's is in their paths.
         own = [base.fs.Dir(str(firmware_dir() / "runtime" / "include"))]
         _, memory_ld = board_objects(env, board, plain, own)
-        return link_image(recipe, folder, objects, memory_ld)
+        return *link_image(recipe, folder, objects, memory_ld), None
     if chosen.linker_script is None:
         raise NeuralArtError(
             "a program with the vendor's runtime needs a linker script of its own",
@@ -247,7 +247,8 @@ def _compiled(
         )
     archives = [*chosen.archives, *([vendor.archive] if vendor is not None and vendor.archive is not None else [])]
     objects += [base.fs.File(str(path)) for path in archives]
-    return link(recipe, folder, objects, chosen.linker_script, flags=_LINK_FLAGS, libraries=chosen.libraries)
+    made = link(recipe, folder, objects, chosen.linker_script, flags=_LINK_FLAGS, libraries=chosen.libraries)
+    return *made, vendor
 
 
 # A vendor's runtime is built for the core itself, not for the baseline that virtual boards execute.
@@ -357,10 +358,10 @@ def make_application(
     """
     config = variant.application
     found = find_toolchain(env, variant.toolchain, variant.said("toolchain"))
-    link_map = None
+    link_map = vendor = None
     if config.kind == SOURCES:
-        elf, link_map = _compiled(env, config, variant, board, machine, networks, initializers, found)
+        elf, link_map, vendor = _compiled(env, config, variant, board, machine, networks, initializers, found)
     else:
         elf = _external(env, config, variant, board, networks, initializers, found)
     address = initializers.layout.application
-    return finish_image(env, variant, board, machine, networks, elf, link_map, found, address)
+    return replace(finish_image(env, variant, board, machine, networks, elf, link_map, found, address), vendor=vendor)

@@ -46,6 +46,7 @@ class FirmwareNodes:
     toolchain: Toolchain | None  # What built it; None: the user's own SConstruct did
     # ``application.bin``: the image as its slot holds it; None where images are loaded in place
     application: Any = None
+    vendor: Any = None  # The vendor's runtime that is compiled into it (``VendorRuntime``); None: none is, or ours
 
     @property
     def files(self) -> list[Any]:

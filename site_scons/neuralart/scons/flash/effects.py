@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import SCons.Action
+import SCons.Scanner
 
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
+from neuralart.files import write_text
 from neuralart.flashing.runners import Runner, Virtual
 from neuralart.network import facts
 from neuralart.scons import commands, plans
@@ -35,6 +37,7 @@ VERBS = {
     "flash-model": "write constants and identity descriptor only",
     "load": "load the relocatable model in each mode and on each machine, compare with the golden vectors",
     "boot": "boot the virtual flash as it is and compare with the golden vectors",
+    "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
     "export": "write sources, images and CMake and make files for a build of your own",
     "verify": "compare the virtual flash with what the build would write",
 }
@@ -151,8 +154,47 @@ def _flash(env: Any, verb: str, program: VariantProgram, runner: Runner, probe: 
     return plans.make(env, flash.NAME, flash.VARIABLES, plan, f"{verb}-{variant}", program.flash.plan)[0]
 
 
-def make_effects(env: Any, programs: Sequence[VariantProgram]) -> dict[str, Any]:
-    """Declare ``run-<variant>`` and the like. Returns alias (a list with one node) by verb (:data:`VERBS`)."""
+class _Bill(NamedTuple):
+    env: Any
+    programs: Sequence[VariantProgram]
+    made: Sequence[Any]
+
+    def bill(self) -> Any:
+        # A build that writes none loads nothing of it.
+        from neuralart.scons.sbom import VariantBill
+
+        name = self.programs[0].variant.name
+        return registry_of(self.env).once("bill", name, lambda: VariantBill(*self))
+
+
+def _bill_needs(node: Any, env: Any, path: Any) -> list[Any]:
+    found: list[Any] = plans.of([node], _Bill, "NeuralArtVariant").bill().nodes()
+    return found
+
+
+@in_action
+def _write_bill(target: list[Any], source: list[Any], env: Any) -> None:
+    write_text(Path(str(target[0])), plans.of(target, _Bill, "NeuralArtVariant").bill().text())
+
+
+# Not only files: the code that writes it counts, too.
+_NEEDS = SCons.Scanner.ScannerBase(function=_bill_needs, name="neuralart-bill", node_class=None)
+
+
+def make_bill(env: Any, programs: Sequence[VariantProgram], made: Sequence[Any]) -> Any:
+    """Declare the file of the alias ``sbom-<variant>``. ``made``: all files of the variant."""
+    base, name = registry_of(env).base, programs[0].variant.name
+    action = commands.function(_write_bill, "SBOM     $TARGET")
+    nodes = base.Command(f"#{build_dir(env)}/{name}/sbom.cdx.json", [], action, target_scanner=_NEEDS)
+    plans.remember(nodes[0], _Bill(base, programs, made))
+    base.Clean(made, nodes)
+    return base.Alias(f"sbom-{name}", nodes)
+
+
+def make_effects(env: Any, programs: Sequence[VariantProgram], made: Sequence[Any]) -> dict[str, Any]:
+    """Declare ``run-<variant>`` and the like. ``made``: all files of the variant.
+    Returns alias (a list with one node) by verb (:data:`VERBS`).
+    """
     registry = registry_of(env)
     base = registry.base
     variant = programs[0].variant.name
@@ -165,6 +207,9 @@ def make_effects(env: Any, programs: Sequence[VariantProgram]) -> dict[str, Any]
     aliases = {}
     for verb in VERBS:
         name = f"{verb}-{variant}"
+        if verb == "sbom":
+            aliases[verb] = make_bill(env, programs, made)  # a file like others: made when something in it changed
+            continue
         found = (reason(verb, program, runner) for program, _ in _steps(verb, programs) or [(programs[0], "")])
         why, hint = next((each for each in found if each[0]), ("", ""))
         if why:

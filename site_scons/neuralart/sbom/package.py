@@ -1,0 +1,79 @@
+"""What this package consists of on this machine: its own files, and the packages that it runs with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart import __version__
+from neuralart.doctor.surroundings import EXTRAS, PACKAGES
+from neuralart.resources import PACKAGE, firmware_dir
+from neuralart.sbom import bill
+from neuralart.sbom.bill import Part
+
+if TYPE_CHECKING:
+    from importlib.metadata import Distribution
+
+NAME, LICENSE = "scons-neuralart", "Apache-2.0"
+# What an installation writes by itself: other bytes on each machine.
+_OWN = ("RECORD", "INSTALLER", "REQUESTED", "direct_url.json", "uv_cache.json")
+
+
+def own_files() -> Iterator[tuple[str, Path]]:
+    """The files of the package: its code and data, and the C sources."""
+    roots = {"neuralart": PACKAGE, "neuralart/data/firmware": firmware_dir()}
+    for name, root in roots.items():
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and "__pycache__" not in path.parts:
+                yield f"{name}/{path.relative_to(root).as_posix()}", path
+
+
+def _contents(found: Distribution) -> str:
+    """The hash of what a distribution installed, but for what differs between machines."""
+    hashes = {}
+    for entry in found.files or ():
+        path = Path(str(found.locate_file(entry)))
+        if ".." not in entry.parts and entry.name not in _OWN and "__pycache__" not in entry.parts and path.is_file():
+            hashes[entry.as_posix()] = bill.sha256(path)
+    return bill.of_files(hashes) if hashes else ""
+
+
+def _license(found: Distribution) -> str:
+    fields = found.metadata.json
+    said = str(fields.get("license_expression") or fields.get("license") or "")
+    # Some put the whole text there.
+    return said if "\n" not in said and len(said) < 80 else ""
+
+
+def requirements() -> tuple[Part, ...]:
+    """The packages that are needed and installed, with those that they need in turn."""
+    from importlib import metadata
+
+    from packaging.requirements import Requirement
+    from packaging.utils import canonicalize_name
+
+    parts: dict[str, Part] = {}
+    todo = [*PACKAGES, *EXTRAS, "cyclonedx-python-lib"]
+    while todo:
+        name = todo.pop()
+        try:
+            found = metadata.distribution(name)
+        except metadata.PackageNotFoundError:
+            continue  # an extra that nobody wanted
+        key = canonicalize_name(name)
+        if key not in parts:
+            parts[key] = Part(
+                bill.LIBRARY, key, "dependency", _contents(found), found.version, purl=key, license=_license(found)
+            )
+            needed = [Requirement(text) for text in found.requires or ()]
+            todo += [each.name for each in needed if each.marker is None or each.marker.evaluate({"extra": ""})]
+    return tuple(parts[key] for key in sorted(parts))
+
+
+def text() -> str:
+    """The bill of the package. NeuralArtError: The library is not installed."""
+    own = bill.files("file", own_files())
+    digest = bill.of_files({part.name: part.sha256 for part in own})
+    subject = Part(bill.LIBRARY, NAME, "package", digest, __version__, purl=NAME, license=LICENSE, parts=own)
+    return bill.text(subject, requirements())
