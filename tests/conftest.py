@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -53,3 +55,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                     reasons[marker.name] = _REASONS[marker.name]()
                 if reasons[marker.name]:
                     item.add_marker(pytest.mark.skip(reason=reasons[marker.name]))
+
+
+@pytest.fixture
+def tell(record_property: Callable[[str, object], None]) -> Callable[[str], None]:
+    """Figures of the long run: what was really done, printed at the end of the session."""
+    return lambda text: record_property("figure", text)
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    reports = [each for kind in ("passed", "failed") for each in terminalreporter.stats.get(kind, ())]
+    figures = [text for each in reports for name, text in getattr(each, "user_properties", ()) if name == "figure"]
+    if figures and os.environ.get("NEURALART_TORTURE"):
+        terminalreporter.section("torture")
+        for text in figures:
+            terminalreporter.line(text)

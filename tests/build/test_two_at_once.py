@@ -81,3 +81,33 @@ def test_a_killed_one_keeps_nobody_waiting(sources: Project) -> None:
     first.communicate()
     assert "waiting" not in sources.run("WAIT=0", "digits-n6").out
     assert locks(sources) == set()
+
+
+_COPIES = """\
+env = Environment(tools=[])
+env.Tool("neuralart", toolpath=["#site_scons"])
+one = env.Command("build/one", "text", Copy("$TARGET", "$SOURCE"))
+env.Command("build/two", one, "sleep 100")
+env.Command("build/three", [], "sleep 100")
+"""
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
+def test_what_killed_ones_built_is_doubted(sources: Project) -> None:
+    """The sources get their old contents back, and SCons remembers only what it knew before the builds were killed."""
+    text, one = sources.path("text"), sources.path("build/one")
+    sources.path("SConstruct").write_text(_COPIES, "utf-8")
+    text.write_text("old", "utf-8")
+    sources.run("build/one")
+    text.write_text("new", "utf-8")
+    for target in ("build/two", "build/three"):
+        killed = started(sources, target)
+        assert killed.stdout is not None
+        assert any("sleep" in line for line in killed.stdout)
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.communicate()
+    assert one.read_text("utf-8") == "new"
+    text.write_text("old", "utf-8")
+    sources.run("build/one")
+    assert one.read_text("utf-8") == "old"
+    sources.up_to_date("build/one")

@@ -79,11 +79,10 @@ class Project:
         assert "Traceback" not in result.err + result.out, result.err + result.out
         return result
 
-    def run_raw(self, *args: str) -> Result:
+    def run_raw(self, *args: str, env: dict[str, str] | None = None) -> Result:
         """Call scons where the SConstruct itself may be wrong: a traceback is SCons's answer then."""
-        done = subprocess.run(
-            [sys.executable, "-m", "SCons", "-Q", *args], cwd=self.root, capture_output=True, text=True, timeout=300
-        )
+        words, own = [sys.executable, "-m", "SCons", "-Q", *args], {**os.environ, **(env or {})}
+        done = subprocess.run(words, cwd=self.root, env=own, capture_output=True, text=True, timeout=300)
         return Result(done.returncode, done.stdout, done.stderr)
 
     def up_to_date(self, *args: str) -> None:

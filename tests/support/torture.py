@@ -26,6 +26,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from neuralart import cli
 from neuralart.flashing import plan as plans
+from support import fake_stedgeai, sconsproject, stedgeai_case
 from support.h747_app import App, FakeNetwork, FakePool
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,12 +50,14 @@ class Case:
         place: What it may change; compared after it.
         before: Commands that make the state that it finds.
         after: A command and the state that it must bring about, once the first one has ended well.
+        reads: It changes nothing: it is killed behind the first file that it opens below this folder.
     """
 
     words: list[str]
     place: Path
     before: list[list[str]] = field(default_factory=list)
     after: list[str] = field(default_factory=list)
+    reads: Path | None = None
 
 
 def _compile(folder: Path, again: bool) -> Case:
@@ -100,13 +103,55 @@ def _restore(folder: Path, again: bool) -> Case:
     return Case(["patch", str(case.place), "--restore"], case.place, [*case.before, case.words])
 
 
+def _verify(folder: Path, again: bool) -> Case:
+    case = _flash(folder, again)
+    words = ["verify", *case.words[1:]]
+    return Case(words, case.place, [*case.before, case.words], reads=folder)
+
+
+def _record(folder: Path, again: bool) -> Case:
+    inputs, tool = folder.parent / "inputs", folder.parent / "tool"
+    if not inputs.exists():
+        stedgeai_case.make(inputs)
+        fake_stedgeai.install(tool)
+    own = {"STEDGEAI_CORE_DIR": tool, "NEURALART_STEDGEAI_ROOTS": inputs / "none", "NEURALART_CACHE_DIR": inputs / "c"}
+    os.environ.update({name: str(path) for name, path in own.items()})
+    # What the user calls the files is recorded.
+    os.chdir(inputs)
+
+    def words(*more: str) -> list[str]:
+        made = ["record", "--quiet", "-m", "net.tflite", "-n", "net", "--target", "stm32n6"]
+        made += ["--recording", str(folder / "out/rec"), "--output", str(folder / "made")]
+        return [*made, "--st-neural-art", "blobs@na.json", *more]
+
+    return Case(words(), folder / "out", [words("--input-data-type", "uint8", "--no-report")] if again else [])
+
+
+def _export(folder: Path, again: bool) -> Case:
+    """Of variants that were really built, once for all cases."""
+    project = sconsproject.Project(folder.parent / "project")
+    if not project.root.exists():
+        sconsproject.copy_sources(project.root).run("-j2", "digits-n6", "digits-n6-link")
+
+    def words(variant: str) -> list[str]:
+        file = project.path("variants.yaml")
+        return ["export", variant, "--quiet", "--file", str(file), "--to", str(folder / "out/export")]
+
+    return Case(words("digits-n6"), folder / "out", [words("digits-n6-link")] if again else [])
+
+
 COMMANDS: dict[str, Callable[[Path, bool], Case]] = {
     "compile": _compile,
     "flash": _flash,
     "patch-in-place": lambda folder, again: _patch(folder, again, "--in-place"),
     "patch-copies": _patch,
     "restore": _restore,
+    "verify": _verify,
+    "record": _record,
+    "export": _export,
 }
+# Those that change nothing have no change that could fail.
+WRITERS = tuple(name for name in COMMANDS if name != "verify")
 
 
 def state(place: Path) -> dict[str, bytes]:
@@ -129,11 +174,12 @@ class Files:
         at: Number of the change that fails; None: none does.
         code: Its ``errno``.
         done: Changes so far.
-        first: Called at the first one.
+        first: Called at the first one, or when a file below ``reads`` is opened.
     """
 
-    def __init__(self, place: Path, at: int | None, code: int = 0, first: Callable[[], None] = lambda: None) -> None:
-        self.place, self.at, self.code, self.done, self.first = str(place), at, code, 0, first
+    def __init__(self, case: Case, at: int | None, code: int = 0, first: Callable[[], object] = lambda: None) -> None:
+        self.place, self.at, self.code, self.done, self.first = str(case.place), at, code, 0, first
+        self.reads = str(case.reads or "")
 
     def _step(self, *paths: Any) -> bool:
         """A change begins; is it the one that fails?"""
@@ -160,6 +206,9 @@ class Files:
             return real_open(path, flags, *rest, **more)
 
         def high(path: Any, mode: str = "r", *rest: Any, **more: Any) -> Any:
+            if self.reads and str(path).startswith(self.reads):
+                self.reads = ""
+                self.first()
             if not set(mode) & set("wax+") or not self._step(path):
                 return io_open(path, mode, *rest, **more)
             return Half(io_open(path, mode, *rest, **more), self._fail(path))
@@ -240,7 +289,7 @@ def _known(command: str, folder: Path, again: bool) -> Known:
     reader, writer = os.pipe()
 
     def work() -> int:
-        Files(case.place, None, first=lambda: os.write(writer, b"!")).install()  # type: ignore[arg-type,return-value]
+        Files(case, None, first=lambda: os.write(writer, b"!")).install()
         return _quiet(case.words)[0]
 
     child = _forked(work)
@@ -280,7 +329,7 @@ def kill(command: str, folder: Path, number: int, known: dict[bool, Known]) -> t
 
     def work() -> int:
         os.close(reader)
-        Files(case.place, None, first=lambda: os.write(writer, b"!")).install()  # type: ignore[arg-type,return-value]
+        Files(case, None, first=lambda: os.write(writer, b"!")).install()
         return _quiet(case.words)[0]
 
     child = _forked(work)
@@ -303,7 +352,7 @@ def fail(command: str, folder: Path, number: int, known: dict[bool, Known]) -> t
     reader, writer = os.pipe()
 
     def work() -> int:
-        files = Files(case.place, at, code)
+        files = Files(case, at, code)
         files.install()
         status, said = _quiet(case.words)
         os.write(writer, json.dumps([files.done > at, said]).encode()[:60_000])

@@ -16,7 +16,11 @@ import stat
 import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -24,99 +28,82 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from support import tflite_edit
-from support.sconsproject import copy_sources
-from support.torture import many
+from support.machine_edits import CODE, MODEL, MODEL_KEYS, NETWORK_KEYS, SOURCES, VARIANT_KEYS, Toolchain, exchange
+from support.sconsproject import REPO, copy_sources
+from support.torture import LONG, many
 
 pytestmark = [pytest.mark.torture, pytest.mark.long, pytest.mark.arm]
 
-MODEL = "models/digits/digits.tflite"
-POOLS = "models/digits/pools/internal.mpool"
 PARTS = ("SConstruct", "variants.yaml", "site_scons", "firmware", "models")
-DATA = "site_scons/neuralart/boards/data"
-# Keys of variants.yaml and what they may say; the first of each is the default, which is left out.
-NETWORK_KEYS = {
-    "model": [MODEL, "models/mobilenet/mobilenet.tflite"],
-    "input_data_type": ["", "float32", "int8"],
-    "output_data_type": ["", "float32"],
-    "inputs_ch_position": ["", "chfirst"],
-    "allocate_inputs": ["", "false"],
-    "allocate_outputs": ["", "false"],
-    "vectors": ["", "models/digits/vectors"],
-    "check": ["", "{max_lsb: 1}"],
-    "budgets": ["", "{max_weights: 8M}"],
-    "options": ["", "[--enable-virtual-mem-pools]"],
-    "app_config": ["", "{use_case: image_classification, class_names: [a, b, c, d, e, f, g, h, i, j]}"],
-}
-VARIANT_KEYS = {
-    "title": ["One", "'Two $(x) `y`'", "\"Drei 'vier'\""],
-    "optimization": ["", "-O1", "-Os"],
-    "defines": ["", "[TORTURE=1]", "['TORTURE=2', 'B=\"x y\"']"],
-    "slots": ["", "{application: 0x70120000}"],
-    "reserved": ["", "[{name: nvs, address: 0x70090000, size: 64K}]"],
-    "dead_bank": ["", "zeros"],
-    "strategies": ["", "link", "external-loader"],
-    "mpool": ["", POOLS],
-}
-# What may stand in a file instead of what: each changes something that is built.
-TEXTS = [
-    (f"{DATA}/stm32n6570-dk.yaml", ["application: 0x70100000", "application: 0x70110000"]),
-    (f"{DATA}/pools/stm32n6570-dk.mpool", ["0x70380000", "0x70390000", "0x703a0000"]),
-    (POOLS, ['"value": "0x342e0000"', '"value": "0x342e1000"']),
-    ("firmware/app/main.c", ["  host_link_serve();", '  (void)"more";\n  host_link_serve();']),
-    ("firmware/app/main.c", ['"reference application"', '"the reference application"']),
-    ("firmware/app/host_link.h", ["#pragma once", "#pragma once\n#define TORTURED 1"]),
-    ("firmware/runtime/kernels/softmax.c", ["#include", "\n\n#include"]),
-]
+# Seconds after which the long run begins no further step.
+PATIENCE = float(os.environ.get("NEURALART_TORTURE_SECONDS", "inf"))
+BEGAN = time.monotonic()
+Keys = dict[str, dict[str, int]]
+
+
+def flow(keys: dict[str, str]) -> str:
+    """A mapping of YAML in one line, without what is empty."""
+    return ", ".join(f"{key}: {value}" for key, value in keys.items() if value)
 
 
 class Tree:
     """A project that is edited and built on, and a folder for clean builds of the same files."""
 
+    # (code, bytes by name) of clean builds, by what they were built from; of all trees of this process.
+    known: ClassVar[dict[str, tuple[int, dict[str, bytes]]]] = {}
+    done: ClassVar[Counter[str]] = Counter()
+
     def __init__(self) -> None:
         self.base = Path(tempfile.mkdtemp(prefix="neuralart-machine-"))
         self.project = copy_sources(self.base / "tree")
-        self.network = {key: 0 for key in NETWORK_KEYS}
-        self.variant = {key: 0 for key in VARIANT_KEYS}
+        self.tools = Toolchain(self.base / "tools")
+        self.tables = {"network": NETWORK_KEYS, "variant": VARIANT_KEYS, "model": MODEL_KEYS}
+        self.keys: Keys = {name: dict.fromkeys(table, 0) for name, table in self.tables.items()}
         self.environment: dict[str, str] = {}
         self.flags: list[str] = []
-        self.kept: list[tuple[Path, dict[str, int], dict[str, int]]] = []
-        # (code, bytes by name) of clean builds, by what they were built from.
-        self.known: dict[str, tuple[int, dict[str, bytes]]] = {}
-        self.steps = 0
+        self.kept: list[tuple[Path, Keys]] = []
         self.write_variants()
 
+    def said(self, table: str) -> dict[str, str]:
+        """What stands in the file now."""
+        return {key: values[self.keys[table][key]] for key, values in self.tables[table].items()}
+
     def write_variants(self) -> None:
-        network = {key: values[self.network[key]] for key, values in NETWORK_KEYS.items()}
-        variant = {key: values[self.variant[key]] for key, values in VARIANT_KEYS.items()}
+        variant, model = self.said("variant"), self.said("model")
         mpool, strategy = variant.pop("mpool"), variant.pop("strategies")
-        pools = {"mpool": mpool, "strategies": f"{{AXISRAM5: {strategy}}}" if mpool and strategy else ""}
-
-        def flow(keys: dict[str, str]) -> str:
-            return ", ".join(f"{key}: {value}" for key, value in keys.items() if value)
-
+        networks = variant.pop("networks")
         if mpool:
-            variant["overrides"] = f"{{digits: {{{flow(pools)}}}}}"
+            own = {"mpool": mpool, "strategies": f"{{AXISRAM5: {strategy}}}" if strategy else ""}
+            variant["overrides"] = f"{{digits: {{{flow(own)}}}}}"
+        elif "digits_b" in networks:
+            variant["overrides"] = "{digits: {mpool: models/digits/pools/first.mpool}}"
         text = (
-            f"schema: 1\ndefault: [one, moved]\nnetworks:\n  digits: {{{flow(network)}}}\nvariants:\n"
-            f"  one: {{board: stm32n6570-dk, network: digits, {flow(variant)}}}\n"
-            "  moved: {board: stm32n6570-dk, network: digits, relocatable: true}\n"
-        )
+            f"schema: 1\ndefault: [one, moved]\nnetworks:\n  digits: {{{flow(self.said('network'))}}}\n"
+            f"  digits_b: {{model: {MODEL}, mpool: models/digits/pools/second.mpool}}\nvariants:\n"
+            f"  one: {{{networks}, {flow(variant)}}}\n"
+            f"  moved: {{board: stm32n6570-dk, network: digits, relocatable: {{{flow(model)}}}}}\n"
+        ).replace("relocatable: {}", "relocatable: true")
         self.project.path("variants.yaml").write_text(text, "utf-8")
 
     def scons(self, root: Path, *words: str) -> subprocess.CompletedProcess[str]:
         done = subprocess.run(
             [sys.executable, "-W", "error", "-m", "SCons", "-Q", "-j2", *self.flags, *words],
             cwd=root,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **self.environment},
+            env=self.surroundings(),
             capture_output=True,
             text=True,
         )
         assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
         return done
 
+    def surroundings(self) -> dict[str, str]:
+        own = {"PYTHONDONTWRITEBYTECODE": "1", "NEURALART_TOOLCHAIN": str(self.tools.folder)}
+        return {**os.environ, **own, **self.environment}
+
     def clean(self) -> tuple[int, dict[str, bytes]]:
         """What a clean build of the files as they are makes."""
-        digest = hashlib.sha256(repr((self.flags, sorted(self.environment.items()))).encode())
+        around = (self.flags, sorted(self.environment.items()), self.tools.identity.replace(str(self.base), ""))
+        digest = hashlib.sha256(repr(around).encode())
         for name, data in sorted(self.project.files(*PARTS[2:]).items()):
             if "__pycache__" not in name:
                 digest.update(f"{name} {hashlib.sha256(data).hexdigest()}\n".encode())
@@ -139,20 +126,33 @@ class Tree:
             else:
                 shutil.copy2(source / name, target / name)
 
-    def check(self) -> None:
-        """The next build equals the clean one, and the one after it does nothing."""
-        self.steps += 1
+    def check(self, what: str) -> bool:
+        """The next build equals the clean one, and the one after it does nothing; is it one that is not refused?"""
         done = self.scons(self.project.root)
         code, wanted = self.clean()
-        assert (done.returncode == 0) == (code == 0), done.stdout + done.stderr
-        if code:
-            return
-        found = declared(self.project.root)
-        assert found.keys() == wanted.keys()
-        assert [name for name in wanted if found[name] != wanted[name]] == []
-        assert self.scons(self.project.root, "-q").returncode == 0, self.scons(
-            self.project.root, "-n", "--debug=explain"
-        ).stdout
+        said = f"{what}: {done.stdout}{done.stderr}"
+        assert (done.returncode == 0) == (code == 0), said
+        if not code:
+            found = declared(self.project.root)
+            assert found.keys() == wanted.keys(), said
+            assert [name for name in wanted if found[name] != wanted[name]] == [], said
+            assert self.scons(self.project.root, "-q").returncode == 0, (
+                self.scons(self.project.root, "-n", "--debug=explain").stdout,
+                said,
+            )
+        self.done[f"{what}, refused" if code else what] += 1
+        if LONG:
+            steps = sum(self.done.values())
+            print(f"{time.monotonic() - BEGAN:7.0f} s, step {steps}: {what}, {code}", file=sys.__stderr__, flush=True)
+        return not code
+
+    def compiled(self) -> list[str]:
+        """Results of compiles, which each reading of the project compares with what was built."""
+        return sorted(
+            f"{path.parent.relative_to(self.project.root).as_posix()}/{row['name']}"
+            for path in self.project.root.glob("build/networks/**/manifest.json")
+            for row in json.loads(path.read_bytes())["files"]
+        )
 
 
 def declared(root: Path) -> dict[str, bytes]:
@@ -168,57 +168,82 @@ def declared(root: Path) -> dict[str, bytes]:
     return found
 
 
+def drawn(table: dict[str, list[str]]) -> st.SearchStrategy[tuple[str, int]]:
+    """A key, and which of its values."""
+    return st.sampled_from([(key, number) for key, values in table.items() for number in range(len(values))])
+
+
 class IncrementalEqualsClean(RuleBasedStateMachine):
     """Each rule is an edit and the two builds that show whether it was seen."""
 
     def __init__(self) -> None:
         super().__init__()
         self.tree = Tree()
-        assert self.tree.clean()[0] == 0
-        self.tree.check()
+        self.path = self.tree.project.path
+        assert self.tree.check("first build")
 
     def teardown(self) -> None:
         shutil.rmtree(self.tree.base)
 
-    @rule(key=st.sampled_from(sorted(NETWORK_KEYS)), value=st.integers(0, 9))
-    def key_of_a_network(self, key: str, value: int) -> None:
-        self.tree.network[key] = value % len(NETWORK_KEYS[key])
-        self.tree.write_variants()
-        self.tree.check()
+    def check(self, what: str) -> bool:
+        return self.tree.check(what) if time.monotonic() - BEGAN < PATIENCE else True
 
-    @rule(key=st.sampled_from(sorted(VARIANT_KEYS)), value=st.integers(0, 9))
-    def key_of_a_variant(self, key: str, value: int) -> None:
-        self.tree.variant[key] = value % len(VARIANT_KEYS[key])
+    def key(self, table: str, key: str, value: int) -> None:
+        before, self.tree.keys[table][key] = self.tree.keys[table][key], value
         self.tree.write_variants()
-        self.tree.check()
+        if not self.check(f"key {key}"):
+            # Else soon everything would be refused.
+            self.tree.keys[table][key] = before
+            self.tree.write_variants()
 
-    @rule(place=st.integers(0, len(TEXTS) - 1), value=st.integers(0, 9))
-    def text_of_a_source(self, place: int, value: int) -> None:
-        name, choices = TEXTS[place]
-        path = self.tree.project.path(name)
-        text = path.read_text("utf-8")
-        now = max((choice for choice in choices if choice in text), key=len)
-        path.write_text(text.replace(now, choices[value % len(choices)], 1), "utf-8")
-        self.tree.check()
+    @rule(drawn=drawn(NETWORK_KEYS))
+    def key_of_a_network(self, drawn: tuple[str, int]) -> None:
+        self.key("network", *drawn)
+
+    @rule(drawn=drawn(VARIANT_KEYS))
+    def key_of_a_variant(self, drawn: tuple[str, int]) -> None:
+        self.key("variant", *drawn)
+
+    @rule(drawn=drawn(MODEL_KEYS))
+    def key_of_a_relocatable_model(self, drawn: tuple[str, int]) -> None:
+        self.key("model", *drawn)
+
+    @rule(place=st.sampled_from(SOURCES), value=st.integers(0, 9))
+    def text_of_a_source(self, place: tuple[str, list[str]], value: int) -> None:
+        exchange(self.path(place[0]), place[1], value)
+        self.check(Path(place[0]).name)
+
+    @rule(place=st.sampled_from(CODE), value=st.integers(0, 9))
+    def code_of_the_package(self, place: tuple[str, list[str]], value: int) -> None:
+        exchange(self.path(place[0]), place[1], value)
+        self.check("code of the package")
 
     @rule()
     def weights(self) -> None:
-        tflite_edit.change_weight(self.tree.project.path(MODEL))
-        self.tree.check()
+        tflite_edit.change_weight(self.path(MODEL))
+        self.check("weights")
 
-    @rule(number=st.integers(0, 99))
-    def code_of_the_package(self, number: int) -> None:
-        """A change of what it writes: a line at the head of each linker fragment and startup table."""
-        path = self.tree.project.path("site_scons/neuralart/__init__.py")
-        text = path.read_text("utf-8")
-        head, _, _ = text.partition("\nTORTURE = ")
-        path.write_text(f"{head.rstrip()}\nTORTURE = {number}\n", "utf-8")
-        self.tree.check()
+    @rule(model=st.sampled_from(["digits", "heatmap"]))
+    def structure_of_the_model(self, model: str) -> None:
+        """Another network under the same name."""
+        shutil.copyfile(REPO / f"models/{model}/{model}.tflite", self.path(MODEL))
+        if not self.check("structure of the model"):
+            shutil.copyfile(REPO / MODEL, self.path(MODEL))
 
     @rule(words=st.sampled_from([[], ["VERBOSE=1"], ["--debug=explain"], ["-j1"]]))
     def words_of_the_command_line(self, words: list[str]) -> None:
         self.tree.flags = words
-        self.tree.check()
+        self.check("flags")
+
+    @rule(
+        folder=st.sampled_from(["first", "second"]),
+        version=st.sampled_from(["", "99.1.0"]),
+        more=st.sampled_from(["", "-fno-inline"]),
+    )
+    def toolchain(self, folder: str, version: str, more: str) -> None:
+        """In another place, or replaced where it is; it names itself, so another code comes with another version."""
+        self.tree.tools.choose(folder, version, more if version else "")
+        self.check("toolchain")
 
     @rule(
         change=st.sampled_from(
@@ -234,45 +259,71 @@ class IncrementalEqualsClean(RuleBasedStateMachine):
     )
     def environment(self, change: dict[str, str]) -> None:
         self.tree.environment = change
-        self.tree.check()
+        self.check("environment")
 
     @rule(seed=st.integers(0, 2**32))
     def deleted_output(self, seed: int) -> None:
         found = sorted(declared_paths(self.tree.project.root))
         if found:
-            (self.tree.project.root / random.Random(seed).choice(found)).unlink()
-        self.tree.check()
+            self.path(random.Random(seed).choice(found)).unlink()
+        self.check("deleted output")
+
+    @rule(seed=st.integers(0, 2**32), how=st.sampled_from(["edited", "cut off", "a link"]))
+    def damaged_result_of_a_compile(self, seed: int, how: str) -> None:
+        """It is made again, though no source has changed."""
+        names = [name for name in self.tree.compiled() if self.path(name).is_file()]
+        if names:
+            damage(self.path(random.Random(seed).choice(names)), how, self.tree.base / "elsewhere")
+        self.check(f"result of a compile is {how}")
+
+    @rule(seed=st.integers(0, 2**32), how=st.sampled_from(["edited", "cut off", "a link"]))
+    def damaged_outputs_whose_sources_change(self, seed: int, how: str) -> None:
+        """Outputs that somebody has edited stay, as in any SCons build, until their sources change."""
+        _, before = self.tree.clean()
+        tflite_edit.change_weight(self.path(MODEL))
+        self.text_of_a_line(seed)
+        _, after = self.tree.clean()
+        names = [name for name in after if name in before and after[name] != before[name] and self.path(name).is_file()]
+        for name in random.Random(seed).sample(names, min(3, len(names))):
+            damage(self.path(name), how, self.tree.base / "elsewhere")
+        self.check(f"outputs are {how}, sources change")
 
     @rule()
     def keep_this_state(self) -> None:
         folder = self.tree.base / f"kept{len(self.tree.kept)}"
         self.tree.copy_sources(self.tree.project.root, folder)
-        self.tree.kept.append((folder, dict(self.tree.network), dict(self.tree.variant)))
+        self.tree.kept.append((folder, {name: dict(keys) for name, keys in self.tree.keys.items()}))
 
     @rule(which=st.integers(0, 99))
     def an_old_state_comes_back(self, which: int) -> None:
         """With its old times, as from an archive."""
+        self.restore(which)
+        self.check("old state")
+
+    def restore(self, which: int) -> None:
         if not self.tree.kept:
             return
-        folder, network, variant = self.tree.kept[which % len(self.tree.kept)]
-        self.tree.network, self.tree.variant = dict(network), dict(variant)
+        folder, keys = self.tree.kept[which % len(self.tree.kept)]
+        self.tree.keys = {name: dict(each) for name, each in keys.items()}
         for name in PARTS:
-            target = self.tree.project.root / name
+            target = self.path(name)
             shutil.rmtree(target) if target.is_dir() else target.unlink()
         for name in PARTS:
             copy = shutil.copytree if (folder / name).is_dir() else shutil.copy2
-            copy(folder / name, self.tree.project.root / name)
-        self.tree.check()
+            copy(folder / name, self.path(name))
 
-    @rule(commands=st.integers(1, 30), seed=st.integers(0, 2**32))
-    def interrupted_build(self, commands: int, seed: int) -> None:
-        """Weights and the firmware change, and the build is killed while it makes something of them."""
-        tflite_edit.change_weight(self.tree.project.path(MODEL))
-        self.text_of_main(seed)
+    @rule(commands=st.integers(1, 30), seed=st.integers(0, 2**32), which=st.none() | st.integers(0, 99))
+    def interrupted_build(self, commands: int, seed: int, which: int | None) -> None:
+        """Weights and the firmware change, the build is killed while it makes something of them; perhaps they are taken
+        back then.
+        """
+        old = {name: self.path(name).read_bytes() for name in (MODEL, LINE)}
+        tflite_edit.change_weight(self.path(MODEL))
+        self.text_of_a_line(seed)
         process = subprocess.Popen(
             [sys.executable, "-u", "-m", "SCons", "-Q", "-j2"],
             cwd=self.tree.project.root,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **self.tree.environment},
+            env=self.tree.surroundings(),
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
@@ -285,12 +336,33 @@ class IncrementalEqualsClean(RuleBasedStateMachine):
         os.killpg(process.pid, signal.SIGKILL)
         process.stdout.close()
         process.wait()
-        self.tree.check()
+        if which is not None and seed % 2:
+            self.restore(which)
+        elif seed % 4 == 2:
+            for name, data in old.items():
+                self.path(name).write_bytes(data)
+        self.check("interrupted build")
 
-    def text_of_main(self, seed: int) -> None:
-        path = self.tree.project.path("firmware/app/text_line.c")
+    def text_of_a_line(self, seed: int) -> None:
+        path = self.path(LINE)
         text = path.read_text("utf-8").partition("\nextern const char torture")[0].rstrip()
         path.write_text(f'{text}\nextern const char torture[];\nconst char torture[] = "{seed}";\n', "utf-8")
+
+
+LINE = "firmware/app/text_line.c"
+
+
+def damage(path: Path, how: str, elsewhere: Path) -> None:
+    """What people, programs and disks do to a file."""
+    data = path.read_bytes()
+    if how == "edited":
+        path.write_bytes(data[:-1] + bytes([data[-1] ^ 1]) if data else b"x")
+    elif how == "cut off":
+        path.write_bytes(data[: len(data) // 2])
+    else:
+        elsewhere.write_bytes(data + b"x")
+        path.unlink()
+        path.symlink_to(elsewhere)
 
 
 def declared_paths(root: Path) -> set[str]:
@@ -304,17 +376,21 @@ def declared_paths(root: Path) -> set[str]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
-def test_incremental_equals_clean() -> None:
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        IncrementalEqualsClean,
-        settings=settings(
-            max_examples=many(1, 10),
-            stateful_step_count=many(5, 32),
-            deadline=None,
-            derandomize=True,
-            database=None,
-            # A step builds twice: to look for a shorter example would take hours.
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+def test_incremental_equals_clean(tell: Callable[[str], None]) -> None:
+    try:
+        run_state_machine_as_test(  # type: ignore[no-untyped-call]
+            IncrementalEqualsClean,
+            settings=settings(
+                max_examples=many(1, 10),
+                stateful_step_count=many(4, 36),
+                deadline=None,
+                derandomize=True,
+                database=None,
+                # A step builds twice: to look for a shorter example would take hours.
+                phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            ),
+        )
+    finally:
+        kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(Tree.done.items()))
+        tell(f"incremental equals clean: {sum(Tree.done.values())} steps, {len(Tree.known)} clean builds: {kinds}")

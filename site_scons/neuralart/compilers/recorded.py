@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +30,7 @@ from neuralart.vendor.releases import CoreVersion, check_pin, fits, parse_core
 SCHEMA = 1
 NAME = "recording.json"
 FILES = "files"
+_NEW = ".new"  # What a recording is about to hold
 _AGAIN = "record it again where the tool is installed: neuralart record"
 
 
@@ -92,7 +94,7 @@ def options_of(request: ToolRequest, planned: ToolPlan) -> tuple[tuple[str, str]
 
 def check_folder(folder: Path) -> None:
     """Refuse a folder that holds something else than a recording."""
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / NAME).is_file():
+    if folder.is_dir() and any(folder.iterdir()) and not ((folder / NAME).is_file() or (folder / _NEW).is_dir()):
         raise NeuralArtError("is not empty and no recording", where=str(folder), hint="give an empty or a new folder")
 
 
@@ -111,14 +113,6 @@ def record(request: ToolRequest, install: Install, result: Result, folder: Path)
         {name: _digest(content) for name, content in sorted(result.files.items())},
     )
     check_folder(folder)
-    try:
-        (folder / NAME).unlink(missing_ok=True)
-        for path in sorted((folder / FILES).iterdir()) if (folder / FILES).is_dir() else ():
-            path.unlink()
-    except OSError as error:
-        raise NeuralArtError(f"cannot write: {error.strerror}", where=str(folder)) from error
-    for name, content in result.files.items():
-        write_bytes(folder / FILES / name, content)
     data = {
         "schema": SCHEMA,
         "network": made.network,
@@ -127,8 +121,30 @@ def record(request: ToolRequest, install: Install, result: Result, folder: Path)
         "options": [list(pair) for pair in made.options],
         "files": [{"name": name, "sha256": digest} for name, digest in made.files.items()],
     }
-    write_bytes(folder / NAME, (json.dumps(data, indent=1) + "\n").encode())
+    texts = {f"{FILES}/{name}": content for name, content in result.files.items()}
+    _replace(folder, {**texts, NAME: (json.dumps(data, indent=1) + "\n").encode()})
     return made
+
+
+def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Bring the files of a recording into its folder, all or none of them. NeuralArtError: it cannot be written.
+
+    They are written beside the old ones first, where a full disk does no harm. A kill while they change places leaves
+    a recording that no compile takes, and that the next ``neuralart record`` replaces.
+    """
+    new = folder / _NEW
+    try:
+        shutil.rmtree(new, ignore_errors=True)
+        for name, content in files.items():
+            write_bytes(new / name, content)
+        shutil.rmtree(folder / FILES, ignore_errors=True)
+        # The list first: a folder without it would be taken for somebody else's.
+        for name in (NAME, FILES):
+            (new / name).replace(folder / name)
+    except OSError as error:
+        raise NeuralArtError(f"cannot write: {error.strerror}", where=str(folder)) from error
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
 
 
 def _text(value: Any) -> str:

@@ -43,13 +43,40 @@ def take(env: Any) -> None:
                 raise NeuralArtError(f"another SCons is at work: {who}", hint="wait until it has ended") from None
             print(f"scons: waiting for {who}", flush=True)
             lock.acquire()
-        write_text(owner, f"{os.getpid()}\n")
+        _take_over(env, folder, owner)
     except OSError as error:
         raise NeuralArtError(
             f"cannot write: {error.strerror or error}", where=str(folder), hint="is the folder writable?"
         ) from error
     _held.add(folder)
     atexit.register(_release, lock, folder)
+
+
+def _take_over(env: Any, folder: Path, owner: Path) -> None:
+    """Name this process as the owner. OSError, NeuralArtError: the folder cannot be read or written."""
+    since = owner.stat().st_mtime_ns if owner.is_file() else None
+    if since is not None:
+        _doubt(env, folder, since)
+    write_text(owner, f"{os.getpid()}\n")
+    if since is not None:
+        # If this process is killed as well, the next one doubts what either of them wrote.
+        os.utime(owner, ns=(since, since))
+
+
+def _doubt(env: Any, folder: Path, since: int) -> None:
+    """Make SCons forget files that a killed SCons wrote: what it remembers of them is older than they are.
+
+    SCons remembers what its targets were made of only when it ends. If the sources then get their old contents back,
+    the targets of the killed build would pass for those of the build before.
+    """
+    for here, _, names in os.walk(folder):
+        states = ((name, Path(here, name).lstat()) for name in names)
+        # A copy keeps the time of its contents: the time of its own change tells.
+        new = [name for name, state in states if max(state.st_mtime_ns, state.st_ctime_ns) >= since]
+        if new:
+            remembered = env.fs.Dir(here).sconsign()
+            for name in new:
+                remembered.dirty |= remembered.entries.pop(name, None) is not None
 
 
 def _read(owner: Path) -> str:

@@ -1,0 +1,149 @@
+"""What the machine of tests/torture/test_incremental_machine.py may edit: keys, texts, programs of the toolchain."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+MODEL = "models/digits/digits.tflite"
+POOLS = "models/digits/pools/internal.mpool"
+_DATA = "site_scons/neuralart/boards/data"
+_PACKAGE = "site_scons/neuralart"
+# Keys of variants.yaml and what they may say; the first of each is the default, which is left out.
+NETWORK_KEYS = {
+    "model": [MODEL, "models/heatmap/heatmap.tflite"],
+    "compiler": ["", "auto", "reference", "stedgeai"],
+    "profile": ["", "{add: [--all-buffers-info]}"],
+    "pair": ["", "profiling"],
+    "input_data_type": ["", "float32", "int8"],
+    "output_data_type": ["", "float32"],
+    "inputs_ch_position": ["", "chfirst"],
+    "outputs_ch_position": ["", "chlast"],
+    "allocate_inputs": ["", "false"],
+    "allocate_outputs": ["", "false"],
+    "initializers": ["", "[xSPI2]", "[]"],
+    "vectors": ["", "models/digits/vectors"],
+    "check": ["", "{max_lsb: 1}"],
+    "budgets": ["", "{max_weights: 8M}", "{max_weights: 16}"],
+    "options": ["", "[--enable-virtual-mem-pools]"],
+    "extra_options": ["", "[--new]"],
+    "app_config": ["", "{use_case: image_classification, class_names: [a, b, c, d, e, f, g, h, i, j]}"],
+}
+VARIANT_KEYS = {
+    "title": ["One", "'Two $(x) `y`'", "\"Drei 'vier'\""],
+    "board": ["stm32n6570-dk", "nucleo-n657x0-q"],
+    "machine": ["", "silicon", "unicorn"],
+    "allow_reference_on_hardware": ["", "true"],
+    "networks": ["network: digits", "networks: [digits, digits_b]"],
+    "application": ["", "reference"],
+    "toolchain": ["", "{libc: picolibc}", "{version: '1'}"],
+    "optimization": ["", "-O1", "-Os"],
+    "kernels": ["", "mve"],
+    "defines": ["", "[TORTURE=1]", "['TORTURE=2', 'B=\"x y\"']"],
+    "slots": ["", "{application: 0x70120000}"],
+    "reserved": ["", "[{name: nvs, address: 0x70090000, size: 64K}]"],
+    "dead_bank": ["", "zeros"],
+    "patch": ["", "{aspect_ratio: crop}"],
+    # Both stand below `overrides:`.
+    "strategies": ["", "link", "external-loader"],
+    "mpool": ["", POOLS],
+}
+# Of ``relocatable:`` of the second variant.
+MODEL_KEYS = {
+    "split": ["", "true"],
+    "secure": ["", "false"],
+    "debug_info": ["", "false"],
+    "layout": ["", "vendor"],
+    "modes": ["", "[copy]"],
+    "clear": ["", "true"],
+    "exec_ram": ["", "300K"],
+}
+# Keys that the machine does not draw, and why.
+LEFT_OUT = {
+    "failures": "only ST Edge AI Core reads it: tests/build/test_vendor_failures.py",
+    "overrides": "it is there whenever `mpool` is",
+    "network": "drawn with `networks`",
+    "relocatable": "the second variant has it; its keys are drawn",
+    "also_on": "a second board needs pools in external memories: tests/build/test_relocatable_variants.py",
+}
+# What may stand in a file instead of what: each changes something that is built.
+SOURCES = [
+    (f"{_DATA}/stm32n6570-dk.yaml", ["application: 0x70100000", "application: 0x70110000"]),
+    (f"{_DATA}/pools/stm32n6570-dk.mpool", ["0x70380000", "0x70390000", "0x703a0000"]),
+    (POOLS, ['"value": "0x342e0000"', '"value": "0x342e1000"']),
+    ("firmware/app/main.c", ["  host_link_serve();", '  (void)"more";\n  host_link_serve();']),
+    ("firmware/app/main.c", ['"reference application"', '"the reference application"']),
+    ("firmware/app/host_link.h", ["#pragma once", "#pragma once\n#define TORTURED 1"]),
+    ("firmware/runtime/kernels/softmax.c", ["#include", "\n\n#include"]),
+]
+# Code of the package: each changes what some step writes.
+CODE = [
+    (f"{_PACKAGE}/text/ihex.py", ["\n_ROW = 32", "\n_ROW = 16"]),
+    (f"{_PACKAGE}/memory/startup/startup.py", ["in them. Generated. */", "in them. */"]),
+    (f"{_PACKAGE}/compilers/reference/planning/lifetimes.py", ["\nALIGN = 16", "\nALIGN = 32"]),
+    (f"{_PACKAGE}/compilers/reference/emit/network_c.py", ["Do not edit: changes are lost.", "Do not edit."]),
+    (f"{_PACKAGE}/compilers/reference/emit/ctext.py", ["per_line: int = 12", "per_line: int = 8"]),
+    (f"{_PACKAGE}/compilers/reference/emit/report.py", [":.3f} kB", ":.2f} kB"]),
+    (f"{_PACKAGE}/report/summary.py", [":.1f} KiB", ":.2f} KiB"]),
+    (f"{_PACKAGE}/flashing/plan.py", ['"writes": rows}, indent=1)', '"writes": rows}, indent=2)']),
+    (f"{_PACKAGE}/memory/layout/identity.py", ["\n_CHECKED_FROM = 16", "\n_CHECKED_FROM = 12"]),
+]
+
+
+def exchange(path: Path, choices: list[str], number: int) -> None:
+    """One of the texts that are possible at a place instead of the one that is there."""
+    text = path.read_text("utf-8")
+    now = max((choice for choice in choices if choice in text), key=len)
+    path.write_text(text.replace(now, choices[number % len(choices)], 1), "utf-8")
+
+
+# The answers of the real compiler are kept, by what it is asked: a clean build then takes seconds. What SCons asks, it
+# asks in full.
+_GCC = """#!/bin/sh
+if [ "$1" = -dumpfullversion ]; then {version}; exit; fi
+case " $* " in *" -MMD "*) exec {gcc} {more} "$@" ;; *" -c "*) ;; *) exec {gcc} {more} "$@" ;; esac
+last= out=
+for word; do [ "$last" = -o ] && out=$word; last=$word; done
+key=$({{ printf '%s\\n' {gcc} {more} "$@"; {gcc} {more} "$@" -E -o -; }} 2>/dev/null | sha256sum | cut -c1-64)
+if [ -f "{kept}/$key" ]; then cp "{kept}/$key" "$out"; exit; fi
+{gcc} {more} "$@" || exit
+cp "$out" "{kept}/$key.$$" && mv "{kept}/$key.$$" "{kept}/$key"
+"""
+
+
+class Toolchain:
+    """Folders with a compiler each: the real one, with other answers.
+
+    Attributes:
+        folder: The one that is in use.
+    """
+
+    def __init__(self, base: Path, prefix: str = "arm-none-eabi-") -> None:
+        self._base, self._prefix = base, prefix
+        found = shutil.which(f"{prefix}gcc")
+        assert found is not None
+        self._gcc = Path(found)
+        (base / "kept").mkdir(parents=True)
+        self.choose("first")
+
+    def choose(self, folder: str, version: str = "", more: str = "") -> None:
+        """Another folder, or the compiler of this one replaced; ``more``: an option that it adds, another code."""
+        self.folder = self._base / folder
+        self.folder.mkdir(exist_ok=True)
+        for program in self._gcc.parent.glob(f"{self._prefix}*"):
+            link = self.folder / program.name
+            if program != self._gcc and not link.is_symlink():
+                link.symlink_to(program)
+        says = f"echo {version}" if version else f"{self._gcc} -dumpfullversion"
+        text = _GCC.format(version=says, gcc=self._gcc, more=more, kept=self._base / "kept")
+        program = self.folder / self._gcc.name
+        if not program.is_file() or program.read_text("utf-8") != text:
+            new = program.with_suffix(".new")
+            new.write_text(text, "utf-8")
+            new.chmod(0o755)
+            new.replace(program)
+
+    @property
+    def identity(self) -> str:
+        """What decides its answers."""
+        return f"{self.folder.name} {(self.folder / self._gcc.name).read_text('utf-8')}"
