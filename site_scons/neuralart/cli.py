@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from neuralart import __version__
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, of_system
 
 # name -> (module, one line of help)
 COMMANDS = {
@@ -47,8 +47,6 @@ COMMANDS = {
 
 USER_ERROR = 1
 USAGE_ERROR = 2
-_SHOWN = 120
-"""Letters of a name that a message shows."""
 
 
 class _Parser(argparse.ArgumentParser):
@@ -73,13 +71,6 @@ def _parser(only: str | None) -> argparse.ArgumentParser:
         if name == only:
             _function(name, "configure")(command)
     return parser
-
-
-def _said(error: OSError) -> NeuralArtError:
-    """What the system says of a name that cannot be used: too long, a loop of links, a device that is gone."""
-    name = str(error.filename or "")
-    shown = name if len(name) <= _SHOWN else f"{name[:_SHOWN]}..."
-    return NeuralArtError(f"cannot use it: {error.strerror or error}", where=shown)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -108,7 +99,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         known = sys.modules.get("neuralart.plugins")
         found = known.blamed(error) if known is not None else None
         if found is None and isinstance(error, OSError):
-            found = _said(error)
+            found = of_system(error)
         if found is None:
             raise
         print(f"neuralart {asked}: error: {found}", file=sys.stderr)

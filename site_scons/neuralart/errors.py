@@ -5,6 +5,22 @@ from __future__ import annotations
 # Characters of a message without its place. No text before a hint is longer; a hint that makes it longer than two such
 # lines stands on a line of its own.
 LONGEST = 160
+# Of a message or a hint that a file made long: a name of 3,000 letters, or a list of everything that it has.
+_MOST, _END = 320, 60
+_LONGEST_PLACE = 480
+"""No path of a file is cut that a system's tools show in one line."""
+
+
+def _plain(text: str) -> str:
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
+
+def shown(text: str) -> str:
+    """Text from anywhere as a terminal may have it: one line, no control characters, of a long one both ends."""
+    line = _plain(" ".join(text.split()))
+    return line if len(line) <= _MOST else f"{line[: _MOST - _END]} ... {line[-_END:]}"
 
 
 class NeuralArtError(Exception):
@@ -21,13 +37,18 @@ class NeuralArtError(Exception):
         super().__init__(what, where, hint)
 
     def __str__(self) -> str:
-        what = " ".join(self.what.split())
-        hint = " ".join(self.hint.split())
-        text = f"{self.where}: {what}" if self.where else what
+        what, hint = shown(self.what), shown(self.hint)
+        where = _plain(self.where) if len(self.where) <= _LONGEST_PLACE else shown(self.where)
+        text = f"{where}: {what}" if where else what
         if not hint:
             return text
         # The length of a path is not ours, and must not decide the form of a message.
         return f"{text}\n  {hint}" if len(what) > LONGEST or len(what) + len(hint) > 2 * LONGEST else f"{text} ({hint})"
+
+
+def of_system(error: OSError) -> NeuralArtError:
+    """What the system says of a name that cannot be used: too long, a loop of links, a device that is gone."""
+    return NeuralArtError(f"cannot use it: {error.strerror or error}", where=shown(str(error.filename or "")))
 
 
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:

@@ -88,6 +88,14 @@ def read_bytes(path: Path) -> bytes:
         ) from error
 
 
+def is_file(path: Path) -> bool:
+    """Whether a file is there; no, if none can have such a name (too long, a zero byte)."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 @contextlib.contextmanager
 def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
     """Wait, ``patience`` seconds, until no other process of ours changes a file or folder; keep others waiting.

@@ -1,9 +1,11 @@
-"""Damaged files: a record or one line, in time that grows with length alone; never a traceback."""
+"""Heaps of parts of generated C: a record or one line, in time that grows with length alone; never a traceback.
+
+Damaged files of every kind: tests/torture/test_fuzz.py.
+"""
 
 from __future__ import annotations
 
 import os
-import random
 import time
 from pathlib import Path
 
@@ -18,8 +20,6 @@ from neuralart.text import c_source
 from neuralart.vendor.network_c import checks, ecblobs, pools
 from neuralart.vendor.network_c.read import parse
 from support import vendor_network_c as vendor
-from support.fuzz import damage, damage_text
-from support.inspect_files import FILES
 from support.vendor_network_c import Want
 
 ROUNDS = int(os.environ.get("NEURALART_FUZZ", "60"))
@@ -81,37 +81,6 @@ def look(path: Path) -> None:
     assert record["kind"] == kind.name
     inspector.to_json(record)
     assert kinds.reader(kind).text(record).endswith("\n")
-
-
-SAMPLES = {name: data for name, (_, data) in FILES.items()}
-
-
-@pytest.mark.fuzz
-@pytest.mark.parametrize("name", SAMPLES)
-def test_damaged_files(name, tmp_path):
-    rng = random.Random(name)
-    good = SAMPLES[name]
-    path = tmp_path / Path(name).name
-    try:
-        text = good.decode()
-    except UnicodeDecodeError:
-        text = ""
-    for _ in range(ROUNDS):
-        if text and rng.random() < 0.6:
-            path.write_bytes(damage_text(text, rng).encode("utf-8", "surrogatepass"))
-        else:
-            path.write_bytes(damage(good, rng))
-        look(path)
-
-
-@pytest.mark.fuzz
-@pytest.mark.parametrize("name", SAMPLES)
-def test_files_that_are_cut_off(name, tmp_path):
-    good = SAMPLES[name]
-    path = tmp_path / Path(name).name
-    for part in range(0, len(good), max(1, len(good) // 25)):
-        path.write_bytes(good[:part])
-        look(path)
 
 
 @given(st.lists(st.sampled_from(PARTS), max_size=60).map("".join))

@@ -56,7 +56,8 @@ def _xml(path: Path, what: str, where: str) -> ElementTree.Element:
         raise NeuralArtError(f"there is no {path.name} in {what}", where=where, hint=hint)
     try:
         return ElementTree.fromstring(read_bytes(path))
-    except ElementTree.ParseError as error:
+    except (ElementTree.ParseError, LookupError, ValueError) as error:
+        # LookupError: no such encoding; ValueError: one whose characters have several bytes.
         raise NeuralArtError(f"is no XML: {error}", where=str(path)) from error
 
 

@@ -72,7 +72,7 @@ def _read_record(path: Path) -> _Known | None:
             return None
         files = {str(name): _Mark.parse(row) for name, row in data["files"].items()}
         return _Known(files, {str(folder) for folder in data["folders"]}, str(data["settings"]))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from neuralart.boards import types
 from neuralart.boards.types import Boot, Console, Enable, FlashWindow, LoadSlots, Machine, MemoryRegion, Registers
 from neuralart.errors import nearest
+from neuralart.files import is_file
 from neuralart.text.values import Value
 
 KINDS = ("ram", "flash", "psram", "rom")
@@ -239,7 +240,7 @@ def file(value: Value) -> str:
     """A file (empty: none), relative to the board file that names it."""
     name = value.text(empty=True)
     path = Path(value.file).parent / name
-    if name and not path.is_file():
+    if name and not is_file(path):
         raise value.error(f"no file {path}", "the path is relative to the board file that names it")
     return str(path) if name else ""
 

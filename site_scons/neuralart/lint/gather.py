@@ -13,7 +13,7 @@ from neuralart.boards.types import Board
 from neuralart.config.read import ProjectFile
 from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import is_file, read_bytes
 from neuralart.lint import budgets, networks
 from neuralart.lint.engine import UNREADABLE
 from neuralart.lint.types import (
@@ -102,7 +102,7 @@ def _take_json(bag: Bag, path: Path, file: str, named: bool) -> None:
             bag.networks.append(networks.from_info(info))
     elif b'"abi_stamp"' in data and b'"numerics"' in data:
         network = facts.from_json(data.decode("utf-8", "replace"), file)
-        if not path.with_name(f"{network.name}.c").is_file():
+        if not is_file(path.parent / f"{network.name}.c"):
             bag.networks.append(networks.from_facts(network, file))
     elif b'"Profiles"' in data:
         bag.profiles.append(parse_profiles(data, file, path.parent))

@@ -35,6 +35,8 @@ APPLICATION = "USEMODE_APPLICATION"
 T = TypeVar("T")
 MANIFEST_SCHEMA = 1
 MANIFEST = "manifest.json"
+_LONGEST_NAME = 255
+"""Bytes of a file's name, on any system."""
 
 
 @dataclass(frozen=True)
@@ -203,6 +205,8 @@ def listed_files(folder: Path) -> tuple[Listed, ...]:
         for row in rows:
             kinds = (type(row.name), type(row.bytes), type(row.sha256))
             if kinds != (str, int, str) or row.name in ("", ".", "..") or "/" in row.name or "\\" in row.name:
+                raise TypeError(f"'{row.name}' is no row of it")
+            if len(row.name.encode("utf-8", "replace")) > _LONGEST_NAME:
                 raise TypeError(f"'{row.name}' is no row of it")
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise NeuralArtError(

@@ -11,7 +11,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.text.c_source import CSource, Line
 
 _DEFINE = re.compile(r"^[ \t]*\#[ \t]*define[ \t]+([A-Za-z_]\w*)(\(?)([^\n]*)", re.MULTILINE)
-_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]+|[0-9]+)[uUlL]*")
+_INTEGER = re.compile(r"(0[xX][0-9a-fA-F]{1,16}|[0-9]{1,20})[uUlL]*")
 # In ``__attribute__((section("...")))``.
 _SECTION = re.compile(r'(?<![\w"])(?:__section__|section)\s*\(\s*"([^"\\\n]*)"\s*\)')
 

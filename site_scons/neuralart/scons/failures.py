@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import SCons.Errors
 
 from neuralart import plugins
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.errors import NeuralArtError, nearest, of_system
 from neuralart.resources import PACKAGE
 from neuralart.scons.paths import named
 from neuralart.text.values import Location
@@ -21,6 +21,10 @@ from neuralart.text.values import Location
 P = ParamSpec("P")
 R = TypeVar("R")
 _OURS = (str(PACKAGE), str(Path(SCons.Errors.__file__).parent))
+
+
+def _known(error: Exception) -> Exception | None:
+    return plugins.blamed(error) or (of_system(error) if isinstance(error, OSError) else None)
 
 
 def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
@@ -36,7 +40,7 @@ def at_read_time(method: Callable[P, R]) -> Callable[P, R]:
             return method(*args, **kwargs)
         except Exception as error:
             expected = isinstance(error, (NeuralArtError, SCons.Errors.UserError))
-            known = error if expected else plugins.blamed(error)
+            known = error if expected else _known(error)
             if known is None:
                 raise
             frame = _users_frame()
@@ -54,7 +58,7 @@ def in_action(work: Callable[[list[Any], list[Any], Any], object]) -> Callable[[
         try:
             work(target, source, env)
         except Exception as error:
-            known = error if isinstance(error, NeuralArtError) else plugins.blamed(error)
+            known = error if isinstance(error, NeuralArtError) else _known(error)
             if known is None:
                 raise
             raise SCons.Errors.BuildError(node=target, errstr=str(known), status=2, exitstatus=2) from None

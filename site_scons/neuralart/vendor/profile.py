@@ -9,7 +9,7 @@ from posixpath import normpath
 from typing import NoReturn
 
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes
+from neuralart.files import is_file, read_bytes
 from neuralart.text.json_values import JsonValue, parse, parse_tolerant
 
 DEFAULT_PROFILE = "default"
@@ -91,7 +91,7 @@ def _pool_path(value: JsonValue, path: Path, file: str, profile: str) -> tuple[P
     # A file that was found by an absolute name is shown with it, one beside the profile by the profile's own path.
     absolute = Path(written).is_absolute() or PureWindowsPath(written).is_absolute()
     shown = written if absolute else normpath(PurePosixPath(PurePosixPath(file.replace("\\", "/")).parent, written))
-    if not written or not found.is_file():
+    if not written or not is_file(found):
         hint = "the path is relative to the profile file"
         if "\\" in written:
             hint += "; write it with / instead of \\"
@@ -186,19 +186,12 @@ def _entry(name: str, profile: JsonValue, folder: Path | None, notes: list[str])
     return ProfileEntry(
         name=name,
         memory_pool=pool,
-        found=_exists(folder, pool) if pool and folder is not None else None,
+        found=is_file(folder / pool) if pool and folder is not None else None,
         options=_words(profile.get("options")),
         machine_desc=profile.string_at("machine_desc") or profile.string_at("memory_desc"),
         old_key=old is not None,
         line=profile.where.line,
     )
-
-
-def _exists(folder: Path, name: str) -> bool:
-    try:
-        return (folder / name).is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def parse_profiles(data: bytes, file: str, folder: Path | None = None) -> ProfileFile:

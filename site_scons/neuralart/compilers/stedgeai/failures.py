@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from string import Formatter
 
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
@@ -68,6 +69,8 @@ def _template(value: Value, pattern: re.Pattern[str], more: Sequence[str] = ()) 
     text = value.text()
     known = [*pattern.groupindex, *more]
     try:
+        if any(form for _, _, form, _ in Formatter().parse(text)):
+            raise ValueError  # {name:>2000000000} would take as many bytes
         text.format_map(dict.fromkeys(known, ""))
     except (KeyError, ValueError, IndexError, AttributeError) as error:
         raise value.error(
@@ -88,7 +91,7 @@ def _entry(value: Value, text_key: str) -> FailureEntry:
     raw = fields["pattern"].text()
     try:
         pattern = re.compile(raw, re.M)
-    except (re.error, RecursionError, OverflowError) as error:
+    except (re.error, RecursionError, OverflowError, ValueError) as error:
         raise fields["pattern"].error(f"is no regular expression: {error}") from error
     if pattern.search(""):
         raise fields["pattern"].error("matches nothing at all, so it would always fit")

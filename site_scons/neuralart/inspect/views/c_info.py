@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError
+from neuralart.files import is_file
 from neuralart.inspect.tables import (
     address_or_none,
     core,
@@ -170,8 +171,8 @@ def _beside(info: CInfo, path: Path) -> list[dict[str, str]]:
     name = path.name.removesuffix(_SUFFIX) if path.name.endswith(_SUFFIX) else ""
     sizes = {}
     for pool in info.real_pools:
-        raw = path.with_name(f"{name}_{pool.file}" if name else pool.file) if pool.file.endswith(".raw") else None
-        if raw is not None and raw.is_file():
+        raw = path.parent / (f"{name}_{pool.file}" if name else pool.file) if pool.file.endswith(".raw") else None
+        if raw is not None and is_file(raw):
             sizes[pool.fname] = raw.stat().st_size
     found = findings("raw-size", c_info_checks.check_raw_sizes(info, sizes)) if sizes else []
     for command in ("generate", "analyze"):

@@ -11,7 +11,7 @@ from neuralart import jsontext
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import is_file, read_bytes
 from neuralart.memory.layout.relative_pools import check_pools, derive
 from neuralart.memory.layout.strategies import LayoutNetwork
 from neuralart.memory.plan.plan import APPLICATION, firmware_sizes
@@ -153,7 +153,7 @@ def _sizes(value: Any) -> bool:
 
 def _top(path: Path, artefacts: Sequence[str]) -> Path:
     """The folder that the paths in an index start from: one above it where all of them are."""
-    missing = {top: [name for name in artefacts if not (top / name).is_file()] for top in path.resolve().parents}
+    missing = {top: [name for name in artefacts if not is_file(top / name)] for top in path.resolve().parents}
     top = min(missing, key=lambda top: len(missing[top]))
     if missing[top]:
         what = f"{len(missing[top])} of {len(artefacts)} files of the last build are gone, {missing[top][0]} first"

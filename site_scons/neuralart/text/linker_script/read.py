@@ -6,7 +6,7 @@ import fnmatch
 from collections.abc import Callable
 from pathlib import Path
 
-from neuralart.files import read_bytes
+from neuralart.files import is_file, read_bytes
 from neuralart.text.linker_script.expression import Expression, Script, Tree
 from neuralart.text.linker_script.types import Assignment, LinkerScript, OutputSection, Region, worked_out
 
@@ -288,7 +288,7 @@ def read(path: Path, display: str = "") -> LinkerScript:
 
     def beside(name: str) -> bytes | None:
         found = path.parent / name
-        return read_bytes(found) if found.is_file() else None
+        return read_bytes(found) if is_file(found) else None
 
     return parse(read_bytes(path), display or str(path), beside)
 

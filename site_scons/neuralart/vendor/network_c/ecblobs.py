@@ -37,7 +37,7 @@ _DECRYPT = re.compile(
     r"#[ \t]*define[ \t]+LL_ATON_EC_MustDecryptBlob_\w*?(_ec_blob_\w+?)[ \t]*(?:\([^)\n]*\))?[ \t]+"
     r"\(?(true|false|[01])\b"
 )
-_INDEX = re.compile(r"#[ \t]*define[ \t]+(_ec_blob_\w+)_RELOC_IDX[ \t]+\(?(\d+)")
+_INDEX = re.compile(r"#[ \t]*define[ \t]+(_ec_blob_\w+)_RELOC_IDX[ \t]+\(?(\d{1,9})\b")
 _SYMBOL = re.compile(r"#[ \t]*define[ \t]+(_ec_blob_\w+)_BASE_SYMBOL[ \t]+([^\n]*?)[ \t]*(?://[^\n]*)?$", re.M)
 _ADDRESS = re.compile(r"#[ \t]*define[ \t]+(_ec_blob_\w+)_address\b[ \t]*([^\n]*?)[ \t]*(?://[^\n]*)?$", re.M)
 _INIT = re.compile(r"LL_ATON_EC_(?:Network|Inference)_Init_(\w+)\s*\(")

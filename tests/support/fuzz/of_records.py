@@ -1,0 +1,286 @@
+"""Kinds of files that this package keeps for itself between two runs, and anybody may have changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from neuralart import boards, jsontext, toolchain
+from neuralart.applications import overlay
+from neuralart.compilers import recorded
+from neuralart.compilers.recorded import replay
+from neuralart.compilers.stedgeai import install, run
+from neuralart.errors import NeuralArtError
+from neuralart.export import folder as exports
+from neuralart.export.plan import ExportInputs, NetworkPart, Raw
+from neuralart.flashing import plan as plans
+from neuralart.memory.plan import last_build
+from neuralart.network import facts
+from neuralart.patching import inplace, journal, mirror
+from neuralart.patching import plan as patching
+from neuralart.relocatable.build import objects
+from support import firmware, stedgeai_case
+from support.fuzz.damage import damage, json_tree
+from support.fuzz.judge import Kind, command, said
+from support.fuzz.of_images import _writes
+from support.h747_app import App, FakeNetwork, FakePool
+
+_THREE = (FakePool("DTCMRAM", 18428, 1), FakePool("AXIRAM", 311996, 2), FakePool("SDRAM", 266256, 3))
+
+
+def _of(prepare: Callable[[Path], object], name: str) -> bytes:
+    """What a file holds once everything is prepared."""
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(Path(folder))
+        return (Path(folder) / name).read_bytes()
+
+
+# ---- patching
+
+
+def _patched(folder: Path) -> App:
+    app = App(folder, FakeNetwork(_THREE))
+    inplace.patch(app.request("crop"))
+    return app
+
+
+_ROOT = App.__doc__ and "app/Application/STM32H747I-DISCO"
+_RECORD = f"{_ROOT}/{inplace.RECORD}"
+_INDEX = f"made/{mirror.INDEX}"
+
+
+def _mirrored(folder: Path) -> None:
+    app = App(folder, FakeNetwork(_THREE))
+    mirror.write(patching.make(app.request("crop")), folder / "made")
+
+
+def _restored(path: Path) -> object:
+    """What ``--restore`` reads, and what patching again reads."""
+    root = path.parents[1] if path.parent.name == inplace.STATE else path.parent
+    return inplace.read_record(root)
+
+
+_JOURNAL = {"schema": 1, "files": [{"path": "Inc/a.h", "old": "", "new": ""}, {"path": "b.c", "old": "", "new": ""}]}
+
+
+def _journal(path: Path) -> object:
+    root = path.parents[2]
+    assert journal._journal(root) == path, path
+    return journal._entries(root)
+
+
+# ---- compiles
+
+
+def _recorded(folder: Path) -> None:
+    """A recording of a tool that is not there."""
+    stedgeai_case.make(folder / "w")
+    given = _request(folder)
+    tool = recorded.parse_core("ST Edge AI Core v4.0.1-20581 7ed50de05")
+    assert tool is not None
+    planned = recorded.plan(given, tool)
+    kept = {"net.c": b"/* c */\n", "network.json": facts.to_json(firmware.facts()).encode()}
+    (folder / recorded.FILES).mkdir()
+    for name, data in kept.items():
+        (folder / recorded.FILES / name).write_bytes(data)
+    data = {
+        "schema": recorded.SCHEMA,
+        "network": "net",
+        "tool": tool.text,
+        "inputs": [{"role": i.role, "name": i.name, "sha256": i.sha256} for i in recorded.inputs_of(given, planned)],
+        "options": [list(each) for each in recorded.options_of(given, planned)],
+        "files": [{"name": name, "sha256": recorded._digest(data)} for name, data in kept.items()],
+    }
+    (folder / recorded.NAME).write_text(json.dumps(data))
+
+
+def _request(folder: Path) -> object:
+    w = folder / "w"
+    return stedgeai_case.request_from_words(
+        [
+            "--model",
+            str(w / "net.tflite"),
+            "--name",
+            "net",
+            "--target",
+            "stm32n6",
+            "--st-neural-art",
+            f"default@{w / 'na.json'}",
+        ]
+    )
+
+
+def _replayed(path: Path) -> object:
+    top = path.parent if path.name == recorded.NAME else path.parents[1]
+    return replay(_request(top), top, top / "made")
+
+
+def _same(good: bytes, bad: bytes, read: object) -> str:
+    return "" if good == bad else "a false 'valid': a changed file was taken"
+
+
+# ---- exports, copies, caches
+
+
+def _inputs(folder: Path) -> ExportInputs:
+    home = folder / "digits"
+    home.mkdir(exist_ok=True)
+    for name, data in (("digits.c", b"c"), ("digits.h", b"h"), ("digits.raw", b"weights"), ("network.json", b"{}\n")):
+        if not (home / name).exists():
+            (home / name).write_bytes(data)
+    part = NetworkPart(
+        "digits",
+        runtime="neuralart",
+        runtime_version=(0, 1, 0, 0),
+        abi_stamp="0123456789abcdef",
+        sources=(home / "digits.c",),
+        headers=(home / "digits.h",),
+        raws=(Raw("xSPI2", 0x70380000, home / "digits.raw"),),
+        others=(home / "network.json",),
+    )
+    return ExportInputs(name="digits-n6", title="Digits", board="stm32n6570-dk", networks=(part,))
+
+
+def _exported(folder: Path) -> None:
+    exports.write(folder / "out", _inputs(folder))
+
+
+def _copied(folder: Path) -> None:
+    (folder / "user").mkdir()
+    (folder / "user/a.c").write_text("int a;\n")
+    (folder / "user/run.sh").write_text("#!/bin/sh\n")
+    _copy(folder)
+
+
+def _copy(folder: Path) -> overlay.Changes:
+    wanted = {name: folder / "user" / name for name in ("a.c", "run.sh")}
+    return overlay.synchronize(wanted, folder / "work")
+
+
+def _copy_again(path: Path) -> object:
+    done = _copy(path.parents[1])
+    tree = path.parent / overlay.TREE
+    for name in ("a.c", "run.sh"):
+        assert (tree / name).read_bytes() == (path.parents[1] / "user" / name).read_bytes(), "the copy is not right"
+    return done
+
+
+def _built(folder: Path) -> None:
+    (folder / "v/net").mkdir(parents=True)
+    (folder / "v/net/network.json").write_text(facts.to_json(firmware.facts()))
+    data = {
+        "schema": last_build.SCHEMA,
+        "board": "stm32n6570-dk",
+        "artefacts": ["v/net/network.json"],
+        "firmware": {"RAM": {"used": 5, "size": 10}},
+    }
+    (folder / "v/index.json").write_text(json.dumps(data))
+
+
+def _index(path: Path) -> object:
+    """Never an error: a build that cannot be read is one that is not known."""
+    return last_build.read(path.parents[1], "v", boards.load("stm32n6570-dk"), ())
+
+
+def _device_record(path: Path) -> object:
+    return plans.held_after(plans.read_record(path), ())
+
+
+def _device_rows() -> bytes:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "record"
+        plans.save_record(path, "acme", "0042", "stm32n6570-dk", _writes(Path(folder)))
+        return path.read_bytes()
+
+
+_CACHES = [
+    json.dumps({"/x/gcc|1|2": {"version": "12.2", "libcs": "newlib"}, "/y": {"version": "1", "libcs": ""}}).encode()
+]
+_OBJECTS = [json.dumps([{"object": "a.o", "sha256": "0" * 64, "headers": {"/x/a.h": "0" * 64}}]).encode()]
+
+KINDS = [
+    Kind("patch-record", [_of(_patched, _RECORD)], _restored, json_tree, prepare=_patched, file=_RECORD),
+    Kind(
+        "patch-restored",
+        [_of(_patched, _RECORD)],
+        command(
+            lambda p: [
+                "patch",
+                next(e for e in p.parents if (e / "network").is_dir()) / "app",
+                "--check",
+                "--in-place",
+                "--network",
+                next(e for e in p.parents if (e / "network").is_dir()) / "network",
+                "--aspect-ratio",
+                "crop",
+            ]
+        ),
+        json_tree,
+        prepare=_patched,
+        file=_RECORD,
+        cost=10,
+    ),
+    Kind(
+        "patch-journal",
+        [json.dumps(_JOURNAL).encode()],
+        _journal,
+        json_tree,
+        prepare=lambda folder: (folder / journal.STATE / "change").mkdir(parents=True),
+        file=f"{journal.STATE}/change/journal.json",
+    ),
+    Kind(
+        "patched.json",
+        [_of(_mirrored, _INDEX)],
+        lambda p: mirror._listed(p.parent),
+        json_tree,
+        prepare=_mirrored,
+        file=_INDEX,
+    ),
+    Kind(
+        "recording.json", [_of(_recorded, recorded.NAME)], _replayed, json_tree, prepare=_recorded, made="made", cost=4
+    ),
+    Kind(
+        "recorded-file",
+        [b"/* c */\n"],
+        _replayed,
+        damage,
+        prepare=_recorded,
+        file=f"{recorded.FILES}/net.c",
+        made="made",
+        accepted=_same,
+        cost=4,
+    ),
+    Kind(
+        "export-manifest",
+        [_of(_exported, f"out/{exports.MANIFEST}")],
+        lambda p: exports._listed(p.parent),
+        json_tree,
+        prepare=_exported,
+        file=f"out/{exports.MANIFEST}",
+    ),
+    Kind(
+        "copied-tree",
+        [_of(_copied, f"work/{overlay.RECORD}")],
+        _copy_again,
+        json_tree,
+        prepare=_copied,
+        file=f"work/{overlay.RECORD}",
+        cost=4,
+    ),
+    Kind("index.json", [_of(_built, "v/index.json")], _index, json_tree, prepare=_built, file="v/index.json"),
+    Kind("device-record", [_device_rows()], _device_record, json_tree),
+    Kind("stedgeai-cache", _CACHES, install._remembered, json_tree),
+    Kind("toolchain-cache", _CACHES, toolchain._remembered, json_tree),
+    Kind("object-list", _OBJECTS, objects._entries, json_tree),
+    Kind(
+        "owner-manifest",
+        [facts.manifest("net", {"net.c": b"c"}).encode()],
+        lambda p: run._listed(p.parent),
+        json_tree,
+        file=facts.MANIFEST,
+    ),
+]
+assert os and NeuralArtError and jsontext and said
