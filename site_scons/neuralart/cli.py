@@ -18,6 +18,7 @@ from neuralart.errors import NeuralArtError
 
 # name -> (module, one line of help)
 COMMANDS = {
+    "new": ("neuralart.own_model.new_cli", "make a folder in which a model of yours is built and run"),
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
     "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),

@@ -29,7 +29,7 @@ FLOORS = (
     {"emulator", "report"},
     {"lint", "export"},
     {"doctor", "inspect"},
-    {"applications", "profiling"},
+    {"applications", "own_model", "profiling"},
     {"cli"},
     {"__main__", "scons"},
 )
