@@ -11,20 +11,22 @@ Inputs of another source are vectors too: those without expected outputs, which 
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext
 from neuralart.emulator import Difference
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes
+from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.network.facts import Network, Port
 
 SCHEMA = 1
+DESCRIPTION = "vectors.json"
 # dtype -> code of the struct module
 _WIDTHS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 DTYPES = dict(zip((*_WIDTHS, "bool"), "bBhHiIqQefd?", strict=True))
@@ -97,7 +99,7 @@ def _slices(path: Path, tensors: Sequence[VectorTensor], count: int) -> tuple[by
 
 def load(folder: Path) -> Vectors:
     """Read a folder of golden vectors. NeuralArtError: files are missing, damaged, or do not fit together."""
-    path = folder / "vectors.json"
+    path = folder / DESCRIPTION
     where = str(path)
     try:
         data = jsontext.loads(read_bytes(path).decode("utf-8"))
@@ -120,6 +122,15 @@ def load(folder: Path) -> Vectors:
         _slices(folder / "inputs.bin", inputs, count),
         _slices(folder / "outputs.bin", outputs, count),
     )
+
+
+def write(folder: Path, vectors: Vectors, oracle: str) -> None:
+    """Write a folder of golden vectors; ``oracle``: what computed the outputs. NeuralArtError: it cannot be written."""
+    rows = {side: [asdict(tensor) for tensor in getattr(vectors, side)] for side in ("inputs", "outputs")}
+    described = {"schema": SCHEMA, "count": vectors.count, **rows, "oracle": oracle}
+    write_bytes(folder / "inputs.bin", b"".join(vectors.input_data))
+    write_bytes(folder / "outputs.bin", b"".join(vectors.output_data))
+    write_text(folder / DESCRIPTION, json.dumps(described, indent=2) + "\n")
 
 
 def _check_side(side: str, tensors: Sequence[VectorTensor], ports: Sequence[Port], where: str, network: str) -> None:
