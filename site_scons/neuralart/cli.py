@@ -18,10 +18,12 @@ from neuralart.errors import NeuralArtError, of_system
 
 # name -> (module, one line of help)
 COMMANDS = {
+    "new": ("neuralart.own_model.new_cli", "make a folder in which a model of yours is built and run"),
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
     "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
+    "vectors": ("neuralart.own_model.vectors_cli", "make golden vectors of a model: inputs and expected outputs"),
     "sign": ("neuralart.flashing.cli", "put the boot chain's header in front of an image, without a signature"),
     "flash": ("neuralart.flashing.cli", "write the flash of a device by a flash plan (the virtual flash)"),
     "verify": ("neuralart.flashing.cli", "compare the flash of a device with a flash plan"),

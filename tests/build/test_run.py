@@ -46,6 +46,18 @@ def test_wrong_expectation_names_the_first_difference(built: Project) -> None:
 
 
 def test_without_vectors(built: Project) -> None:
-    built.edit("variants.yaml", "    vectors: models/digits/vectors\n", "")
-    failed = built.run("run-digits-n6", code=2)
-    assert "no 'vectors:'" in failed.err
+    built.path("names.txt").write_text("".join(f"the {digit}\n" for digit in range(10)), "utf-8")
+    inputs, labels = "    input: models/digits/vectors/inputs.bin\n", "    labels: names.txt\n"
+    built.edit("variants.yaml", "    vectors: models/digits/vectors\n", inputs + labels)
+    out = built.run("run-digits-n6").out
+    # The first two pictures are a 0 and a 1, as the vectors' outputs say.
+    assert "digits: input 0: output 'digit' int8[1,10]: the 0 0." in out
+    assert "digits: input 1: output 'digit' int8[1,10]: the 1 0." in out
+    assert "digits: 20 inputs (models/digits/vectors/inputs.bin) computed on unicorn" in out
+    assert out.rstrip().endswith("; not compared: no vectors")
+    built.edit("variants.yaml", inputs, "")
+    first = built.run("run-digits-n6", "run-digits-an547").out
+    shown = [line for line in first.splitlines() if "output 'digit'" in line]
+    # The same input on both machines, and so the same output.
+    assert len(shown) == 2 and shown[0] == shown[1]
+    assert first.count("not compared: no vectors") == 2

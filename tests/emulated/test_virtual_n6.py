@@ -12,7 +12,9 @@ import pytest
 from neuralart import boards, cli
 from neuralart.emulator import Difference, LinkFailure, MachineStop, runner
 from neuralart.emulator.image import Symbols, read_elf, read_raw
+from neuralart.emulator.inputs.source import RandomInputs, at_random
 from neuralart.emulator.link import Frame, Session, encode
+from neuralart.emulator.outputs import described
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import to_json
@@ -93,6 +95,31 @@ def test_the_command_prints_one_line_per_network(builder, tmp_path, capsys):
     assert lines[0] == "  | scons-neuralart reference application on stm32n6570-dk"
     assert re.fullmatch(r"toy: 5 vectors bit-exact on unicorn \(cortex-m33 code; .*no timing\)", lines[1])
     assert console.read_text(encoding="utf-8") == "scons-neuralart reference application on stm32n6570-dk\n"
+
+
+def test_the_command_shows_outputs_that_nobody_knows(builder, tmp_path, capsys):
+    """Random inputs, and a file of the vectors' own inputs with names of classes."""
+    image = builder.image(tmp_path, memory=memory_init(ALL))
+    words = ["run", "--board", "stm32n6570-dk", "--elf", str(image.elf), "--load", f"{image.weights}@0x71000000"]
+    words += ["--network", str(image.network)]
+    assert cli.main(words) == 0
+    shown = capsys.readouterr().out.splitlines()
+    (inputs,) = at_random(facts().inputs, RandomInputs())
+    assert [f"toy: input 0: {line}" for line in described(facts(), reference(inputs))] == shown[1:3]
+    said = (
+        r"toy: 1 input \(pseudo-random inputs, seed 0\) computed on unicorn \(cortex-m33 .*\); not compared: no vectors"
+    )
+    assert re.fullmatch(said, shown[3]) and len(shown) == 4
+    raw = image.vectors / "inputs.bin"
+    assert cli.main([*words, "--input", str(raw), "--labels", '["a", "b", "c", "d"]']) == 0
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[1:3] == [f"toy: input 0: {line}" for line in described(facts(), reference(pixels(0)), "abcd")]
+    best = max(zip(struct.unpack("<4h", reference(pixels(0))[16:]), "abcd", strict=True))
+    assert f"output 'sums' int16[1,4]: {best[1]} {best[0]}" in shown[2]
+    assert shown[-1].startswith(f"toy: 5 inputs ({raw.as_posix()}) computed") and len(shown) == 2 + 5 * 2
+    raw.write_bytes(b"12345")
+    assert cli.main([*words, "--input", str(raw)]) == 1
+    assert "inputs.bin: 5 bytes are no whole number of vectors of 16 bytes" in capsys.readouterr().err
 
 
 def test_the_command_exits_with_2_at_a_difference(builder, tmp_path, capsys):

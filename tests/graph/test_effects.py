@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 import SCons.Errors
 
+from neuralart.config.app_config import AppConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.scons.flash import effects
 from neuralart.scons.flash.flash import keep_order
@@ -176,13 +178,33 @@ def refusal(made: Any, verb: str) -> str:
             "run",
             "run-digits-n6: pool ISRAM has strategy external-loader, and machine qemu has none (strategy boot-copy",
         ),
-        ({"networks": (NetworkConfig("digits", MODEL),)}, "run", "run-digits-n6: network digits has no 'vectors:'"),
-        ({"networks": (NetworkConfig("digits", MODEL),)}, "boot", "boot-digits-n6: network digits has no 'vectors:'"),
     ],
 )
 def test_what_cannot_be_done(env: Any, gcc: Toolchain, changes: dict[str, Any], verb: str, words: str) -> None:
     """The variant can be built all the same: the refusal comes when somebody wants to do it."""
     assert refusal(env.NeuralArtVariant(variant(**changes)), verb).startswith(words)
+
+
+def test_what_a_network_is_fed_with(env: Any, gcc: Toolchain, tree: Path) -> None:
+    """Golden vectors, a file, or numbers at random; names of classes where outputs are shown."""
+    names = AppConfig("image_classification", "classifier", class_names=('a "b" $c `d`', "e"), generation="h7")
+    labeled = NetworkConfig("digits", MODEL, input="models/in.npy", app_config=names)
+    words = argv(env, "run", networks=(labeled,))
+    assert words[words.index("--network") + 2 :][:4] == [
+        "--input",
+        "models/in.npy",
+        "--labels",
+        json.dumps(names.class_names),
+    ]
+    words = argv(env, "boot", name="other", networks=(NetworkConfig("digits", MODEL),))
+    assert words[words.index("--network") + 2 :][:4] == ["--random", "1", "--labels", "[]"]
+    (tree / "names.txt").write_text("a\n", "utf-8")
+    for other, filed in (
+        ("third", replace(labeled, app_config=replace(names, class_names=(), class_names_file="names.txt"))),
+        ("fourth", replace(labeled, labels="names.txt")),
+    ):
+        words = argv(env, "run", name=other, networks=(filed,))
+        assert words[words.index("--labels") + 1] == "names.txt"
 
 
 def test_writing_needs_no_vectors(env: Any, gcc: Toolchain) -> None:

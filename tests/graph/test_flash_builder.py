@@ -223,6 +223,8 @@ def test_load_alias(board: Any, gcc: Any) -> None:
     assert words[words.index("--vectors") + 1] == "models" and words[words.index("--plan") + 1] == plan
     assert {"app.elf", "app.elf.check.json", plan, str(rel.image)} <= set(graphs.names(alias.sources))
     several = board.LoadAlias("load-all", "app.elf", rel, {"xip": "xip.json", "copy": "copy.json"}, vectors="models")
+    fed = graphs.command(board.LoadAlias("load-fed", "app.elf", rel, plan, input="models/in.bin"))
+    assert fed[fed.index("--input") + 1] == "models/in.bin" and "--vectors" not in fed
     plans_of = [words[words.index("--plan") + 1] for words in graphs.commands(several)]
     assert plans_of == ["xip.json", "copy.json"]
 
@@ -231,7 +233,6 @@ def test_load_alias(board: Any, gcc: Any) -> None:
     ("options", "said"),
     [
         ({"vectros": "models"}, "LoadAlias: unknown option 'vectros' (did you mean 'vectors'?"),
-        ({}, "load-app: network digits has no 'vectors:' to compare with"),
         ({"vectors": "models", "machine": "silicon"}, "load-app: nothing here can run on silicon yet"),
         ({"vectors": "models", "machine": "quemu"}, "no machine 'quemu'"),
     ],

@@ -30,7 +30,7 @@ FLOORS = (
     {"emulator", "report"},
     {"lint", "export"},
     {"doctor", "inspect"},
-    {"applications", "profiling", "sbom"},
+    {"applications", "own_model", "profiling", "sbom"},
     {"cli"},
     {"__main__", "scons"},
 )

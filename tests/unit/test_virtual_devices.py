@@ -132,6 +132,8 @@ def test_the_machine_of_a_board():
         (["--load", "@0x10"], "'@0x10' is not FILE@ADDRESS"),
         (["--load", "x@0xzz"], "'x@0xzz' is not FILE@ADDRESS"),
         (["--load", "x@0x100000000"], "address 0x100000000 has more than 32 bits"),
+        (["--random", "0"], "'0' is no number of vectors"),
+        (["--random", "-1"], "'-1' is no number of vectors"),
         (["--timeout", "0"], "'0' is not a time in seconds"),
         (["--timeout", "nan"], "'nan' is not a time in seconds"),
         (["--timeout", "soon"], "'soon' is not a time in seconds"),
@@ -147,8 +149,11 @@ def test_wrong_words(capsys, words, message):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--network", "n.json"], "1 --network and 0 --vectors"),
-        ([], "no network to check"),
+        (["--network", "n.json", "--random", "1", "--input", "x"], "1 --network and 2 --vectors, --input and --random"),
+        (["--network", "n.json", "--labels", "a", "--labels", "b"], "1 --network and 2 --labels"),
+        (["--network", "n.json", "--labels", "[1"], "--labels: not a JSON list"),
+        (["--network", "n.json", "--labels", "nowhere.txt"], "nowhere.txt: cannot read"),
+        ([], "no network to run"),
         (["--network", "nowhere/n.json", "--vectors", "v"], "cannot read"),
     ],
 )

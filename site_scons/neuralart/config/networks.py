@@ -23,6 +23,7 @@ from neuralart.config.keys import (
 )
 from neuralart.config.keys import read_settings as read_keys
 from neuralart.config.types import COMPILERS, STRATEGIES, Budgets, NetworkConfig
+from neuralart.errors import NeuralArtError
 from neuralart.text.values import Location, Value
 
 DATA_TYPES = ("float32", "int8", "uint8", "int32")
@@ -305,8 +306,22 @@ KEYS: tuple[Key, ...] = (
     Key(
         "vectors",
         text_or_none,
-        "a folder of golden vectors for `run-<variant>` and `boot-<variant>`",
-        "those two refuse",
+        "a folder of [golden vectors](vectors.md), which `run-`, `boot-` and `load-<variant>` compare outputs with",
+        "outputs are shown, and not compared",
+        form=PATH,
+    ),
+    Key(
+        "input",
+        text_or_none,
+        "instead of `vectors`: a file or folder of [inputs](vectors.md#inputs) whose outputs are shown",
+        "one pseudo-random input",
+        form=PATH,
+    ),
+    Key(
+        "labels",
+        text_or_none,
+        "a file with the names of the classes, one a line, for outputs that are shown",
+        "the class names of `app_config`, if it has any",
         form=PATH,
     ),
     Key(
@@ -337,4 +352,10 @@ def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
     """A network from its layers; later ones win. NeuralArtError: keys of ``app_config`` do not go together."""
     merged = {key: setting for layer in layers for key, setting in layer.items()}
     values = {field: value for key in KEYS for field, value in key.values(merged).items()}
+    if values.get("vectors") and values.get("input"):
+        raise NeuralArtError(
+            f"network {name}: 'vectors' and 'input' cannot both be there",
+            where=str(merged["input"][1]),
+            hint="vectors have inputs of their own; 'vectors: \"\"' in an override takes them away",
+        )
     return NetworkConfig(name=name, where=where, places={key: s[1] for key, s in merged.items()}, **values)

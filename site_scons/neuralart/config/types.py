@@ -88,6 +88,8 @@ class NetworkConfig(Located):
     options: tuple[str, ...] = ()  # Further options of generate, in order
     initializers: tuple[str, ...] | None = None  # fnames of the pools whose raw file is declared; None: by rule
     vectors: str = ""  # Folder of golden vectors; empty: none
+    input: str = ""  # File or folder of inputs for runs without vectors; empty: pseudo-random ones
+    labels: str = ""  # File with the names of the classes; empty: those of ``app_config``
     check: tuple[tuple[str, float], ...] = ()  # Bounds of outputs: ``max_lsb``, ``cos``, ``rmse``; none: exact
     strategies: tuple[tuple[str, str], ...] = ()  # fname of a pool, how its initializer reaches it; others: by rule
     app_config: AppConfig | None = None  # What the header of its application says beyond the network

@@ -1,10 +1,10 @@
-"""``neuralart run``: run firmware on a virtual board and compare it with golden vectors."""
+"""``neuralart run``: run firmware on a virtual board, and compare it with golden vectors where there are some."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -14,7 +14,7 @@ from neuralart.errors import NeuralArtError, nearest
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
-    from neuralart.emulator.runner import NetworkRun
+    from neuralart.emulator.runner import NetworkResult, NetworkRun
 
 FAILED = 2
 
@@ -39,6 +39,12 @@ def _load(text: str) -> tuple[Path, int]:
 
 def _slot(text: str) -> tuple[str, int]:
     return _at(text, "NAME@ADDRESS, for example application@0x70100000")
+
+
+def _count(text: str) -> tuple[str, str]:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1 << 20):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of vectors")
+    return "random", text
 
 
 def _seconds(text: str) -> float:
@@ -75,8 +81,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "memory (xSPI1: the PSRAM) that the boot chain leaves mapped beside those that the board's file says"
     several("--mapped", metavar="MEMORY", help=text)
     add("--xspi-unmapped", action="store_true", help="the boot chain leaves flash and PSRAM unmapped")
-    several("--network", type=Path, metavar="FILE", help="network.json of a network to check")
-    several("--vectors", type=Path, metavar="DIR", help="its golden vectors, in the same order")
+    several("--network", type=Path, metavar="FILE", help="network.json of a network to run")
+    fed = partial(several, dest="feeds")
+    text = "its golden vectors; one of this, --input and --random for each --network, in the same order, or none at all"
+    fed("--vectors", type=lambda text: ("vectors", text), metavar="DIR", help=text)
+    text = "its inputs, whose outputs are shown: raw elements, .npy, .npz, .csv, sound, pictures or a folder of them"
+    fed("--input", type=lambda text: ("input", text), metavar="FILE", help=text)
+    text = "its inputs are pseudo-random, that many (default: 1), and its outputs are shown"
+    fed("--random", type=_count, metavar="N", help=text)
+    text = "names of its classes: a file with one a line, or a JSON list; empty: none"
+    several("--labels", metavar="NAMES", help=text)
     text = "the networks are relocatable models that the firmware loads: that of each --network, in the same order"
     several("--model", type=Path, metavar="FILE", help=text)
     text = "params of each --model that is split, in the same order"
@@ -99,15 +113,17 @@ def _board_with_slots(board: Board, moved: Sequence[tuple[str, int]]) -> Board:
 
 def _runs(args: argparse.Namespace) -> list[NetworkRun]:
     """What is to be run. NeuralArtError: options that belong together differ in number."""
+    from neuralart.emulator.inputs.source import Feed, InputFile, RandomInputs
     from neuralart.emulator.runner import NetworkRun
     from neuralart.emulator.vectors import Closeness, parse
     from neuralart.files import read_bytes
     from neuralart.relocatable.format import container
 
     networks, models = len(args.network), len(args.model)
-    if networks != len(args.vectors):
+    if len(args.feeds) not in (0, networks):
         raise NeuralArtError(
-            f"{networks} --network and {len(args.vectors)} --vectors", hint="give one --vectors per --network"
+            f"{networks} --network and {len(args.feeds)} --vectors, --input and --random",
+            hint="give one of them per --network, or none: then all inputs are pseudo-random",
         )
     if models not in (0, networks):
         raise NeuralArtError(
@@ -123,10 +139,52 @@ def _runs(args: argparse.Namespace) -> list[NetworkRun]:
             hint="give the _rel_params.bin of each split model, and of no other",
         )
     params = dict(zip(split, args.model_params, strict=True))
+    makers: dict[str, Callable[[str], Feed]] = {
+        "vectors": Path,
+        "input": lambda text: InputFile(Path(text)),
+        "random": lambda text: RandomInputs(int(text)),
+    }
+    feeds = [makers[kind](text) for kind, text in args.feeds] or [RandomInputs()] * networks
     return [
-        NetworkRun(network, vectors, args.model[number] if models else None, params.get(number), bounds[number])
-        for number, (network, vectors) in enumerate(zip(args.network, args.vectors, strict=True))
+        NetworkRun(network, feed, args.model[number] if models else None, params.get(number), bounds[number])
+        for number, (network, feed) in enumerate(zip(args.network, feeds, strict=True))
     ]
+
+
+def _labels(args: argparse.Namespace) -> list[tuple[str, ...]]:
+    """Names of the classes of each network. NeuralArtError: a list is damaged, a file cannot be read."""
+    from neuralart import jsontext
+    from neuralart.app_config.generate import class_names
+    from neuralart.config.app_config import AppConfig
+
+    if len(args.labels) not in (0, len(args.network)):
+        raise NeuralArtError(
+            f"{len(args.network)} --network and {len(args.labels)} --labels", hint="give one each, or no --labels"
+        )
+    found: list[tuple[str, ...]] = []
+    for text in args.labels or [""] * len(args.network):
+        if text.startswith("["):
+            try:
+                found.append(tuple(map(str, jsontext.loads(text))))
+            except ValueError as error:
+                raise NeuralArtError(f"not a JSON list: {error}", where="--labels") from error
+        else:
+            found.append(class_names(AppConfig("", "", class_names_file=text), Path()))
+    return found
+
+
+def _results(run: NetworkRun, result: NetworkResult, labels: Sequence[str], machine: str) -> list[str]:
+    """What is said of a network that was run."""
+    from neuralart.emulator.outputs import described
+    from neuralart.network import facts
+
+    if result.how:
+        return [f"{result.name}: {result.vectors} vectors {result.how} on {machine}"]
+    network, lines = facts.load(run.network), []
+    for number, outputs in enumerate(result.outputs):
+        lines += [f"{result.name}: input {number}: {line}" for line in described(network, outputs, labels)]
+    count = f"{result.vectors} input{'s' if result.vectors > 1 else ''}"
+    return [*lines, f"{result.name}: {count} ({run.feed}) computed on {machine}; not compared: no vectors"]
 
 
 class _Progress:
@@ -152,7 +210,7 @@ class _Progress:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it. Returns 0 when every output is bit-exact; 2 when one differs or the run stopped."""
+    """Run it. Returns 0 unless an output differs from what is known of it, or the run stopped: then 2."""
     from neuralart import boards
     from neuralart.emulator import RunFailure, runner, starting
     from neuralart.emulator.coherency import Conditions
@@ -182,7 +240,7 @@ def run(args: argparse.Namespace) -> int:
 
     for line in flash.notes:
         note(line)
-    runs = _runs(args)
+    runs, labels = _runs(args), _labels(args)
     try:
         result = runner.run(
             board,
@@ -211,6 +269,6 @@ def run(args: argparse.Namespace) -> int:
         progress.clear()
         if args.console is not None:
             write_text(args.console, "".join(f"{line}\n" for line in lines))
-    for network in result.networks:
-        print(f"{network.name}: {network.vectors} vectors {network.how} on {result.machine} ({result.note})")
+    for one, network, names in zip(runs, result.networks, labels, strict=True):
+        print("\n".join(_results(one, network, names, f"{result.machine} ({result.note})")))
     return 0

@@ -1,4 +1,4 @@
-"""Runs an image on a virtual machine and compares every golden vector."""
+"""Runs an image on a virtual machine, and compares every golden vector where there are some."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.emulator import vectors as golden
 from neuralart.emulator.coherency import Conditions
 from neuralart.emulator.image import Symbols
+from neuralart.emulator.inputs.source import Feed, inputs_of
 from neuralart.emulator.link import FAULT_MARK, RemoteNetwork, Session
 from neuralart.emulator.starting import started_machine
 from neuralart.emulator.vectors import BIT_EXACT, Closeness
@@ -27,10 +28,10 @@ DEFAULT_TIMEOUT = 60.0
 
 @dataclass(frozen=True)
 class NetworkRun:
-    """A network to check."""
+    """A network to run."""
 
     network: Path  # Path of its ``network.json``
-    vectors: Path  # Folder of its golden vectors
+    feed: Feed  # Where its inputs come from; outputs are compared only with those of golden vectors
     model: Path | None = None  # The relocatable model that the firmware loads; None: it is linked in
     params: Path | None = None  # The params of a split one
     closeness: Closeness = BIT_EXACT  # How close outputs must come
@@ -38,11 +39,12 @@ class NetworkRun:
 
 @dataclass(frozen=True)
 class NetworkResult:
-    """A network whose vectors all came out as close as wanted."""
+    """A network that was run; outputs that are known came out as close as wanted."""
 
     name: str  # C name
-    vectors: int  # How many were compared
-    how: str = "bit-exact"  # ``bit-exact``, or the bounds
+    vectors: int  # How many inferences
+    how: str = "bit-exact"  # ``bit-exact``, or the bounds; empty: nothing was compared
+    outputs: tuple[bytes, ...] = ()  # What came out of each inference, if nothing was compared
 
 
 @dataclass(frozen=True)
@@ -97,13 +99,13 @@ class _Check:
 
 
 def _check_of(one: NetworkRun) -> _Check:
-    network, vectors = facts.load(one.network), golden.load(one.vectors)
+    network = facts.load(one.network)
     if network.runtime != NEURALART:
         raise NeuralArtError(
             f"network {network.name} is made for runtime {network.runtime}: virtual boards run {NEURALART} only",
             where=str(one.network),
         )
-    golden.check(vectors, network)
+    vectors = inputs_of(one.feed, network)
     if one.model is None:
         return _Check(network, vectors, network.name, network.abi_stamp, False, one.closeness)
     params = None if one.params is None else read_bytes(one.params)
@@ -164,7 +166,7 @@ def run(
     on_note: Callable[[str], None] | None = None,
     on_vector: Callable[[str, int, int], None] | None = None,
 ) -> RunResult:
-    """Start an image, feed every golden vector, compare every output as closely as wanted.
+    """Start an image, feed every input, compare the outputs as closely as wanted where they are known.
 
     ``kind`` is that of the machine (empty: the board's first virtual one), ``loads`` raw files and their addresses,
     ``timeout`` the seconds that the firmware may compute without a word. Called are ``on_text`` with each line of the
@@ -173,7 +175,7 @@ def run(
     """
     machine = machine_of(board, kind)
     if not runs:
-        raise NeuralArtError("no network to check", hint="--network NETWORK.JSON --vectors DIR")
+        raise NeuralArtError("no network to run", hint="--network NETWORK.JSON")
     checks = [_check_of(one) for one in runs]
     networks = [check.network for check in checks]
     watched = networks if len(checks) == 1 else [_where_known(check) for check in checks]
@@ -207,12 +209,17 @@ def run(
                     raise LinkFailure(f"the firmware has no network '{name}'", hint=nearest(name, list(remotes)))
                 index, remote = remotes[name]
                 _check_remote(remote, check)
+                unknown = []
                 for number, inputs in enumerate(vectors.input_data):
                     outputs = session.infer(index, inputs)
-                    golden.compare(vectors, number, outputs, check.network, check.closeness)
+                    if vectors.output_data:
+                        golden.compare(vectors, number, outputs, check.network, check.closeness)
+                    else:
+                        unknown.append(outputs)
                     if on_vector is not None:
                         on_vector(name, number + 1, vectors.count)
-                results.append(NetworkResult(name, vectors.count, str(check.closeness)))
+                how = "" if unknown else str(check.closeness)
+                results.append(NetworkResult(name, vectors.count, how, tuple(unknown)))
             session.quit()
         except MachineStop as stop:
             raise _with_symbol(stop, started.symbols) from stop

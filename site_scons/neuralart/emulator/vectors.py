@@ -5,24 +5,28 @@ tensors in order, little endian). Metrics, per output tensor and vector, as vali
 ``max_lsb`` is the largest difference of two integers; ``cos`` the cosine of the angle between the tensors, ``rmse`` the
 root of the mean squared difference, both of the numbers that the integers stand for (scale and zero point of the
 network; as they are without any).
+
+Inputs of another source are vectors too: those without expected outputs, which are not compared.
 """
 
 from __future__ import annotations
 
+import json
 import math
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext
 from neuralart.emulator import Difference
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import read_bytes
+from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.network.facts import Network, Port
 
 SCHEMA = 1
+DESCRIPTION = "vectors.json"
 # dtype -> code of the struct module
 _WIDTHS = ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64")
 DTYPES = dict(zip((*_WIDTHS, "bool"), "bBhHiIqQefd?", strict=True))
@@ -48,12 +52,22 @@ class Vectors:
     inputs: tuple[VectorTensor, ...]  # Tensors of one vector
     outputs: tuple[VectorTensor, ...]  # Tensors of one vector
     input_data: tuple[bytes, ...]  # One element per vector: its inputs, concatenated
-    output_data: tuple[bytes, ...]  # One element per vector: its outputs, concatenated
+    output_data: tuple[bytes, ...]  # One element per vector: its outputs, concatenated; empty: nobody knows them
 
     @property
     def count(self) -> int:
         """How many."""
         return len(self.input_data)
+
+
+def tensors_of(ports: Sequence[Port]) -> tuple[VectorTensor, ...]:
+    """Inputs or outputs of a network as vectors name them."""
+    return tuple(VectorTensor(port.name, port.dtype, port.shape, port.bytes) for port in ports)
+
+
+def unproved(network: Network, inputs: Sequence[bytes], where: str) -> Vectors:
+    """Inputs of a network (for each inference all of them, concatenated) whose outputs nobody knows."""
+    return Vectors(where, tensors_of(network.inputs), tensors_of(network.outputs), tuple(inputs), ())
 
 
 def _tensor(row: dict[str, Any], where: str) -> VectorTensor:
@@ -85,7 +99,7 @@ def _slices(path: Path, tensors: Sequence[VectorTensor], count: int) -> tuple[by
 
 def load(folder: Path) -> Vectors:
     """Read a folder of golden vectors. NeuralArtError: files are missing, damaged, or do not fit together."""
-    path = folder / "vectors.json"
+    path = folder / DESCRIPTION
     where = str(path)
     try:
         data = jsontext.loads(read_bytes(path).decode("utf-8"))
@@ -108,6 +122,15 @@ def load(folder: Path) -> Vectors:
         _slices(folder / "inputs.bin", inputs, count),
         _slices(folder / "outputs.bin", outputs, count),
     )
+
+
+def write(folder: Path, vectors: Vectors, oracle: str) -> None:
+    """Write a folder of golden vectors; ``oracle``: what computed the outputs. NeuralArtError: it cannot be written."""
+    rows = {side: [asdict(tensor) for tensor in getattr(vectors, side)] for side in ("inputs", "outputs")}
+    described = {"schema": SCHEMA, "count": vectors.count, **rows, "oracle": oracle}
+    write_bytes(folder / "inputs.bin", b"".join(vectors.input_data))
+    write_bytes(folder / "outputs.bin", b"".join(vectors.output_data))
+    write_text(folder / DESCRIPTION, json.dumps(described, indent=2) + "\n")
 
 
 def _check_side(side: str, tensors: Sequence[VectorTensor], ports: Sequence[Port], where: str, network: str) -> None:
@@ -215,15 +238,20 @@ def parse(text: str, where: str = "--check") -> Closeness:
     return Closeness(int(lsb) if lsb is not None else None, **values)
 
 
+def stored(dtype: str, data: bytes) -> tuple[float, ...]:
+    """The elements of a tensor as its bytes hold them."""
+    code = DTYPES[dtype]
+    return struct.unpack(f"<{len(data) // struct.calcsize('<' + code)}{code}", data)
+
+
 def _values(tensor: VectorTensor, data: bytes, where: str) -> tuple[float, ...]:
-    code = DTYPES[tensor.dtype]
-    values: tuple[float, ...] = struct.unpack(f"<{len(data) // struct.calcsize('<' + code)}{code}", data)
+    values = stored(tensor.dtype, data)
     if any(isinstance(value, float) and not math.isfinite(value) for value in values):
         raise Difference(f"output '{tensor.name}' has values that are no numbers", where=where)
     return values
 
 
-def _real(values: tuple[float, ...], port: Port | None) -> list[float]:
+def real_values(values: tuple[float, ...], port: Port | None) -> list[float]:
     """The numbers that stored ones stand for."""
     if port is None or not port.scale:
         return [float(value) for value in values]
@@ -277,7 +305,7 @@ def compare(vectors: Vectors, index: int, got: bytes, network: Network, wanted: 
             worst = max((abs(a - b) for a, b in zip(ours, theirs, strict=True)), default=0)
             if worst > wanted.max_lsb:
                 raise Difference(f"{what}: differs by {worst}, allowed max_lsb {wanted.max_lsb}", where=network.name)
-        real, golden = _real(ours, port), _real(theirs, port)
+        real, golden = real_values(ours, port), real_values(theirs, port)
         if wanted.cos is not None and (cos := cosine(real, golden)) < wanted.cos:
             raise Difference(f"{what}: cos {cos!r}, allowed {number(wanted.cos)} at least", where=network.name)
         if wanted.rmse is not None and (rmse := root_mean_square(real, golden)) > wanted.rmse:

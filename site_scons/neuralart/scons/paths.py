@@ -80,6 +80,11 @@ def literal(env: Any, value: Any) -> str:
     return str(env.subst(value)) if isinstance(value, str) else str(value.get_abspath())
 
 
+def named_source(env: Any, text: str) -> str:
+    """A file or folder of the user's as commands find it; empty stays empty."""
+    return named(env, Path(env.fs.Entry(text).srcnode().get_abspath())) if text else ""
+
+
 def readable(node: Any) -> Path:
     """The path of a source file, for opening it now: short below the current folder, else absolute."""
     path = Path(node.srcnode().get_abspath())

@@ -130,6 +130,8 @@ class Project:
                 mpool=path(network.mpool),
                 profile=profile(network.profile),
                 vectors=path(network.vectors),
+                input=path(network.input),
+                labels=path(network.labels),
                 app_config=self._placed_paths(network.app_config, "application", "template", "class_names_file"),
                 recording=path(network.recording),
                 failures=path(network.failures),

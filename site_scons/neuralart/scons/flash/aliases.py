@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from neuralart.config.types import VariantConfig
@@ -17,7 +16,7 @@ from neuralart.scons.flash.effects import VariantProgram, run_alias
 from neuralart.scons.flash.flash import declare_effect
 from neuralart.scons.flash.images import FlashNodes, ModelNodes
 from neuralart.scons.flash.refusals import reason
-from neuralart.scons.paths import literal, named
+from neuralart.scons.paths import literal, named_source
 from neuralart.scons.registry import registry_of
 
 _FLASH = {
@@ -27,7 +26,7 @@ _FLASH = {
     "board": "NEURALART_BOARD",
     "machine": "NEURALART_MACHINE",
 }
-_LOAD = ("vectors", "board", "machine", "allow_reference_on_hardware")
+_LOAD = ("vectors", "input", "board", "machine", "allow_reference_on_hardware")
 
 
 @at_read_time
@@ -64,9 +63,9 @@ def load_method(env: Any, name: str, elf: Any, model: Any, plan: Any, **options:
         elf: The firmware that loads it.
         model: What ``env.NetworkRel`` returned.
         plan: Flash plan with the model and the load table, or several by mode: one after the other.
-        **options: ``vectors``: folder of golden vectors, which the outputs are compared with. ``board``: where it runs,
-            if not where it was compiled for. ``machine``: ``unicorn`` or ``qemu``; by default the board's first.
-            ``allow_reference_on_hardware``.
+        **options: ``vectors``: folder of golden vectors, which the outputs are compared with. ``input``: inputs whose
+            outputs are shown. ``board``: where it runs, if not where it was compiled for. ``machine``: ``unicorn`` or
+            ``qemu``; by default the board's first. ``allow_reference_on_hardware``.
 
     Returns:
         The alias.
@@ -82,9 +81,8 @@ def load_method(env: Any, name: str, elf: Any, model: Any, plan: Any, **options:
     registry = registry_of(env)
     board = registry.board(str(options.get("board") or model.network.board.name), "LoadAlias")
     machine = machine_of(board, str(options.get("machine", "")))
-    folder = options.get("vectors", "")
-    vectors = named(env, Path(env.fs.Dir(literal(env, folder)).srcnode().get_abspath())) if folder else ""
-    network = replace(model.network, vectors=vectors)
+    vectors, inputs = (named_source(env, literal(env, options.get(key, ""))) for key in ("vectors", "input"))
+    network = replace(model.network, vectors=vectors, input=inputs)
     by_mode = plan if isinstance(plan, dict) else {"": plan}
     found = {mode: env.arg2nodes(each, env.fs.File)[0] for mode, each in by_mode.items()}
     (image,) = env.arg2nodes(elf, env.fs.File)[:1] or [None]

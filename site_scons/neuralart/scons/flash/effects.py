@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,17 +27,17 @@ from neuralart.scons.flash.flash import FlashingPlan
 from neuralart.scons.flash.images import FlashNodes, ModelNodes
 from neuralart.scons.flash.refusals import RUNS, reason
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
-from neuralart.scons.paths import anchored, build_dir, word
+from neuralart.scons.paths import LiteralWord, anchored, build_dir, word
 from neuralart.scons.registry import code_value, registry_of
 
 # Verb and what it does, for ``scons -h``.
 VERBS = {
-    "run": "write a fresh virtual flash, boot from it and compare with the golden vectors",
+    "run": "write a fresh virtual flash, boot from it and compare with golden vectors, or show outputs",
     "flash": "write the variant's own virtual flash, which stays",
     "flash-application": "write the application only",
     "flash-model": "write constants and identity descriptor only",
-    "load": "load the relocatable model in each mode and on each machine, compare with the golden vectors",
-    "boot": "boot the virtual flash as it is and compare with the golden vectors",
+    "load": "load the relocatable model in each mode and on each machine, and compare or show outputs",
+    "boot": "boot the virtual flash as it is and compare with golden vectors, or show outputs",
     "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
     "export": "write sources, images and CMake and make files for a build of your own",
     "verify": "compare the virtual flash with what the build would write",
@@ -77,6 +78,23 @@ def _words(base: Any, option: str, node: Any, suffix: str = "") -> list[Any]:
     return [option, *word(base, path.with_name(path.name + suffix))]
 
 
+def _feed_words(base: Any, network: Compiled) -> list[Any]:
+    """What a network is fed with."""
+    if network.vectors:
+        return _words(base, "--vectors", base.fs.Dir(anchored(network.vectors)))
+    return _words(base, "--input", base.fs.Entry(anchored(network.input))) if network.input else ["--random", "1"]
+
+
+def _label_words(base: Any, network: Compiled) -> list[Any]:
+    """Names of its classes: its own, or those of an application's header."""
+    config = network.config.app_config
+    file = network.labels or (config.class_names_file if config is not None else "")
+    if file:
+        return _words(base, "--labels", base.fs.File(anchored(file)))
+    names = config.class_names if config is not None else ()
+    return ["--labels", LiteralWord(json.dumps(names))]
+
+
 def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: str) -> tuple[list[Any], list[Any]]:
     """Words behind ``neuralart`` and sources of what runs a program."""
     board, machine, flashed = program.board, program.machine, program.flash
@@ -98,10 +116,11 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
             words += _words(base, "--model-params", program.model.params)
         sources += program.model.binaries
     for network in program.networks:
-        vectors = base.fs.Dir(anchored(network.vectors))
-        words += _words(base, "--network", network.facts) + _words(base, "--vectors", vectors)
+        words += _words(base, "--network", network.facts) + _feed_words(base, network)
         if any(each.config.check for each in program.networks):
             words += ["--check", ",".join(f"{name}={value!r}" for name, value in network.config.check) or "exact"]
+        if not all(each.vectors for each in program.networks):
+            words += _label_words(base, network)
         sources.append(network.facts)
     if verb == "boot":
         words += _words(base, "--nor", nor)

@@ -108,13 +108,6 @@ _NOTHING = (
         "flash-application writes the image that holds them",
     ),
 )
-_VECTORS = (
-    Refusal(
-        lambda of: of["verb"] in RUNS and of["unproved"] is not None,
-        "network {unproved.name} has no 'vectors:' to compare with",
-        "add 'vectors: FOLDER' to the network",
-    ),
-)
 
 
 def reason(verb: str, program: VariantProgram, runner: Runner) -> tuple[str, str]:
@@ -127,7 +120,6 @@ def reason(verb: str, program: VariantProgram, runner: Runner) -> tuple[str, str
         "machine": program.machine,
         "foreign": next((network for network in networks if network.runtime != NEURALART), None),
         "external": external[0] if external else None,
-        "unproved": next((network for network in networks if not network.vectors), None),
     }
     if verb == "export":
         return first_refusal(_EXPORT, **subjects)
@@ -135,4 +127,4 @@ def reason(verb: str, program: VariantProgram, runner: Runner) -> tuple[str, str
     if not found[0]:
         device = runner.refusal("verify" if verb == "verify" else "write", program.board, program.machine)
         found = device if verb in _WRITES else first_refusal(_MACHINE, **subjects)
-    return found if found[0] else first_refusal((*_NOTHING, *_VECTORS), **subjects)
+    return found if found[0] else first_refusal(_NOTHING, **subjects)

@@ -26,7 +26,7 @@ from neuralart.scons.network.builder import config_of
 from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNodes, runtime_nodes
 from neuralart.scons.network.plan import CompilePlan, cpu_file_names, is_cpu, make_plan
 from neuralart.scons.network.pools import source_file
-from neuralart.scons.paths import build_dir, named
+from neuralart.scons.paths import build_dir, named_source
 from neuralart.scons.registry import code_value, registry_of
 
 _ROOMS = ("lint/budgets.py",)
@@ -169,12 +169,13 @@ def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") 
         made = plans.make(env, builder.NAME, builder.VARIABLES, plan, target, model, **said)
         return _nodes(base, plan, folder, made)
 
-    # Shared by all that ask for this compile; golden vectors belong to each variant.
-    vectors = named(env, Path(env.fs.Dir(config.vectors).srcnode().get_abspath())) if config.vectors else ""
+    # Shared by all that ask for this compile; vectors, inputs and labels belong to each variant.
     result = replace(
         registry.once("network", folder + (repr(sorted(own.items())) if own else ""), make),
         config=config,
-        vectors=vectors,
+        vectors=named_source(env, config.vectors),
+        input=named_source(env, config.input),
+        labels=named_source(env, config.labels),
     )
     if config.pair and not pair and isinstance(result, NetworkNodes):
         other = make_compile(env, config, board, config.pair)

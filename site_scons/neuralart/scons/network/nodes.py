@@ -35,6 +35,8 @@ class CompiledNodes:
     files: list[Any]  # All files of the compile
     defines: list[str] = field(default_factory=list)  # For CPPDEFINES
     vectors: str = ""  # Folder of golden vectors (as named) or empty
+    input: str = ""  # File or folder of inputs (as named) or empty
+    labels: str = ""  # File with the names of the classes (as named) or empty
 
     @property
     def code(self) -> list[Any]:

@@ -1,0 +1,122 @@
+"""What must come out of a model: computed by LiteRT, or by the model's own image on a virtual board."""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import subprocess
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart import __version__
+from neuralart.emulator.inputs.preprocessing import library, little_endian
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.model.graph import DTYPE_BYTES, Model
+from neuralart.network.facts import Port
+from neuralart.resources import package_parent
+
+LITERT, BOARD = "litert", "board"
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Outputs, and who computed them."""
+
+    oracle: str  # Name and version
+    outputs: tuple[bytes, ...]  # For each vector all of them, concatenated
+
+
+def ports(model: Model, tensors: Sequence[int]) -> tuple[Port, ...]:
+    """Inputs or outputs of a model, by the numbers of their tensors, as a network has them that is compiled from it."""
+    found = []
+    for tensor in (model.tensors[number] for number in tensors):
+        size = math.prod(tensor.shape) * DTYPE_BYTES[tensor.dtype]
+        scale, zero_point = 0.0, 0
+        if tensor.quantization is not None and tensor.quantization.scales:
+            scale, zero_point = tensor.quantization.scales[0], tensor.quantization.zero_points[0]
+        found.append(Port(tensor.name, "", 0, size, tensor.shape, tensor.dtype, scale, zero_point))
+    return tuple(found)
+
+
+def has_litert() -> bool:
+    """Can LiteRT be asked here?"""
+    return importlib.util.find_spec("ai_edge_litert") is not None
+
+
+def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes]) -> Expected:
+    """Outputs of LiteRT's reference kernels. NeuralArtError: it is not installed, or cannot run the model."""
+    from importlib import metadata
+
+    if not has_litert():
+        hint = "pip install 'scons-neuralart[oracle]', or --expected board"
+        raise NeuralArtError("LiteRT is not installed", where="--expected", hint=hint)
+    np, module = library("numpy", "LiteRT"), library("ai_edge_litert.interpreter", "LiteRT")
+    results = []
+    try:
+        interpreter = module.Interpreter(
+            model_content=read_bytes(model),
+            num_threads=1,
+            # Its other kernels round differently.
+            experimental_op_resolver_type=module.OpResolverType.BUILTIN_REF,
+        )
+        interpreter.allocate_tensors()
+        details = interpreter.get_input_details()
+        for data in inputs:
+            at = 0
+            for port, detail in zip(given, details, strict=True):
+                value = np.frombuffer(data[at : at + port.bytes], np.dtype(port.dtype).newbyteorder("<"))
+                interpreter.set_tensor(detail["index"], value.astype(port.dtype).reshape(detail["shape"]))
+                at += port.bytes
+            interpreter.invoke()
+            values = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+            results.append(b"".join(little_endian(value, value.dtype.name) for value in values))
+    except (RuntimeError, ValueError) as error:
+        raise NeuralArtError(f"LiteRT cannot run it: {error}", where=str(model)) from error
+    return Expected(f"ai-edge-litert {metadata.version('ai-edge-litert')} BUILTIN_REF", tuple(results))
+
+
+def default_board() -> str:
+    """A board that runs here: the virtual STM32N6, or QEMU's where Unicorn is not installed."""
+    return "stm32n6570-dk" if importlib.util.find_spec("unicorn") is not None else "mps3-an547"
+
+
+def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> Expected:
+    """Outputs of the model on a virtual board, built as any project is: it needs an Arm GCC.
+
+    NeuralArtError: the model cannot be built or run there.
+    """
+    from neuralart import boards, jsontext
+    from neuralart.emulator import RunFailure, runner, starting
+    from neuralart.emulator.coherency import Conditions
+    from neuralart.emulator.inputs.source import InputFile
+    from neuralart.own_model import project
+
+    board = boards.load(board_name, (), "--board")
+    machine = runner.machine_of(board, "")
+    with tempfile.TemporaryDirectory() as work:
+        folder = Path(work) / "model"
+        names, _ = project.make(folder, board, model, package_parent())
+        words = [sys.executable, "-m", "SCons", "-Q", "-s", names.variant]
+        done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
+        if done.returncode:
+            said = (done.stderr.strip().splitlines() or [f"scons ended with {done.returncode}"])[0]
+            raise NeuralArtError(f"cannot be built for board {board.name}: {said}", where=str(model))
+        built = folder / "build" / names.variant
+        index = jsontext.loads(read_bytes(built / "index.json"))["artefacts"]
+        (facts,) = (folder / name for name in index if name.endswith("/network.json"))
+        (folder / "inputs.bin").write_bytes(b"".join(inputs))
+        media = starting.Media()
+        if (built / "flash_plan.json").is_file():
+            media = starting.of_plan(built / "flash_plan.json", board, machine, folder)
+        run = runner.NetworkRun(facts, InputFile(folder / "inputs.bin"))
+        try:
+            result = runner.run(
+                board, machine.kind, built / "firmware.elf", media.loads, [run], surroundings=Conditions(media.nor)
+            )
+        except RunFailure as failure:
+            raise NeuralArtError(f"cannot be run on board {board.name}: {failure}", where=str(model)) from failure
+        return Expected(f"scons-neuralart {__version__} on {machine.kind} {board.name}", result.networks[0].outputs)

@@ -1,0 +1,186 @@
+"""A new project for one model: names, files, and a first compile that shows whether the model can be built."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes, write_bytes
+from neuralart.network.targets import CPU, check_name, flow_of
+from neuralart.resources import PACKAGE
+
+if TYPE_CHECKING:
+    from neuralart.boards.types import Board
+    from neuralart.network.facts import Network
+
+TEMPLATES = {
+    "SConstruct": "SConstruct.j2",
+    "variants.yaml": "variants.yaml.j2",
+    ".gitignore": "gitignore.j2",
+    ".vscode/tasks.json": "tasks.json.j2",
+    ".vscode/extensions.json": "extensions.json.j2",
+    "README.md": "README.md.j2",
+}
+"""File of a project -> template. Whatever else a project gets is a row here."""
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a project and its parts are called."""
+
+    variant: str  # Its variant, as scons takes it
+    network: str  # C name of its network
+
+    @property
+    def model(self) -> str:
+        """The model's path in the project."""
+        return f"models/{self.network}.tflite"
+
+
+def names_of(folder: Path) -> Names:
+    """Names by that of a folder: ``my cam`` makes the variant ``my-cam`` and the network ``my_cam``.
+
+    NeuralArtError: it gives no C name.
+    """
+    text = folder.resolve().name
+    names = Names(re.sub(r"\s+", "-", text), re.sub(r"[\s.-]", "_", text))
+    try:
+        check_name(names.network, str(folder))
+    except NeuralArtError as error:
+        raise NeuralArtError(
+            f"the name of the folder gives no C name: {error.what}", where=str(folder), hint=error.hint
+        ) from error
+    return names
+
+
+def _plain(text: str) -> str:
+    """A text as YAML writes it: without quotes where it is no number, no truth value and so on."""
+    import yaml
+
+    try:
+        plain = yaml.safe_load(text) == text and yaml.safe_load(f"a: {text}") == {"a": text}
+    except yaml.YAMLError:
+        plain = False
+    return text if plain else json.dumps(text)
+
+
+def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
+    """Files of a project by their paths, but for the model.
+
+    ``toolpath``: the folder of the package, as the project's SConstruct finds it; empty: the package is installed.
+    NeuralArtError: the names cannot be those of a variant.
+    """
+    import jinja2
+
+    from neuralart import config
+
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        autoescape=False,
+    )
+    said = {
+        "variant": names.variant,
+        "network": names.network,
+        "model": names.model,
+        "board": board.name,
+        "cpu": flow_of(board.target) == CPU,
+        "toolpath": toolpath,
+    }
+    made = {}
+    for file, template in TEMPLATES.items():
+        quoted = {key: _plain(text) if isinstance(text, str) else text for key, text in said.items()}
+        values = (
+            {**quoted, "title": json.dumps(f"{names.variant} on {board.title}")} if file.endswith(".yaml") else said
+        )
+        made[file] = environment.get_template(template).render(values).encode("utf-8")
+    with tempfile.TemporaryDirectory() as work:
+        path = Path(work) / "variants.yaml"
+        path.write_bytes(made["variants.yaml"])
+        # What nobody can build is not written.
+        try:
+            config.read(path).variant(names.variant)
+        except NeuralArtError as error:
+            what = f"the name of the folder gives no variant: {error.what}"
+            raise NeuralArtError(what, where=names.variant, hint=error.hint) from error
+    return made
+
+
+def try_compile(model: Path, names: Names, board: Board) -> Network:
+    """Compile a model for a board, with the board's own memory pools. NeuralArtError: it cannot be compiled."""
+    from neuralart.compilers.protocol import compile_job, job_from_words
+    from neuralart.network import facts
+    from neuralart.patching.patchlist import LEGACY_OPTIONS
+
+    words = ["--model", str(model), "--target", board.target, "--name", names.network]
+    if flow_of(board.target) == CPU:
+        words += [*(["--memory-pool", str(board.memory_pools)] if board.memory_pools else []), *LEGACY_OPTIONS]
+    else:
+        words += ["--st-neural-art", f"default@{board.profile}"]
+    with tempfile.TemporaryDirectory() as work:
+        compile_job("reference", job_from_words(words), Path(work))
+        return facts.load(Path(work) / "network.json")
+
+
+def check_empty(folder: Path) -> None:
+    """Refuse what is no new or empty folder."""
+    if folder.is_dir() and not any(folder.iterdir()):
+        return
+    if folder.exists() or folder.is_symlink():
+        what = "is not empty" if folder.is_dir() else "is no folder"
+        raise NeuralArtError(what, where=str(folder), hint="name a new folder, or an empty one")
+
+
+def relative_toolpath(toolpath: Path, folder: Path) -> str:
+    """Where the SConstruct of a folder finds the package. NeuralArtError: it is not there."""
+    if not (toolpath / "neuralart" / "__init__.py").is_file():
+        raise NeuralArtError(
+            "holds no package neuralart", where=str(toolpath), hint="it is the folder site_scons of scons-neuralart"
+        )
+    if toolpath.is_absolute():
+        return toolpath.as_posix()
+    return "#" + Path(os.path.relpath(toolpath.resolve(), folder.resolve())).as_posix()
+
+
+def write(folder: Path, made: dict[str, bytes]) -> None:
+    """Write all files, or none. NeuralArtError: the folder cannot be written."""
+    new, done = not folder.exists(), []
+    try:
+        for name, data in made.items():
+            write_bytes(folder / name, data)
+            done.append(folder / name)
+    except BaseException:
+        for path in done:
+            path.unlink(missing_ok=True)
+        for path in sorted({path.parent for path in done}, reverse=True):
+            with contextlib.suppress(OSError):
+                if path != folder or new:
+                    path.rmdir()
+        raise
+
+
+def make(folder: Path, board: Board, model: Path | None, toolpath: Path | None) -> tuple[Names, Network | None]:
+    """Make a project. Returns its names, and the facts of the network if there is a model.
+
+    NeuralArtError: the folder is not empty, its name cannot be used, or the model cannot be compiled. Nothing is
+    written then.
+    """
+    check_empty(folder)
+    names = names_of(folder)
+    made = files(names, board, relative_toolpath(toolpath, folder) if toolpath is not None else "")
+    network = None
+    if model is not None:
+        network = try_compile(model, names, board)
+        made[names.model] = read_bytes(model)
+    write(folder, made)
+    return names, network
