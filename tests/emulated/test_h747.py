@@ -8,6 +8,8 @@ from __future__ import annotations
 import re
 import shutil
 import struct
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,8 +18,9 @@ from neuralart import boards, cli
 from neuralart.emulator import LinkFailure, MachineStop
 from neuralart.errors import NeuralArtError
 from support import h747
+from support.debugging import Debugged, command, in_order
 from support.firmware import have_gcc, have_qemu
-from support.h747 import ASPECTS, BOARDS, DIGITS, H747Builder, frame_bytes, gray_input, pools, sensor
+from support.h747 import ASPECTS, BOARDS, DIGITS, Built, H747Builder, frame_bytes, gray_input, pools, sensor
 
 pytestmark = [
     pytest.mark.arm,
@@ -52,6 +55,14 @@ def builders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, H747Builder]
 )
 def builder(request: pytest.FixtureRequest, builders: dict[str, H747Builder]) -> H747Builder:
     return builders[request.param]
+
+
+@pytest.fixture(scope="module")
+def standard(
+    builders: dict[str, H747Builder], tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[H747Builder], Built]:
+    """The image of a board as it is without any wish, built once."""
+    return cache(lambda builder: builder.build(tmp_path_factory.mktemp(f"standard-{builder.board.name}")))
 
 
 def sections(elf: Path) -> dict[str, tuple[int, int]]:
@@ -317,12 +328,33 @@ def test_a_fault_is_reported_by_the_firmware(builders: dict[str, H747Builder], t
     assert said.startswith("firmware fault: exception 0x00000003") and ", in board_memories_init" in said
 
 
-def test_the_command(builder: H747Builder, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    built = builder.build(tmp_path)
+def test_the_command(
+    builder: H747Builder, standard: Callable[[H747Builder], Built], capsys: pytest.CaptureFixture[str]
+) -> None:
+    built = standard(builder)
     words = ["run", "--board", builder.board.name, "--elf", str(built.elf)]
     words += ["--network", str(built.network / "network.json"), "--vectors", str(DIGITS / "vectors")]
     assert cli.main(words) == 0
     assert "network: 20 vectors bit-exact on" in capsys.readouterr().out
+
+
+@pytest.mark.gdb
+def test_gdb_writes_the_flash_that_the_image_executes_from(
+    builders: dict[str, H747Builder],
+    standard: Callable[[H747Builder], Built],
+    tmp_path: Path,
+    request: pytest.FixtureRequest,
+) -> None:
+    built = standard(builders[VIRTUAL])
+    run = Debugged(command(VIRTUAL, built.elf, built.network / "network.json", DIGITS / "vectors"), tmp_path)
+    request.addfinalizer(run.kill)
+    script = ("set {char}&main = 0", "load", "compare-sections", "monitor flash", "monitor reset halt")
+    said = run.gdb(*script, "maintenance flush register-cache", "break main", "continue", "delete", "continue")
+    assert "MIS-MATCHED" not in said and said.count(": matched.") >= 2
+    in_order(said, "Loading section", "main () at", "exited normally", "bit-exact")
+    assert "Writing to flash memory forbidden" in said
+    assert "FLASH_BK1 0x08000000: 1024 KiB in sectors of 128 KiB\n  0x08000000..0x080" in said
+    assert run.end()[0] == 0
 
 
 def test_the_image_passes_the_checks(builders: dict[str, H747Builder], tmp_path: Path) -> None:

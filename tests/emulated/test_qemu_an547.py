@@ -13,6 +13,7 @@ import pytest
 from neuralart import boards, cli
 from neuralart.emulator import Difference, LinkFailure, MachineStop, qemu, runner
 from neuralart.errors import NeuralArtError
+from support.debugging import Debugged, command, in_order
 from support.firmware import Builder, have_gcc, have_qemu, memory_init
 
 pytestmark = [
@@ -134,6 +135,18 @@ def test_the_command(builder, tmp_path, capsys):
     assert "toy: 5 vectors bit-exact on qemu (cortex-m55 code; " in capsys.readouterr().out
     assert cli.main([*words, "--machine", "unicorn"]) == 1
     assert "board mps3-an547: no machine 'unicorn'" in capsys.readouterr().err
+
+
+@pytest.mark.gdb
+def test_gdb_speaks_with_qemu_itself(board, builder, tmp_path, request):
+    image = builder.image(tmp_path, memory=NOTHING)
+    load = ("--load", f"{image.weights}@0x71000000", "--machine", "qemu")
+    run = Debugged(command(board.name, image.elf, image.network, image.vectors, *load), tmp_path)
+    request.addfinalizer(run.kill)
+    said = run.gdb("break main", "continue", "info registers pc", "delete", "detach")
+    in_order(said, "Breakpoint 1, main () at", "<main", "detached")
+    status, out, _ = run.end()
+    assert status == 0 and "5 vectors bit-exact on qemu" in out
 
 
 def test_qemu_that_is_not_there(builder, run, tmp_path, monkeypatch):

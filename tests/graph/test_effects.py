@@ -273,6 +273,7 @@ def test_one_at_a_time_has_the_flash(several: dict[str, Any]) -> None:
     """Also when an alias of the user's asks for several of them."""
     shared = {verb: several[f"{verb}-one"].side_effects for verb in effects.VERBS}
     assert shared.pop("run") == []
+    assert shared.pop("debug") == []
     assert shared.pop("load") == []
     assert shared.pop("export") == []
     assert shared.pop("sbom") == []

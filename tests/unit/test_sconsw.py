@@ -212,8 +212,10 @@ def test_the_c_library_is_asked_for_the_cores_of_the_boards(machine: Machine) ->
     assert asked and all(call[1:3] == ["-mcpu=cortex-m55", "-mfloat-abi=hard"] for call in asked)
 
 
-@pytest.mark.parametrize(("arguments", "packages"), [([], []), (["test"], ["gcc", "libc6-dev", "make"])])
-def test_a_host_compiler_and_make_are_only_for_the_tests(
+@pytest.mark.parametrize(
+    ("arguments", "packages"), [([], []), (["test"], ["gcc", "libc6-dev", "make", "gdb-multiarch"])]
+)
+def test_a_host_compiler_make_and_gdb_are_only_for_the_tests(
     machine: Machine, arguments: list[str], packages: list[str]
 ) -> None:
     machine.remove("cc")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import mmap
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -171,6 +171,26 @@ class Banks:
             part = load.data[address - load.address :][: piece.size - inside]
             piece.memory[inside : inside + len(part)] = part
             address += len(part)
+
+    def keep_flash(self, before: Banks) -> None:
+        """Take over what the flashes of another power-up held: they keep it without power. Nothing is mapped yet."""
+        flashes = {region.name for region in self._board.memory if region.kind in READ_ONLY}
+        self._pieces.update({key: piece for key, piece in before._pieces.items() if key[0] in flashes})
+
+    def written(self, region: MemoryRegion, step: int) -> Iterator[tuple[int, int]]:
+        """Yield first and last address + 1 of stretches of a flash that are not erased, in units of ``step`` bytes."""
+        begin = end = 0
+        for (name, number), piece in sorted(self._pieces.items()):
+            for at in range(0, piece.size if name == region.name else 0, step):
+                here = region.base + number * PIECE + at
+                if bytes(piece.memory[at : at + step]).strip(b"\xff"):
+                    if here != end:
+                        if end:
+                            yield begin, end
+                        begin = here
+                    end = here + step
+        if end:
+            yield begin, end
 
     def missing_for(self, load: Load) -> str:
         """What is missing before bytes can be put to their place; empty when they can."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import math
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -14,7 +16,9 @@ from neuralart.errors import NeuralArtError, nearest
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
-    from neuralart.emulator.runner import NetworkResult, NetworkRun
+    from neuralart.emulator.gdb.server import GdbServer
+    from neuralart.emulator.runner import NetworkResult, NetworkRun, RunResult
+    from neuralart.flashing.nor import Nor
 
 FAILED = 2
 
@@ -55,6 +59,15 @@ def _seconds(text: str) -> float:
     if not 0 < value < 1e6:
         raise argparse.ArgumentTypeError(f"'{text}' is not a time in seconds")
     return value
+
+
+def _gdb(text: str) -> int:
+    from neuralart.emulator.gdb.server import port_of
+
+    try:
+        return port_of(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -99,6 +112,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     several("--check", metavar="BOUNDS", help=text)
     text = "seconds of processor time that the firmware may compute without a word (default: 60)"
     add("--timeout", type=_seconds, default=60.0, metavar="S", help=text)
+    text = "wait for gdb on this port of 127.0.0.1 (default: a free one) before the first instruction"
+    add("--gdb", nargs="?", const=0, type=_gdb, metavar=":PORT", help=text)
     add("--console", type=Path, metavar="FILE", help="write the console's text there as well")
 
 
@@ -209,6 +224,20 @@ class _Progress:
             self._width = 0
 
 
+def _debugger(args: argparse.Namespace, nor: Nor | None) -> GdbServer:
+    """Listen for a debugger, and say how to call it. A virtual flash of a file keeps what the debugger writes to it."""
+    from neuralart.emulator.gdb.server import HOST, GdbServer
+
+    def flashed() -> None:
+        if nor is not None and args.nor is not None:
+            nor.save(args.nor)
+
+    server = GdbServer(args.gdb, flashed)
+    words = shlex.join(["gdb-multiarch", str(args.elf), "-ex", f"target remote {HOST}:{server.port}"])
+    print(f"gdb: {words}", flush=True)
+    return server
+
+
 def run(args: argparse.Namespace) -> int:
     """Run it. Returns 0 unless an output differs from what is known of it, or the run stopped: then 2."""
     from neuralart import boards
@@ -241,25 +270,32 @@ def run(args: argparse.Namespace) -> int:
     for line in flash.notes:
         note(line)
     runs, labels = _runs(args), _labels(args)
-    try:
-        result = runner.run(
+    external = tuple(read_raw(path, address) for path, address in args.external)
+    server = None if args.gdb is None else _debugger(args, flash.nor)
+    given = Conditions(flash.nor, args.dead_bank, args.xspi_unmapped, external, tuple(args.mapped), gdb=server)
+
+    def said(done: RunResult) -> str:
+        parts = zip(runs, done.networks, labels, strict=True)
+        machine = f"{done.machine} ({done.note})"
+        return "\n".join("\n".join(_results(one, network, names, machine)) for one, network, names in parts)
+
+    def once() -> RunResult:
+        # Who looks at a program with a debugger takes the time that it takes.
+        return runner.run(
             board,
             machine.kind,
             args.elf,
             flash.loads,
             runs,
-            surroundings=Conditions(
-                flash.nor,
-                args.dead_bank,
-                args.xspi_unmapped,
-                tuple(read_raw(path, address) for path, address in args.external),
-                tuple(args.mapped),
-            ),
-            timeout=args.timeout,
+            surroundings=given,
+            timeout=args.timeout if server is None else math.inf,
             on_text=text,
             on_note=note,
             on_vector=progress.show,
         )
+
+    try:
+        result = once() if server is None else server.until_done(once, said)
     except RunFailure as failure:
         progress.clear()
         sys.stdout.flush()
@@ -269,6 +305,8 @@ def run(args: argparse.Namespace) -> int:
         progress.clear()
         if args.console is not None:
             write_text(args.console, "".join(f"{line}\n" for line in lines))
-    for one, network, names in zip(runs, result.networks, labels, strict=True):
-        print("\n".join(_results(one, network, names, f"{result.machine} ({result.note})")))
+    if result is None:
+        note("the debugger ended the run")
+        return 0
+    print(said(result))
     return 0

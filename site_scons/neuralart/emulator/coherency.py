@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from neuralart.boards.types import Board
 from neuralart.emulator.banks import Banks, import_unicorn
@@ -19,6 +19,9 @@ from neuralart.errors import NeuralArtError
 from neuralart.flashing.nor import Nor
 from neuralart.memory.regions import fold
 from neuralart.network.facts import Network
+
+if TYPE_CHECKING:
+    from neuralart.emulator.gdb.server import GdbServer
 
 LINE = 32
 CLEANS = ("DCCMVAC", "DCCIMVAC")
@@ -171,6 +174,7 @@ class Conditions:
     external: tuple[Load, ...] = ()  # What the external loader writes when the firmware waits for it
     mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
     watched: tuple[Watched, ...] = ()  # Ranges that the core must clean its data cache behind before the first epoch
+    gdb: GdbServer | None = None  # Who waits for a debugger and lets it control the core
 
 
 @dataclass

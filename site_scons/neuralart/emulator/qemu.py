@@ -28,10 +28,15 @@ def option_value(text: str) -> str:
     return text.replace(",", ",,")
 
 
-def arguments(program: str, machine: Machine, elf: Path, loads: Sequence[tuple[Path, int]]) -> list[str]:
-    """The command line, with raw files and their addresses; ``machine.model`` is QEMU's name of it."""
+def arguments(
+    program: str, machine: Machine, elf: Path, loads: Sequence[tuple[Path, int]], gdb: int | None = None
+) -> list[str]:
+    """The command line, with raw files and their addresses; ``machine.model`` is QEMU's name of it.
+    ``gdb``: port of QEMU's GDB server, which is waited for; None: there is none.
+    """
     command = [program, "-M", machine.model, "-display", "none", "-monitor", "none", "-serial", "stdio"]
     command += ["-kernel", str(elf)]
+    command += [] if gdb is None else ["-S", "-gdb", f"tcp:127.0.0.1:{gdb}"]
     for path, address in loads:
         value = f"loader,file={option_value(str(path))},addr=0x{address:08x},force-raw=on"
         command += ["-device", value]
@@ -41,7 +46,14 @@ def arguments(program: str, machine: Machine, elf: Path, loads: Sequence[tuple[P
 class QemuMachine:
     """One run of QEMU. It is a :class:`~neuralart.emulator.link.Transport`; use it as a context manager."""
 
-    def __init__(self, board: Board, machine: Machine, elf: Path, loads: Sequence[tuple[Path, int]] = ()) -> None:
+    def __init__(
+        self,
+        board: Board,
+        machine: Machine,
+        elf: Path,
+        loads: Sequence[tuple[Path, int]] = (),
+        gdb: int | None = None,
+    ) -> None:
         """Start QEMU. NeuralArtError: QEMU is not there or cannot be started, or a file is missing."""
         program = shutil.which(PROGRAM)
         if program is None:
@@ -58,7 +70,7 @@ class QemuMachine:
         filled = [(path, address) for path, address in loads if path.stat().st_size]
         try:
             self._process = subprocess.Popen(
-                arguments(program, machine, elf, filled),
+                arguments(program, machine, elf, filled, gdb),
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

@@ -60,7 +60,8 @@ def _qemu(
                     f"{load.name} is loaded to 0x{load.address:08x}..0x{load.end:08x}, where no memory is",
                     where=f"board {board.name}",
                 )
-        with QemuMachine(board, machine, elf, (*loads, *files)) as transport:
+        port = None if given.gdb is None else given.gdb.hand_over()
+        with QemuMachine(board, machine, elf, (*loads, *files), port) as transport:
             yield Started(transport, firmware.symbols)
 
 
@@ -104,7 +105,8 @@ def started_machine(
     check_disjoint(given.external)
     filled = tuple(load for load in given.external if load.data)
     conditions = replace(given, external=filled, watched=watched_ranges(board, networks))
-    virtual = UnicornBoard(board, machine, firmware, raws, conditions)
+    power_up = UnicornBoard if given.gdb is None else given.gdb.power_up
+    virtual = power_up(board, machine, firmware, raws, conditions)
     yield Started(virtual, virtual.symbols, virtual)
 
 

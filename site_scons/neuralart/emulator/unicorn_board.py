@@ -286,16 +286,22 @@ class UnicornBoard:
             left = deadline - time.monotonic()
             if left <= 0:
                 return
-            try:
-                self._uc.emu_start(self._pc() | 1, 0xFFFFFFFE, max(1, int(left * 1e6)))
-            except self._unicorn.UcError as error:
-                undefined = error.errno == self._unicorn.UC_ERR_INSN_INVALID
-                self._halt(f"at {self.symbols.describe(self._pc())}: {self._undefined if undefined else error}")
-            if not (self._stop or self._starved) and WFI in (
-                self._banks.peek(self._pc() - 2, 2),
-                self._banks.peek(self._pc(), 2),
-            ):
-                self._stop = f"the core sleeps at {self.symbols.describe(self._pc())} (WFI) and nothing wakes it"
+            self._start(max(1, int(left * 1e6)))
+            if not (self._stop or self._starved):
+                self._look_for_sleep()
+
+    def _start(self, microseconds: int = 0, count: int = 0) -> None:
+        """Let the core go until its time is over, so many instructions are done (0: any number), or it is stopped."""
+        try:
+            self._uc.emu_start(self._pc() | 1, 0xFFFFFFFE, microseconds, count)
+        except self._unicorn.UcError as error:
+            undefined = error.errno == self._unicorn.UC_ERR_INSN_INVALID
+            self._halt(f"at {self.symbols.describe(self._pc())}: {self._undefined if undefined else error}")
+
+    def _look_for_sleep(self) -> None:
+        pc = self._pc()
+        if WFI in (self._banks.peek(pc - 2, 2), self._banks.peek(pc, 2)):
+            self._stop = f"the core sleeps at {self.symbols.describe(pc)} (WFI) and nothing wakes it"
 
     def write(self, data: bytes) -> None:
         """Bytes for the console; the firmware reads them as it runs."""

@@ -90,6 +90,14 @@ COMMON = (
     Variable("NEURALART_BOARD", "text", "", "Name of the board that a builder works for."),
     Variable("NEURALART_BOARD_FILES", "list", None, "Your own board descriptions.", make=list),
     Variable("NEURALART_VERBOSE", "bool", False, "Show whole commands, whatever the messages say."),
+    Variable(
+        "NEURALART_GDB",
+        "text",
+        None,
+        "Where `debug-<variant>` waits for gdb: `:3333`; `:0` takes a free port. Set in the process environment, too.",
+        "`:0`",
+        lambda: os.environ.get("NEURALART_GDB") or ":0",
+    ),
     Variable("NEURALART_EXPORT_FORCE", "bool", False, "`export-<variant>` overwrites files that were edited."),
 )
 

@@ -27,6 +27,7 @@ from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import FirmwareNodes, board_objects, finish_image
 from neuralart.scons.firmware.initializers import InitializerNodes
 from neuralart.scons.firmware.recipes import (
+    CXX_SUFFIXES,
     Recipe,
     compile_object,
     find_toolchain,
@@ -40,7 +41,6 @@ from neuralart.scons.paths import LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
 
-_CXX = (".cc", ".cpp", ".cxx")
 _ASSEMBLER = (".s", ".S")
 # Without these each C++ file needs a part of libstdc++ that runs at exit, which a microcontroller never reaches.
 _CXX_FLAGS = ("-fno-exceptions", "-fno-rtti", "-fno-use-cxa-atexit")
@@ -73,11 +73,11 @@ def _more_languages(recipe: Recipe) -> Any:
 
 
 def _recipe(recipe: Recipe, suffix: str) -> Recipe:
-    if suffix not in (*_CXX, *_ASSEMBLER):
+    if suffix not in (*CXX_SUFFIXES, *_ASSEMBLER):
         return recipe
     flags = tuple(flag for flag in recipe.flags if not flag.startswith("-std="))
     env = _more_languages(recipe)
-    if suffix in _CXX:
+    if suffix in CXX_SUFFIXES:
         return replace(recipe, env=env, flags=(*flags, *_CXX_FLAGS))
     # gcc tells the assembler this option only.
     return replace(recipe, env=env, flags=flags, rename="-fdebug-prefix-map")

@@ -14,6 +14,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
+from neuralart.scons.firmware import compile_commands
 from neuralart.scons.paths import LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
@@ -35,6 +36,7 @@ def machine_of(variant: VariantConfig, board: Board) -> Machine:
 # No contraction and no fast-math: the kernels round exactly as their oracle does.
 _C_FLAGS = ("-std=gnu11", "-g", "-ffunction-sections", "-fdata-sections", "-fno-common", "-ffp-contract=off")
 _WARNINGS = ("-Wall", "-Wextra")
+CXX_SUFFIXES = (".cc", ".cpp", ".cxx")
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,9 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
     )
     # The driver is hashed by SCons; the compiler proper and the C library are not.
     env.Depends(node, env.Value(recipe.found.identity, name="toolchain"))
+    compiler = env["CXX" if Path(str(source)).suffix in CXX_SUFFIXES else "CC"]
+    words = [compiler, *recipe.flags, *(f"-D{text}" for text in recipe.defines)]
+    compile_commands.note(env, node[0], source, words, include)
     return node[0]
 
 

@@ -37,6 +37,7 @@ VERBS = {
     "flash-application": "write the application only",
     "flash-model": "write constants and identity descriptor only",
     "load": "load the relocatable model in each mode and on each machine, and compare or show outputs",
+    "debug": "like run, but wait for gdb before the first instruction",
     "boot": "boot the virtual flash as it is and compare with golden vectors, or show outputs",
     "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
     "export": "write sources, images and CMake and make files for a build of your own",
@@ -130,6 +131,8 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
         sources.append(plan)
     for file in registry_of(base).board_files:
         words += _words(base, "--board-file", file)
+    if verb == "debug":
+        words += ["--gdb", "$NEURALART_GDB"]
     return words, sources
 
 

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from neuralart.scons.flash.effects import VariantProgram
 
 
-RUNS = ("run", "boot", "load")
+RUNS = ("run", "debug", "boot", "load")
+_FROM_PLAN = ("run", "debug")
 _WRITES = ("flash", "flash-application", "flash-model", "verify")
 
 _EXPORT = (
@@ -88,7 +89,7 @@ def _no_constants(of: Mapping[str, Any]) -> bool:
 
 _NOTHING = (
     Refusal(
-        lambda of: of["verb"] != "run" and not _in_flash(of),
+        lambda of: of["verb"] not in _FROM_PLAN and not _in_flash(of),
         "nothing of this variant is kept in external flash",
         "run- loads its image in place",
     ),
@@ -98,7 +99,7 @@ _NOTHING = (
         "its image is loaded in place: run- and boot- do that",
     ),
     Refusal(
-        lambda of: of["verb"] not in ("run", "load") and _no_constants(of) and not _application(of),
+        lambda of: of["verb"] not in (*_FROM_PLAN, "load") and _no_constants(of) and not _application(of),
         "nothing of this variant is kept in flash",
         "run- loads its image in place",
     ),

@@ -1,0 +1,250 @@
+"""The connection to a debugger: one at a time, on the loopback interface; it begins with a core that stands still."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import socket
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from neuralart.boards.types import Board, Machine
+from neuralart.emulator import RunFailure
+from neuralart.emulator.coherency import Conditions
+from neuralart.emulator.gdb.commands import OK, REFUSED, GdbCommands
+from neuralart.emulator.gdb.debugged import INTERRUPTED, SLICE, DebuggedBoard, Halt
+from neuralart.emulator.gdb.packets import ACK, INTERRUPT, NACK, BadPacket, Packet, PacketReader, Sign, encode
+from neuralart.emulator.image import Firmware, Load
+from neuralart.errors import NeuralArtError
+
+HOST = "127.0.0.1"
+T = TypeVar("T")
+# Exit status of a run that did not end well.
+FAILED = 2
+
+
+class PowerCycle(Exception):
+    """The board is to be powered up again."""
+
+
+class Killed(Exception):
+    """The debugger ended the run."""
+
+
+def port_of(text: str) -> int:
+    """The port in ``:3333``, ``3333`` or ``localhost:3333``; 0: a free one. ValueError: not on this machine, or no
+    port.
+    """
+    host, _, number = text.rpartition(":")
+    if host not in ("", "localhost", HOST):
+        raise ValueError(f"'{text}' is not on this machine: a debugger is listened for on {HOST} only")
+    if not number.isascii() or not number.isdecimal() or int(number) > 0xFFFF:
+        raise ValueError(f"'{text}' is no port, for example :3333")
+    return int(number)
+
+
+class GdbServer:
+    """Waits for a debugger and lets it control a board, power-up after power-up.
+
+    Attributes:
+        port: Where it listens.
+        attached: A debugger is connected.
+        stepping: It wants one instruction only.
+        before: The power-up before the one that is starting.
+    """
+
+    def __init__(self, port: int, flashed: Callable[[], None] = lambda: None) -> None:
+        """Listen; ``flashed`` is called when the debugger has written a flash. NeuralArtError: the port is taken."""
+        self._listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        try:
+            if os.name == "posix":
+                # Elsewhere it would let two servers have one port.
+                self._listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._listener.bind((HOST, port))
+            self._listener.listen(1)
+        except OSError as error:
+            self._listener.close()
+            raise NeuralArtError(
+                f"cannot listen: {error.strerror or error}", where=f"{HOST}:{port}", hint="port 0 takes a free one"
+            ) from error
+        self.port: int = self._listener.getsockname()[1]
+        self.stepping = False
+        self.before: DebuggedBoard | None = None
+        self._flashed = flashed
+        self._board: DebuggedBoard | None = None
+        self._commands: GdbCommands | None = None
+        self._connection: socket.socket | None = None
+        self._reader = PacketReader()
+        self._acks = True
+        self._sent = b""
+        self._halted = True
+        self._resetting = False
+
+    @property
+    def attached(self) -> bool:
+        """A debugger is connected."""
+        return self._connection is not None
+
+    def hand_over(self) -> int:
+        """Stop listening: another server takes the port."""
+        self._listener.close()
+        return self.port
+
+    def power_up(
+        self, board: Board, machine: Machine, firmware: Firmware, loads: Sequence[Load], conditions: Conditions
+    ) -> DebuggedBoard:
+        """A board that this server controls. As :class:`DebuggedBoard`."""
+        self._board = DebuggedBoard(self, board, machine, firmware, loads, conditions)
+        self.before = self._board
+        self._commands = GdbCommands(self._board, board)
+        self._halted = True
+        if self._resetting:
+            self._resetting = False
+            self._send(OK)
+        return self._board
+
+    # ---- what the board asks ----
+
+    def wait(self) -> None:
+        """Return when the core may run. PowerCycle, Killed: the debugger wants that instead."""
+        self._look(0)
+        while self._halted:
+            self._look(None)
+
+    def report(self, halt: Halt) -> None:
+        """The core stands still: tell the debugger."""
+        if halt.reason:
+            self.say(halt.reason)
+        self._halted = True
+        if self._commands is not None:
+            self._commands.last = halt
+        self._send(GdbCommands.stopped(halt))
+
+    def pause(self) -> None:
+        """The core has nothing to do for now."""
+        self._look(SLICE)
+
+    def say(self, text: str) -> None:
+        """Show the debugger's user a line; the core must be running, as GDB sees it."""
+        if not self._halted:
+            self._send(b"O" + f"{text}\n".encode().hex().encode())
+
+    def close(self, status: int, text: str = "") -> None:
+        """The run is over: the program ended with this status, as far as the debugger is concerned."""
+        if self._resetting:
+            self._send(f"{text}\n".encode().hex().encode())
+            self._send(REFUSED)
+        elif self._board is not None and self.attached:
+            # What it asks before it lets the program go on is answered.
+            with contextlib.suppress(PowerCycle, Killed):
+                while self._halted and self.attached:
+                    self._look(None)
+            if text:
+                self.say(text)
+            self._send(b"W%02x" % status)
+        self.hang_up()
+
+    def hang_up(self) -> None:
+        """Close everything, whatever state it is in."""
+        self._drop()
+        self._listener.close()
+
+    def until_done(self, run: Callable[[], T], said: Callable[[T], str]) -> T | None:
+        """Run, again after each power cycle. Returns what the run returned; None: the debugger ended it.
+
+        ``said``: what the debugger's user is shown of a result. Whatever ``run`` raises is raised, and shown, too.
+        """
+        try:
+            while True:
+                try:
+                    result = run()
+                except PowerCycle:
+                    continue
+                self.close(0, said(result))
+                return result
+        except Killed:
+            return None
+        except RunFailure as failure:
+            self.close(FAILED, str(failure))
+            raise
+        finally:
+            self.hang_up()
+
+    # ---- the connection ----
+
+    def _look(self, seconds: float | None) -> None:
+        """Take what has come; wait for it so long (None: for ever)."""
+        source = self._connection or self._listener
+        if not select.select([source], [], [], seconds)[0]:
+            return
+        if self._connection is None:
+            self._connection, _ = self._listener.accept()
+            self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._reader, self._acks, self._halted = PacketReader(), True, True
+            return
+        try:
+            data = self._connection.recv(1 << 16)
+        except OSError:
+            data = b""
+        if not data:
+            self._detach()
+            return
+        for event in self._reader.feed(data):
+            if isinstance(event, Packet):
+                self._take(event.payload)
+            elif isinstance(event, BadPacket):
+                self._raw(bytes([NACK]) if self._acks else b"")
+            else:
+                self._sign(event)
+
+    def _sign(self, sign: Sign) -> None:
+        if sign.byte == NACK and self._acks:
+            self._raw(self._sent)
+        elif sign.byte == INTERRUPT and not self._halted:
+            self.report(Halt(INTERRUPTED))
+
+    def _take(self, payload: bytes) -> None:
+        assert self._commands is not None  # connections are taken once there is a board
+        if self._acks:
+            self._raw(bytes([ACK]))
+        reply = self._commands.answer(payload)
+        if reply is not None:
+            self._send(reply)
+        if payload == b"QStartNoAckMode":
+            self._acks = False
+        if self._commands.flashed:
+            self._commands.flashed = False
+            self._flashed()
+        wish, self._commands.wish = self._commands.wish, ""
+        if wish in ("go", "step"):
+            self._halted, self.stepping = False, wish == "step"
+        elif wish == "detach":
+            self._detach()
+        elif wish == "kill":
+            raise Killed
+        elif wish == "reset":
+            self._resetting = True
+            raise PowerCycle
+
+    def _detach(self) -> None:
+        """The program runs on without a debugger; another one may come."""
+        self._drop()
+        self._halted = self.stepping = False
+        if self._board is not None:
+            self._board.remove_all()
+
+    def _drop(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _send(self, payload: bytes) -> None:
+        self._sent = encode(payload)
+        self._raw(self._sent)
+
+    def _raw(self, data: bytes) -> None:
+        if self._connection is not None:
+            # A debugger that has gone is seen at the next look.
+            with contextlib.suppress(OSError):
+                self._connection.sendall(data)
