@@ -356,7 +356,10 @@ def test_a_header_for_an_application(project: MakeProject) -> None:
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_BOARD="")', "no board (set NEURALART_BOARD)"),
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_BOARD="dk")', "no board 'dk'"),
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_POOLS="no.mpool")', "'no.mpool' does not exist"),
-        ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALARTFLAGS="--name x")', "'--name' is not for here"),
+        (
+            'env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALARTFLAGS="--name x")',
+            "'--name' is not allowed here",
+        ),
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_COMPILER="gcc")', "'gcc' is not allowed"),
         ('env.NeuralArtRelocatable("build/kws_rel.bin", "kws.c")', "'kws.c' is no network"),
         (

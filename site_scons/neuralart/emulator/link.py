@@ -239,7 +239,7 @@ class Session:
         self._transport.write(encode(Frame("I", bytes([index]) + inputs)))
         payload = self._expect("O", "outputs")
         if not payload or payload[0] != index:
-            raise LinkFailure(f"outputs of network {payload[:1].hex() or 'none'} came, asked was {index}")
+            raise LinkFailure(f"outputs of network {payload[:1].hex() or 'none'} arrived, expected those of {index}")
         return payload[1:]
 
     def quit(self) -> None:

@@ -90,7 +90,7 @@ def check_extra(words: Sequence[str]) -> None:
             continue
         name = _spelling(word)
         if name in _ALSO_OURS:
-            raise NeuralArtError(f"'{name}' is not for here", where="words for the tool", hint="leave it out")
+            raise NeuralArtError(f"'{name}' is not allowed here", where="words for the tool", hint="leave it out")
         if name in known:
             rule = RULES[known[name]]
             own = f"'{known[name]}' is an option of this command itself"
