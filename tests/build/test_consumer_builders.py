@@ -15,6 +15,7 @@ import pytest
 from neuralart import boards
 from neuralart.relocatable.format.load_table import MAGIC
 from neuralart.resources import board_data_dir
+from support.h747_app import App
 from support.sconsproject import REPO, Project
 
 BOARD = "stm32n6570-dk"
@@ -345,6 +346,20 @@ def test_a_header_for_an_application(project: MakeProject) -> None:
     mine.up_to_date()
     mine.edit("SConstruct", "'crop'", "'fit'")
     assert mine.run().commands == {("HEADER", "build/app_config.h")}
+
+
+def test_copies_of_an_application(project: MakeProject) -> None:
+    mine = project(
+        'net = env.NeuralArtNetwork("build/network.c", "kws.tflite", NEURALART_BOARD="stm32h747i-disco")\n'
+        'env.NeuralArtPatchedSources("build/camera/patched.json", ["app", net],\n'
+        '                            NEURALART_PATCH={"aspect_ratio": "fit"})\n'
+    )
+    app = App(mine.root)
+    assert mine.run().commands == {("NETWORK", "build/network.c"), ("PATCH", "build/camera")}
+    mine.up_to_date()
+    app.edit("Src/CM7/main.c", "int main", "/* theirs */ int main")
+    assert mine.run().commands == {("PATCH", "build/camera")}
+    assert "/* theirs */" in mine.path("build/camera/Src/CM7/main.c").read_text("latin-1")
 
 
 @pytest.mark.parametrize(
