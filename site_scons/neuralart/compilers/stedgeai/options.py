@@ -144,7 +144,7 @@ def _profile_words(request: ToolRequest, release: Release, profile: str) -> list
     words = ["--st-neural-art", profile]
     assert request.profile is not None
     if request.controller and request.profile.path is None:
-        # Of a profile file the options say it, in every version.
+        # A profile file says it by its options, in every version.
         if not release.habits.controller_option:
             raise NeuralArtError(
                 f"refused: version {'.'.join(map(str, release.series))} has it in profiles only",
