@@ -113,9 +113,9 @@ def alone_with(path: Path, patience: float = 10.0) -> Iterator[None]:
         lock.acquire()
     except Timeout as error:
         raise NeuralArtError(
-            f"another process is changing it, for more than {patience:g} s",
+            f"another process has been changing it for more than {patience:g} s",
             where=str(path),
-            hint="wait until it has ended, then say it again",
+            hint="wait until it has ended, then try again",
         ) from error
     except OSError as error:
         raise NeuralArtError(

@@ -526,6 +526,6 @@ def test_two_at_once_do_not_mix(place: Place) -> None:
     env = {**os.environ, "PYTHONPATH": str(package_parent())}
     with alone_with(place.root / "work/overlay.json"):
         done = subprocess.run([*command, *words], cwd=place.root, capture_output=True, text=True, env=env)
-    assert "another process is changing it" in done.stderr
+    assert "another process has been changing it" in done.stderr
     assert not place.elf.exists()
     place.build()

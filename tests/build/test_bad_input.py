@@ -152,7 +152,7 @@ def test_application_that_does_not_fit_its_slot(sources: Project) -> None:
 def test_options_that_the_build_says_itself(sources: Project, option: str) -> None:
     sources.edit("variants.yaml", "    vectors:", f"    options: ['{option}']\n    vectors:")
     failed = sources.run("digits-n6", code=2)
-    assert any("variants.yaml:" in line and "is not for here" in line for line in failed.errors), failed.err
+    assert any("variants.yaml:" in line and "is not allowed here" in line for line in failed.errors), failed.err
 
 
 def test_float_model(sources: Project) -> None:

@@ -5,13 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import struct
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from neuralart import boards
+from neuralart.relocatable.format.load_table import MAGIC
 from neuralart.resources import board_data_dir
+from support.h747_app import App
 from support.sconsproject import REPO, Project
 
 BOARD = "stm32n6570-dk"
@@ -169,7 +173,7 @@ def test_the_methods_take_the_commands_of_a_clone(project: MakeProject) -> None:
     assert "KWS      build/networks/kws-" in mine.run().out
 
 
-def test_a_command_of_ones_own(project: MakeProject) -> None:
+def test_the_users_own_command(project: MakeProject) -> None:
     """The command may be wrapped, or be an action."""
     mine = project(
         'env["NEURALARTCOM"] = ["@echo before $SOURCE.file", env["NEURALARTCOM"]]\n' + PLAIN,
@@ -179,7 +183,7 @@ def test_a_command_of_ones_own(project: MakeProject) -> None:
     mine.up_to_date()
 
 
-def test_an_emitter_of_ones_own(project: MakeProject) -> None:
+def test_the_users_own_emitter(project: MakeProject) -> None:
     mine = project(
         "def mine(target, source, env):\n"
         '    return target + ["build/extra.log"], source + ["why.txt"]\n'
@@ -308,6 +312,27 @@ def test_compilation_database(project: MakeProject) -> None:
     assert any(row["file"].endswith("build/kws.c") for row in rows)
 
 
+@pytest.mark.arm
+def test_a_model_that_firmware_loads_and_its_plans(project: MakeProject) -> None:
+    mine = project(
+        'net = env.NeuralArtNetwork("build/net/kws.c", "kws.tflite", NEURALART_RELOCATABLE=True)\n'
+        'rel = env.NeuralArtRelocatable("build/kws_rel.bin", net)\n'
+        'plan = env.NeuralArtFlashPlan("build/flash_plan.json", rel, NEURALART_LOAD_MODES=["xip", "copy clear"])\n'
+        'env.NeuralArtFlash("flash-kws", plan)\n'
+    )
+    out = mine.run(".", "flash-kws").out
+    slots = boards.load(BOARD).relocatable
+    assert slots is not None
+    model = mine.path("build/kws_rel.bin")
+    assert f"relocatable: {model.stat().st_size} bytes at 0x{slots.model:08x}, " in out
+    assert f"load_table: 20 bytes at 0x{slots.table:08x}, " in out
+    assert mine.path("build/load_table.copy.bin").read_bytes() == struct.pack("<5I", MAGIC, 1, 4, slots.model, 0)
+    plans = [json.loads(mine.path(f"build/flash_plan{mode}.json").read_text("utf-8")) for mode in ("", ".copy")]
+    files = [[Path(row["file"]).name for row in plan["writes"]] for plan in plans]
+    assert files == [["kws_rel.bin", f"load_table.{mode}.bin"] for mode in ("xip", "copy")]
+    mine.up_to_date()
+
+
 def test_a_header_for_an_application(project: MakeProject) -> None:
     mine = project(
         'env.Append(NEURALARTFLAGS="--input-data-type uint8 --output-data-type float32")\n'
@@ -323,6 +348,20 @@ def test_a_header_for_an_application(project: MakeProject) -> None:
     assert mine.run().commands == {("HEADER", "build/app_config.h")}
 
 
+def test_copies_of_an_application(project: MakeProject) -> None:
+    mine = project(
+        'net = env.NeuralArtNetwork("build/network.c", "kws.tflite", NEURALART_BOARD="stm32h747i-disco")\n'
+        'env.NeuralArtPatchedSources("build/camera/patched.json", ["app", net],\n'
+        '                            NEURALART_PATCH={"aspect_ratio": "fit"})\n'
+    )
+    app = App(mine.root)
+    assert mine.run().commands == {("NETWORK", "build/network.c"), ("PATCH", "build/camera")}
+    mine.up_to_date()
+    app.edit("Src/CM7/main.c", "int main", "/* theirs */ int main")
+    assert mine.run().commands == {("PATCH", "build/camera")}
+    assert "/* theirs */" in mine.path("build/camera/Src/CM7/main.c").read_text("latin-1")
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -332,9 +371,17 @@ def test_a_header_for_an_application(project: MakeProject) -> None:
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_BOARD="")', "no board (set NEURALART_BOARD)"),
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_BOARD="dk")', "no board 'dk'"),
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_POOLS="no.mpool")', "'no.mpool' does not exist"),
-        ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALARTFLAGS="--name x")', "'--name' is not for here"),
+        (
+            'env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALARTFLAGS="--name x")',
+            "'--name' is not allowed here",
+        ),
         ('env.NeuralArtNetwork("build/kws.c", "kws.tflite", NEURALART_COMPILER="gcc")', "'gcc' is not allowed"),
         ('env.NeuralArtRelocatable("build/kws_rel.bin", "kws.c")', "'kws.c' is no network"),
+        (
+            'env.NeuralArtRelocatable("b/kws_rel.bin", env.NeuralArtNetwork("b/kws.c", "kws.tflite", '
+            "NEURALART_RELOCATABLE=True))",
+            "the folder of the network cannot be that of its model (name another one)",
+        ),
         ('env.NeuralArtAppConfig("build/app_config.h", "kws.c")', "no network.json among the sources"),
         ('env.NeuralArtPatchedSources("out/patched.json", "app")', "an application's folder and a network"),
         ('env.Network("kws", model="no.tflite", board="stm32n6570-dk")', "model 'no.tflite' does not exist"),

@@ -201,7 +201,7 @@ def test_a_folder_of_a_network_made_elsewhere(built: Project) -> None:
         ("stm32h747i-disco", "stm32n6570-dk", "an STM32N6 application is not patched"),
         ("stm32h747i-disco", "mps3-an547", "board mps3-an547 has an NPU: no application is patched for it"),
         ('disco")', 'disco", profile="x.json")', "'profile' means nothing for board stm32h747i-disco"),
-        ('disco")', 'disco", options=["--binary"])', "options: '--binary' is not for here"),
+        ('disco")', 'disco", options=["--binary"])', "options: '--binary' is not allowed here"),
         ('disco")', 'disco", mpool="x.json")', "memory-pool file 'x.json' does not exist"),
     ],
 )

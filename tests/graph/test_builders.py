@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
 from pathlib import Path
@@ -118,7 +119,7 @@ def test_two_networks_of_one_folder(env: Any) -> None:
     network(env, "out/one.c"), network(env, "out/b/other.c")
 
 
-def test_pools_of_ones_own_are_sources(env: Any, tree: Path) -> None:
+def test_the_users_own_pools_are_sources(env: Any, tree: Path) -> None:
     shutil.copy2(board_data_dir() / "pools" / f"{BOARD}.mpool", tree / "a $mine.mpool")
     net = network(env, NEURALART_POOLS=Path("a $mine.mpool"), NEURALART_INITIALIZERS=["AXISRAM5", "xSPI2"])
     assert names(net[0].sources) == ["digits.tflite", "a $mine.mpool"]
@@ -193,12 +194,12 @@ def test_a_model_among_the_sources_of_a_program(env: Any) -> None:
 def test_relocatable(env: Any, gcc: Toolchain, settings: dict[str, Any], words: list[str], files: list[str]) -> None:
     net = network(env, NEURALART_RELOCATABLE=True)
     assert "--all-buffers-info" in graphs.command(net[0])
-    rel = env.NeuralArtRelocatable("out/digits_rel.bin", net, **settings)
+    rel = env.NeuralArtRelocatable("rel/digits_rel.bin", net, **settings)
     assert names(rel) == ["digits_rel.bin", "digits_reloc_results.json", *files]
     assert names(rel[0].sources) == ["digits.c", "network.json", "digits_atonbuf.xSPI2.raw"]
     assert graphs.scanned(rel[0]) == []
     assert graphs.command(rel[0]) == [
-        *(*START, "relocatable", "build", "--verbosity", "0", "--input", "out/digits.c", "--output", "out"),
+        *(*START, "relocatable", "build", "--verbosity", "0", "--input", "out/digits.c", "--output", "rel"),
         *("--name", "digits", "--objects", "build/relocatable/objects", "--cross-compile", "arm-none-eabi-", "--json"),
         *words,
     ]
@@ -206,12 +207,13 @@ def test_relocatable(env: Any, gcc: Toolchain, settings: dict[str, Any], words: 
 
 
 def test_a_network_that_is_not_relocatable(env: Any, gcc: Toolchain) -> None:
-    said = refused(env.NeuralArtRelocatable, "out/digits_rel.bin", network(env))
+    said = refused(env.NeuralArtRelocatable, "img/digits_rel.bin", network(env))
     assert "USEMODE_ABSOLUTE" in said
     rel = network(env, "rel/digits.c", NEURALART_RELOCATABLE=True)
-    assert "is called digits_rel.bin" in refused(env.NeuralArtRelocatable, "rel/other_rel.bin", rel)
+    assert "is called digits_rel.bin" in refused(env.NeuralArtRelocatable, "img/other_rel.bin", rel)
+    assert "the folder of the network cannot be" in refused(env.NeuralArtRelocatable, "rel/digits_rel.bin", rel)
     wrong = {"NEURALART_RELOCATABLE_LAYOUT": "vender"}
-    assert "did you mean 'vendor'" in refused(env.NeuralArtRelocatable, "rel/digits_rel.bin", rel, **wrong)
+    assert "did you mean 'vendor'" in refused(env.NeuralArtRelocatable, "img/digits_rel.bin", rel, **wrong)
 
 
 # ---- NeuralArtAppConfig
@@ -291,6 +293,14 @@ def test_what_the_user_has_set_stays(make_env: Any) -> None:
     for variable in {each.name for _, rows in tool.sections() for each in rows}:
         if not variable.endswith("EMITTER"):
             assert make_env(**{variable: "mine"})[variable] == "mine"
+
+
+def test_an_environment_can_be_dumped(env: Any) -> None:
+    """What ``print(env.Dump())`` shows of the settings is what the reference says of them."""
+    shown = env.Dump()
+    assert [each.name for _, rows in tool.sections() for each in rows if f"'{each.name}': " not in shown] == []
+    assert "'nucleo-n657x0-q'" in env.Clone(NEURALART_BOARD="nucleo-n657x0-q").Dump("NEURALART_BOARD")
+    assert json.loads(env.Dump(format="json"))["NEURALART_STRATEGIES"] == {}
 
 
 def test_no_two_variables_have_one_name() -> None:

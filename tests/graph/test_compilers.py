@@ -414,7 +414,7 @@ def test_a_path_of_a_recording_is_the_sconscripts(env: Any, recording: Path, tre
         ({"check": {"max_lsb": 0.5}}, ["check.max_lsb: must be a number, this is '0.5'"]),
         ({"check": {"rmse": float("nan")}}, ["check.rmse: must be a number, this is 'NaN'"]),
         ({"check": {"rmse": "x"}}, ["check.rmse: must be a number, this is 'x'"]),
-        ({"options": ["--pair", "profiling"]}, ["options: '--pair' is not for here (use the key 'pair')"]),
+        ({"options": ["--pair", "profiling"]}, ["options: '--pair' is not allowed here (use the key 'pair')"]),
         ({"options": ["--no-such-option"]}, ["--no-such-option"]),
         ({"profile": {"base": "default@nets/na.json", "add": ["'open"]}}, ["no closing quotation"]),
         ({"profile": "lost@nets/na.json"}, ["'lost' names the machine description 'desc/none.mdesc': no such file"]),
@@ -492,4 +492,4 @@ def test_a_variant_of_auto_is_built_without_a_tool(env: Any, nets: Path, gcc: To
 def test_a_pool_file_among_the_options(env: Any, nets: Path, compiler: Any) -> None:
     """The build says which pools there are; the option would say it a second time. No compiler is asked for that."""
     said = refusal(_net, env, compiler=compiler, options=["--memory-pool", "na.json"])
-    assert said.endswith(f"{HERE}: options: '--memory-pool' is not for here (use the key 'mpool')")
+    assert said.endswith(f"{HERE}: options: '--memory-pool' is not allowed here (use the key 'mpool')")

@@ -74,7 +74,7 @@ def test_a_memory_pool_file_of_the_users_may_be_built(env: Any, tree: Path) -> N
         ({"profile": "x.json"}, "'profile' means nothing for board stm32h747i-disco"),
         ({"initializers": ["a"]}, "'initializers' means nothing for board"),
         ({"strategies": {"a": "link"}}, "'strategies' means nothing for board"),
-        ({"options": ["--memory-pool=x"]}, "'--memory-pool' is not for here (use the key 'mpool')"),
+        ({"options": ["--memory-pool=x"]}, "'--memory-pool' is not allowed here (use the key 'mpool')"),
         ({"app_config": 1}, "unknown key 'app_config' in networks."),
     ],
 )

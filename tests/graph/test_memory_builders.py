@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import SCons.Errors
 
+from neuralart import boards
 from neuralart.scons import plans
 from neuralart.scons.plans import FilePart
 from support import graphs
@@ -271,6 +272,56 @@ def test_a_file_of_the_users(board: Any, tree: Path) -> None:
     assert json.loads(_part(plan).counts)[1] == [["fonts", "model", 0x7400_0000]]
 
 
+def _rel(env: Any, **variables: Any) -> Any:
+    net = _net(env, NEURALART_RELOCATABLE=True)
+    return env.NeuralArtRelocatable("rel/digits_rel.bin", net, **variables)
+
+
+@pytest.mark.usefixtures("gcc")
+def test_a_plan_for_each_mode_of_a_model_that_is_loaded(board: Any) -> None:
+    """The places are those of the board, the tables those of a variant."""
+    rel = _rel(board, NEURALART_RELOCATABLE_SPLIT=True)
+    nodes = board.NeuralArtFlashPlan("f/plan.json", rel, NEURALART_LOAD_MODES=["xip clear", "copy"])
+    names = ["plan.json", "plan.copy.json", "load_table.xip.bin", "load_table.copy.bin"]
+    assert [str(node) for node in nodes] == _in("f", *names)
+    slots = boards.load(BOARD).relocatable
+    assert slots is not None
+    plan, copy, first, second = map(_part, nodes)
+    writes = [("relocatable", slots.model), ("relocatable_params", slots.params), ("load_table", slots.table)]
+    wanted = [[name, "model", address] for name, address in writes]
+    assert json.loads(plan.counts)[1] == json.loads(copy.counts)[1] == wanted
+    assert [str(node) for node in copy.sources][-1] == "f/load_table.copy.bin"
+    assert json.loads(first.counts) == ["xip clear", [slots.model, slots.params]]
+    assert json.loads(second.counts) == ["copy", [slots.model, slots.params]]
+
+
+@pytest.mark.usefixtures("gcc")
+def test_a_model_that_is_loaded_elsewhere(board: Any) -> None:
+    moved = {"digits_rel.bin": ("model", 0x7200_0000), "load_table": ("model", 0x7300_0000)}
+    (plan, table) = board.NeuralArtFlashPlan(
+        "plan.json", _rel(board), NEURALART_LOAD_MODES="xip", NEURALART_WRITES=moved
+    )
+    assert [row[2] for row in json.loads(_part(plan).counts)[1]] == [0x7200_0000, 0x7300_0000]
+    assert json.loads(_part(table).counts) == ["xip", [0x7200_0000, 0]]
+
+
+@pytest.mark.usefixtures("gcc")
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"NEURALART_LOAD_MODES": ["xpi"]}, "no mode 'xpi' of a load table (did you mean 'xip'?"),
+        ({"NEURALART_LOAD_MODES": [""]}, "mode '' of a load table: one of xip and copy"),
+        ({"NEURALART_LOAD_MODES": ["xip copy"]}, "mode 'xip copy' of a load table: one of xip and copy"),
+        ({"NEURALART_BOARD": "stm32h747i-disco"}, "board stm32h747i-disco has no slots for relocatable models"),
+    ],
+)
+def test_a_model_that_cannot_be_loaded(board: Any, variables: dict[str, Any], said: str) -> None:
+    rel = _rel(board)
+    with pytest.raises(SCons.Errors.UserError) as caught:
+        board.NeuralArtFlashPlan("plan.json", rel, **variables)
+    assert said in str(caught.value)
+
+
 @pytest.mark.parametrize(
     ("sources", "variables", "said"),
     [
@@ -280,6 +331,11 @@ def test_a_file_of_the_users(board: Any, tree: Path) -> None:
         ("fonts.bin", {"NEURALART_WRITES": {"fonts.bin": 5}}, "NEURALART_WRITES: names and (kind, address)"),
         ("fonts.bin", {"NEURALART_WRITES": {"fonts.bin": ("model", "5")}}, "NEURALART_WRITES: names and (kind"),
         ([], {}, "none of its sources goes into flash"),
+        (
+            "fonts.bin",
+            {"NEURALART_WRITES": {"fonts.bin": ("model", 1)}, "NEURALART_LOAD_MODES": "xip"},
+            "NEURALART_LOAD_MODES, but no relocatable model among the sources (give what NeuralArtRelocatable ",
+        ),
     ],
 )
 def test_plan_that_cannot_be(board: Any, sources: Any, variables: dict[str, Any], said: str) -> None:

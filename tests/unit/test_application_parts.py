@@ -531,7 +531,7 @@ def test_patterns_become_files(tree: Path) -> None:
     [
         ({"files": ("src/mian.c",)}, "/src/mian.c (did you mean 'main.c'? known: main.c)"),
         ({"files": ("none/x.c",)}, "/none/x.c (none is known)"),
-        ({"files": ("src/x.h",)}, "v.yaml:4: src/x.h is no source file (compiled are: .c, .s"),
+        ({"files": ("src/x.h",)}, "v.yaml:4: src/x.h is no source file (these are compiled: .c, .s"),
         ({"files": ("inc/*",)}, "v.yaml:4: 'inc/*' fits no file that can be compiled below"),
         ({"files": ("src/***/x.c",)}, "v.yaml:4: 'src/***/x.c' is no pattern"),
         ({"files": ("src/*.c", "!src/*")}, "v.yaml:4: every file is left out again"),

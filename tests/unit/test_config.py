@@ -454,13 +454,13 @@ BAD = [
         "  two:\n",
         "  run-two:\n",
         "variants.yaml:25: variants.run-two: the name must not begin with 'run-' "
-        "('run-NAME' is what one does with NAME)",
+        "('run-NAME' is an alias of a variant NAME)",
     ),
     (
         "  two:\n",
         "  Verify-two:\n",
         "variants.yaml:25: variants.Verify-two: the name must not begin with 'verify-' "
-        "('verify-NAME' is what one does with NAME)",
+        "('verify-NAME' is an alias of a variant NAME)",
     ),
     (
         "  two:\n",

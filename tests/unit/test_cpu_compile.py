@@ -214,7 +214,7 @@ def test_pools_of_equal_use_are_told_apart_by_the_code(tmp_path: Path) -> None:
     assert headers is not None
     told = network_files.numbers(info, headers, CSource("network.c", result.files["network.c"]))
     assert told == {0: 1, 1: 2}
-    with pytest.raises(NeuralArtError, match="is not told"):
+    with pytest.raises(NeuralArtError, match="is unknown"):
         network_files.numbers(info, headers)
 
 

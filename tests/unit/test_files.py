@@ -216,7 +216,10 @@ def test_a_lock_is_freed_by_a_kill(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     with subprocess.Popen([sys.executable, "-c", HOLD, str(path)], env=env, stdout=subprocess.PIPE) as holder:
         assert holder.stdout is not None and holder.stdout.readline() == b"mine\n"
-        with pytest.raises(NeuralArtError, match=r"another process is changing it"), alone_with(path, patience=0.05):
+        with (
+            pytest.raises(NeuralArtError, match=r"another process has been changing it"),
+            alone_with(path, patience=0.05),
+        ):
             pass
         holder.kill()
         holder.wait()

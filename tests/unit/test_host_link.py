@@ -216,8 +216,8 @@ def test_a_session():
     [
         ([encode(Frame("E", b"\x05\x01two words"))], LinkFailure, "^the firmware reports error 261: two words$"),
         ([encode(Frame("D", b""))], LinkFailure, "sent a frame of type 'D', expected 'O'"),
-        ([encode(Frame("O", b"\x02xy"))], LinkFailure, "outputs of network 02 came, asked was 0"),
-        ([encode(Frame("O", b""))], LinkFailure, "outputs of network none came"),
+        ([encode(Frame("O", b"\x02xy"))], LinkFailure, "outputs of network 02 arrived, expected those of 0"),
+        ([encode(Frame("O", b""))], LinkFailure, "outputs of network none arrived"),
         ([encode(Frame("O", b"\0x"))[:-1] + b"?"], LinkFailure, "a frame of type 'O' arrived damaged: CRC 0x"),
         ([b"half a line", None], MachineStop, "^stopped$"),
         ([b"firmware fault: PC 0x10\n"], MachineStop, "^firmware fault: PC 0x10$"),

@@ -246,7 +246,7 @@ def test_equal_sizes_need_the_generated_c(sizes: list[int], random: Any) -> None
     told = header(network.network_c(), "network.c")
     assert network_files.numbers(info, headers, told) == dict(enumerate(order))
     if len(set(sizes)) < len(sizes):
-        with pytest.raises(NeuralArtError, match=r"is not told \(put network\.c beside the header"):
+        with pytest.raises(NeuralArtError, match=r"is unknown \(put network\.c beside the header"):
             network_files.numbers(info, headers)
 
 

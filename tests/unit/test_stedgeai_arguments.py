@@ -140,7 +140,7 @@ def test_the_epoch_controller_is_a_matter_of_the_profile(series):
         (("--extra-options=-n other",), "words for the tool: -n: '--name' is an option of this command itself"),
         (("--extra-options=--input_data_type=uint8",), "'--input-data-type' is an option of this command itself"),
         (("--extra-options=--ihex",), "words for the tool: --ihex: refused: the NPU flow accepts and ignores it"),
-        (("--extra-options=--version",), "words for the tool: '--version' is not for here"),
+        (("--extra-options=--version",), "words for the tool: '--version' is not allowed here"),
         (("--extra-options=--a 'b",), "no closing quotation"),
     ],
 )

@@ -40,7 +40,7 @@ def _expand(root: Path, pattern: str, where: str) -> Iterator[Path]:
             raise NeuralArtError(f"no file {path.as_posix()}", where=where, hint=nearest(path.name, names))
         if path.suffix not in COMPILED:
             raise NeuralArtError(
-                f"{pattern} is no source file", where=where, hint=f"compiled are: {', '.join(COMPILED)}"
+                f"{pattern} is no source file", where=where, hint=f"these are compiled: {', '.join(COMPILED)}"
             )
         yield path
         return
@@ -70,7 +70,7 @@ def _files(patterns: Sequence[str], root: Path, where: str) -> tuple[Path, ...]:
             raise NeuralArtError(
                 f"'{pattern}' fits no file that can be compiled below {root.as_posix()}",
                 where=where,
-                hint=f"compiled are: {', '.join(COMPILED)}; ** stands for any folders",
+                hint=f"these are compiled: {', '.join(COMPILED)}; ** stands for any folders",
             )
         made.update(dict.fromkeys(path for path in found if not _left_out(path, root, without)))
     if not made:

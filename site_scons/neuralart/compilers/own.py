@@ -47,7 +47,7 @@ class Stedgeai:
         return find_install(job.args, os.environ).identity
 
     def files(self, job: Job) -> FileSet:
-        """By release, target, profile and options."""
+        """The files follow from release, target, profile and options."""
         from neuralart.compilers.stedgeai.install import find_install
 
         return vendor_files(job, find_install(job.args, os.environ).version)

@@ -224,7 +224,7 @@ def _check(item: object, key: str, where: str, levels: int) -> None:
 
 def _shown_item(item: object) -> str:
     text = repr(item)
-    # Of most objects that is their type and an address.
+    # Most objects show their type and an address.
     return type(item).__name__ if text.startswith("<") else text
 
 

@@ -102,7 +102,7 @@ def _check_variant_name(value: Value, name: str, names: Iterable[str]) -> None:
     folded = name.casefold()
     for verb in VERBS:
         if folded.startswith(verb):
-            raise value.error(f"the name must not begin with '{verb}'", f"'{verb}NAME' is what one does with NAME")
+            raise value.error(f"the name must not begin with '{verb}'", f"'{verb}NAME' is an alias of a variant NAME")
     for part in FLASH_PARTS:
         if folded.startswith(part) and folded.removeprefix(part) in {other.casefold() for other in names}:
             other = name[len(part) :]

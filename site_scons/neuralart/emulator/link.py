@@ -112,7 +112,7 @@ class Decoder:
 PROTOCOL_VERSION = 1
 FAULT_MARK = "firmware fault:"
 LOOKS = 100
-"""So often a firmware looks in vain for input before the host gives up."""
+"""How often a firmware polls for input in vain before the host gives up."""
 SLEEPING = 10.0
 """A machine may be silent for so many times its limit, where it does not compute."""
 
@@ -239,7 +239,7 @@ class Session:
         self._transport.write(encode(Frame("I", bytes([index]) + inputs)))
         payload = self._expect("O", "outputs")
         if not payload or payload[0] != index:
-            raise LinkFailure(f"outputs of network {payload[:1].hex() or 'none'} came, asked was {index}")
+            raise LinkFailure(f"outputs of network {payload[:1].hex() or 'none'} arrived, expected those of {index}")
         return payload[1:]
 
     def quit(self) -> None:

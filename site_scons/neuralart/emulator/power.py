@@ -120,23 +120,23 @@ class Power:
         return self._unclocked("RAMCFG", registers.ramcfg_clock, registers.ramcfg_clock_bit, "RCC_AHB2ENR (0x{:08x})")
 
     def npu_cache_missing(self) -> str:
-        """Of the NPU cache."""
+        """Why the NPU cache cannot be used; empty if it can."""
         registers = self._board.registers
         return self._unclocked("CACHEAXI", registers.npu_cache_clock, registers.npu_cache_clock_bit)
 
     def rif_missing(self) -> str:
-        """Of RIFSC."""
+        """Why RIFSC cannot be used; empty if it can."""
         return self._unclocked("RIFSC", self._board.registers.rimc_clock, self._board.registers.rimc_clock_bit)
 
     def console_missing(self) -> str:
-        """Of the console's port."""
+        """Why the console's port cannot be used; empty if it can."""
         port = self._board.console
         if port is None:
             return ""
         return self._unclocked(f"the console's port at 0x{port.base:08x}", port.clock_register, port.clock_bit)
 
     def window_clock_missing(self, base: int) -> str:
-        """Of the controller in a page."""
+        """Why the controller in a page cannot be used; empty if it can."""
         inside = [window for window in self._board.windows if window.control & ~(PAGE - 1) == base]
         missing = [self._window_unclocked(window) for window in inside]
         return missing[0] if all(missing) else ""

@@ -61,7 +61,7 @@ def _pools(generated: GeneratedNetwork, file: str) -> tuple[LintedPool, ...]:
 
 
 def _floats(generated: GeneratedNetwork, file: str, info: CInfo | None) -> tuple[tuple[str, str], ...]:
-    """Of the C where it lists its inner buffers, else of c_info."""
+    """Floating-point tensors: from the C if it lists its inner buffers, else from c_info."""
     lines = Lines(generated.text)
     inner = [row for row in generated.rows if row.table == "internal" and not row.is_param]
     found = tuple((row.name, f"{file}:{lines.of(row.offset)}") for row in inner if _FLOAT.search(row.body))

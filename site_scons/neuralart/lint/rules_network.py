@@ -84,7 +84,7 @@ def _quiet_guard(facts: Facts) -> Iterator[Hit]:
 
 def _old_key(facts: Facts) -> Iterator[Hit]:
     guards = {network.guard for network in facts.networks if network.guard is not None}
-    # Of some releases the key was the right one.
+    # In some releases the key was right.
     old = bool(guards) and all(before_runtime(guard).habits.description_key == "memory_desc" for guard in guards)
     for file in facts.profiles:
         for profile in file.profiles:

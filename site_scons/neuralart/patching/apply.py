@@ -190,7 +190,7 @@ def pieces_to_json(pieces: Mapping[str, PatchedPiece]) -> dict[str, dict[str, st
 
 
 def pieces_from_json(data: Any) -> dict[str, PatchedPiece]:
-    """From a record; ValueError: it is none."""
+    """Read the pieces of a record; ValueError: it is not a record."""
     if not isinstance(data, dict):
         raise ValueError("not a mapping")
     made = {}

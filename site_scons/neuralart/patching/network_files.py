@@ -245,7 +245,7 @@ def assigned(info: CInfo, network_c: CSource | None) -> dict[int, int]:
 def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> dict[int, int]:
     """Id of each pool with activations -> its number; ``network.c`` tells where sizes do not.
 
-    NeuralArtError: Pools and header do not belong together, or which is which is not told.
+    NeuralArtError: Pools and header do not belong together, or it is unknown which is which.
     """
     pools = activation_pools(info)
     listed = ", ".join(f"{name} {used}" for _, name, used in pools) or "none"
@@ -275,9 +275,9 @@ def numbers(info: CInfo, headers: Headers, network_c: CSource | None = None) -> 
             same = ", ".join(each for _, each, size in pools if size == used)
             raise NeuralArtError(
                 f"pools {same} use {used} bytes each: which of them are the activation buffers "
-                f"{', '.join(map(str, candidates))} is not told",
+                f"{', '.join(map(str, candidates))} is unknown",
                 where=headers.where,
-                hint="put network.c beside the header, it tells",
+                hint="put network.c beside the header",
             )
     if len(set(result.values())) != len(result):
         raise NeuralArtError(f"two pools would be one activation buffer: {result}", where=headers.where)

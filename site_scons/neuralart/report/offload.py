@@ -40,11 +40,11 @@ class EpochLike(Protocol):
 
     @property
     def number(self) -> int | None:
-        """Of the (first) epoch."""
+        """Number of the (first) epoch."""
 
     @property
     def last(self) -> int | None:
-        """Of the last one."""
+        """Number of the last epoch."""
 
     @property
     def kind(self) -> str:
@@ -59,7 +59,7 @@ class EpochLike(Protocol):
 class CpuEpoch:
     """An epoch that needs the CPU."""
 
-    number: int | None  # Of the epoch; None for a layer of a CPU target, and where the file does not tell
+    number: int | None  # Number of the epoch; None for a layer of a CPU target, and where the file does not say it
     kind: str  # ``SW`` or ``HYBRID``
     operators: tuple[str, ...]  # What it computes
     nodes: tuple[str, ...] = ()  # The compiler's own names of its operators; empty if the file has none

@@ -60,6 +60,6 @@ class CheckedCache(SCons.CacheDir.CacheDir):
         super().push(node)
         entry, own = self._entry(node), Path(node.get_internal_path())
         if entry and not self.is_readonly() and not own.is_symlink() and not _beside(entry).exists():
-            # Of what was built, not of the copy: a copy that went wrong is found out.
+            # The hash of what was built, not of the copy: so a wrong copy is detected.
             with contextlib.suppress(NeuralArtError, OSError):
                 write_text(_beside(entry), _digest(own) + "\n")

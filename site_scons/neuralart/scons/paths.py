@@ -17,7 +17,7 @@ class LiteralWord(Literal):
     """A word that SCons neither expands nor leaves to the shell, whatever it holds."""
 
     def for_signature(self) -> str:
-        """Of the signature SCons would still look for its own marks, ``$(`` and ``$)``, in it."""
+        """In the signature, SCons would look for its own marks ``$(`` and ``$)``."""
         return str(self).replace("$", "<dollar>")
 
 

@@ -77,7 +77,7 @@ def make_summary(env: Any, programs: Sequence[VariantProgram], others: Sequence[
             _write, "SUMMARY  $TARGET", "NEURALART_SUMMARY", "NEURALART_BOARD", "NEURALART_MODEL", "NEURALART_ELF"
         ),
         source_scanner=NO_INCLUDES,
-        # Of a text, SCons would take $( for a mark of its own.
+        # In a text, SCons would take $( for its own mark.
         NEURALART_SUMMARY=json.dumps(about, sort_keys=True).replace("$", "\\u0024"),
         NEURALART_BOARD=board.name,
         NEURALART_ELF=str(own.firmware.elf) if own.firmware is not None else "",

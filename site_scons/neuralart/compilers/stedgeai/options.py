@@ -90,7 +90,7 @@ def check_extra(words: Sequence[str]) -> None:
             continue
         name = _spelling(word)
         if name in _ALSO_OURS:
-            raise NeuralArtError(f"'{name}' is not for here", where="words for the tool", hint="leave it out")
+            raise NeuralArtError(f"'{name}' is not allowed here", where="words for the tool", hint="leave it out")
         if name in known:
             rule = RULES[known[name]]
             own = f"'{known[name]}' is an option of this command itself"
@@ -144,7 +144,7 @@ def _profile_words(request: ToolRequest, release: Release, profile: str) -> list
     words = ["--st-neural-art", profile]
     assert request.profile is not None
     if request.controller and request.profile.path is None:
-        # Of a profile file the options say it, in every version.
+        # A profile file says it by its options, in every version.
         if not release.habits.controller_option:
             raise NeuralArtError(
                 f"refused: version {'.'.join(map(str, release.series))} has it in profiles only",

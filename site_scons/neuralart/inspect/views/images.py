@@ -84,7 +84,7 @@ IHEX = View(_ihex, _ihex_text)
 
 
 def _raw(path: Path) -> dict[str, Any]:
-    """Of the contents of a memory pool (``network_atonbuf.<pool>.raw``): all its name and bytes tell."""
+    """Describe the contents of a memory pool (``network_atonbuf.<pool>.raw``) by name and bytes."""
     data = read_bytes(path)
     named = _RAW_NAME.fullmatch(path.name)
     filled = data.rstrip(b"\0")

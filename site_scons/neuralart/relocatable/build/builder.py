@@ -143,7 +143,7 @@ def _sources(prepared: Prepared, work: Path) -> list[tuple[Path, list[str], bool
     if prepared.request.blobs_in_params:
         defines.append(BLOBS_IN_PARAMS)
     common = [*runtime.flags, *(f"-D{text}" for text in defines)]
-    # Of the network's own files the first is the code, which goes in front; the pools go behind.
+    # The first of the network's own files is the code, which goes in front; the pools go behind.
     found = [(work / name, common, bool(number and runtime.archives)) for number, name in enumerate(own)]
     for each in (*runtime.per_network, *runtime.sources):
         found.append((each.path, [*common, *each.flags, *(f"-D{text}" for text in each.defines)], each.late))

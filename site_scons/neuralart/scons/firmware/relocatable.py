@@ -1,6 +1,6 @@
 """``NeuralArtRelocatable`` and ``env.NetworkRel``: C and constants of a network become a relocatable model.
 
-net = env.NeuralArtNetwork("build/rel/kws.c", "kws.tflite", NEURALART_RELOCATABLE=True)
+net = env.NeuralArtNetwork("build/net/kws.c", "kws.tflite", NEURALART_RELOCATABLE=True)
 env.NeuralArtRelocatable("build/rel/kws_rel.bin", net)
 """
 
@@ -140,6 +140,10 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     if first.name != plan.names[0]:
         raise NeuralArtError(
             f"{NAME}: the model of network {plan.name} is called {plan.names[0]}", where=str(first), hint="call it so"
+        )
+    if first.dir is source[0].dir:
+        raise NeuralArtError(
+            f"{NAME}: the folder of the network cannot be that of its model", where=str(first), hint="name another one"
         )
     nodes = [first, *(first.dir.File(name) for name in plan.names[1:])]
     plans.remember(first, plan)

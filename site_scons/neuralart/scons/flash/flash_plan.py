@@ -3,8 +3,8 @@
     env.NeuralArtFlashPlan("build/flash_plan.json", [image, memory], NEURALART_BOARD="stm32n6570-dk")
 
 Of the files that ``NeuralArtImage`` and ``NeuralArtInitializers`` returned it takes those that go into flash; they know
-where. ``NEURALART_WRITES`` says it of any other file. A firmware that loads its model has a plan for each mode: they
-differ in the load table.
+where, and a relocatable model goes where its board has room for one. ``NEURALART_WRITES`` says it of any other file. A
+firmware that loads its model (``NEURALART_LOAD_MODES``) has a plan for each mode: they differ in the load table.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import write_bytes, write_text
 from neuralart.scons import plans
@@ -71,7 +72,47 @@ def _said(node: Any, rows: Any) -> FlashWrite | None:
     return None
 
 
-def _kept(env: Any, node: Any, rows: Any) -> FlashWrite | None:
+def _slot(node: Any) -> str:
+    """The slot of a file of a relocatable model: ``relocatable`` or ``relocatable_params``; empty: it is none."""
+    from neuralart.scons.firmware.relocatable import SUFFIX, RelocatablePlan
+
+    if not node.name.endswith(".bin") or plans.behind([node], RelocatablePlan) is None:
+        return ""
+    return "relocatable" if node.name.endswith(SUFFIX) else "relocatable_params"
+
+
+def _in_slot(node: Any, slot: str, board: Board) -> FlashWrite:
+    if board.relocatable is None:
+        what = f"{NAME}: board {board.name} has no slots for relocatable models"
+        raise NeuralArtError(what, where=str(node), hint="name the address in NEURALART_WRITES")
+    return FlashWrite(
+        slot, "model", board.relocatable.model if slot == "relocatable" else board.relocatable.params, node
+    )
+
+
+def _with_modes(env: Any, board: Board, writes: Sequence[FlashWrite]) -> WritesPlan:
+    """The plan for a firmware that loads its model, or not. NeuralArtError: There is no model, or no such mode."""
+    from neuralart.relocatable.format import load_table
+
+    modes = {str(each).partition(" ")[0]: str(each) for each in env.Split(env["NEURALART_LOAD_MODES"])}
+    if not modes:
+        return WritesPlan(board.name, writes)
+    places = {slot: each.address for each in writes if (slot := _slot(each.node))}
+    if "relocatable" not in places:
+        what = f"{NAME}: NEURALART_LOAD_MODES, but no relocatable model among the sources"
+        raise NeuralArtError(what, where=NAME, hint="give what NeuralArtRelocatable returned")
+    models = (places["relocatable"], places.get("relocatable_params", 0))
+    for said in modes.values():
+        load_table.make(said.split(), [models])
+    own = board.relocatable.table if board.relocatable is not None else 0
+    _, table = env["NEURALART_WRITES"].get("load_table", ("model", own))
+    if not table:
+        what = f"{NAME}: board {board.name} has no slot for a load table"
+        raise NeuralArtError(what, where=NAME, hint='NEURALART_WRITES={"load_table": ("model", address)}')
+    return WritesPlan(board.name, writes, modes, table, models)
+
+
+def _kept(env: Any, node: Any, rows: Any, board: Board) -> FlashWrite | None:
     """What goes into flash; None: nothing of this file does. NeuralArtError: It is not known."""
     from neuralart.flashing.plan import KINDS
 
@@ -85,6 +126,8 @@ def _kept(env: Any, node: Any, rows: Any) -> FlashWrite | None:
     part = plans.known(node, FilePart)
     if part is not None:
         return FlashWrite(*part.write, node) if part.write is not None else None
+    if slot := _slot(node):
+        return _in_slot(node, slot, board)
     # C, headers and descriptions beside them.
     if node.has_builder() and str(node.builder.get_name(env)).startswith("NeuralArt"):
         return None
@@ -95,7 +138,7 @@ def _kept(env: Any, node: Any, rows: Any) -> FlashWrite | None:
 
 def _plan(source: list[Any], env: Any) -> WritesPlan:
     """What the construction variables describe. NeuralArtError: They describe none."""
-    board = plans.board_name(env, NAME, NAME)
+    name = plans.board_name(env, NAME, NAME)
     rows = env["NEURALART_WRITES"]
     good = isinstance(rows, dict) and all(
         isinstance(name, str) and isinstance(row, (tuple, list)) and len(row) == 2 and type(row[1]) is int
@@ -103,11 +146,11 @@ def _plan(source: list[Any], env: Any) -> WritesPlan:
     )
     if not good:
         raise NeuralArtError(f"NEURALART_WRITES: names and (kind, address), not {rows!r}", where=NAME)
-    registry_of(env).board(board, NAME)
-    writes = [kept for node in source if (kept := _kept(env, node, rows)) is not None]
+    board = registry_of(env).board(name, NAME)
+    writes = [kept for node in source if (kept := _kept(env, node, rows, board)) is not None]
     if not writes:
         raise NeuralArtError(f"{NAME}: none of its sources goes into flash", where=NAME)
-    return WritesPlan(board, writes)
+    return _with_modes(env, board, writes)
 
 
 def _part(env: Any, node: Any, plan: WritesPlan, writes: Sequence[FlashWrite]) -> FilePart:
@@ -173,6 +216,15 @@ VARIABLES = (
         "[flash plan](flash-plan.md).",
         "`{}`",
         dict,
+    ),
+    Variable(
+        "NEURALART_LOAD_MODES",
+        "list",
+        None,
+        'How the firmware loads its relocatable model: `xip`, `copy`, with words of the load table: `["xip clear"]`; '
+        "empty: it loads none. Each mode has its table and plan.",
+        "`[]`",
+        list,
     ),
 )
 

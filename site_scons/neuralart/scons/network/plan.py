@@ -44,7 +44,9 @@ def option_words(config: NetworkConfig) -> list[str]:
         option = text.partition("=")[0] if text.startswith("--") else text[:2]
         if option in _OWN_OPTIONS:
             raise NeuralArtError(
-                f"options: '{option}' is not for here", where=config.said("options"), hint=f"use {_OWN_OPTIONS[option]}"
+                f"options: '{option}' is not allowed here",
+                where=config.said("options"),
+                hint=f"use {_OWN_OPTIONS[option]}",
             )
     return [*keys.option_words(config, KEYS), *config.options]
 

@@ -53,7 +53,7 @@ def with_filter_offset(parameters: StructArg, zero_point: int) -> StructArg:
     return StructArg("na_conv2d_offset_t", (*inner, ("filter_offset", str(-zero_point))))
 
 
-# Of the output scale: what the profile allows a bias scale to be off.
+# Share of the output scale by which the profile allows a bias scale to be off.
 _BIAS_TOLERANCE = 0.02
 
 
