@@ -27,13 +27,13 @@ MOST = 94
 _OTHERS = ("applications", "patching", "app_config", "relocatable", "doctor", "lint", "export", "inspect", "profiling")
 
 
-def test_a_null_build_loads_what_the_variant_has(sources: Project) -> None:
-    sources.path("variants.yaml").write_text(PLAIN, "utf-8")
-    script = sources.path("SConstruct")
+def test_a_null_build_loads_what_the_variant_has(built: Project) -> None:
+    built.path("variants.yaml").write_text(PLAIN, "utf-8")
+    script = built.path("SConstruct")
     script.write_text(script.read_text("utf-8") + RECORD, "utf-8")
-    sources.run("plain")
-    assert not sources.run("plain").commands
-    loaded = json.loads(sources.path("modules.json").read_text("utf-8"))
+    built.run("plain")
+    assert not built.run("plain").commands
+    loaded = json.loads(built.path("modules.json").read_text("utf-8"))
     ours = [name for name in loaded if name.startswith("neuralart")]
     assert "neuralart.scons.variant" in ours
     assert len(ours) <= MOST, ours
