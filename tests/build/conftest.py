@@ -1,4 +1,4 @@
-"""One built tree per worker; each test works in a copy of it."""
+"""One tree that is built once for all workers; each test works in a copy of it."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from support.sconsproject import Project, copy_built, copy_sources, prepare
+from support.sconsproject import Project, copy_built, copy_sources, once, prepare
 
 
 @pytest.fixture(scope="session")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """This repository's default variants, built once."""
-    project = copy_sources(tmp_path_factory.mktemp("template") / "tree")
-    prepare(project, tmp_path_factory)
-    return project
+
+    def make(folder: Path) -> None:
+        prepare(copy_sources(folder), tmp_path_factory, "-j2")
+
+    shared = once(tmp_path_factory, "default variants", make)
+    return copy_built(Project(shared), tmp_path_factory.mktemp("template") / "tree")
 
 
 @pytest.fixture

@@ -83,12 +83,12 @@ def test_output_in_the_way(sources: Project) -> None:
 
 
 @pytest.mark.parametrize("name", ["modèle été.tflite", "a model.tflite", "$(odd) model.tflite"])
-def test_odd_names_of_the_model_work(sources: Project, name: str) -> None:
-    sources.path(MODEL).rename(sources.path(name))
-    text = sources.path("variants.yaml").read_text("utf-8").replace(MODEL, f"'{name}'")
-    sources.path("variants.yaml").write_text(text, "utf-8")
-    sources.run("digits-n6")
-    sources.up_to_date("digits-n6")
+def test_odd_names_of_the_model_work(built: Project, name: str) -> None:
+    built.path(MODEL).rename(built.path(name))
+    text = built.path("variants.yaml").read_text("utf-8").replace(MODEL, f"'{name}'")
+    built.path("variants.yaml").write_text(text, "utf-8")
+    assert "NETWORK" in built.run("digits-n6").tags
+    built.up_to_date("digits-n6")
 
 
 def test_missing_toolchain(sources: Project) -> None:
@@ -133,16 +133,16 @@ def test_activations_in_flash(sources: Project) -> None:
     assert not sources.path("build/digits-n6-internal/firmware.elf").exists()
 
 
-def test_application_that_does_not_fit_its_slot(sources: Project) -> None:
+def test_application_that_does_not_fit_its_slot(built: Project) -> None:
     """It fits what the boot loader copies, but something else was put behind its first sector."""
-    sources.edit("variants.yaml", "  digits-n6:\n", "  digits-n6:\n    slots: {descriptor: 0x70110000}\n")
-    sources.run("digits-n6")
+    built.edit("variants.yaml", "  digits-n6:\n", "  digits-n6:\n    slots: {descriptor: 0x70110000}\n")
+    assert "PLAN" in built.run("digits-n6").tags
     ballast = (
         "const unsigned char ballast[70000] = {1};\n\nint main(void) {\n"
         "  (void)*(const volatile unsigned char *)ballast;\n"
     )
-    sources.edit("firmware/app/main.c", "int main(void) {\n", ballast)
-    failed = sources.run("flash-digits-n6", code=2)
+    built.edit("firmware/app/main.c", "int main(void) {\n", ballast)
+    failed = built.run("flash-digits-n6", code=2)
     (said,) = [line for line in failed.errors if "slot application" in line]
     assert "[0x70100000, 0x70110000) has 65536 bytes, " in said and "behind it is identity descriptor" in said
     assert "FLASH" not in failed.tags

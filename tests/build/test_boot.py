@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from support.new_weights import new_weights
-from support.sconsproject import Project
+from support.sconsproject import Project, copy_built, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -33,10 +33,16 @@ def flash_bytes(project: Project, kind: str) -> bytes:
     return b"".join(chip.read(write["address"] - chip.chip.base, write["bytes"]) for write in writes)
 
 
+@pytest.fixture(scope="module")
+def once_flashed(template: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = copy_built(template, tmp_path_factory.mktemp("flashed") / "tree")
+    project.run(f"flash-{VARIANT}")
+    return project
+
+
 @pytest.fixture
-def flashed(built: Project) -> Project:
-    built.run(f"flash-{VARIANT}")
-    return built
+def flashed(once_flashed: Project, tmp_path: Path) -> Project:
+    return copy_built(once_flashed, tmp_path / "a tree with spaces")
 
 
 def test_flash_and_boot_in_the_order_of_the_command_line(built: Project) -> None:
@@ -46,9 +52,9 @@ def test_flash_and_boot_in_the_order_of_the_command_line(built: Project) -> None
     assert "3 writes" in done.out and "all as planned" in done.out
 
 
-def test_from_nothing_to_a_booted_flash(sources: Project) -> None:
+def test_from_nothing_to_a_booted_flash(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     """All of the build and both effects in one call with several jobs."""
-    done = sources.run("-j4", f"flash-{VARIANT}", f"boot-{VARIANT}")
+    done = prepare(sources, tmp_path_factory, "-j4", f"flash-{VARIANT}", f"boot-{VARIANT}")
     assert effects(done.out) == [f"flash {VARIANT}", f"boot {VARIANT}"]
     assert "20 vectors bit-exact" in done.out
 

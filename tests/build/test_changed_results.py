@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from support.sconsproject import copy_sources
+from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
 
-def test_changed_constants_and_code_are_made_again(tmp_path: Path) -> None:
-    project = copy_sources(tmp_path / "tree")
-    project.run("digits-an547")
-    before = project.results()
-    folder = project.network_folder("digits-an547")
+def test_changed_constants_and_code_are_made_again(built: Project) -> None:
+    before = built.results()
+    folder = built.network_folder("digits-an547")
     (raw,) = folder.glob("*.raw")
     for path in (raw, folder / "digits.c"):
         data = bytearray(path.read_bytes())
         data[100] ^= 1
         path.write_bytes(data)
-        name = path.relative_to(project.root).as_posix()
-        result = project.run("digits-an547")
+        name = path.relative_to(built.root).as_posix()
+        result = built.run("digits-an547")
         assert f"neuralart: {name} changed since it was compiled: it is made again" in result.out.splitlines()
-        assert project.results() == before
-        project.up_to_date("digits-an547")
+        assert built.results() == before
+        built.up_to_date("digits-an547")

@@ -40,7 +40,14 @@ def test_path_target(built: Project) -> None:
 
 
 def test_everything_does_not_run_firmware(built: Project) -> None:
-    assert not built.run(".").tags & {"RUN", "BOOT", "FLASH", "VERIFY"}
+    """Of what a call would run, -n says it."""
+    effects = {"RUN", "BOOT", "FLASH", "VERIFY"}
+    verbs = built.run("-n", *(f"{verb.lower()}-digits-n6" for verb in effects)).tags
+    assert effects <= verbs
+    everything = built.run("-n", ".").tags
+    assert {"NETWORK", "LINK", "PATCH"} <= everything, "of all variants"
+    assert not everything & effects
+    built.run("build/digits-n6")
     assert not list(built.root.rglob("*.nor"))
 
 
@@ -76,12 +83,12 @@ def test_a_failed_read_shows_no_old_summary(built: Project) -> None:
     assert "firmware.elf" not in result.out
 
 
-def test_model_outside_of_the_tree(sources: Project) -> None:
-    outside = sources.root.parent / "elsewhere.tflite"
-    sources.path("models/digits/digits.tflite").rename(outside)
-    sources.edit("variants.yaml", "models/digits/digits.tflite", "../elsewhere.tflite")
-    sources.run("digits-n6")
-    sources.up_to_date("digits-n6")
+def test_model_outside_of_the_tree(built: Project) -> None:
+    outside = built.root.parent / "elsewhere.tflite"
+    built.path("models/digits/digits.tflite").rename(outside)
+    built.edit("variants.yaml", "models/digits/digits.tflite", "../elsewhere.tflite")
+    assert "NETWORK" in built.run("digits-n6").tags
+    built.up_to_date("digits-n6")
 
 
 SUB = """

@@ -8,6 +8,7 @@ import shutil
 import struct
 import zipfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -36,22 +37,21 @@ FILES = {
 MakeProject = Callable[..., Project]
 
 
+def write(root: Path, text: str, head: str = HEAD, **others: str) -> Project:
+    """A folder with a model and a SConstruct; other texts by name."""
+    root.mkdir(exist_ok=True)
+    shutil.copy2(REPO / "models" / "digits" / "digits.tflite", root / "kws.tflite")
+    (root / "SConstruct").write_text(head + text, "utf-8")
+    for name, body in others.items():
+        path = root / name.replace("__", "/").replace("_dot_", ".")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(body, "utf-8")
+    return Project(root)
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> MakeProject:
-    """A folder with a model and a SConstruct; other texts by name."""
-
-    def make(text: str, head: str = HEAD, **others: str) -> Project:
-        root = tmp_path / "their project"
-        root.mkdir(exist_ok=True)
-        shutil.copy2(REPO / "models" / "digits" / "digits.tflite", root / "kws.tflite")
-        (root / "SConstruct").write_text(head + text, "utf-8")
-        for name, body in others.items():
-            path = root / name.replace("__", "/").replace("_dot_", ".")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(body, "utf-8")
-        return Project(root)
-
-    return make
+    return partial(write, tmp_path / "their project")
 
 
 def names(project: Project, folder: str) -> set[str]:
@@ -223,11 +223,25 @@ def test_a_model_that_is_built(project: MakeProject) -> None:
     assert ("NETWORK", "build/kws.c") in mine.run().commands
 
 
-def test_cache(project: MakeProject, tmp_path: Path) -> None:
-    mine = project(f"env.CacheDir({str(tmp_path / 'cache')!r})\n" + PLAIN)
+@pytest.fixture(scope="module")
+def once_cached(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, bytes]]:
+    """A project whose files are in a cache beside it and no more in its folder; and their bytes."""
+    place = tmp_path_factory.mktemp("cached")
+    mine = write(place / "their project", f'env.CacheDir("../cache")\n{PLAIN}')
     mine.run()
-    before = mine.files("build")
+    made = mine.files("build")
     mine.run("-c")
+    return place, made
+
+
+@pytest.fixture
+def cached(once_cached: tuple[Path, dict[str, bytes]], tmp_path: Path) -> tuple[Project, dict[str, bytes]]:
+    shutil.copytree(once_cached[0], tmp_path, dirs_exist_ok=True)
+    return Project(tmp_path / "their project"), once_cached[1]
+
+
+def test_cache(cached: tuple[Project, dict[str, bytes]], tmp_path: Path) -> None:
+    mine, before = cached
     out = mine.run().out
     assert "Retrieved `build/kws.c' from cache" in out
     assert mine.files("build") == before
@@ -236,11 +250,10 @@ def test_cache(project: MakeProject, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("how", ["flip", "cut", "empty", "no hash", "wrong hash"])
-def test_a_damaged_entry_of_the_cache_is_thrown_away(project: MakeProject, tmp_path: Path, how: str) -> None:
-    mine = project(f"env.CacheDir({str(tmp_path / 'cache')!r})\n" + PLAIN)
-    mine.run()
-    before = mine.files("build")
-    mine.run("-c")
+def test_a_damaged_entry_of_the_cache_is_thrown_away(
+    cached: tuple[Project, dict[str, bytes]], tmp_path: Path, how: str
+) -> None:
+    mine, before = cached
     constants = before["build/kws_atonbuf.xSPI2.raw"]
     (entry,) = [path for path in (tmp_path / "cache").rglob("*") if path.is_file() and path.read_bytes() == constants]
     beside = entry.with_name(f"{entry.name}.sha256")
@@ -253,13 +266,13 @@ def test_a_damaged_entry_of_the_cache_is_thrown_away(project: MakeProject, tmp_p
     found = entry.read_bytes()
     mine.run("--cache-readonly")
     assert mine.files("build") == before and entry.read_bytes() == found, "who may only read throws nothing away"
-    mine.run("-c")
+    shutil.rmtree(mine.path("build"))
     out = mine.run().out
     said = [line for line in out.splitlines() if "damaged" in line]
     assert said == ["scons: build/kws_atonbuf.xSPI2.raw: the cache holds a damaged file for it, which is not used"]
     assert mine.files("build") == before
     assert entry.read_bytes() == constants and beside.read_text("ascii") == hashlib.sha256(constants).hexdigest() + "\n"
-    mine.run("-c")
+    shutil.rmtree(mine.path("build"))
     assert "damaged" not in mine.run().out, "what was built took its place"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.new_weights import new_weights
-from support.sconsproject import REPO, Project
+from support.sconsproject import REPO, TOOL, Project, copy_built, plain_scons, prepare
 
 NOR = "build/flash.nor"
 ENV = f"""
@@ -41,8 +41,36 @@ def _project(tmp_path: Path, *texts: str) -> Project:
 
 
 @pytest.fixture
-def consumer(tmp_path: Path) -> Project:
+def sources_only(tmp_path: Path) -> Project:
+    """Nothing is built."""
     return _project(tmp_path, ENV, NODES, FLASH)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = _project(tmp_path_factory.mktemp("made"), ENV, NODES, FLASH)
+    done = project.run()
+    assert project.path("build/flash_plan.json").is_file()
+    assert _effects(done.out) == [] and not project.path(NOR).exists(), "a bare call does not flash"
+    return project
+
+
+@pytest.fixture
+def consumer(made: Project, tmp_path: Path) -> Project:
+    """All is built, nothing is flashed."""
+    return copy_built(made, tmp_path / "a consumer")
+
+
+@pytest.fixture(scope="module")
+def once_flashed(made: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = copy_built(made, tmp_path_factory.mktemp("flashed") / "a consumer")
+    project.run("flash")
+    return project
+
+
+@pytest.fixture
+def flashed(once_flashed: Project, tmp_path: Path) -> Project:
+    return copy_built(once_flashed, tmp_path / "a consumer")
 
 
 def _effects(out: str) -> list[str]:
@@ -54,6 +82,7 @@ def _effects(out: str) -> list[str]:
 
 @pytest.mark.parametrize("target", [(), (".",), ("build",), ("build/flash_plan.json",)])
 def test_no_folder_flashes(consumer: Project, target: tuple[str, ...]) -> None:
+    consumer.path("build/flash_plan.json").unlink()
     done = consumer.run(*target)
     assert consumer.path("build/flash_plan.json").is_file()
     assert _effects(done.out) == [] and not consumer.path(NOR).exists()
@@ -78,7 +107,6 @@ def test_no_name_of_a_file_flashes(consumer: Project) -> None:
 
 
 def test_a_second_flash_writes_nothing_and_says_so(consumer: Project) -> None:
-    consumer.run(".")
     done = consumer.run("-j4", "flash", "verify")
     assert _effects(done.out) == ["flash", "verify"] and "all as planned" in done.out
     before = consumer.path(NOR).stat().st_mtime_ns
@@ -88,36 +116,34 @@ def test_a_second_flash_writes_nothing_and_says_so(consumer: Project) -> None:
     consumer.up_to_date(".")
 
 
-def test_order_of_the_command_line(consumer: Project) -> None:
-    consumer.run("flash")
+def test_order_of_the_command_line(flashed: Project) -> None:
     for _ in range(3):
-        assert _effects(consumer.run("-j4", "verify", "flash").out) == ["verify", "flash"]
-    new_weights(consumer)
-    failed = consumer.run("-j4", "verify", "flash", code=2)
+        assert _effects(flashed.run("-j4", "verify", "flash").out) == ["verify", "flash"]
+    new_weights(flashed)
+    failed = flashed.run("-j4", "verify", "flash", code=2)
     assert "'digits.xSPI2' differs" in failed.err and _effects(failed.out) == ["verify"]
 
 
-def test_dry_run_says_what_would_be_written(consumer: Project) -> None:
+def test_dry_run_says_what_would_be_written(sources_only: Project) -> None:
     """Also where nothing is built yet."""
-    done = consumer.run("-n", "flash")
+    done = sources_only.run("-n", "flash")
     lines = done.out.splitlines()
     at = lines.index("FLASH    flash on stm32n6570-dk")
     assert lines[at + 1 : at + 3] == [
         "         digits.xSPI2: build/digits.xSPI2.bin at 0x70380000",
         "         descriptor: build/descriptor.bin at 0x70200000",
     ]
-    assert not consumer.path("build").exists()
+    assert not sources_only.path("build").exists()
 
 
-def test_question_and_clean(consumer: Project) -> None:
-    consumer.run("flash")
-    before = consumer.path(NOR).read_bytes()
-    assert consumer.run("-q", "flash", code=None).code == 1, "it always has something to do"
-    assert consumer.path(NOR).read_bytes() == before
-    consumer.run("-c", ".")
-    assert consumer.path(NOR).exists(), "no folder cleans a device"
-    consumer.run("-c", "flash")
-    assert not consumer.path(NOR).exists()
+def test_question_and_clean(flashed: Project) -> None:
+    before = flashed.path(NOR).read_bytes()
+    assert flashed.run("-q", "flash", code=None).code == 1, "it always has something to do"
+    assert flashed.path(NOR).read_bytes() == before
+    flashed.run("-c", ".")
+    assert flashed.path(NOR).exists(), "no folder cleans a device"
+    flashed.run("-c", "flash")
+    assert not flashed.path(NOR).exists()
 
 
 def test_a_device_per_probe(tmp_path: Path) -> None:
@@ -153,7 +179,6 @@ def test_many_at_once_are_one_after_the_other(tmp_path: Path) -> None:
 
 
 def test_new_weights_are_new_images_only(consumer: Project) -> None:
-    consumer.run(".")
     new_weights(consumer)
     done = consumer.run("--debug=explain", ".")
     made = {target for tag, target in done.commands if tag != "NETWORK"}
@@ -166,7 +191,6 @@ def test_new_weights_are_new_images_only(consumer: Project) -> None:
 
 
 def test_a_deleted_image_comes_back_alone(consumer: Project) -> None:
-    consumer.run(".")
     consumer.path("build/digits.xSPI2.hex").unlink()
     assert consumer.run(".").commands == {("IMAGE", "build/digits.xSPI2.hex")}
 
@@ -250,8 +274,8 @@ def test_a_record_never_comes_from_a_cache(tmp_path: Path) -> None:
     assert not [path for path in project.path("cache").rglob("*") if path.is_file() and b"NARNOR1" in path.read_bytes()]
 
 
-def test_a_tree_shows_what_a_flash_needs(consumer: Project) -> None:
-    out = consumer.run("--tree=derived,prune", "-n", "flash").out
+def test_a_tree_shows_what_a_flash_needs(sources_only: Project) -> None:
+    out = sources_only.run("--tree=derived,prune", "-n", "flash").out
     assert re.search(r"^\+-flash\n  \+-build/flash_plan.json\n  \| \+-build/digits.xSPI2.bin", out, re.M), out
 
 
@@ -305,13 +329,9 @@ def test_an_image_that_a_plan_names_is_missing(tmp_path: Path) -> None:
 
 
 @pytest.mark.arm
-def test_images_of_a_program(tmp_path: Path) -> None:
+def test_images_of_a_program(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> None:
     """The example of builders alone, and what its board boots from."""
-    root = tmp_path / "a reader"
-    shutil.copytree(
-        REPO / "examples" / "plain-scons", root, ignore=shutil.ignore_patterns("build", ".sconsign*", "__pycache__")
-    )
-    project = Project(root)
+    project = plain_scons(tmp_path_factory, tmp_path / "a reader")
     text = """
 image = env.NeuralArtImage("build/check.json", [reader, "build/digits.c"], NEURALART_MACHINE="qemu")
 plan = env.NeuralArtFlashPlan("build/flash_plan.json", [image, memory])
@@ -322,23 +342,22 @@ env.Ignore("n6", ["n6/check.json", "n6/reader.bin", "n6/reader.hex", "n6/applica
 """
     with project.path("SConstruct").open("a", encoding="utf-8") as file:
         file.write(text)
-    tool = f"tool={REPO}"
-    done = project.run(tool, "flash", ".")
+    done = project.run(TOOL, "flash", ".")
     assert {("CHECK", "build/reader.elf"), ("OBJCOPY", "build/reader.bin")} <= done.commands
     checked = json.loads(project.path("build/check.json").read_text("utf-8"))
     assert [network["name"] for network in checked["networks"]] == ["digits"], checked
     assert not project.path("build/application.bin").exists(), "this board has no boot chain"
     assert "digits.DDRFLASH: " in done.out and project.path(NOR).is_file()
-    project.up_to_date(tool, ".")
+    project.up_to_date(TOOL, ".")
     # Another board: nothing is made of a program that cannot start there.
-    failed = project.run(tool, "n6/application.bin", code=2)
+    failed = project.run(TOOL, "n6/application.bin", code=2)
     assert re.search(r"scons: \*\*\* \[n6/check.json\] build/reader.elf: ", failed.err), failed.err
     assert not project.path("n6").exists() or not list(project.path("n6").iterdir())
 
 
 @pytest.mark.arm
 @pytest.mark.long
-def test_aliases_for_a_model_that_is_loaded(sources: Project) -> None:
+def test_aliases_for_a_model_that_is_loaded(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     """A variant's firmware and plans under names of the consumer's own."""
     text = """
 env = Environment(tools=[])
@@ -351,7 +370,7 @@ env.LoadAlias("mine", made.firmware.elf, rel, dict(made.flash.plans), vectors="m
 env.FlashAlias("device", made.flash.plan, probe="mine")
 """
     sources.path("SConstruct").write_text(text, "utf-8")
-    done = sources.run("-j2", "mine", "device")
+    done = prepare(sources, tmp_path_factory, "-j2", "mine", "device")
     assert done.out.count("20 vectors bit-exact on unicorn") == 2, done.out
     assert done.out.index("bit-exact") < done.out.index("FLASH "), "in the order of the command line"
     assert sources.path("build/digits-n6-rel/flash-mine.nor").is_file()

@@ -90,21 +90,35 @@ LIMITS = {
 }
 
 
+def refused(project: Project, limit: str, *words: str) -> None:
+    """The one line, and nothing but the check ran."""
+    failed = project.run(*words, code=2)
+    line = said(failed)
+    assert line.startswith("scons: *** [build/v/digits.budgets.json] variants.yaml:6: "), line
+    assert LIMITS[limit] in line
+    assert not failed.tags & {"LINK", "CC", "NETWORK"}, failed.commands
+    assert not project.path("build/v/digits.budgets.json").exists()
+
+
 @pytest.mark.parametrize("limit", LIMITS)
 def test_a_limit_that_is_not_kept_stops_before_the_link(built: Project, limit: str) -> None:
-    elf = built.path("build/v/firmware.elf")
+    """Also with -k, where everything but the program is there already."""
+    built.path("build/v/firmware.elf").unlink()
+    demand(built, f"budgets: {{{limit}}}")
+    refused(built, limit, "-k", "v")
+    assert not built.path("build/v/firmware.elf").exists()
+
+
+def test_a_limit_that_is_kept_again(built: Project) -> None:
+    """A program of before the limit does not help."""
+    limit = "max_weights: 4K"
     demand(built, f"budgets: {{{limit}}}")
     for words in (("v",), ("-k", "v")):
-        failed = built.run(*words, code=2)
-        line = said(failed)
-        assert line.startswith("scons: *** [build/v/digits.budgets.json] variants.yaml:6: "), line
-        assert LIMITS[limit] in line
-        assert not failed.tags & {"LINK", "CC", "NETWORK"}, failed.commands
-        assert not built.path("build/v/digits.budgets.json").exists()
-    elf.unlink()
-    for words in (("v",), ("-k", "v"), ("run-v",)):
+        refused(built, limit, *words)
+    built.path("build/v/firmware.elf").unlink()
+    for words in (("v",), ("run-v",)):
         assert "LINK" not in built.run(*words, code=2).tags
-        assert not elf.exists()
+        assert not built.path("build/v/firmware.elf").exists()
     built.edit("variants.yaml", f"budgets: {{{limit}}}", "budgets: {max_sw_epochs: 6, max_weights: 5000}")
     assert {"BUDGETS", "LINK"} <= built.run("v").tags
     built.up_to_date("v")

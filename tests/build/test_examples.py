@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from support.sconsproject import REPO, Project, copy_sources
-from support.wheels import python_with, run, wheel
+from support.sconsproject import REPO, TOOL, Project, copy_sources, plain_scons
+from support.wheels import python_of, python_with_wheel, run
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
+SUBMODULE = "submodule=third_party/scons-neuralart"
 
 
 def _copy(name: str, target: Path) -> Path:
@@ -42,8 +43,7 @@ def test_the_copied_model_is_the_real_one() -> None:
 @pytest.fixture(scope="module")
 def wheel_python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Python of a venv that holds the built wheel and what it requires, and nothing else of ours."""
-    folder = tmp_path_factory.mktemp("wheel")
-    return python_with(folder / "venv", wheel(REPO, folder))
+    return python_of(python_with_wheel(tmp_path_factory))
 
 
 def _scons(python: Path, folder: Path, *args: str) -> subprocess.CompletedProcess[str]:
@@ -99,19 +99,16 @@ def test_wheel_consumer_runs(doorbell: Path) -> None:
     assert _first_line(doorbell / "build/doorbell.elf", images) == "doorbell: digit 7"
 
 
-@pytest.fixture
-def camera(tmp_path: Path) -> Project:
-    """The example with this repository below third_party, as a submodule puts it there."""
-    folder = _copy("consumer-submodule", tmp_path / "firmware")
+@pytest.fixture(scope="module")
+def camera(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The example with this repository below third_party, as a submodule puts it there; built."""
+    folder = _copy("consumer-submodule", tmp_path_factory.mktemp("camera") / "firmware")
     copy_sources(folder / "third_party" / "scons-neuralart")
+    Project(folder).run(SUBMODULE)
     return Project(folder)
 
 
-SUBMODULE = "submodule=third_party/scons-neuralart"
-
-
 def test_submodule_consumer_builds_its_own_product(camera: Project) -> None:
-    camera.run(SUBMODULE)
     for name in (
         "build/camera.elf",
         "build/camera.bin",
@@ -131,7 +128,6 @@ def test_submodule_consumer_runs(camera: Project) -> None:
     pytest.importorskip("unicorn")
     from support import camera_board
 
-    camera.run(SUBMODULE)
     images = [(path.with_suffix(".bin"), _first_address(path)) for path in camera.path("build/memory").glob("*.hex")]
     assert len(images) == 2
     assert camera_board.run(camera.path("build/camera.elf"), images) == 7
@@ -148,32 +144,27 @@ def test_examples_build_in_their_own_folder(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def reader(tmp_path: Path) -> Project:
-    """The example of builders alone, with this repository as its tool."""
-    return Project(_copy("plain-scons", tmp_path / "a reader"))
-
-
-TOOL = f"tool={REPO}"
+def reader(tmp_path_factory: pytest.TempPathFactory, tmp_path: Path) -> Project:
+    """The example of builders alone, built."""
+    return plain_scons(tmp_path_factory, tmp_path / "a reader")
 
 
 def test_plain_scons_builds_with_builders_alone(reader: Project) -> None:
     text = reader.path("SConstruct").read_text("utf-8")
     used = set(re.findall(r"\benv\.(\w+)\(", text))
     assert not used & {"Network", "MemoryInitializers", "NeuralArtProject", "NeuralArtVariant", "Command"}
-    out = reader.run(TOOL).out
-    assert "Compiling network build/digits.c" in out, "its own message"
     assert reader.path("build/reader.elf").is_file() and reader.path("build/digits.DDRFLASH.hex").is_file()
     reader.up_to_date(TOOL)
     assert "--all-buffers-info" in reader.path("build/provenance.txt").read_text("utf-8"), "its own flag"
     reader.path("build/digits_generate_report.txt").unlink()
-    assert "Compiling network" in reader.run(TOOL, "reports").out, "its own emitter"
+    out = reader.run(TOOL, "reports").out
+    assert "Compiling network build/digits.c" in out, "its own emitter, and its own message"
     reader.run(TOOL, "-c", ".")
     assert not [path for path in reader.path("build").rglob("*") if path.is_file()]
 
 
 @pytest.mark.qemu
 def test_plain_scons_runs(reader: Project) -> None:
-    reader.run(TOOL)
     images = sorted(reader.path("build").glob("*.hex"))
     assert [image.name for image in images] == ["descriptor.hex", "digits.DDRFLASH.hex"]
     assert _first_line(reader.path("build/reader.elf"), images) == "reader: digit 7"

@@ -38,13 +38,13 @@ _OTHERS = (
 )
 
 
-def test_a_null_build_loads_what_the_variant_has(sources: Project) -> None:
-    sources.path("variants.yaml").write_text(PLAIN, "utf-8")
-    script = sources.path("SConstruct")
+def test_a_null_build_loads_what_the_variant_has(built: Project) -> None:
+    built.path("variants.yaml").write_text(PLAIN, "utf-8")
+    script = built.path("SConstruct")
     script.write_text(script.read_text("utf-8") + RECORD, "utf-8")
-    sources.run("plain")
-    assert not sources.run("plain").commands
-    loaded = json.loads(sources.path("modules.json").read_text("utf-8"))
+    built.run("plain")
+    assert not built.run("plain").commands
+    loaded = json.loads(built.path("modules.json").read_text("utf-8"))
     ours = [name for name in loaded if name.startswith("neuralart")]
     assert "neuralart.scons.variant" in ours
     assert len(ours) <= MOST, ours

@@ -12,7 +12,7 @@ import pytest
 
 from support.plugin_places import EXAMPLE
 from support.sconsproject import REPO, Project
-from support.wheels import python_with, run, wheel
+from support.wheels import add, python_of, python_with_wheel, run, wheel
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 PRODUCT = REPO / "examples" / "plugin" / "product"
@@ -34,7 +34,10 @@ def _hashes(folder: Path) -> None:
 @pytest.fixture(scope="module")
 def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("plugin")
-    return python_with(folder / "venv", wheel(REPO, folder), wheel(REPO / "examples" / "plugin", folder))
+    # An environment of its own: a test changes what is installed.
+    shutil.copytree(python_with_wheel(tmp_path_factory), folder / "venv", symlinks=True)
+    add(folder / "venv", wheel(REPO / "examples" / "plugin", folder))
+    return python_of(folder / "venv")
 
 
 @pytest.fixture(scope="module")

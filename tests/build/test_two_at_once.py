@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.sconsproject import Project
+from support.sconsproject import Project, Result
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -45,23 +45,48 @@ def locks(project: Project) -> set[str]:
     return LOCKS & {path.name for path in project.path("build").iterdir()}
 
 
-def test_the_second_waits_and_has_nothing_to_do(sources: Project) -> None:
-    first = started(sources, "digits-n6")
-    assert owner(sources).read_text("ascii") == f"{first.pid}\n"
-    second = sources.run("-j2", "digits-n6")
-    out, _ = first.communicate()
-    assert first.returncode == 0, out
-    assert f"scons: waiting for process {first.pid}, which builds in build\n" in second.out
-    assert second.commands == set(), "the first has built everything"
-    assert locks(sources) == set()
+# Behind an SConstruct: a program is not finished before the test says so.
+GATE = """
+def _wait(target, source, env):
+    import pathlib, time
+    while not pathlib.Path("go").exists():
+        time.sleep(0.02)
+
+Depends("build/digits-n6/firmware.bin", env.Command("build/gate", [], [Action(_wait, "GATE"), Touch("$TARGET")]))
+"""
 
 
-def test_who_may_not_wait_fails_at_once(sources: Project) -> None:
-    first = started(sources, "digits-n6")
-    owner(sources)
-    refused = sources.run("WAIT=0", "digits-n6", code=2)
-    looked = sources.run("-n", "digits-n6")
+@pytest.fixture
+def gated(built: Project) -> Project:
+    """A tree with something to do; whoever builds is at work until there is a file ``go``."""
+    script = built.path("SConstruct")
+    script.write_text(script.read_text("utf-8") + GATE, "utf-8")
+    built.path("build/digits-n6/firmware.bin").unlink()
+    return built
+
+
+def test_the_second_waits_and_has_nothing_to_do(gated: Project) -> None:
+    first = started(gated, "digits-n6")
+    assert owner(gated).read_text("ascii") == f"{first.pid}\n"
+    second = started(gated, "digits-n6")
+    assert second.stdout is not None
+    assert second.stdout.readline() == f"scons: waiting for process {first.pid}, which builds in build\n"
+    gated.path("go").touch()
+    built, _ = first.communicate()
+    out, _ = second.communicate()
+    assert (first.returncode, second.returncode) == (0, 0), built + out
+    assert ("OBJCOPY", "build/digits-n6/firmware.bin") in Result(0, built, "").commands
+    assert Result(0, out, "").commands == set() and "GATE" not in out, "the first has built everything"
+    assert locks(gated) == set()
+
+
+def test_who_may_not_wait_fails_at_once(gated: Project) -> None:
+    first = started(gated, "digits-n6")
+    owner(gated)
+    refused = gated.run("WAIT=0", "digits-n6", code=2)
+    looked = gated.run("-n", "digits-n6")
     assert first.poll() is None, "it was still at work"
+    gated.path("go").touch()
     out, _ = first.communicate()
     assert first.returncode == 0, out
     assert re.fullmatch(
@@ -70,17 +95,19 @@ def test_who_may_not_wait_fails_at_once(sources: Project) -> None:
         refused.errors[0],
     )
     assert "waiting" not in looked.out, "who only looks waits for nobody"
-    sources.run("WAIT=0", "digits-n6")
+    gated.run("WAIT=0", "digits-n6")
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
-def test_a_killed_one_keeps_nobody_waiting(sources: Project) -> None:
-    first = started(sources, "digits-n6")
-    owner(sources)
+def test_a_killed_one_keeps_nobody_waiting(gated: Project) -> None:
+    first = started(gated, "digits-n6")
+    owner(gated)
     os.killpg(first.pid, signal.SIGKILL)
     first.communicate()
-    assert "waiting" not in sources.run("WAIT=0", "digits-n6").out
-    assert locks(sources) == set()
+    gated.path("go").touch()
+    result = gated.run("WAIT=0", "digits-n6")
+    assert "waiting" not in result.out and "OBJCOPY" in result.tags
+    assert locks(gated) == set()
 
 
 _COPIES = """\

@@ -9,13 +9,17 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 REPO = Path(__file__).resolve().parents[2]
+# Says to that example where its tool is.
+TOOL = f"tool={REPO}"
 # What variants.yaml names.
 MODELS = ("digits", "mobilenet", "heatmap", "detector")
 # What a command of ours prints: a tag in capitals and the file it makes.
@@ -25,6 +29,8 @@ _COMMAND = re.compile(
     r" +(\S+)",
     re.M,
 )
+# What SCons says of a target that is not up to date.
+_EXPLAINED = re.compile(r"^scons: (?:(?:re)?building `|Cannot explain why `)", re.M)
 
 
 @dataclass(frozen=True)
@@ -86,10 +92,10 @@ class Project:
         return Result(done.returncode, done.stdout, done.stderr)
 
     def up_to_date(self, *args: str) -> None:
-        """Nothing at all runs."""
-        result = self.run(*args)
-        assert result.commands == set(), f"ran {sorted(result.commands)}\n{self.run('--debug=explain', *args).out}"
-        assert self.run("-q", *args, code=None).code == 0
+        """Nothing at all runs: SCons explains each target that it makes, whatever its command says or does not say."""
+        result = self.run("--debug=explain", *args)
+        assert result.commands == set(), f"ran {sorted(result.commands)}\n{result.out}"
+        assert not _EXPLAINED.search(result.out), result.out
 
     def files(self, *below: str) -> dict[str, bytes]:
         """All files below some folders, with their bytes."""
@@ -127,6 +133,31 @@ class Project:
         path.write_text(text.replace(old, new), "utf-8")
 
 
+def common(factory: pytest.TempPathFactory) -> Path:
+    """The folder that all workers of this run have in common."""
+    base = factory.getbasetemp()
+    return base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+
+
+def once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], object]) -> Path:
+    """A folder that one worker of this run fills, and the others find filled. No test changes it.
+
+    Args:
+        factory: Knows the folder of this run.
+        name: Of the folder.
+        make: Fills it; called with a folder that is not there yet. One that fails is tried again by the next worker.
+    """
+    folder = common(factory) / "shared" / name
+    done = folder.with_name(f"{name}.done")
+    folder.parent.mkdir(exist_ok=True)
+    with FileLock(f"{folder}.lock"):
+        if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            make(folder)
+            done.touch()
+    return folder
+
+
 # In front of an SConstruct. Only objects: a test of the rest is to see it made.
 _STORE = """import SCons.CacheDir as _cache
 _retrieve, _push = _cache.CacheDir.retrieve, _cache.CacheDir.push
@@ -136,24 +167,24 @@ CacheDir({!r})
 """
 
 
-def prepare(project: Project, factory: pytest.TempPathFactory, *args: str) -> Result:
-    """Build what tests start from. Objects that another tree of this run has compiled are taken from there.
+def prepare(project: Project, factory: pytest.TempPathFactory, *args: str, timeout: float = 300) -> Result:
+    """Build with objects that another tree of this run has compiled, and leave one's own to the others.
 
     They have the same bytes wherever the tree is: tests/build/test_incremental.py holds that. What a test builds by
     itself is compiled.
 
     Args:
-        project: A tree that no test changes.
+        project: A tree whose compiler and flags are as they are in this repository.
         factory: Knows the folder of this run; its workers have one in common.
         args: Of scons.
+        timeout: Seconds.
     """
-    base = factory.getbasetemp()
-    store = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "objects"
+    store = common(factory) / "objects"
     script = project.path("SConstruct")
     text = script.read_text("utf-8")
     script.write_text(_STORE.format(str(store)) + text, "utf-8")
     try:
-        return project.run(*args)
+        return project.run(*args, timeout=timeout)
     finally:
         script.write_text(text, "utf-8")
 
@@ -173,6 +204,17 @@ def copy_sources(target: Path) -> Project:
     for name in ("site_scons", "firmware", *(f"models/{model}" for model in MODELS)):
         shutil.copytree(REPO / name, target / name)
     return Project(target)
+
+
+def plain_scons(factory: pytest.TempPathFactory, target: Path) -> Project:
+    """A built copy of the example of builders alone, with this repository as its tool; it is built once in a run."""
+
+    def make(folder: Path) -> None:
+        ignored = shutil.ignore_patterns("build", ".sconsign*", "__pycache__")
+        shutil.copytree(REPO / "examples" / "plain-scons", folder, ignore=ignored)
+        Project(folder).run(TOOL)
+
+    return copy_built(Project(once(factory, "plain-scons", make)), target)
 
 
 def copy_built(source: Project, target: Path) -> Project:

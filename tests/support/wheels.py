@@ -9,6 +9,10 @@ import sys
 import venv
 from pathlib import Path
 
+import pytest
+
+from support.sconsproject import REPO, once
+
 _NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", ".sconsign*")
 
 
@@ -28,14 +32,28 @@ def wheel(source: Path, folder: Path) -> Path:
     return made
 
 
-def python_with(folder: Path, *wheels: Path) -> Path:
-    """Python of a new virtual environment that holds some wheels and what they require, and nothing else of ours."""
-    venv.create(folder, with_pip=True)
-    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    for each in wheels:
-        command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(each)]
-        subprocess.run(command, check=True, capture_output=True)
-    return python
+def python_with_wheel(factory: pytest.TempPathFactory) -> Path:
+    """Folder of a virtual environment that holds our wheel and what it requires, and nothing else; not to be changed.
+
+    It is made once for all workers of the run of ``factory``.
+    """
+
+    def make(folder: Path) -> None:
+        venv.create(folder / "venv", with_pip=True)
+        add(folder / "venv", wheel(REPO, folder))
+
+    return once(factory, "python with the wheel", make) / "venv"
+
+
+def add(folder: Path, file: Path) -> None:
+    """Install a wheel, and what it requires that is not there yet."""
+    command = [str(python_of(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(file)]
+    subprocess.run(command, check=True, capture_output=True)
+
+
+def python_of(folder: Path) -> Path:
+    """The interpreter of a virtual environment."""
+    return folder / ("Scripts" if os.name == "nt" else "bin") / "python"
 
 
 def run(python: Path, folder: Path, *words: str, code: int = 0) -> subprocess.CompletedProcess[str]:
