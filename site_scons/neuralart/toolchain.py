@@ -35,6 +35,8 @@ LIBC_FLAGS: Mapping[str, tuple[str, ...]] = {
 }
 
 _PROBE_SECONDS = 20
+# A command line begins with it.
+_PROGRAM = re.compile(r"[A-Za-z0-9._+-]+", re.ASCII)
 
 
 @dataclass(frozen=True)
@@ -194,6 +196,10 @@ def find(
 ) -> Toolchain:
     """Find the compiler that a variant asks for. NeuralArtError: none, or not with this version or library."""
     program = Path(config.prefix).name + "gcc"
+    if not _PROGRAM.fullmatch(program):
+        raise NeuralArtError(
+            f"'{program}' is no name of a compiler", where=where, hint="letters, digits, '.', '_', '-'"
+        )
     folders = candidates(config.prefix, environ)
     gcc = next((Path(hit) for folder in folders if (hit := shutil.which(program, path=str(folder)))), None)
     if gcc is None:

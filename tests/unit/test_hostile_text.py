@@ -114,3 +114,19 @@ def test_a_name_of_5000_letters_in_a_user_config(tmp_path: Path, capsys: Capture
     )
     said = one_line(["import", str(config)], capsys)
     assert "File name too long" in said and len(said) < 500
+
+
+@pytest.mark.parametrize("outside", [False, True])
+def test_entities_in_a_project_of_stm32cubeide(outside: bool, tmp_path: Path) -> None:
+    """What grows to gigabytes is ended early, and no file is fetched (bandit B314)."""
+    from neuralart.applications.commands import project_name
+    from neuralart.errors import NeuralArtError
+
+    (tmp_path / "secret").write_text("secret")
+    rows = [f'<!ENTITY e{n} "{f"&e{n - 1};" * 50}">' for n in range(1, 12)]
+    text = f'<!ENTITY e11 SYSTEM "{(tmp_path / "secret").as_uri()}">' if outside else '<!ENTITY e0 "x">' + "".join(rows)
+    data = f"<!DOCTYPE d [{text}]><projectDescription><name>&e11;</name></projectDescription>"
+    (tmp_path / ".project").write_text(data)
+    with pytest.raises(NeuralArtError, match="is no XML: ") as caught:
+        project_name(tmp_path, "it", "here")
+    assert "secret" not in caught.value.what

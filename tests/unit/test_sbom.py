@@ -20,7 +20,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE, package_parent
 from neuralart.sbom import bill, package
 
-SUBJECT = bill.Part(bill.FIRMWARE, "v", "variant", "0" * 64)
+SUBJECT = bill.BillPart(bill.FIRMWARE, "v", "variant", "0" * 64)
 VALIDATOR = JsonStrictValidator(SchemaVersion.V1_6)
 
 
@@ -28,12 +28,12 @@ def digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def parts() -> list[bill.Part]:
-    files = [bill.Part(bill.FILE, f"src/{name} é.c", "file", digest(name)) for name in "ba"]
+def parts() -> list[bill.BillPart]:
+    files = [bill.BillPart(bill.FILE, f"src/{name} é.c", "file", digest(name)) for name in "ba"]
     return [
         bill.group(bill.LIBRARY, "runtime", "runtime", files, "0.1.0.0"),
-        bill.Part(bill.MODEL, "models/$(x) `y`.tflite", "model", digest("m")),
-        bill.Part(bill.LIBRARY, "pyyaml", "dependency", digest("p"), "6.0.3", purl="pyyaml", license="MIT"),
+        bill.BillPart(bill.MODEL, "models/$(x) `y`.tflite", "model", digest("m")),
+        bill.BillPart(bill.LIBRARY, "pyyaml", "dependency", digest("p"), "6.0.3", purl="pyyaml", license="MIT"),
     ]
 
 

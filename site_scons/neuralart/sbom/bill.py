@@ -21,7 +21,7 @@ _SPACE = uuid.uuid5(uuid.NAMESPACE_URL, "pkg:pypi/scons-neuralart#sbom")
 
 
 @dataclass(frozen=True)
-class Part:
+class BillPart:
     """A component."""
 
     kind: str  # Its type in CycloneDX
@@ -31,7 +31,7 @@ class Part:
     version: str = ""  # If it has one
     purl: str = ""  # Name and version of a package on PyPI, which scanners look up
     license: str = ""  # SPDX expression, or a name
-    parts: tuple[Part, ...] = ()  # What it is made of
+    parts: tuple[BillPart, ...] = ()  # What it is made of
 
 
 def sha256(path: Path) -> str:
@@ -49,17 +49,17 @@ def of_files(hashes: Mapping[str, str]) -> str:
     return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def files(role: str, named: Iterable[tuple[str, Path]]) -> tuple[Part, ...]:
+def files(role: str, named: Iterable[tuple[str, Path]]) -> tuple[BillPart, ...]:
     """A part for each file, by name. NeuralArtError: A file cannot be read."""
-    return tuple(Part(FILE, name, role, sha256(path)) for name, path in sorted(dict(named).items()))
+    return tuple(BillPart(FILE, name, role, sha256(path)) for name, path in sorted(dict(named).items()))
 
 
-def group(kind: str, name: str, role: str, parts: Sequence[Part], version: str = "") -> Part:
+def group(kind: str, name: str, role: str, parts: Sequence[BillPart], version: str = "") -> BillPart:
     """A part that is made of files."""
-    return Part(kind, name, role, of_files({part.name: part.sha256 for part in parts}), version, parts=tuple(parts))
+    return BillPart(kind, name, role, of_files({part.name: part.sha256 for part in parts}), version, parts=tuple(parts))
 
 
-def _component(part: Part, library: Any, above: str = "") -> Any:
+def _component(part: BillPart, library: Any, above: str = "") -> Any:
     ref = f"{above}/{part.role}:{part.name}" + (f"@{part.version}" if part.version else "")
     licenses = [library.licenses.make_from_string(part.license)] if part.license else []
     return library.Component(
@@ -96,12 +96,12 @@ class _CycloneDx:
         self.PackageURL, self.licenses = PackageURL, LicenseFactory()
 
 
-def text(subject: Part, parts: Sequence[Part]) -> str:
+def text(subject: BillPart, parts: Sequence[BillPart]) -> str:
     """The bill of something that is made of some parts, as JSON. NeuralArtError: The library is not installed."""
     library = _CycloneDx()
     bom = library.Bom()
     bom.metadata.component = _component(subject, library)
-    maker = Part(APPLICATION, "scons-neuralart", "maker", version=__version__, purl="scons-neuralart")
+    maker = BillPart(APPLICATION, "scons-neuralart", "maker", version=__version__, purl="scons-neuralart")
     bom.metadata.tools.components.add(_component(maker, library))
     components = [_component(part, library) for part in parts]
     bom.components.update(components)

@@ -10,7 +10,7 @@ from neuralart import __version__
 from neuralart.doctor.surroundings import EXTRAS, PACKAGES
 from neuralart.resources import PACKAGE, firmware_dir
 from neuralart.sbom import bill
-from neuralart.sbom.bill import Part
+from neuralart.sbom.bill import BillPart
 
 if TYPE_CHECKING:
     from importlib.metadata import Distribution
@@ -46,14 +46,14 @@ def _license(found: Distribution) -> str:
     return said if "\n" not in said and len(said) < 80 else ""
 
 
-def requirements() -> tuple[Part, ...]:
+def requirements() -> tuple[BillPart, ...]:
     """The packages that are needed and installed, with those that they need in turn."""
     from importlib import metadata
 
     from packaging.requirements import Requirement
     from packaging.utils import canonicalize_name
 
-    parts: dict[str, Part] = {}
+    parts: dict[str, BillPart] = {}
     todo = [*PACKAGES, *EXTRAS, "cyclonedx-python-lib"]
     while todo:
         name = todo.pop()
@@ -63,7 +63,7 @@ def requirements() -> tuple[Part, ...]:
             continue  # an extra that nobody wanted
         key = canonicalize_name(name)
         if key not in parts:
-            parts[key] = Part(
+            parts[key] = BillPart(
                 bill.LIBRARY, key, "dependency", _contents(found), found.version, purl=key, license=_license(found)
             )
             needed = [Requirement(text) for text in found.requires or ()]
@@ -75,5 +75,5 @@ def text() -> str:
     """The bill of the package. NeuralArtError: The library is not installed."""
     own = bill.files("file", own_files())
     digest = bill.of_files({part.name: part.sha256 for part in own})
-    subject = Part(bill.LIBRARY, NAME, "package", digest, __version__, purl=NAME, license=LICENSE, parts=own)
+    subject = BillPart(bill.LIBRARY, NAME, "package", digest, __version__, purl=NAME, license=LICENSE, parts=own)
     return bill.text(subject, requirements())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import UserList
 from functools import cache
 from pathlib import Path, PurePath, PurePosixPath, PureWindowsPath
@@ -19,6 +20,10 @@ class LiteralWord(Literal):
     def for_signature(self) -> str:
         """In the signature, SCons would look for its own marks ``$(`` and ``$)``."""
         return str(self).replace("$", "<dollar>")
+
+
+# Every command of a build names it.
+_FOLDER = re.compile(r"[\w .,+@=/-]+")
 
 
 def top(env: Any) -> Path:
@@ -41,13 +46,16 @@ def named(env: Any, path: Path) -> str:
 
 def build_dir(env: Any) -> str:
     """``NEURALART_BUILD_DIR``: where everything of ours goes, relative to the top folder, with slashes.
-    NeuralArtError: It lies outside the tree: commands and signatures name files relative to the top folder.
+    NeuralArtError: It lies outside the tree: commands and signatures name files relative to the top folder. Or it has
+    letters that mean something to a shell.
     """
     text = str(env.subst(str(env["NEURALART_BUILD_DIR"]))).replace("\\", "/").removeprefix("#").rstrip("/")
     path = PurePosixPath(text)
-    if not path.parts or path.is_absolute() or PureWindowsPath(text).drive or ".." in path.parts:
+    wrong = path.is_absolute() or PureWindowsPath(text).drive or ".." in path.parts or not _FOLDER.fullmatch(text)
+    if not path.parts or wrong:
         raise NeuralArtError(
-            f"NEURALART_BUILD_DIR is '{env['NEURALART_BUILD_DIR']}'", hint="name a folder below the top folder: 'build'"
+            f"NEURALART_BUILD_DIR is {str(env['NEURALART_BUILD_DIR'])!r}",
+            hint="name a folder below the top folder, with letters, digits, blanks and any of _.,+@=-: 'build'",
         )
     return path.as_posix()
 

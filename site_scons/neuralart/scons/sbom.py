@@ -19,7 +19,7 @@ from neuralart.fingerprint import closure
 from neuralart.network.facts import NEURALART_VERSION
 from neuralart.resources import PACKAGE, firmware_dir
 from neuralart.sbom import bill
-from neuralart.sbom.bill import Part
+from neuralart.sbom.bill import BillPart
 from neuralart.scons import plans
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
 from neuralart.scons.network.plan import CompilePlan
@@ -125,10 +125,10 @@ class VariantBill:
             return "runtime"
         return "application" if archive or path.suffix.lower() in _CODE else "input"
 
-    def _files(self, role: str, paths: Iterable[Path]) -> tuple[Part, ...]:
+    def _files(self, role: str, paths: Iterable[Path]) -> tuple[BillPart, ...]:
         return bill.files(role, ((self._name(path), path) for path in paths))
 
-    def _read(self) -> Iterator[Part]:
+    def _read(self) -> Iterator[BillPart]:
         """What the build reads, one part for each role."""
         vendor = {path for each in self._firmwares if each.vendor is not None for path in each.vendor.sources}
         roles: dict[str, list[Path]] = {}
@@ -144,7 +144,7 @@ class VariantBill:
                 name = f"{name}: {', '.join(sorted(said))}" if said else name
             yield bill.group(kind, name, role, self._files("file", paths), version)
 
-    def _tools(self) -> Iterator[Part]:
+    def _tools(self) -> Iterator[BillPart]:
         """Who compiled the networks and the C."""
         compilers = {name: (version, paths) for name, version, paths in map(self._compiler, self._networks)}
         for name, (version, paths) in sorted(compilers.items()):
@@ -168,4 +168,4 @@ class VariantBill:
             *made,
         ]
         digest = bill.of_files({part.name: part.sha256 for part in made})
-        return bill.text(Part(bill.FIRMWARE, variant.name, "variant", digest), parts)
+        return bill.text(BillPart(bill.FIRMWARE, variant.name, "variant", digest), parts)

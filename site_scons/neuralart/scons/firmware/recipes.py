@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -135,14 +136,19 @@ def make_recipe(env: Any, variant: VariantConfig, machine: Machine, found: Toolc
     return Recipe(toolchain_env(env, found), found, machine.cpu_flags, flags, variant.defines, digest)
 
 
+@cache
+def _words(*texts: str) -> tuple[LiteralWord, ...]:
+    """Neither SCons nor the shell changes what stands in a definition, a flag of a board, the name of a folder."""
+    return tuple(LiteralWord(text) for text in texts)
+
+
 def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[Any]) -> Any:
     """Declare one object. ``target``: its name, relative to the top folder."""
     env = recipe.env
     node = env.Object(
         f"#{target}",
         source,
-        # LiteralWord: neither SCons nor the shell changes what stands in a definition.
-        CCFLAGS=[*recipe.flags, *(LiteralWord(f"-D{text}") for text in recipe.defines), *_prefix_maps(recipe)],
+        CCFLAGS=[*_words(*recipe.flags, *(f"-D{text}" for text in recipe.defines)), *_prefix_maps(recipe)],
         CPPPATH=list(include),
     )
     # The driver is hashed by SCons; the compiler proper and the C library are not.
@@ -173,11 +179,13 @@ def link(
     """Declare an image and its map. ``folder``: the variant's, relative to the top folder."""
     env, found = recipe.env, recipe.found
     paths = [f"-L{node.dir}" for node in included]
+    words = _words(*recipe.flags, *flags, f"-Wl,-Map={folder}/firmware.map", *paths, "-T")
     elf, link_map = env.Program(
         [f"#{folder}/firmware.elf", f"#{folder}/firmware.map"],
         objects,
-        LINKFLAGS=[*recipe.flags, *flags, f"-Wl,-Map={folder}/firmware.map", *paths, "-T", *word(env, script)],
-        LIBS=list(libraries),
+        LINKFLAGS=[*words, *word(env, script)],
+        # Of LIBS, SCons makes text that the shell would read.
+        _LIBFLAGS=_words(*(f"-l{name}" for name in libraries)),
     )
     files = [script, *toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))]
     needed = [env.fs.File(str(path)) for path in files]
