@@ -73,7 +73,7 @@ SOURCES = [
     (POOLS, ['"value": "0x342e0000"', '"value": "0x342e1000"']),
     ("firmware/app/main.c", ["  host_link_serve();", '  (void)"more";\n  host_link_serve();']),
     ("firmware/app/main.c", ['"reference application"', '"the reference application"']),
-    ("firmware/app/host_link.h", ["#pragma once", "#pragma once\n#define TORTURED 1"]),
+    ("firmware/app/host_link.h", ["E_PARAMS = 10", "E_PARAMS = 11"]),
     ("firmware/runtime/kernels/softmax.c", ["#include", "\n\n#include"]),
 ]
 # Code of the package: each changes what some step writes.
@@ -101,12 +101,21 @@ def exchange(path: Path, choices: list[str], number: int) -> None:
 # asks in full.
 _GCC = """#!/bin/sh
 if [ "$1" = -dumpfullversion ]; then {version}; exit; fi
-case " $* " in *" -MMD "*) exec {gcc} {more} "$@" ;; *" -c "*) ;; *) exec {gcc} {more} "$@" ;; esac
+case " $* " in
+*" -MMD "*) exec {gcc} {more} "$@" ;;
+*" -c "*" -o "* | *" -o "*" -c "*) ;;
+*) exec {gcc} {more} "$@" ;;
+esac
 last= out=
-for word; do [ "$last" = -o ] && out=$word; last=$word; done
-key=$({{ printf '%s\\n' {gcc} {more} "$@"; {gcc} {more} "$@" -E -o -; }} 2>/dev/null | sha256sum | cut -c1-64)
+for word; do
+  shift
+  if [ "$last" = -o ]; then out=$word; elif [ "$word" != -o ]; then set -- "$@" "$word"; fi
+  last=$word
+done
+text=$({gcc} {more} "$@" -E 2>/dev/null) || exec {gcc} {more} "$@" -o "$out"
+key=$(printf '%s\\n' {gcc} {more} "$@" "$text" | sha256sum | cut -c1-64)
 if [ -f "{kept}/$key" ]; then cp "{kept}/$key" "$out"; exit; fi
-{gcc} {more} "$@" || exit
+{gcc} {more} "$@" -o "$out" || exit
 cp "$out" "{kept}/$key.$$" && mv "{kept}/$key.$$" "{kept}/$key"
 """
 
@@ -123,7 +132,7 @@ class Toolchain:
         found = shutil.which(f"{prefix}gcc")
         assert found is not None
         self._gcc = Path(found)
-        (base / "kept").mkdir(parents=True)
+        (base / "kept").mkdir(parents=True, exist_ok=True)
         self.choose("first")
 
     def choose(self, folder: str, version: str = "", more: str = "") -> None:
@@ -137,6 +146,7 @@ class Toolchain:
         says = f"echo {version}" if version else f"{self._gcc} -dumpfullversion"
         text = _GCC.format(version=says, gcc=self._gcc, more=more, kept=self._base / "kept")
         program = self.folder / self._gcc.name
+        # A replaced compiler has another time; one that is the same has not been replaced.
         if not program.is_file() or program.read_text("utf-8") != text:
             new = program.with_suffix(".new")
             new.write_text(text, "utf-8")

@@ -23,13 +23,13 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from support import tflite_edit
 from support.machine_edits import CODE, MODEL, MODEL_KEYS, NETWORK_KEYS, SOURCES, VARIANT_KEYS, Toolchain, exchange
-from support.sconsproject import REPO, copy_sources
+from support.sconsproject import REPO, Project, copy_built, copy_sources
 from support.torture import LONG, many
 
 pytestmark = [pytest.mark.torture, pytest.mark.long, pytest.mark.arm]
@@ -53,16 +53,27 @@ class Tree:
     known: ClassVar[dict[str, tuple[int, dict[str, bytes]]]] = {}
     done: ClassVar[Counter[str]] = Counter()
 
-    def __init__(self) -> None:
-        self.base = Path(tempfile.mkdtemp(prefix="neuralart-machine-"))
-        self.project = copy_sources(self.base / "tree")
-        self.tools = Toolchain(self.base / "tools")
+    def __init__(self, common: Path) -> None:
+        self.base = Path(tempfile.mkdtemp(prefix="tree-", dir=common))
+        built = common / "built"
+        self.project = copy_built(Project(built), self.base / "tree") if built.exists() else copy_sources(built)
+        self.tools = Toolchain(common / "tools")
         self.tables = {"network": NETWORK_KEYS, "variant": VARIANT_KEYS, "model": MODEL_KEYS}
         self.keys: Keys = {name: dict.fromkeys(table, 0) for name, table in self.tables.items()}
         self.environment: dict[str, str] = {}
         self.flags: list[str] = []
         self.kept: list[tuple[Path, Keys]] = []
         self.write_variants()
+        if self.project.root == built:
+            assert self.scons(built).returncode == 0
+            self.project = copy_built(self.project, self.base / "tree")
+        self.keep()
+
+    def keep(self) -> None:
+        """As it is now, for later."""
+        folder = self.base / f"kept{len(self.kept)}"
+        self.copy_sources(self.project.root, folder)
+        self.kept.append((folder, {name: dict(keys) for name, keys in self.keys.items()}))
 
     def said(self, table: str) -> dict[str, str]:
         """What stands in the file now."""
@@ -141,6 +152,8 @@ class Tree:
                 said,
             )
         self.done[f"{what}, refused" if code else what] += 1
+        if sum(self.done.values()) % 4 == 0:
+            self.keep()
         if LONG:
             steps = sum(self.done.values())
             print(f"{time.monotonic() - BEGAN:7.0f} s, step {steps}: {what}, {code}", file=sys.__stderr__, flush=True)
@@ -176,11 +189,12 @@ def drawn(table: dict[str, list[str]]) -> st.SearchStrategy[tuple[str, int]]:
 class IncrementalEqualsClean(RuleBasedStateMachine):
     """Each rule is an edit and the two builds that show whether it was seen."""
 
+    common: ClassVar[Path]
+
     def __init__(self) -> None:
         super().__init__()
-        self.tree = Tree()
+        self.tree = Tree(self.common)
         self.path = self.tree.project.path
-        assert self.tree.check("first build")
 
     def teardown(self) -> None:
         shutil.rmtree(self.tree.base)
@@ -288,12 +302,6 @@ class IncrementalEqualsClean(RuleBasedStateMachine):
             damage(self.path(name), how, self.tree.base / "elsewhere")
         self.check(f"outputs are {how}, sources change")
 
-    @rule()
-    def keep_this_state(self) -> None:
-        folder = self.tree.base / f"kept{len(self.tree.kept)}"
-        self.tree.copy_sources(self.tree.project.root, folder)
-        self.tree.kept.append((folder, {name: dict(keys) for name, keys in self.tree.keys.items()}))
-
     @rule(which=st.integers(0, 99))
     def an_old_state_comes_back(self, which: int) -> None:
         """With its old times, as from an archive."""
@@ -301,8 +309,6 @@ class IncrementalEqualsClean(RuleBasedStateMachine):
         self.check("old state")
 
     def restore(self, which: int) -> None:
-        if not self.tree.kept:
-            return
         folder, keys = self.tree.kept[which % len(self.tree.kept)]
         self.tree.keys = {name: dict(each) for name, each in keys.items()}
         for name in PARTS:
@@ -376,21 +382,25 @@ def declared_paths(root: Path) -> set[str]:
 
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
-def test_incremental_equals_clean(tell: Callable[[str], None]) -> None:
+def test_incremental_equals_clean(tmp_path: Path, tell: Callable[[str], None]) -> None:
+    IncrementalEqualsClean.common = tmp_path
+    wanted, rounds = many(4, 320), 0
     try:
-        run_state_machine_as_test(  # type: ignore[no-untyped-call]
-            IncrementalEqualsClean,
-            settings=settings(
-                max_examples=many(1, 10),
-                stateful_step_count=many(4, 36),
-                deadline=None,
-                derandomize=True,
-                database=None,
-                # A step builds twice: to look for a shorter example would take hours.
-                phases=[Phase.generate],
-                suppress_health_check=list(HealthCheck),
-            ),
-        )
+        while sum(Tree.done.values()) < wanted and time.monotonic() - BEGAN < PATIENCE:
+            rounds += 1
+            run_state_machine_as_test(  # type: ignore[no-untyped-call]
+                seed(rounds)(IncrementalEqualsClean),
+                settings=settings(
+                    # The first of them is always the simplest one.
+                    max_examples=many(2, 5),
+                    stateful_step_count=many(2, 20),
+                    deadline=None,
+                    database=None,
+                    # A step builds twice: to look for a shorter example would take hours.
+                    phases=[Phase.generate],
+                    suppress_health_check=list(HealthCheck),
+                ),
+            )
     finally:
         kinds = ", ".join(f"{kind} {count}" for kind, count in sorted(Tree.done.items()))
         tell(f"incremental equals clean: {sum(Tree.done.values())} steps, {len(Tree.known)} clean builds: {kinds}")

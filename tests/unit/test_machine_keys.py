@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from neuralart.config import networks, variant_keys
-from support.machine_edits import LEFT_OUT, MODEL_KEYS, NETWORK_KEYS, VARIANT_KEYS
+from support.machine_edits import CODE, LEFT_OUT, MODEL_KEYS, NETWORK_KEYS, SOURCES, VARIANT_KEYS
+from support.sconsproject import REPO
 
 TABLES = [
     (networks.KEYS, {**NETWORK_KEYS, **{key: VARIANT_KEYS[key] for key in ("mpool", "strategies")}}),
@@ -20,3 +21,8 @@ def test_every_declared_key(declared: tuple, drawn: dict[str, list[str]]) -> Non
     assert names - drawn.keys() <= LEFT_OUT.keys(), "draw it, or say why not"
     assert drawn.keys() <= names
     assert all(len(set(values)) == len(values) > 1 for values in drawn.values())
+
+
+@pytest.mark.parametrize(("name", "choices"), [*SOURCES, *CODE])
+def test_every_text_is_there(name: str, choices: list[str]) -> None:
+    assert choices[0] in (REPO / name).read_text("utf-8")
