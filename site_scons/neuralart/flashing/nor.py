@@ -33,6 +33,8 @@ MAGIC = b"NARNOR1\0"
 ERASED = 0xFF
 _GEOMETRY = struct.Struct("<QQII")
 _CRC = struct.Struct("<I")
+_LARGEST_SECTOR = 1 << 24
+"""Bytes; far more than any chip erases at once, and little enough to be held in memory."""
 _HEADER = len(MAGIC) + _GEOMETRY.size + _CRC.size
 
 
@@ -57,7 +59,7 @@ def chip_of(board: Board) -> Chip:
         raise NeuralArtError(
             f"board {board.name} has no 'flash: {error.args[0]}': there is nothing to write to", where=where
         ) from error
-    if sector <= 0 or size % sector:
+    if not 0 < sector <= _LARGEST_SECTOR or size % sector:
         raise NeuralArtError(f"flash of {size} bytes is not made of sectors of {sector} bytes", where=where)
     return Chip(base, size, sector)
 
@@ -169,7 +171,7 @@ def load(path: Path) -> Nor:
     if crc != computed:
         raise NeuralArtError(f"damaged: CRC 0x{crc:08x}, computed 0x{computed:08x}", where=where, hint=hint)
     numbers = struct.unpack_from(f"<{count}I", data, _HEADER)
-    if not sector or size % sector or base + size > 1 << 32:
+    if not 0 < sector <= _LARGEST_SECTOR or size % sector or base + size > 1 << 32:
         raise NeuralArtError(f"no such chip: {Chip(base, size, sector)}", where=where, hint=hint)
     if list(numbers) != sorted(set(numbers)) or any(number >= size // sector for number in numbers):
         raise NeuralArtError("the numbers of its sectors do not ascend within the chip", where=where, hint=hint)

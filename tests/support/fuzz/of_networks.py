@@ -215,7 +215,7 @@ KINDS = [
         made="out",
         cost=10,
     ),
-    Kind("network.c", _GOOD["network_c"], _network_c, text, cost=4),
+    Kind("network.c", _GOOD["network_c"], _network_c, text),
     Kind("network_ecblobs.h", _GOOD["ecblobs"], look, text),
     Kind("network_atonbuf.xSPI2.c", _GOOD["initializer_c"], look, text),
     Kind("network_c_info.json", _GOOD["c_info"], _c_info, json_tree),

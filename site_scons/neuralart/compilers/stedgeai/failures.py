@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from string import Formatter
+from warnings import catch_warnings, simplefilter
 
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
@@ -90,8 +91,10 @@ def _entry(value: Value, text_key: str) -> FailureEntry:
             raise value.error(f"'{key}' is missing")
     raw = fields["pattern"].text()
     try:
-        pattern = re.compile(raw, re.M)
-    except (re.error, RecursionError, OverflowError, ValueError) as error:
+        with catch_warnings():
+            simplefilter("error")  # of signs that a later Python takes for operators
+            pattern = re.compile(raw, re.M)
+    except (FutureWarning, DeprecationWarning, re.error, RecursionError, OverflowError, ValueError) as error:
         raise fields["pattern"].error(f"is no regular expression: {error}") from error
     if pattern.search(""):
         raise fields["pattern"].error("matches nothing at all, so it would always fit")

@@ -257,7 +257,7 @@ def _source_model(tools: list[JsonValue]) -> c.SourceModel:
 def _metric(item: JsonValue) -> c.Metric:
     # "n.a." stands for a figure that was not asked for.
     figures = (
-        (key, None if type(value) is str else item.real_at(key)) for key, value in item.value.items() if key != "desc"
+        (key, None if type(item.value[key]) is str else item.real_at(key)) for key in item.mapping() if key != "desc"
     )
     return c.Metric(item.string_at("desc"), tuple(figures))
 
