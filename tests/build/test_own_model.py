@@ -1,9 +1,8 @@
-"""``neuralart new`` and then ``scons``: a model of somebody's own, built and run in a folder of its own."""
+"""A model of somebody's own, as far as it takes a build; the whole way is in test_tutorial.py."""
 
 from __future__ import annotations
 
 import json
-from fnmatch import fnmatch
 from pathlib import Path
 
 import pytest
@@ -13,28 +12,8 @@ from neuralart.resources import package_parent
 from support.sconsproject import REPO, Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
-TOP = {".gitignore", "README.md", "SConstruct", "variants.yaml"}
 ORACLE = f"scons-neuralart {__version__} on unicorn stm32n6570-dk"
 MODEL = REPO / "models" / "digits" / "digits.tflite"
-
-
-def test_a_new_project_builds_and_runs(tmp_path: Path) -> None:
-    """With the package installed, as Python finds it; then with the package beside the project."""
-    folder = tmp_path / "my cam"
-    assert cli.main(["new", str(folder), "--board", "stm32n6570-dk", "--model", str(MODEL)]) == 0
-    project, installed = Project(folder), {"PYTHONPATH": str(package_parent())}
-    out = project.run("my-cam", "run-my-cam", env=installed).out
-    assert "my_cam: input 0: output 'digit' int8[1,10]: min " in out
-    assert "my_cam: 1 input (pseudo-random inputs, seed 0) computed on unicorn" in out
-    # Everything that a build leaves is in .gitignore.
-    left = {path.name for path in folder.iterdir()} - {".vscode", "models", *TOP}
-    assert all(fnmatch(name, "build") or fnmatch(name, ".sconsign*.dblite") for name in left) and len(left) == 2
-    assert {"/build/", ".sconsign*.dblite"} <= set((folder / ".gitignore").read_text("utf-8").split())
-    beside = tmp_path / "other" / "my cam"
-    words = ["new", str(beside), "--board", "stm32n6570-dk", "--model", str(MODEL)]
-    assert cli.main([*words, "--toolpath", str(package_parent())]) == 0
-    project.path("SConstruct").write_bytes((beside / "SConstruct").read_bytes())
-    project.up_to_date("my-cam")
 
 
 def test_a_project_without_its_model_says_what_is_missing(tmp_path: Path) -> None:
