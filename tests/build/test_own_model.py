@@ -9,7 +9,7 @@ import pytest
 
 from neuralart import __version__, cli
 from neuralart.resources import package_parent
-from support.sconsproject import REPO, Project
+from support.sconsproject import REPO, Project, shared_objects
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 ORACLE = f"scons-neuralart {__version__} on unicorn stm32n6570-dk"
@@ -24,8 +24,15 @@ def test_a_project_without_its_model_says_what_is_missing(tmp_path: Path) -> Non
     assert "models/cam.tflite" in failed.err and len(failed.errors) <= 2, failed.err
 
 
-def test_expected_outputs_without_litert(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_expected_outputs_without_litert(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The virtual board computes what LiteRT computes, and the folder says who did."""
+    for name, value in shared_objects(tmp_path_factory).items():
+        monkeypatch.setenv(name, value)
     vectors = MODEL.parent / "vectors"
     words = ["vectors", str(MODEL), str(vectors / "inputs.bin"), "-o", str(tmp_path / "v"), "--expected", "board"]
     assert cli.main(words) == 0

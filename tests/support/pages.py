@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -49,12 +50,18 @@ def commands(page: Path) -> list[Command]:
     return found
 
 
-def executed(found: list[Command], folder: Path) -> list[str]:
-    """Run commands one after the other in one shell, as somebody does who types them. Returns what each prints."""
+def executed(found: list[Command], folder: Path, more: Mapping[str, str]) -> list[str]:
+    """Run commands one after the other in one shell, with ``more`` variables. Returns what each prints."""
     script = "set -e\n" + "".join(f"echo '{_MARK.format(n)}'\n{each.text}\n" for n, each in enumerate(found))
     # What ``. .venv/bin/activate`` does, and an installed package.
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
-    environment = {**os.environ, "PATH": path, "PYTHONPATH": str(package_parent()), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "PYTHONPATH": str(package_parent()),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **more,
+    }
     done = subprocess.run(
         ["bash", "-c", script], cwd=folder, capture_output=True, text=True, env=environment, timeout=900, check=False
     )

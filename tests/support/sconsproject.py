@@ -137,6 +137,12 @@ CacheDir({!r})
 """
 
 
+def _store(factory: pytest.TempPathFactory) -> Path:
+    """The folder of this run's objects, which its workers have in common."""
+    base = factory.getbasetemp()
+    return (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "objects"
+
+
 def prepare(project: Project, factory: pytest.TempPathFactory, *args: str) -> Result:
     """Build what tests start from. Objects that another tree of this run has compiled are taken from there.
 
@@ -148,15 +154,22 @@ def prepare(project: Project, factory: pytest.TempPathFactory, *args: str) -> Re
         factory: Knows the folder of this run; its workers have one in common.
         args: Of scons.
     """
-    base = factory.getbasetemp()
-    store = (base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base) / "objects"
     script = project.path("SConstruct")
     text = script.read_text("utf-8")
-    script.write_text(_STORE.format(str(store)) + text, "utf-8")
+    script.write_text(_STORE.format(str(_store(factory))) + text, "utf-8")
     try:
         return project.run(*args)
     finally:
         script.write_text(text, "utf-8")
+
+
+def shared_objects(factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Variables for any scons that is started: objects come from the same place as those of :func:`prepare`."""
+    folder = _store(factory).with_name("site")
+    folder.mkdir(exist_ok=True)
+    text = "from SCons.Script import CacheDir, DefaultEnvironment\nDefaultEnvironment(tools=[])\n"
+    (folder / "site_init.py").write_text(text + _STORE.format(str(_store(factory))), "utf-8")
+    return {"SCONSFLAGS": f"--site-dir={folder}"}
 
 
 @cache
