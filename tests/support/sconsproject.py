@@ -189,6 +189,15 @@ def prepare(project: Project, factory: pytest.TempPathFactory, *args: str, timeo
         script.write_text(text, "utf-8")
 
 
+def shared_objects(factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Variables for any scons that is started: objects come from the same place as those of :func:`prepare`."""
+    folder = common(factory) / "site"
+    folder.mkdir(exist_ok=True)
+    text = "from SCons.Script import CacheDir, DefaultEnvironment\nDefaultEnvironment(tools=[])\n"
+    (folder / "site_init.py").write_text(text + _STORE.format(str(common(factory) / "objects")), "utf-8")
+    return {"SCONSFLAGS": f"--site-dir={folder}"}
+
+
 @cache
 def _compile_package() -> None:
     """Bytecode of the package, which copies take with them: no call of scons compiles it again."""

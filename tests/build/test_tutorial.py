@@ -1,0 +1,68 @@
+"""docs/tutorial/own-model.md: its commands work, with the model that it names and with another one."""
+
+from __future__ import annotations
+
+import shutil
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from neuralart import cli
+from neuralart.own_model import expected
+from neuralart.resources import package_parent
+from support import zoo
+from support.pages import commands, executed
+from support.sconsproject import REPO, Project, shared_objects
+
+pytestmark = [
+    pytest.mark.arm,
+    pytest.mark.qemu,
+    pytest.mark.long,
+    pytest.mark.skipif(shutil.which("bash") is None, reason="no bash"),
+    pytest.mark.skipif(not expected.has_litert(), reason="LiteRT is not installed"),
+]
+PAGE = REPO / "docs" / "tutorial" / "own-model.md"
+MODEL = "mltk/image_classification.tflite"
+TOP = {".gitignore", ".vscode", "README.md", "SConstruct", "labels.txt", "models", "variants.yaml"}
+
+
+def _followed(folder: Path, model: Path, more: dict[str, str]) -> tuple[Project, dict[str, str]]:
+    """The project that somebody has who followed the page, and lines that were not printed, by command."""
+    (folder / "mltk").mkdir()
+    shutil.copy(model, folder / MODEL)
+    done = commands(PAGE)
+    assert len(done) >= 10 and MODEL in done[0].text
+    wrong = {}
+    for command, output in zip(done, executed(done, folder, more), strict=True):
+        if line := command.missing(output):
+            wrong[command.text] = line
+    return Project(folder / "pictures"), wrong
+
+
+@pytest.mark.zoo
+def test_the_model_of_the_page(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Line by line."""
+    if zoo.unavailable():
+        pytest.skip(zoo.unavailable())
+    _, wrong = _followed(tmp_path, zoo.path("image_classification"), shared_objects(tmp_path_factory))
+    assert wrong == {}
+
+
+def test_another_model(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """All commands work; what they print of networks, outputs and sizes is that of the other model."""
+    model = REPO / "models" / "digits" / "digits.tflite"
+    project, wrong = _followed(tmp_path, model, shared_objects(tmp_path_factory))
+    differs = {"neuralart new", "scons -Q", "scons -Q run-pictures"}
+    assert {command.partition(" --")[0].partition(" pictures")[0] for command in wrong} <= differs
+    assert "'Identity_int8'" in wrong["scons -Q run-pictures"], "but with vectors it is bit-exact"
+    # Everything that a build leaves is in .gitignore.
+    left = {path.name for path in project.root.iterdir()} - TOP
+    assert all(fnmatch(name, "build") or fnmatch(name, ".sconsign*.dblite") for name in left) and len(left) == 2
+    assert {"/build/", ".sconsign*.dblite"} <= set(project.path(".gitignore").read_text("utf-8").split())
+    # A package beside the project is the same package.
+    beside = tmp_path / "beside" / "pictures"
+    words = ["new", str(beside), "--board", "stm32n6570-dk", "--toolpath", str(package_parent())]
+    assert cli.main(words) == 0
+    project.path("SConstruct").write_bytes((beside / "SConstruct").read_bytes())
+    project.up_to_date("pictures")

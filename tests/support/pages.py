@@ -1,0 +1,71 @@
+"""Commands of a page of the documentation, executed, and what the page says that they print."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.resources import package_parent
+
+# A comment in front of a block that is not executed; its language; its text.
+_BLOCK = re.compile(r"^(<!-- not executed: [^\n]*-->\n)?```(\w+)\n(.*?)^```$", re.M | re.S)
+_MARK = "@@ command {} @@"
+_ANY = "[...]"
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command of a page."""
+
+    text: str
+    said: tuple[str, ...]  # Lines that it prints, in their order; [...] stands for anything
+
+    def missing(self, output: str) -> str:
+        """The first line that the output does not have behind those before it; empty: it has all."""
+        lines = iter(output.splitlines())
+        for wanted in self.said:
+            pattern = ".*".join(map(re.escape, wanted.split(_ANY)))
+            if wanted != _ANY and not any(re.fullmatch(pattern, line) for line in lines):
+                return wanted
+        return ""
+
+
+def commands(page: Path) -> list[Command]:
+    """What a page does. A ``yaml`` block is added to the end of variants.yaml."""
+    found = []
+    for skipped, language, text in _BLOCK.findall(page.read_text("utf-8")):
+        if skipped:
+            continue
+        if language == "yaml":
+            found.append(Command(f"cat >> variants.yaml <<'END'\n{text}END", ()))
+        elif language == "console":
+            for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+                command, *said = part.splitlines()
+                found.append(Command(command, tuple(said)))
+    return found
+
+
+def executed(found: list[Command], folder: Path, more: Mapping[str, str]) -> list[str]:
+    """Run commands one after the other in one shell, with ``more`` variables. Returns what each prints."""
+    script = "set -e\n" + "".join(f"echo '{_MARK.format(n)}'\n{each.text}\n" for n, each in enumerate(found))
+    # What ``. .venv/bin/activate`` does, and an installed package.
+    path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
+    environment = {
+        **os.environ,
+        "PATH": path,
+        "PYTHONPATH": str(package_parent()),
+        "PYTHONDONTWRITEBYTECODE": "1",
+        **more,
+    }
+    done = subprocess.run(
+        ["bash", "-c", script], cwd=folder, capture_output=True, text=True, env=environment, timeout=900, check=False
+    )
+    assert done.returncode == 0, f"{done.stdout[-3000:]}\n{done.stderr}"
+    parts = re.split(_MARK.replace("{}", r"\d+") + "\n", done.stdout)[1:]
+    assert len(parts) == len(found)
+    return parts
