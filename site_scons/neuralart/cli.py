@@ -41,6 +41,7 @@ COMMANDS = {
     "application": ("neuralart.applications.cli", "build the user's own application around networks, or check it"),
     "export": ("neuralart.export.cli", "write what a variant made as a folder for a build of your own"),
     "sbom": ("neuralart.sbom.cli", "list what this package consists of, with hashes, as CycloneDX"),
+    "ide": ("neuralart.export.ide", "write debug configurations for Visual Studio Code"),
     "relocatable": ("neuralart.relocatable.cli", "build, verify or check a relocatable model (network_rel.bin)"),
     "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
     "plugins": ("neuralart.plugins.cli", "list compilers, boards, rules and so on, and who brings them"),

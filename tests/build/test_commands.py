@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+
 import pytest
 
 from support.sconsproject import Project
@@ -27,9 +30,40 @@ def test_clean_removes_all(built: Project) -> None:
     left = [name for name in built.files("build") if not name.endswith(".toolchain.json")]
     assert left == []
 
+    assert not built.path("compile_commands.json").exists()
+
+
+def _compiled(project: Project) -> dict[str, dict]:
+    rows = json.loads(project.path("compile_commands.json").read_text("utf-8"))
+    assert [row["output"] for row in rows] == sorted(row["output"] for row in rows)
+    return {row["output"]: row for row in rows}
+
+
+def test_every_object_is_in_the_compilation_database(built: Project) -> None:
+    """Of all variants, whichever was built last; and it is no reason to build anything."""
+    objects = {name for name in built.files("build") if name.endswith(".o") and "/relocatable/" not in name}
+    assert objects == set(_compiled(built))
+    built.edit("firmware/app/main.c", "int main", "  int main")
+    assert ("CC", "build/digits-n6/app/main.o") in built.run("digits-n6").commands
+    rows = _compiled(built)
+    assert objects == set(rows) and {row["directory"] for row in rows.values()} == {str(built.root)}
+    row = rows["build/digits-n6/app/main.o"]
+    assert row["file"] == "firmware/app/main.c" and not [word for word in row["arguments"] if str(built.root) in word]
+    object_file = built.path(row["output"])
+    before = object_file.read_bytes()
+    object_file.unlink()
+    subprocess.run(row["arguments"], cwd=built.root, check=True)
+    assert len(object_file.read_bytes()) >= len(before), "the same, with a longer path in its debug information"
+    built.path("compile_commands.json").write_text("[]", "utf-8")
+    assert "CC" not in built.run("digits-an547").tags
+    assert set(_compiled(built)) < objects, "what is up to date counts"
+    built.path("compile_commands.json").write_text("{", "utf-8")
+    assert "note: compile_commands.json stays as it is" in built.run("digits-an547").err
+
 
 def test_clean_of_one_variant_keeps_the_other(built: Project) -> None:
     built.run("-c", "digits-n6")
+    assert "build/digits-n6/app/main.o" not in _compiled(built) and "build/digits-an547/app/main.o" in _compiled(built)
     assert not built.path("build/digits-n6/firmware.elf").exists()
     built.up_to_date("digits-an547")
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
+
+import SCons.Node
 
 from neuralart import toolchain as toolchains
 from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
-from neuralart.scons.firmware import compile_commands
 from neuralart.scons.paths import LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
@@ -155,8 +157,33 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
     env.Depends(node, env.Value(recipe.found.identity, name="toolchain"))
     compiler = env["CXX" if Path(str(source)).suffix in CXX_SUFFIXES else "CC"]
     words = [compiler, *recipe.flags, *(f"-D{text}" for text in recipe.defines)]
-    compile_commands.note(env, node[0], source, words, include)
+    registry_of(env).once("objects", "", partial(_watched, env)).append((node[0], source, words, include))
     return node[0]
+
+
+def _watched(env: Any) -> list[tuple[Any, ...]]:
+    """What becomes rows of ``compile_commands.json`` when SCons ends."""
+    objects: list[tuple[Any, ...]] = []
+    atexit.register(_at_exit, env, objects)
+    return objects
+
+
+def _at_exit(env: Any, objects: list[tuple[Any, ...]]) -> None:
+    path = top(env) / "compile_commands.json"
+    good = (SCons.Node.executed, SCons.Node.up_to_date)
+    built = [each for each in objects if each[0].get_state() in good]
+    if not (built or path.exists()) or env.GetOption("no_exec") or env.GetOption("question"):
+        return
+    if env.GetOption("clean"):
+        built = []
+    elif all(each[0].get_state() == SCons.Node.up_to_date for each in built):
+        text = path.read_text("utf-8") if path.exists() else ""
+        # With a mark behind it that stands behind names of objects only.
+        if all(f'{each[0].get_internal_path()}"}}' in text for each in built):
+            return
+    from neuralart.scons.firmware import compile_commands
+
+    compile_commands.bring_up_to_date(env, path, built)
 
 
 _LINK_FLAGS = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--build-id=none")
