@@ -177,7 +177,7 @@ CHANGES: list[dict[str, Any]] = [
 def test_every_setting_counts(make_env: Any, users: Path) -> None:
     seen = {graphs.signature(program(make_env(), external(**change))) for change in [{}, *CHANGES]}
     assert len(seen) == len(CHANGES) + 1
-    known = {key for kind in (MAKE, CMAKE, CUBEIDE) for key in KEYS[kind]} - {"folder", "toolchain_file"}
+    known = {key.name for kind in (MAKE, CMAKE, CUBEIDE) for key in KEYS[kind]} - {"folder", "toolchain_file"}
     assert known == {key for change in CHANGES for key in change}
 
 

@@ -334,10 +334,12 @@ def test_the_how_to_is_the_example() -> None:
     assert [line for line in lines if line not in example] == []
 
 
-# What is a builder's neither in the design nor in the documentation: reports, tables, copies, a user's own build.
+# What is a builder's neither in the design nor in the documentation: reports, bills of materials, tables, copies, a
+# user's own build.
 COMMANDS = {
     "application/application.py": 2,
     "firmware/firmware.py": 2,
+    "flash/effects.py": 1,
     "flash/images.py": 1,
     "loaded_variant.py": 1,
     "network/network.py": 1,

@@ -32,6 +32,8 @@ def _whole(text: str) -> int:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
+    from neuralart.emulator.inputs.preprocessing import COLORS, RESIZES
+
     add = parser.add_argument
     add("model", type=Path, metavar="MODEL", help="the model (.tflite)")
     text = "inputs: raw elements, .npy, .npz, .csv, sound, pictures or folders of them"
@@ -43,8 +45,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--scale", type=_real, metavar="X", help=text)
     add("--offset", type=_real, metavar="X", help="and this is added (default: 0)")
     text = "pictures of another size: stretch them, cut the middle out, add black (default: refuse them)"
-    add("--resize", choices=("fit", "crop", "padding"), help=text)
-    add("--color", choices=("rgb", "bgr"), help="order of the channels of pictures (default: rgb)")
+    add("--resize", choices=RESIZES, help=text)
+    add("--color", choices=COLORS, help="order of the channels of pictures (default: rgb)")
     add("--rate", type=_whole, metavar="HZ", help="samples per second that sound must have (default: any)")
     text = "variants.yaml: resize, color and rate of the app_config of this model's network"
     add("--variants", type=Path, metavar="FILE", help=text)
