@@ -23,7 +23,7 @@ LITERT, BOARD = "litert", "board"
 
 
 @dataclass(frozen=True)
-class ComputedOutputs:
+class ExpectedOutputs:
     """Outputs, and who computed them."""
 
     oracle: str  # Name and version
@@ -47,7 +47,7 @@ def has_litert() -> bool:
     return importlib.util.find_spec("ai_edge_litert") is not None
 
 
-def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes]) -> ComputedOutputs:
+def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes]) -> ExpectedOutputs:
     """Outputs of LiteRT's reference kernels. NeuralArtError: it is not installed, or cannot run the model."""
     from importlib import metadata
 
@@ -76,7 +76,7 @@ def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes]) -> Co
             results.append(b"".join(little_endian(value, value.dtype.name) for value in values))
     except (RuntimeError, ValueError) as error:
         raise NeuralArtError(f"LiteRT cannot run it: {error}", where=str(model)) from error
-    return ComputedOutputs(f"ai-edge-litert {metadata.version('ai-edge-litert')} BUILTIN_REF", tuple(results))
+    return ExpectedOutputs(f"ai-edge-litert {metadata.version('ai-edge-litert')} BUILTIN_REF", tuple(results))
 
 
 def default_board() -> str:
@@ -84,7 +84,7 @@ def default_board() -> str:
     return "stm32n6570-dk" if importlib.util.find_spec("unicorn") is not None else "mps3-an547"
 
 
-def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ComputedOutputs:
+def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ExpectedOutputs:
     """Outputs of the model on a virtual board, built as any project is: it needs an Arm GCC.
 
     NeuralArtError: the model cannot be built or run there.
@@ -119,6 +119,6 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ComputedO
             )
         except RunFailure as failure:
             raise NeuralArtError(f"cannot be run on board {board.name}: {failure}", where=str(model)) from failure
-        return ComputedOutputs(
+        return ExpectedOutputs(
             f"scons-neuralart {__version__} on {machine.kind} {board.name}", result.networks[0].outputs
         )
