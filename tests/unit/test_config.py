@@ -188,8 +188,8 @@ VARIANT_KEYS = (
 )
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, extra_options, failures, initializers, "
-    "input_data_type, inputs_ch_position, model, mpool, options, output_data_type, outputs_ch_position, pair, profile, "
-    "strategies, vectors"
+    "input, input_data_type, inputs_ch_position, labels, model, mpool, options, output_data_type, outputs_ch_position, "
+    "pair, profile, strategies, vectors"
 )
 
 # (what is replaced in GOOD, by what, the whole line that must be said)
@@ -235,9 +235,8 @@ BAD = [
     (
         "    input_data_type: uint8",
         "    model: x.tflite",
-        "variants.yaml:6: defaults.network.model: cannot be the same for all of them (allowed here: "
-        + NETWORK_KEYS.replace(" model,", "")
-        + ")",
+        "variants.yaml:6: defaults.network.model: cannot be the same for all of them\n  allowed here: "
+        + NETWORK_KEYS.replace(" model,", ""),
     ),
     (
         "    input_data_type: uint8",
@@ -295,8 +294,7 @@ BAD = [
     (
         "    vectors: models/vectors",
         "    vector: models/vectors",
-        "variants.yaml:14: unknown key 'vector' in networks.digits "
-        "(did you mean 'vectors'? known: " + NETWORK_KEYS + ")",
+        "variants.yaml:14: unknown key 'vector' in networks.digits\n  did you mean 'vectors'? known: " + NETWORK_KEYS,
     ),
     (
         "    model: models/digits.tflite\n",
@@ -494,6 +492,15 @@ BAD = [
 def test_refusals(tmp_path: Path, old: str, new: str, said: str) -> None:
     assert GOOD.count(old) == 1, old
     assert refusal(tmp_path, GOOD.replace(old, new)) == said
+
+
+def test_inputs_come_from_one_place(tmp_path: Path) -> None:
+    """Vectors have inputs; an override may take them away."""
+    both = GOOD.replace("    vectors: models/vectors", "    vectors: models/vectors\n    input: a.npy")
+    with pytest.raises(NeuralArtError, match=r"variants\.yaml:15: network digits: 'vectors' and 'input' cannot"):
+        read(tmp_path, both).variant("one")
+    only = both.replace("options: []", 'vectors: ""')
+    assert [(net.vectors, net.input) for net in read(tmp_path, only).variant("two").networks][1] == ("", "a.npy")
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 # Modes of an application's header that are the same for a picture that is not shown.
 _RESIZES = {"full_screen": "fit"}
+_MOST = 100_000
 
 
 def _real(text: str) -> float:
@@ -30,6 +31,12 @@ def _whole(text: str) -> int:
     return int(text)
 
 
+def _count(text: str) -> int:
+    if (number := _whole(text)) > _MOST:
+        raise argparse.ArgumentTypeError(f"'{text}' is more than {_MOST} vectors")
+    return number
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     from neuralart.emulator.inputs.preprocessing import COLORS, RESIZES
@@ -39,7 +46,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "inputs: raw elements, .npy, .npz, .csv, sound, pictures or folders of them"
     add("inputs", type=Path, nargs="*", metavar="INPUT", help=text)
     add("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder of golden vectors")
-    add("--random", type=_whole, default=0, metavar="N", help="that many pseudo-random inputs, after those of files")
+    add("--random", type=_count, default=0, metavar="N", help="that many pseudo-random inputs, after those of files")
     add("--seed", type=_whole, default=0, metavar="S", help="another seed gives other random inputs (default: 0)")
     text = "numbers of files are multiplied by it, 1/255 for example (default: 1; pixels stay bytes)"
     add("--scale", type=_real, metavar="X", help=text)
