@@ -505,18 +505,17 @@ def test_without_the_tool_nothing_is_half_built(template: Place, tmp_path: Path)
     place.run("own", "-n", env={"STEDGEAI_CORE_DIR": ""})
 
 
-def test_the_boards_linker_script(template: Place, tmp_path: Path) -> None:
+def test_the_boards_linker_script(built: Place) -> None:
     """Without one of the user's own the program goes where the board's images go."""
-    place = make(tmp_path / "w", template.core)
-    only(place, "own")
-    place.edit("variants.yaml", "        linker_script: ../own/app.ld\n", "")
-    place.edit(f"{OWN}/main.c", "void Reset_Handler(void) {", _START)
-    place.edit(f"{OWN}/main.c", "&__bss_start; word != &__bss_end", "&__bss_start; word < &__bss_end")
-    place.run()
-    found = symbols(place, "own")
+    only(built, "own")
+    built.edit("variants.yaml", "        linker_script: ../own/app.ld\n", "")
+    built.edit(f"{OWN}/main.c", "void Reset_Handler(void) {", _START)
+    built.edit(f"{OWN}/main.c", "&__bss_start; word != &__bss_end", "&__bss_start; word < &__bss_end")
+    assert "LINK" in built.run().tags
+    found = symbols(built, "own")
     assert found["reset_handler"] & ~1 >= 0x3400_0400
     assert "__stack_top" in found
-    assert "undefined" not in place.run("-n").err
+    assert "undefined" not in built.run("-n").err
 
 
 _START = """\

@@ -116,6 +116,21 @@ def place(tmp_path: Path, net: Path) -> Place:
     return make_place(tmp_path, net, MAKE, "make")
 
 
+@pytest.fixture(scope="module")
+def once_built(tmp_path_factory: pytest.TempPathFactory, net: Path) -> Place:
+    place = make_place(tmp_path_factory.mktemp("built"), net, MAKE, "make")
+    place.build()
+    return place
+
+
+@pytest.fixture
+def built(once_built: Place, tmp_path: Path) -> Place:
+    """The same after its first build, in another folder."""
+    root = tmp_path / "w"
+    shutil.copytree(once_built.root, root, symlinks=True)
+    return Place(root, MAKE, generated(root / "net/model/out"))
+
+
 def symbols(elf: Path) -> dict[str, int]:
     facts = elf_facts.read(elf, elf.read_bytes())
     return {**facts.symbols, **{name: start for start, _, name in facts.functions}}
@@ -138,40 +153,38 @@ def test_make_from_a_model_to_a_program(place: Place) -> None:
     assert (tree / "neuralart/net/stai_net.c").is_file(), "what no rule is about has a folder for its network"
 
 
-def test_make_stays_incremental(place: Place) -> None:
-    place.build()
-    first = place.elf.read_bytes()
-    place.build()
-    assert place.compiled() == []
-    assert place.elf.read_bytes() == first
-    place.edit("Src/settings.h", "LEVEL 1", "LEVEL 2")
-    place.build()
-    assert place.compiled() == ["main.c"]
-    assert place.elf.read_bytes() != first
-    place.edit("Src/settings.h", "LEVEL 2", "LEVEL 1")
-    place.build("--variable=EXTRA=-DLEVEL=1")
-    assert place.elf.read_bytes() == first, "equal inputs, equal bytes"
-    assert len(place.compiled()) == 3, "make does not look at variables"
+def test_make_stays_incremental(built: Place) -> None:
+    first = built.elf.read_bytes()
+    built.build()
+    assert built.compiled() == []
+    assert built.elf.read_bytes() == first
+    built.edit("Src/settings.h", "LEVEL 1", "LEVEL 2")
+    built.build()
+    assert built.compiled() == ["main.c"]
+    assert built.elf.read_bytes() != first
+    built.edit("Src/settings.h", "LEVEL 2", "LEVEL 1")
+    built.build("--variable=EXTRA=-DLEVEL=1")
+    assert built.elf.read_bytes() == first, "equal inputs, equal bytes"
+    assert len(built.compiled()) == 3, "make does not look at variables"
     # A new time alone is nothing new.
-    for path in place.app.rglob("*.c"):
+    for path in built.app.rglob("*.c"):
         os.utime(path)
-    place.build("--variable=EXTRA=-DLEVEL=1", "--target=all", "--jobs=2")
-    assert place.compiled() == []
-    place.build("--variable=EXTRA=-DLEVEL=1", "--made-with=another gcc in the same place")
-    assert len(place.compiled()) == 3
+    built.build("--variable=EXTRA=-DLEVEL=1", "--target=all", "--jobs=2")
+    assert built.compiled() == []
+    built.build("--variable=EXTRA=-DLEVEL=1", "--made-with=another gcc in the same place")
+    assert len(built.compiled()) == 3
 
 
-def test_a_new_network_compiles_that_alone(place: Place) -> None:
-    place.build()
-    model = place.root / "net/model/net.tflite"
+def test_a_new_network_compiles_that_alone(built: Place) -> None:
+    model = built.root / "net/model/net.tflite"
     model.write_bytes(model.read_bytes() + bytes(4096))
-    place.files = compile_again(place.root / "net/model", place.root / "net/st")
-    place.build()
-    assert place.compiled() in ([], ["net.c"])
-    path = place.root / "net/model/out/net.c"
+    built.files = compile_again(built.root / "net/model", built.root / "net/st")
+    built.build()
+    assert built.compiled() in ([], ["net.c"])
+    path = built.root / "net/model/out/net.c"
     path.write_text(path.read_text() + "int another_one;\n")
-    place.build()
-    assert place.compiled() == ["net.c"]
+    built.build()
+    assert built.compiled() == ["net.c"]
 
 
 def test_blobs_that_the_network_does_not_have_any_more(tmp_path: Path) -> None:
@@ -245,16 +258,15 @@ def test_a_make_around_us_does_not_reach_the_one_below(place: Place) -> None:
         ),
     ],
 )
-def test_a_build_that_fails(place: Place, file: str, old: str, new: str, said: str) -> None:
-    place.edit("gcc/Makefile", "-O1", "-O1 -Werror=implicit-function-declaration")
-    place.build()
-    place.edit(file, old, new)
-    line = place.refused()
+def test_a_build_that_fails(built: Place, file: str, old: str, new: str, said: str) -> None:
+    built.edit("gcc/Makefile", "-O1", "-O1 -Werror=implicit-function-declaration")
+    built.edit(file, old, new)
+    line = built.refused()
     assert said in line
     assert "log: work/log.txt" in line
     assert "status 2" in line
-    place.edit(file, new, old)
-    place.build()
+    built.edit(file, new, old)
+    built.build()
 
 
 def test_an_error_in_generated_c_names_the_generated_file(place: Place) -> None:
@@ -272,28 +284,26 @@ def test_no_program(place: Place) -> None:
     assert "it made build/product.elf (artefact: build/product.elf; log: work/log.txt)" in said
 
 
-def test_a_program_of_before(place: Place) -> None:
+def test_a_program_of_before(built: Place) -> None:
     """make ends well and the program is that of the network before: the target does not link it."""
-    place.build()
-    path = place.root / "net/model/out/net.c"
+    path = built.root / "net/model/out/net.c"
     path.write_text(path.read_text() + "int another_one;\n")
-    said = place.refused("--target=nothing")
+    said = built.refused("--target=nothing")
     assert "did not make build/firmware.elf again, which is older than net.c of network net" in said
-    place.refused("--target=nothing")
-    place.build()
+    built.refused("--target=nothing")
+    built.build()
 
 
-def test_a_program_that_the_user_committed(place: Place) -> None:
-    place.build()
-    committed = place.app / "Binary/firmware.elf"
+def test_a_program_that_the_user_committed(built: Place) -> None:
+    committed = built.app / "Binary/firmware.elf"
     committed.parent.mkdir()
-    shutil.copy(place.elf, committed)
-    said = place.refused("--target=nothing", base=(*MAKE[:3], "--artefact=../x.elf", *MAKE[4:]))
+    shutil.copy(built.elf, committed)
+    said = built.refused("--target=nothing", base=(*MAKE[:3], "--artefact=../x.elf", *MAKE[4:]))
     assert "'../x.elf' leads out of the folder" in said
-    shutil.rmtree(place.root / "work")
+    shutil.rmtree(built.root / "work")
     base = (*MAKE[:2], "--artefact=Binary/firmware.elf", "--stage=net*.*=Model/")
-    (place.app / "Makefile").write_text("nothing:\n\t@true\n")
-    assert "did not make Binary/firmware.elf again" in place.refused(base=base)
+    (built.app / "Makefile").write_text("nothing:\n\t@true\n")
+    assert "did not make Binary/firmware.elf again" in built.refused(base=base)
 
 
 @pytest.mark.hostcc
@@ -494,11 +504,10 @@ def test_cubeide_that_is_not_there(cube: Place) -> None:
 # The rest -------------------------------------------------------------------------------------------------------
 
 
-def test_it_works_in_a_tree_that_was_moved(place: Place, tmp_path: Path) -> None:
-    place.build()
-    first = place.elf.read_bytes()
+def test_it_works_in_a_tree_that_was_moved(built: Place, tmp_path: Path) -> None:
+    first = built.elf.read_bytes()
     moved = tmp_path / "another place"
-    place.root.rename(moved)
+    built.root.rename(moved)
     other = Place(moved, MAKE, generated(moved / "net/model/out"))
     other.build()
     assert other.compiled() == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import struct
 import subprocess
 import zlib
@@ -145,15 +146,25 @@ def test_a_changed_header_compiles_again(tmp_path):
     assert objects[0] == objects[2] != objects[1] and len(compiler.ran) == 2
 
 
+@pytest.fixture(scope="module")
+def once_stored(digits, root):
+    """A build that filled a store of objects."""
+    folder = root / "stored"
+    request = BuildRequest(digits, folder / "out", "network", objects=folder / "objects", keep=True)
+    return builder.build(request), folder / "objects"
+
+
 @pytest.fixture
-def stored(digits, tmp_path):
+def stored(digits, once_stored, tmp_path):
     """A store of objects that was filled once, and how to build with it again."""
+    first, filled = once_stored
     store = tmp_path / "objects"
+    shutil.copytree(filled, store)
 
     def again() -> builder.Built:
         return builder.build(BuildRequest(digits, tmp_path / "out", "network", objects=store, keep=True))
 
-    return again(), store, again
+    return first, store, again
 
 
 def flip(path: Path) -> None:

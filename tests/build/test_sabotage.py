@@ -9,6 +9,7 @@ import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -149,9 +150,10 @@ def _stamp(project: Project) -> str:
     return str(stamp)
 
 
-def test_stale_weights(project: Project, tmp_path: Path) -> None:
+def test_stale_weights(project: Project, template: Project, tmp_path: Path) -> None:
     """The flash holds model and descriptor of an older build, with another output."""
-    older = copy_sources(tmp_path / "older")
+    older = copy_built(template, tmp_path / "older")
+    shutil.rmtree(older.path("build/networks"))
     older.edit("variants.yaml", "    vectors: models/digits/vectors\n", "    output_data_type: float32\n")
     older.run(VARIANT)
     old = {kind: flashed(older, kind) for kind in ("model", "descriptor")}
