@@ -41,14 +41,14 @@ import os
 env["ENV"].update((name, os.environ[name]) for name in os.environ if name.startswith(("LD_PRELOAD", "FAILING_")))
 """
 _LOCKS = (".scons.lock", ".scons.owner")
-# What a killed or failing build does, and who then looks.
+# What a killed or failing call does. It builds everything as well, to compare all of it.
 TARGETS = {
-    "build": [],
-    "load": ["load-moved"],
-    "flash": ["flash-one"],
-    "export": ["export-one"],
+    "build": ["one", "moved"],
+    "load": ["one", "moved", "load-moved"],
+    "flash": ["one", "moved", "flash-one"],
+    "export": ["one", "moved", "export-one"],
     # What it compares with must have been flashed.
-    "verify": ["verify-one"],
+    "verify": ["one", "moved", "verify-one"],
 }
 
 

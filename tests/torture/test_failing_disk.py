@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from support.torture import LONG, in_time, many, progress
-from support.two_states import TwoStates
+from support.two_states import TARGETS, TwoStates
 
 SOURCE = Path(__file__).resolve().parents[1] / "support" / "failing_disk.c"
 pytestmark = [
@@ -63,7 +63,8 @@ def test_builds_on_a_failing_disk(tmp_path: Path, tell: Callable[[str], None]) -
     chance = random.Random(14)
     wrong: list[object] = []
     hits: dict[str, int] = {}
-    for verb, words in (("build", []), ("flash", ["flash-one"]), ("export", ["export-one"])):
+    for verb in ("build", "flash", "export"):
+        words = TARGETS[verb]
         tree.switch()
         disk.arm(NEVER, 0)
         tree.project.run("-j2", *words, env=disk.environment)
