@@ -36,6 +36,22 @@ ERRORS = (errno.ENOSPC, errno.EACCES, errno.EIO)
 LONG = bool(os.environ.get("NEURALART_TORTURE"))
 
 
+# Seconds after which the tests of builds begin no further step of the long run.
+PATIENCE = float(os.environ.get("NEURALART_TORTURE_SECONDS", "inf"))
+BEGAN = time.monotonic()
+
+
+def in_time() -> bool:
+    """Is there time for another step?"""
+    return time.monotonic() - BEGAN < PATIENCE
+
+
+def progress(text: str) -> None:
+    """Show what the long run has done; to be seen with ``pytest -s``."""
+    if LONG:
+        print(f"{time.monotonic() - BEGAN:7.0f} s: {text}", file=sys.__stderr__, flush=True)
+
+
 def many(short: int, long: int) -> int:
     """So many cases: of the reduced part, or of the long run (``NEURALART_TORTURE=1``)."""
     return long if LONG else short

@@ -41,14 +41,14 @@ import os
 env["ENV"].update((name, os.environ[name]) for name in os.environ if name.startswith(("LD_PRELOAD", "FAILING_")))
 """
 _LOCKS = (".scons.lock", ".scons.owner")
-# What a killed or failing build does, and who then looks.
+# What a killed or failing call does. It builds everything as well, to compare all of it.
 TARGETS = {
-    "build": [],
-    "load": ["load-moved"],
-    "flash": ["flash-one"],
-    "export": ["export-one"],
+    "build": ["one", "moved"],
+    "load": ["one", "moved", "load-moved"],
+    "flash": ["one", "moved", "flash-one"],
+    "export": ["one", "moved", "export-one"],
     # What it compares with must have been flashed.
-    "verify": ["verify-one"],
+    "verify": ["one", "moved", "verify-one"],
 }
 
 
@@ -116,27 +116,27 @@ class TwoStates:
             start_new_session=True,
         )
 
-    def files(self) -> dict[str, tuple[int, int, int]]:
-        """What the file system says of all that is built, without the locks."""
+    def files(self, verb: str) -> dict[str, tuple[int, int, int]]:
+        """What the file system says of all that is built, without the locks. A verification changes nothing else."""
         found = {}
         for here, _, names in os.walk(self.project.path("build")):
             for name in names:
                 with contextlib.suppress(FileNotFoundError):
                     known = os.lstat(os.path.join(here, name))  # noqa: PTH118 - this runs many times a second
                     found[f"{here}/{name}"] = (known.st_size, known.st_mtime_ns, known.st_ino)
-        return {name: each for name, each in found.items() if not name.endswith(_LOCKS)}
+        return {name: each for name, each in found.items() if verb == "verify" or not name.endswith(_LOCKS)}
 
     def first_change(self, verb: str) -> tuple[float, subprocess.Popen[bytes]]:
         """Start a verb; returns when it has changed a file or has ended, with the time."""
-        before = self.files()
+        before = self.files(verb)
         process = self.start(*TARGETS[verb])
-        while process.poll() is None and self.files() == before:
-            time.sleep(0.02)
+        while process.poll() is None and self.files(verb) == before:
+            time.sleep(0.05)
         return time.monotonic(), process
 
     def kill(self, verb: str, chance: random.Random) -> bool:
         """One kill of the whole group; was it in time, and behind the first change?"""
-        before = self.files()
+        before = self.files(verb)
         if verb not in self.seconds:
             began, process = self.first_change(verb)
             self.seconds[verb] = (process.wait(), time.monotonic() - began)[1]
@@ -145,7 +145,7 @@ class TwoStates:
         time.sleep(chance.random() * self.seconds[verb])
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
-        return process.wait() == -signal.SIGKILL and self.files() != before
+        return process.wait() == -signal.SIGKILL and self.files(verb) != before
 
     def differences(self, verb: str) -> list[str]:
         """Names of files that differ from those of a clean build, once the verb has run to its end."""

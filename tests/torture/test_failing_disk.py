@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from support.torture import LONG, many
-from support.two_states import TwoStates
+from support.torture import LONG, in_time, many, progress
+from support.two_states import TARGETS, TwoStates
 
 SOURCE = Path(__file__).resolve().parents[1] / "support" / "failing_disk.c"
 pytestmark = [
@@ -63,7 +63,8 @@ def test_builds_on_a_failing_disk(tmp_path: Path, tell: Callable[[str], None]) -
     chance = random.Random(14)
     wrong: list[object] = []
     hits: dict[str, int] = {}
-    for verb, words in (("build", []), ("flash", ["flash-one"]), ("export", ["export-one"])):
+    for verb in ("build", "flash", "export"):
+        words = TARGETS[verb]
         tree.switch()
         disk.arm(NEVER, 0)
         tree.project.run("-j2", *words, env=disk.environment)
@@ -71,6 +72,7 @@ def test_builds_on_a_failing_disk(tmp_path: Path, tell: Callable[[str], None]) -
         assert changes > 20, "the library is in front of nothing"
         hits[verb] = 0
         for number in range(many(2, 40 if verb == "build" else 12)):
+            before = len(wrong)
             code = (errno.ENOSPC, errno.EACCES, errno.EIO)[number % 3]
             tree.switch()
             at = chance.randrange(changes)
@@ -78,6 +80,8 @@ def test_builds_on_a_failing_disk(tmp_path: Path, tell: Callable[[str], None]) -
             done = tree.project.run_raw("-j2", *words, env=disk.environment)
             _, hit = disk.happened()
             hits[verb] += hit
+            if not in_time():
+                break
             said = [f"change {at} of {changes}, {os.strerror(code)}, exit {done.code}: {done.out[-300:]}{done.err}"]
             if "Traceback" in done.out + done.err or (done.code and "scons: *** " not in done.err):
                 wrong.append((verb, said))
@@ -86,6 +90,7 @@ def test_builds_on_a_failing_disk(tmp_path: Path, tell: Callable[[str], None]) -
                 wrong += [(verb, name, "is wrong, exit 0", said) for name in wanted if now.get(name) != wanted[name]]
             wrong += [(verb, name, "half-written", said) for name in tree.halves()]
             wrong += [(verb, each, said) for each in tree.differences(verb)]
+            progress(f"{verb} {number}, {hits[verb]} hits, {wrong[before:]}")
     tell(f"scons: changes of the disk that failed: {', '.join(f'{verb} {count}' for verb, count in hits.items())}")
     assert wrong == []
     assert min(hits.values()) >= 6

@@ -16,7 +16,6 @@ import stat
 import subprocess
 import sys
 import tempfile
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -30,14 +29,11 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 from support import tflite_edit
 from support.machine_edits import CODE, MODEL, MODEL_KEYS, NETWORK_KEYS, SOURCES, VARIANT_KEYS, Toolchain, exchange
 from support.sconsproject import REPO, Project, copy_built, copy_sources
-from support.torture import LONG, many
+from support.torture import in_time, many, progress
 
 pytestmark = [pytest.mark.torture, pytest.mark.long, pytest.mark.arm]
 
 PARTS = ("SConstruct", "variants.yaml", "site_scons", "firmware", "models")
-# Seconds after which the long run begins no further step.
-PATIENCE = float(os.environ.get("NEURALART_TORTURE_SECONDS", "inf"))
-BEGAN = time.monotonic()
 Keys = dict[str, dict[str, int]]
 
 
@@ -154,9 +150,7 @@ class Tree:
         self.done[f"{what}, refused" if code else what] += 1
         if sum(self.done.values()) % 4 == 0:
             self.keep()
-        if LONG:
-            steps = sum(self.done.values())
-            print(f"{time.monotonic() - BEGAN:7.0f} s, step {steps}: {what}, {code}", file=sys.__stderr__, flush=True)
+        progress(f"step {sum(self.done.values())}: {what}, {code}")
         return not code
 
     def compiled(self) -> list[str]:
@@ -200,7 +194,7 @@ class IncrementalEqualsClean(RuleBasedStateMachine):
         shutil.rmtree(self.tree.base)
 
     def check(self, what: str) -> bool:
-        return self.tree.check(what) if time.monotonic() - BEGAN < PATIENCE else True
+        return self.tree.check(what) if in_time() else True
 
     def key(self, table: str, key: str, value: int) -> None:
         before, self.tree.keys[table][key] = self.tree.keys[table][key], value
@@ -231,6 +225,10 @@ class IncrementalEqualsClean(RuleBasedStateMachine):
     def code_of_the_package(self, place: tuple[str, list[str]], value: int) -> None:
         exchange(self.path(place[0]), place[1], value)
         self.check("code of the package")
+
+    @rule()
+    def nothing(self) -> None:
+        """Hypothesis begins with as many of the simplest rule as it may have: this one costs nothing."""
 
     @rule()
     def weights(self) -> None:
@@ -384,16 +382,16 @@ def declared_paths(root: Path) -> set[str]:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_incremental_equals_clean(tmp_path: Path, tell: Callable[[str], None]) -> None:
     IncrementalEqualsClean.common = tmp_path
-    wanted, rounds = many(4, 320), 0
+    wanted, rounds = many(3, 320), 0
     try:
-        while sum(Tree.done.values()) < wanted and time.monotonic() - BEGAN < PATIENCE:
+        while sum(Tree.done.values()) < wanted and in_time():
             rounds += 1
             run_state_machine_as_test(  # type: ignore[no-untyped-call]
                 seed(rounds)(IncrementalEqualsClean),
                 settings=settings(
-                    # The first of them is always the simplest one.
-                    max_examples=many(2, 5),
-                    stateful_step_count=many(2, 20),
+                    # The first of them does nothing.
+                    max_examples=many(2, 8),
+                    stateful_step_count=many(3, 20),
                     deadline=None,
                     database=None,
                     # A step builds twice: to look for a shorter example would take hours.

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -24,18 +24,15 @@ STRANGER = 54_321
 _YEAR_2001 = 1_000_000_000
 
 
-def build(project: Project, *words: str, mask: int = 0o022, user: int | None = None, **own: str) -> dict[str, bytes]:
+def build(project: Project, *words: str, mask: int = 0o022, front: Sequence[str] = (), **own: str) -> dict[str, bytes]:
     """What scons makes there, by name."""
     environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **own}
     environment.pop("SOURCE_DATE_EPOCH" if "SOURCE_DATE_EPOCH" not in own else "", None)
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "SCons", "-Q", *words],
+        [*front, sys.executable, "-W", "error", "-m", "SCons", "-Q", *words],
         cwd=project.root,
         env=environment,
         umask=mask,
-        user=user,
-        group=user,
-        extra_groups=None if user is None else [],
         capture_output=True,
         text=True,
     )
@@ -47,19 +44,20 @@ def differences(first: dict[str, bytes], second: dict[str, bytes]) -> list[str]:
     return sorted(name for name in {*first, *second} if first.get(name) != second.get(name))
 
 
-def no_second_user() -> str:
-    """Why this process cannot work as another user; empty: it can."""
-    if not hasattr(os, "geteuid") or os.geteuid():
-        return "only root can work as another user"
-    asked = subprocess.run(
-        [sys.executable, "-c", "import SCons"], user=STRANGER, group=STRANGER, extra_groups=[], capture_output=True
-    )
-    return f"another user cannot start {sys.executable}" if asked.returncode else ""
+# It may read what only root may, such as a Python in root's home, and write nothing that is not its own.
+AS_STRANGER = ["setpriv", f"--reuid={STRANGER}", f"--regid={STRANGER}", "--clear-groups"]
+AS_STRANGER += ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search", "--"]
 
 
 @pytest.fixture(scope="module")
 def reason() -> str:
-    return no_second_user()
+    """Why this process cannot work as another user; empty: it can."""
+    if not hasattr(os, "geteuid") or os.geteuid():
+        return "only root can work as another user"
+    if not shutil.which(AS_STRANGER[0]):
+        return "setpriv is not installed"
+    asked = subprocess.run([*AS_STRANGER, sys.executable, "-c", "import SCons"], capture_output=True, text=True)
+    return f"another user cannot start {sys.executable}: {asked.stderr}" if asked.returncode else ""
 
 
 @pytest.fixture(scope="module")
@@ -95,7 +93,7 @@ def test_everything_around_it_is_another(
         "-j4",
         *variants,
         mask=0o077,
-        user=None if reason else STRANGER,
+        front=() if reason else AS_STRANGER,
         **{"HOME": str(home), "LC_ALL": "C.UTF-8", "LANG": "de_DE.UTF-8", "TZ": "Pacific/Kiritimati"},
         **{"PYTHONHASHSEED": "4242", "USER": "somebody", "LOGNAME": "somebody", "SOURCE_DATE_EPOCH": "1"},
     )
