@@ -18,6 +18,7 @@ from neuralart import toolchain
 from neuralart.cli import main
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
+from neuralart.network.facts import MANIFEST
 from neuralart.relocatable.build import builder
 from neuralart.relocatable.build.assemble import script
 from neuralart.relocatable.build.objects import ObjectCompiler
@@ -60,9 +61,10 @@ def make(root: Path, tmp_path: Path):
 
 
 def copy(code: Path, folder: Path) -> Path:
+    """A compile to change: without its manifest nobody knows what it was."""
     folder.mkdir(parents=True)
     for path in code.parent.iterdir():
-        if path.is_file():
+        if path.is_file() and path.name != MANIFEST:
             (folder / path.name).write_bytes(path.read_bytes())
     return folder / code.name
 
@@ -120,6 +122,16 @@ def test_other_weights_compile_nothing(digits, make, tmp_path):
     differ = [n for n in range(0, start, 4) if first.container.image[n : n + 4] != second.container.image[n : n + 4]]
     context = before.ro_size + (before.header["rt_ctx"] & OFFSET)
     assert differ == [context + 4 * 13]
+
+
+@pytest.mark.parametrize("name", ["network.c", "network_atonbuf.xSPI2.raw", MANIFEST])
+def test_a_changed_file_of_a_compile_is_refused(digits, make, tmp_path, name):
+    folder = copy(digits, tmp_path / "net").parent
+    (folder / MANIFEST).write_bytes((digits.parent / MANIFEST).read_bytes())
+    flip(folder / name) if name != MANIFEST else (folder / name).write_bytes(b"{}")
+    with pytest.raises(NeuralArtError, match=re.escape(f"{name} changed since the network was compiled")):
+        make(folder / "network.c", output=tmp_path / "second")
+    assert not (tmp_path / "second").exists()
 
 
 def test_another_network_compiles_only_itself(digits, make, tmp_path):

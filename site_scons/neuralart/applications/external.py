@@ -120,7 +120,8 @@ def run(
     try:
         _prepare(given)
         log.parent.mkdir(parents=True, exist_ok=True)
-        with log.open("wb") as stream:
+        log.unlink(missing_ok=True)  # never through a link
+        with log.open("xb") as stream:
             for words in given.lines:
                 program = Path(words[0]).stem
                 status = _one(words, given.folder, environ, stream, listen)

@@ -256,6 +256,12 @@ def check_files(folder: Path) -> tuple[Listed, ...]:
             raise NeuralArtError(
                 f"{row.name} is not there", where=str(folder / MANIFEST), hint="compile the network again"
             )
+    refuse_changed(folder)
+    return rows
+
+
+def refuse_changed(folder: Path) -> None:
+    """Refuse files that are not what the compile wrote (:func:`changed_files`). NeuralArtError: there is one."""
     wrong = changed_files(folder)
     if wrong:
         raise NeuralArtError(
@@ -263,7 +269,6 @@ def check_files(folder: Path) -> tuple[Listed, ...]:
             where=str(folder),
             hint=f"{MANIFEST} holds the hashes; compile the network again",
         )
-    return rows
 
 
 def changed_since(folder: Path, names: Sequence[str]) -> tuple[str, ...]:

@@ -59,54 +59,41 @@ def group(kind: str, name: str, role: str, parts: Sequence[BillPart], version: s
     return BillPart(kind, name, role, of_files({part.name: part.sha256 for part in parts}), version, parts=tuple(parts))
 
 
-def _component(part: BillPart, library: Any, above: str = "") -> Any:
-    ref = f"{above}/{part.role}:{part.name}" + (f"@{part.version}" if part.version else "")
-    licenses = [library.licenses.make_from_string(part.license)] if part.license else []
-    return library.Component(
-        name=part.name,
-        type=library.ComponentType(part.kind),
-        version=part.version or None,
-        bom_ref=ref.removeprefix("/"),
-        hashes=[library.HashType(alg=library.HashAlgorithm.SHA_256, content=part.sha256)] if part.sha256 else [],
-        licenses=licenses,
-        purl=library.PackageURL("pypi", name=part.purl, version=part.version) if part.purl else None,
-        components=[_component(each, library, ref) for each in part.parts],
-        properties=[library.Property(name=_PROPERTY, value=part.role)],
-    )
-
-
-class _CycloneDx:
-    """What we take of the library: loaded when the first bill is written."""
-
-    def __init__(self) -> None:
-        try:
-            from cyclonedx.contrib.license.factories import LicenseFactory
-            from cyclonedx.model import HashAlgorithm, HashType, Property
-            from cyclonedx.model.bom import Bom
-            from cyclonedx.model.component import Component, ComponentType
-            from cyclonedx.output.json import JsonV1Dot6
-            from packageurl import PackageURL
-        except ImportError as error:
-            raise NeuralArtError(
-                f"a bill of materials needs the package cyclonedx-python-lib: {error}",
-                hint="pip install 'scons-neuralart[sbom]'",
-            ) from error
-        self.Bom, self.Component, self.ComponentType, self.JsonV1Dot6 = Bom, Component, ComponentType, JsonV1Dot6
-        self.HashAlgorithm, self.HashType, self.Property = HashAlgorithm, HashType, Property
-        self.PackageURL, self.licenses = PackageURL, LicenseFactory()
-
-
 def text(subject: BillPart, parts: Sequence[BillPart]) -> str:
     """The bill of something that is made of some parts, as JSON. NeuralArtError: The library is not installed."""
-    library = _CycloneDx()
-    bom = library.Bom()
-    bom.metadata.component = _component(subject, library)
+    try:
+        from cyclonedx.contrib.license.factories import LicenseFactory
+        from cyclonedx.model import HashAlgorithm, HashType, Property
+        from cyclonedx.model.bom import Bom
+        from cyclonedx.model.component import Component, ComponentType
+        from cyclonedx.output.json import JsonV1Dot6
+        from packageurl import PackageURL
+    except ImportError as error:
+        what = f"a bill of materials needs the package cyclonedx-python-lib: {error}"
+        raise NeuralArtError(what, hint="pip install 'scons-neuralart[sbom]'") from error
+
+    def component(part: BillPart, above: str = "") -> Component:
+        ref = f"{above}/{part.role}:{part.name}" + (f"@{part.version}" if part.version else "")
+        return Component(
+            name=part.name,
+            type=ComponentType(part.kind),
+            version=part.version or None,
+            bom_ref=ref.removeprefix("/"),
+            hashes=[HashType(alg=HashAlgorithm.SHA_256, content=part.sha256)] if part.sha256 else [],
+            licenses=[LicenseFactory().make_from_string(part.license)] if part.license else [],
+            purl=PackageURL("pypi", name=part.purl, version=part.version) if part.purl else None,
+            components=[component(each, ref) for each in part.parts],
+            properties=[Property(name=_PROPERTY, value=part.role)],
+        )
+
+    bom, root = Bom(), component(subject)
+    bom.metadata.component = root
     maker = BillPart(APPLICATION, "scons-neuralart", "maker", version=__version__, purl="scons-neuralart")
-    bom.metadata.tools.components.add(_component(maker, library))
-    components = [_component(part, library) for part in parts]
+    bom.metadata.tools.components.add(component(maker))
+    components = [component(part) for part in parts]
     bom.components.update(components)
-    bom.register_dependency(bom.metadata.component, components)
-    said: dict[str, Any] = jsontext.loads(library.JsonV1Dot6(bom).output_as_string())
+    bom.register_dependency(root, components)
+    said: dict[str, Any] = jsontext.loads(JsonV1Dot6(bom).output_as_string())
     # The library puts in when it ran, and a random number.
     del said["metadata"]["timestamp"], said["serialNumber"]
     said["serialNumber"] = uuid.uuid5(_SPACE, json.dumps(said, sort_keys=True)).urn

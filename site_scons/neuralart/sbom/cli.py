@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 
@@ -15,11 +14,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print or write the bill. NeuralArtError: The library is not installed, or the file cannot be written."""
     from neuralart.files import write_text
-    from neuralart.sbom import package
+    from neuralart.sbom.package import text
 
-    text = package.text()
     if args.output is not None:
-        write_text(args.output, text)
+        write_text(args.output, text())
     else:
-        sys.stdout.write(text)
+        print(text(), end="")
     return 0

@@ -67,18 +67,12 @@ def _weights(network: Compiled) -> list[Any]:
 
 
 class VariantBill:
-    """The bill of a variant.
-
-    Attributes:
-        programs: For each board that it runs on.
-        made: Nodes of all files of the variant.
-    """
+    """The bill of a variant. ``programs``: for each board that it runs on. ``made``: nodes of all its files."""
 
     def __init__(self, env: Any, programs: Sequence[VariantProgram], made: Sequence[Any]) -> None:
         self._env, self.programs, self.made = env, programs, made
-        networks = [network for each in programs for network in each.networks]
         # The programs of a variant share theirs.
-        self._networks = list({network.folder: network for network in networks}.values())
+        self._networks = list({net.folder: net for each in programs for net in each.networks}.values())
         self._firmwares = [each.firmware for each in programs if each.firmware is not None]
         found = dict.fromkeys(each.toolchain for each in self._firmwares)
         self._toolchains = {each.identity: programs_of(each) for each in found if each is not None}

@@ -91,6 +91,7 @@ def _runtime(version: Version, request: BuildRequest, where: str) -> Runtime:
 def prepare(request: BuildRequest) -> Prepared:
     """Read, check and generate; compile nothing. NeuralArtError: the network cannot become a relocatable model."""
     check(request)
+    facts.refuse_changed(request.network.parent)
     source = network_source.read(request.network)
     where = str(request.network)
     runtime = _runtime(source.version, request, where)
