@@ -17,6 +17,7 @@ from neuralart import plugins
 from neuralart.compilers.reference.emit.network_c import INCLUDES
 from neuralart.network.pools import default_initializers
 from neuralart.resources import board_data_dir, package_parent
+from neuralart.scons import failures
 from neuralart.vendor import mpool
 from support import graphs
 from support.messages import one_message
@@ -464,6 +465,27 @@ def test_pool_file_of_the_profile_must_not_be_built(env: Any, tree: Path) -> Non
 def test_wrong_pool_file_is_said_when_it_is_read(env: Any, tree: Path) -> None:
     (tree / "bad.mpool").write_text('{"memory": {},}', "utf-8")
     _refused(env, "bad.mpool:1:", mpool="bad.mpool")
+
+
+def test_a_name_that_the_system_refuses_is_one_line(env: Any) -> None:
+    """Long names in files are refused where they stand; of what is left, the system's words are given."""
+    name = "a" * 300
+
+    @failures.at_read_time
+    def read() -> object:
+        return Path(name).stat()
+
+    @failures.in_action
+    def act(target: list[Any], source: list[Any], env: Any) -> object:
+        return read.__wrapped__()  # type: ignore[attr-defined]
+
+    said = f"{name}: cannot use it: File name too long"
+    with pytest.raises(SCons.Errors.UserError) as refused:
+        read()
+    assert str(refused.value) == said
+    with pytest.raises(SCons.Errors.BuildError) as failed:
+        act([], [], env)
+    assert failed.value.errstr == said
 
 
 def test_errors_of_a_profile_name_it(env: Any, tree: Path) -> None:
