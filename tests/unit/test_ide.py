@@ -60,7 +60,7 @@ def test_files_of_others_stay(project: Path, capsys: pytest.CaptureFixture[str])
     mine.write_text("{}", "utf-8")
     assert ide(project) == 1
     error = capsys.readouterr().err
-    assert "tasks.json: somebody else wrote it (--force" in error and error.count("\n") == 1
+    assert "tasks.json: this command did not write it (--force" in error and error.count("\n") == 1
     assert mine.read_text("utf-8") == "{}" and not (project / ".vscode" / "launch.json").exists()
     assert ide(project, "--force") == 0 and read(mine)
 

@@ -138,7 +138,7 @@ def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
         for name, content in files.items():
             write_bytes(new / name, content)
         shutil.rmtree(folder / FILES, ignore_errors=True)
-        # The list first: a folder without it would be taken for somebody else's.
+        # The list first: a folder without it would not count as a recording.
         for name in (NAME, FILES):
             (new / name).replace(folder / name)
     except OSError as error:

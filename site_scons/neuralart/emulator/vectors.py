@@ -52,7 +52,7 @@ class Vectors:
     inputs: tuple[VectorTensor, ...]  # Tensors of one vector
     outputs: tuple[VectorTensor, ...]  # Tensors of one vector
     input_data: tuple[bytes, ...]  # One element per vector: its inputs, concatenated
-    output_data: tuple[bytes, ...]  # One element per vector: its outputs, concatenated; empty: nobody knows them
+    output_data: tuple[bytes, ...]  # One element per vector: its outputs, concatenated; empty: they are unknown
 
     @property
     def count(self) -> int:
@@ -66,7 +66,7 @@ def tensors_of(ports: Sequence[Port]) -> tuple[VectorTensor, ...]:
 
 
 def unproved(network: Network, inputs: Sequence[bytes], where: str) -> Vectors:
-    """Inputs of a network (for each inference all of them, concatenated) whose outputs nobody knows."""
+    """Inputs of a network (for each inference all of them, concatenated) whose outputs are unknown."""
     return Vectors(where, tensors_of(network.inputs), tensors_of(network.outputs), tuple(inputs), ())
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 # Both files may have comments; this one says that they may be replaced.
 MARK = "// Made by 'neuralart ide', which replaces this file. Without this line it is yours.\n"
-# Ports that nobody else claims (RFC 6335: dynamic ports end at 65535 and begin above).
+# Ports that no service claims (RFC 6335: dynamic ports end at 65535 and begin above).
 _FIRST_PORT, _PORTS = 40000, 9000
 
 
@@ -88,11 +88,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "project file (default: variants.yaml); .vscode goes beside it"
     parser.add_argument("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
     parser.add_argument("--build", default="build", metavar="DIR", help="build folder, relative to it (default: build)")
-    parser.add_argument("--force", action="store_true", help="replace files that somebody else wrote")
+    parser.add_argument("--force", action="store_true", help="replace files that this command did not write")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the files. NeuralArtError: no such variant, or a file is somebody else's; nothing was written then."""
+    """Write the files, or none. NeuralArtError: no such variant, or a file is there that this command did not write."""
     from neuralart import config
     from neuralart.errors import NeuralArtError, nearest
     from neuralart.files import read_bytes, write_text
@@ -109,9 +109,8 @@ def run(args: argparse.Namespace) -> int:
     for name in files:
         path = top / ".vscode" / name
         if path.exists() and not args.force and not read_bytes(path).startswith(MARK.encode()):
-            raise NeuralArtError(
-                "somebody else wrote it", where=path.as_posix(), hint="--force replaces it; or move it away and merge"
-            )
+            hint = "--force replaces it; or move it away and merge"
+            raise NeuralArtError("this command did not write it", where=path.as_posix(), hint=hint)
     (top / ".vscode").mkdir(exist_ok=True)
     for name, text in files.items():
         write_text(top / ".vscode" / name, text)

@@ -21,7 +21,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _asked_board() -> str:
-    """The board, by a question if somebody can answer it."""
+    """The board, by a question if there is a terminal."""
     from neuralart import boards
     from neuralart.errors import NeuralArtError
 

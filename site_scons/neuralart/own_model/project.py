@@ -107,7 +107,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "variants.yaml"
         path.write_bytes(made["variants.yaml"])
-        # What nobody can build is not written.
+        # What cannot be built is not written.
         try:
             config.read(path).variant(names.variant)
         except NeuralArtError as error:

@@ -60,7 +60,7 @@ def requirements() -> tuple[BillPart, ...]:
         try:
             found = metadata.distribution(name)
         except metadata.PackageNotFoundError:
-            continue  # an extra that nobody wanted
+            continue  # an extra that was not asked for
         key = canonicalize_name(name)
         if key not in parts:
             parts[key] = BillPart(

@@ -18,7 +18,7 @@ from neuralart.errors import NeuralArtError
 if TYPE_CHECKING:
     from neuralart.emulator.gdb.server import GdbServer
 
-# Seconds that the core runs before somebody looks whether the debugger has something to say.
+# Seconds that the core runs before the debugger is polled.
 SLICE = 0.05
 # Signals as GDB counts them (include/gdb/signals.def).
 INTERRUPTED, ILLEGAL, TRAP, SEGMENT = 2, 4, 5, 11

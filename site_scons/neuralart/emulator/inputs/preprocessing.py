@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
 
-Array: TypeAlias = Any  # Of NumPy, which is loaded only when somebody needs it
+Array: TypeAlias = Any  # Of NumPy, which is loaded only when it is needed
 RESIZES = ("fit", "crop", "padding")
 COLORS = ("rgb", "bgr")
 
