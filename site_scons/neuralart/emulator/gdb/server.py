@@ -99,7 +99,7 @@ class GdbServer:
         """A board that this server controls. As :class:`DebuggedBoard`."""
         self._board = DebuggedBoard(self, board, machine, firmware, loads, conditions)
         self.before = self._board
-        self._commands = GdbCommands(self._board, board)
+        self._commands = GdbCommands(self._board, board, self._flashed)
         self._halted = True
         if self._resetting:
             self._resetting = False
@@ -234,9 +234,6 @@ class GdbServer:
             self._send(reply)
         if payload == b"QStartNoAckMode":
             self._acks = False
-        if self._commands.flashed:
-            self._commands.flashed = False
-            self._flashed()
         wish, self._commands.wish = self._commands.wish, ""
         if wish in ("go", "step"):
             self._halted, self.stepping = False, wish == "step"
