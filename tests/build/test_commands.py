@@ -51,14 +51,15 @@ def test_every_object_is_in_the_compilation_database(built: Project) -> None:
     assert row["file"] == "firmware/app/main.c" and not [word for word in row["arguments"] if str(built.root) in word]
     object_file = built.path(row["output"])
     before = object_file.read_bytes()
-    object_file.unlink()
     subprocess.run(row["arguments"], cwd=built.root, check=True)
-    assert len(object_file.read_bytes()) >= len(before), "the same, with a longer path in its debug information"
+    # It names this folder in its debug information, which the build's own does not.
+    assert str(built.root).encode() in object_file.read_bytes()
+    object_file.write_bytes(before)
     built.path("compile_commands.json").write_text("[]", "utf-8")
-    assert "CC" not in built.run("digits-an547").tags
+    assert not built.run("digits-n6").commands
     assert set(_compiled(built)) < objects, "what is up to date counts"
     built.path("compile_commands.json").write_text("{", "utf-8")
-    assert "note: compile_commands.json stays as it is" in built.run("digits-an547").err
+    assert "note: compile_commands.json stays as it is" in built.run("digits-n6").err
 
 
 def test_clean_of_one_variant_keeps_the_other(built: Project) -> None:

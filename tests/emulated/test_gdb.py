@@ -195,10 +195,22 @@ def test_a_fault_stops_the_debugger_where_it_happens(debugged, image):
 
 def test_an_end_that_is_not_good(debugged, image):
     run = debugged(from_plan(image))
+    # As Visual Studio Code calls: such a debugger does not hang up at the end.
+    run.call[-1] = run.call[-1].replace("remote", "extended-remote")
     said = run.gdb("break sum_up", "continue", f"set {{char}}0x{SCORES:x} = 77", "delete", "continue")
     in_order(said, "sum_up (", "exited with code 02", "toy: vector 0, output 'scores' index 0: expected", "got 77")
+    assert "communication error" not in said
     status, _, error = run.end()
     assert status == 2 and "got 77" in error
+
+
+def test_a_power_cycle_that_starts_nothing(debugged, image):
+    run = debugged(from_plan(image))
+    said = run.gdb("flash-erase", "monitor flash", "monitor reset")
+    assert "Erasing flash memory region at address 0x70000000" in said and "is written" not in said
+    assert "application slot is empty: nothing was flashed" in said
+    status, _, error = run.end()
+    assert status == 2 and error.startswith("neuralart run: application slot is empty: nothing was flashed")
 
 
 def test_interrupted_while_nobody_has_called(debugged, image):

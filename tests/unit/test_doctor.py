@@ -400,6 +400,7 @@ def test_without_a_compiler_nothing_builds(whole: FakeMachine, tmp_path: Path) -
         (("digits-an547",), True),
         (("run-digits-an547",), False),
         (("boot-digits-an547",), False),
+        (("debug-digits-an547",), False),
         (("flash-digits-an547",), True),
         (("run-digits-n6", "digits-an547"), True),
     ],
@@ -410,7 +411,7 @@ def test_without_qemu_one_runs_not(whole: FakeMachine, tmp_path: Path, targets: 
     assert found.ok is ok
     if "digits-an547" in str(targets) or not targets:
         need = by_tool(found)["qemu-system-arm"].need
-        assert need == Need((), ("run-digits-an547", "boot-digits-an547"))
+        assert need == Need((), ("run-digits-an547", "debug-digits-an547", "boot-digits-an547"))
 
 
 def test_qemu_without_the_machine(whole: FakeMachine, tmp_path: Path) -> None:
@@ -439,7 +440,8 @@ def test_models_that_are_loaded_on_further_boards(whole: FakeMachine, tmp_path: 
         found = examine(machine, variants, (target,), project="v", folder=tmp_path, others=others)
         assert found.ok is ok, target
     assert by_tool(found)["qemu-system-arm"].need == Need((), ("load-digits-n6",))
-    assert by_tool(found)["unicorn"].need.use == ("run-digits-n6", "boot-digits-n6", "load-digits-n6")
+    used = ("run-digits-n6", "debug-digits-n6", "boot-digits-n6", "load-digits-n6")
+    assert by_tool(found)["unicorn"].need.use == used
     assert any("-mcpu=cortex-m55" in call for call in whole.calls()), "the other board's core is linked for as well"
 
 
@@ -652,7 +654,7 @@ def test_command_for_programs(here: Path, capsys: pytest.CaptureFixture[str]) ->
         "problem": "",
         "means": QEMU.means,
         "get": QEMU.get,
-        "need": {"build": [], "use": ["run-digits-an547", "boot-digits-an547"]},
+        "need": {"build": [], "use": ["run-digits-an547", "debug-digits-an547", "boot-digits-an547"]},
         "blocks": False,
     }
 

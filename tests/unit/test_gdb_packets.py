@@ -143,7 +143,7 @@ def board() -> FakeBoard:
 
 @pytest.fixture
 def commands(board: FakeBoard) -> GdbCommands:
-    return GdbCommands(board, boards.load("stm32n6570-dk"))  # type: ignore[arg-type]
+    return GdbCommands(board, boards.load("stm32n6570-dk"), board.flashed)  # type: ignore[arg-type]
 
 
 def test_registers(commands: GdbCommands, board: FakeBoard):
@@ -184,12 +184,12 @@ def test_points_and_flash(commands: GdbCommands, board: FakeBoard):
     for payload in (b"Z0,1000,2", b"z0,1000,2", b"Z2,1000,4;X1,0", b"vFlashErase:70000000,10000", b"vFlashDone"):
         assert commands.answer(payload) == b"OK"
     assert commands.answer(b"vFlashWrite:70000000:\x00:,") == b"OK"
-    assert commands.flashed
     assert board.calls == [
         ("insert", 0, 0x1000, 2),
         ("remove", 0, 0x1000, 2),
         ("insert", 2, 0x1000, 4),
         ("erase", 0x70000000, 0x10000),
+        ("flashed",),
         ("program", 0x70000000, b"\x00:,"),
     ]
     assert commands.answer(b"Z5,1000,2") == b"" and commands.answer(b"Z2,1000,0") == b""

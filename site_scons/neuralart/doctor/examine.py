@@ -24,7 +24,8 @@ ALWAYS = ("python", "scons", "pyyaml", "jinja2", "pyelftools", "packaging", "fil
 _APPLICATIONS = {"make": "make", "cmake": "cmake", "cubeide": "stm32cubeide"}
 # What executes an image, by kind of machine, and the verbs that do it.
 _MACHINES = {"unicorn": ("unicorn",), "qemu": ("qemu-system-arm",), "silicon": ("cubeprogrammer", "signing-tool")}
-_EXECUTING = {"unicorn": ("run-", "boot-"), "qemu": ("run-", "boot-"), "silicon": ("flash-", "run-")}
+_VIRTUAL = ("run-", "debug-", "boot-")
+_EXECUTING = {"unicorn": _VIRTUAL, "qemu": _VIRTUAL, "silicon": ("flash-", "run-")}
 _PARTS = ("application-", "model-")
 _Variants = Sequence[tuple[VariantConfig, Board]]
 

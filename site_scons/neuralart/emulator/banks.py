@@ -177,6 +177,17 @@ class Banks:
         flashes = {region.name for region in self._board.memory if region.kind in READ_ONLY}
         self._pieces.update({key: piece for key, piece in before._pieces.items() if key[0] in flashes})
 
+    def erase(self, address: int, size: int) -> None:
+        """Erase a range within one flash. Pieces that nobody has touched are erased."""
+        found = self._locate(address)
+        for (name, number), piece in self._pieces.items():
+            if found is None or name != found[0].name:
+                continue
+            start = found[1] - number * PIECE
+            first, last = max(0, start), min(piece.size, start + size)
+            if first < last:
+                piece.memory[first:last] = bytes([READ_ONLY["flash"]]) * (last - first)
+
     def written(self, region: MemoryRegion, step: int) -> Iterator[tuple[int, int]]:
         """Yield first and last address + 1 of stretches of a flash that are not erased, in units of ``step`` bytes."""
         begin = end = 0

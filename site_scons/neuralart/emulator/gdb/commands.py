@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from neuralart.boards.types import Board
 from neuralart.emulator.gdb.debugged import BREAKS, TRAP, WATCHES, DebuggedBoard, Halt
 from neuralart.emulator.gdb.descriptions import REGISTERS, memory_map_xml, target_xml
@@ -42,15 +44,14 @@ class GdbCommands:
         wish: ``go``, ``step``, ``detach``, ``kill``, ``reset`` or nothing; there is no answer yet to ``go``, ``step``
             and ``reset``.
         last: Why the core stands still.
-        flashed: A flash was written since the last look.
     """
 
-    def __init__(self, board: DebuggedBoard, data: Board) -> None:
-        """``data``: the board that the memories are of."""
+    def __init__(self, board: DebuggedBoard, data: Board, flashed: Callable[[], None]) -> None:
+        """``data``: the board that the memories are of. ``flashed``: called when a flash was written."""
         self.board = board
         self.wish = ""
         self.last = Halt(TRAP)
-        self.flashed = False
+        self._flashed = flashed
         self._documents = {b"features": target_xml(), b"memory-map": memory_map_xml(data)}
 
     def answer(self, payload: bytes) -> bytes | None:
@@ -160,7 +161,7 @@ class GdbCommands:
             self.board.program(_numbers(head, 1)[0], data)
             return OK
         if name == b"vFlashDone":
-            self.flashed = True
+            self._flashed()
             return OK
         if payload.startswith(b"vKill"):
             self.wish = "kill"

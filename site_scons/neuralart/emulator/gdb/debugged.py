@@ -239,7 +239,8 @@ class DebuggedBoard(UnicornBoard):
             raise NeuralArtError(f"erase of {size} bytes at 0x{address:08x}, sectors have {sector} bytes")
         if self._nor is not None and self._in_nor(address):
             self._nor.erase(address - self._nor.chip.base, size)
-        self._store(address, b"\xff" * size)
+        self._banks.erase(address, size)
+        self._settle(address, size)
 
     def program(self, address: int, data: bytes) -> None:
         """Program erased bytes of a flash. NeuralArtError: no flash is there, or a bit would have to become 1."""
@@ -249,9 +250,6 @@ class DebuggedBoard(UnicornBoard):
             raise NeuralArtError(f"flash at 0x{address:08x} is not erased")
         if self._nor is not None and self._in_nor(address):
             self._nor.program(address - self._nor.chip.base, data)
-        self._store(address, data)
-
-    def _store(self, address: int, data: bytes) -> None:
         self._banks.load(Load("the debugger's", address, data))
         self._settle(address, len(data))
 

@@ -22,6 +22,8 @@ HOST = "127.0.0.1"
 T = TypeVar("T")
 # Exit status of a run that did not end well.
 FAILED = 2
+# Seconds that a debugger may be silent after the end before it is hung up on.
+_FAREWELL = 1.0
 
 
 class PowerCycle(Exception):
@@ -97,7 +99,7 @@ class GdbServer:
         """A board that this server controls. As :class:`DebuggedBoard`."""
         self._board = DebuggedBoard(self, board, machine, firmware, loads, conditions)
         self.before = self._board
-        self._commands = GdbCommands(self._board, board)
+        self._commands = GdbCommands(self._board, board, self._flashed)
         self._halted = True
         if self._resetting:
             self._resetting = False
@@ -143,6 +145,7 @@ class GdbServer:
             if text:
                 self.say(text)
             self._send(b"W%02x" % status)
+            self._linger()
         self.hang_up()
 
     def hang_up(self) -> None:
@@ -183,10 +186,7 @@ class GdbServer:
             self._connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._reader, self._acks, self._halted = PacketReader(), True, True
             return
-        try:
-            data = self._connection.recv(1 << 16)
-        except OSError:
-            data = b""
+        data = self._receive()
         if not data:
             self._detach()
             return
@@ -194,9 +194,31 @@ class GdbServer:
             if isinstance(event, Packet):
                 self._take(event.payload)
             elif isinstance(event, BadPacket):
-                self._raw(bytes([NACK]) if self._acks else b"")
+                self._acknowledge(NACK)
             else:
                 self._sign(event)
+
+    def _linger(self) -> None:
+        """Give a debugger the time to hang up first, and know nothing any more."""
+        while self._connection is not None and select.select([self._connection], [], [], _FAREWELL)[0]:
+            data = self._receive()
+            if not data:
+                return
+            for event in self._reader.feed(data):
+                if isinstance(event, Packet):
+                    self._acknowledge()
+                    self._send(b"")
+
+    def _receive(self) -> bytes:
+        assert self._connection is not None
+        try:
+            return self._connection.recv(1 << 16)
+        except OSError:
+            return b""
+
+    def _acknowledge(self, sign: int = ACK) -> None:
+        if self._acks:
+            self._raw(bytes([sign]))
 
     def _sign(self, sign: Sign) -> None:
         if sign.byte == NACK and self._acks:
@@ -206,16 +228,12 @@ class GdbServer:
 
     def _take(self, payload: bytes) -> None:
         assert self._commands is not None  # connections are taken once there is a board
-        if self._acks:
-            self._raw(bytes([ACK]))
+        self._acknowledge()
         reply = self._commands.answer(payload)
         if reply is not None:
             self._send(reply)
         if payload == b"QStartNoAckMode":
             self._acks = False
-        if self._commands.flashed:
-            self._commands.flashed = False
-            self._flashed()
         wish, self._commands.wish = self._commands.wish, ""
         if wish in ("go", "step"):
             self._halted, self.stepping = False, wish == "step"
