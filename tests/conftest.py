@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,10 @@ import pytest
 
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError
+
+# Images of containers like to set PYTHONDONTWRITEBYTECODE: then every worker compiles all tests and the package anew,
+# which is a minute of a run. Processes that tests start find what is written here, and keep to the variable themselves.
+sys.dont_write_bytecode = False
 
 
 def _arm_reason() -> str:

@@ -21,8 +21,8 @@ ROOT = Path(__file__).parents[2]
 MPOOL = ROOT / "site_scons" / "neuralart" / "boards" / "data" / "pools" / "stm32n6570-dk.mpool"
 DIGITS = ROOT / "models" / "digits"
 SEED = 20
-MODELS = 30
-BRANCHES = 10  # operators side by side in a model: 300 configurations per operator
+MODELS = 10
+BRANCHES = 30  # operators side by side in a model: 300 configurations per operator. A model is what costs.
 
 pytestmark = [
     pytest.mark.hostcc,
@@ -31,10 +31,10 @@ pytestmark = [
 ]
 
 
-def drawn(draw: Draw, *key: int) -> tuple[ModelWriter, list[Case], bytes]:
+def drawn(draw: Draw, *key: int, branches: int = BRANCHES) -> tuple[ModelWriter, list[Case], bytes]:
     rng = np.random.default_rng([SEED, *key])
     writer = ModelWriter()
-    cases = [draw(rng, writer) for _ in range(BRANCHES)]
+    cases = [draw(rng, writer) for _ in range(branches)]
     return writer, cases, writer.finish([i for c in cases for i in c.inputs], [o for c in cases for o in c.outputs])
 
 
@@ -82,7 +82,7 @@ def test_bytes_are_those_of_litert(operator: str, tmp_path: Path) -> None:
 
 def test_kernels_have_defined_behavior(tmp_path: Path) -> None:
     """Overflow, shifts and alignment, on buffers that are aligned as little as the interface allows."""
-    models = {f"defined{n}": drawn(draw, n) for n, draw in enumerate(OPERATORS.values())}
+    models = {f"defined{n}": drawn(draw, n, branches=10) for n, draw in enumerate(OPERATORS.values())}
     own = {"allocate_inputs": False, "allocate_outputs": False}
     folders = [compiled(tmp_path, name, model, **own) for name, (_, _, model) in models.items()]
     for network, (_, cases, _) in zip(native.build(folders, tmp_path, sanitize=True), models.values(), strict=True):

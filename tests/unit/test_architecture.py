@@ -8,7 +8,8 @@ import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -70,41 +71,71 @@ def _room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@dataclass(frozen=True)
+class Import:
+    """An import of a module."""
+
+    name: str  # Dotted
+    inside: bool  # In a function
+    typing: bool  # For type checkers alone
+
+
+@dataclass(frozen=True)
+class Source:
+    """What the rules look at, of one module."""
+
+    lines: int
+    imports: tuple[Import, ...]
+    classes: tuple[str, ...]
+    attributes: frozenset[str]  # ``name.attribute``, wherever it stands
+
+
 @cache
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_text("utf-8"))
 
 
 @cache
-def _imports(path: Path, *, typing: bool = True) -> tuple[tuple[str, bool], ...]:
-    """(dotted name, inside a function) of each import of a module.
-
-    Args:
-        path: The module.
-        typing: Imports for type checkers alone count.
-    """
-    return tuple(_found_imports(path, typing))
-
-
-def _found_imports(path: Path, typing: bool) -> Iterator[tuple[str, bool]]:
-    tree = _tree(path) if typing else ast.parse(path.read_text("utf-8"))
+def _source(path: Path) -> Source:
+    text = path.read_text("utf-8")
+    tree = ast.parse(text)
+    classes, attributes = [], set()
     for node in ast.walk(tree):
-        if not typing and isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
-            node.body = []
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
-    inner = {id(node) for function in functions for node in ast.walk(function)}
-    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+            if isinstance(node.value, ast.Name):
+                attributes.add(f"{node.value.id}.{node.attr}")
+        elif isinstance(node, ast.ClassDef):
+            classes.append(node.name)
+        else:
+            assert not (isinstance(node, ast.ImportFrom) and node.level), f"{_name(path)}: a relative import"
+    imports = tuple(_found_imports(tree.body, inside=False, typing=False))
+    return Source(len(text.splitlines()), imports, tuple(classes), frozenset(attributes))
+
+
+def _found_imports(body: Sequence[ast.AST], *, inside: bool, typing: bool) -> Iterator[Import]:
+    for node in body:
         if isinstance(node, ast.Import):
-            yield from ((alias.name, id(node) in inner) for alias in node.names)
+            yield from (Import(alias.name, inside, typing) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{_name(path)}: a relative import"
-            assert node.module is not None
-            yield from ((f"{node.module}.{alias.name}", id(node) in inner) for alias in node.names)
+            yield from (Import(f"{node.module}.{alias.name}", inside, typing) for alias in node.names)
+        elif isinstance(node, ast.If):
+            alone = typing or (isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING")
+            yield from _found_imports(node.body, inside=inside, typing=alone)
+            yield from _found_imports(node.orelse, inside=inside, typing=typing)
+        elif isinstance(node, ast.stmt | ast.ExceptHandler | ast.match_case):
+            within = inside or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+            yield from _found_imports([*ast.iter_child_nodes(node)], inside=within, typing=typing)
+
+
+def _broken(rule: Callable[[Path], str]) -> list[str]:
+    """Modules that break a rule, which is a text for those: all of them at once, not a test each."""
+    return [f"{_name(path)}: {said}" for path in MODULES if (said := rule(path))]
 
 
 def _ours(path: Path) -> set[str]:
     """Rooms that a module imports."""
-    rooms = {name.split(".")[1] for name, _ in _imports(path) if name.startswith("neuralart.")}
+    names = (each.name for each in _source(path).imports)
+    rooms = {name.split(".")[1] for name in names if name.startswith("neuralart.")}
     return rooms - {"__version__"}
 
 
@@ -121,11 +152,12 @@ def test_every_tier_of_tests_is_collected(pytestconfig: pytest.Config) -> None:
     assert [(tier, p) for tier in tiers for p in patterns if fnmatch.fnmatch(tier, p)] == []
 
 
-@pytest.mark.parametrize("path", [p for p in MODULES if _room(p) != "__init__"], ids=_name)
-def test_direction_of_imports(path: Path) -> None:
-    room = _room(path)
-    wrong = {other for other in _ours(path) - {room} if FLOOR[other] >= FLOOR[room]}
-    assert wrong == set(), f"{_name(path)} imports {sorted(wrong)}"
+def test_direction_of_imports() -> None:
+    def wrong(path: Path) -> str:
+        room = _room(path)
+        return ", ".join(sorted(other for other in _ours(path) - {room} if FLOOR[other] >= FLOOR[room]))
+
+    assert _broken(lambda path: wrong(path) if _room(path) != "__init__" else "") == []
 
 
 def _dotted(path: Path) -> str:
@@ -140,8 +172,9 @@ def _graph() -> dict[str, set[str]]:
     graph = {}
     for path in MODULES:
         found = set()
-        for name, _ in _imports(path, typing=False):
-            found |= {name if name in known else name.rpartition(".")[0]} & known
+        for each in _source(path).imports:
+            if not each.typing:
+                found |= {each.name if each.name in known else each.name.rpartition(".")[0]} & known
         # The package itself holds the version; its tool is loaded by SCons alone.
         graph[_dotted(path)] = found - {_dotted(path), PACKAGE.name}
     return graph
@@ -205,44 +238,49 @@ def test_no_circle_of_imports_among_the_rooms_of_a_folder(folder: Path) -> None:
 
 
 def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
-    inside = [inner for name, inner in _imports(PACKAGE / "__init__.py") if name.startswith("neuralart.")]
+    imports = _source(PACKAGE / "__init__.py").imports
+    inside = [each.inside for each in imports if each.name.startswith("neuralart.")]
     assert inside and all(inside)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_imports_of_other_packages(path: Path) -> None:
+# Extras, and the rooms that may import them.
+ALLOWED = {"emulator": {"unicorn"}, "sbom": {"cyclonedx", "packageurl"}}
+
+
+def _foreign(path: Path, one: Import) -> bool:
+    """An import that this module may not have."""
+    top = one.name.split(".")[0]
+    if top == "neuralart" or top in sys.stdlib_module_names:
+        return False
+    if top == "SCons":
+        return _room(path) != "scons"
+    if top in EXTRAS:
+        return not one.inside or top not in ALLOWED.get(_room(path), ())
+    return top not in CORE
+
+
+def test_imports_of_other_packages() -> None:
     """SCons only in its room, extras only in functions of their rooms, nothing else that is not declared."""
-    for name, inside in _imports(path):
-        top = name.split(".")[0]
-        if top == "neuralart" or top in sys.stdlib_module_names:
-            continue
-        if top == "SCons":
-            assert _room(path) == "scons", f"{_name(path)} imports SCons"
-        elif top in EXTRAS:
-            allowed = {"emulator": {"unicorn"}, "sbom": {"cyclonedx", "packageurl"}}
-            assert inside and top in allowed.get(_room(path), ()), f"{_name(path)} imports {name}"
-        else:
-            assert top in CORE, f"{_name(path)} imports {name}"
+    assert _broken(lambda path: " ".join(each.name for each in _source(path).imports if _foreign(path, each))) == []
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_size_of_a_module(path: Path) -> None:
-    lines = len(path.read_text("utf-8").splitlines())
-    assert lines <= LARGEST, f"{_name(path)} has {lines} lines: it does more than one thing"
+def test_size_of_a_module() -> None:
+    """What is longer does more than one thing."""
+    lengths = {path: _source(path).lines for path in MODULES}
+    assert _broken(lambda path: f"{lengths[path]} lines" if lengths[path] > LARGEST else "") == []
 
 
-@pytest.mark.parametrize("folder", SUBROOMS, ids=_name)
-def test_number_of_files_of_a_folder(folder: Path) -> None:
-    files = len(list(folder.glob("*.py")))
-    assert files <= MOST_FILES or _name(folder) in ROWS, f"{files} files side by side hide their order: make rooms"
+def test_number_of_files_of_a_folder() -> None:
+    """Files side by side hide their order: make rooms."""
+    files = {_name(folder): len(list(folder.glob("*.py"))) for folder in SUBROOMS}
+    assert {name: count for name, count in files.items() if count > MOST_FILES and name not in ROWS} == {}
 
 
 def test_a_class_name_stands_for_one_class() -> None:
     found: dict[str, list[str]] = {}
     for path in MODULES:
-        for node in ast.walk(_tree(path)):
-            if isinstance(node, ast.ClassDef):
-                found.setdefault(node.name, []).append(_name(path))
+        for name in _source(path).classes:
+            found.setdefault(name, []).append(_name(path))
     several = {name: places for name, places in found.items() if len(places) > 1}
     assert several.keys() == SAME_NAME.keys(), several
     assert len(SAME_NAME) <= 10
@@ -292,17 +330,15 @@ def test_what_only_tests_use_is_gone() -> None:
     assert unused == set(UNUSED)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_no_calls_that_only_some_systems_have(path: Path) -> None:
+def test_no_calls_that_only_some_systems_have() -> None:
     posix = {"fcntl", "pwd", "grp", "termios", "resource", "pty", "posix"}
-    assert not {name for name, _ in _imports(path)} & posix
     calls = {f"os.{name}" for name in ("fork", "getuid", "geteuid", "chown", "mkfifo", "killpg", "setsid", "uname")}
-    used = {
-        f"os.{node.attr}"
-        for node in ast.walk(_tree(path))
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "os"
-    }
-    assert not used & calls
+
+    def wrong(path: Path) -> str:
+        source = _source(path)
+        return " ".join(sorted({each.name for each in source.imports} & posix | source.attributes & calls))
+
+    assert _broken(wrong) == []
 
 
 def test_no_code_asks_for_the_name_of_a_board() -> None:
@@ -320,14 +356,33 @@ def test_no_code_asks_for_the_name_of_a_board() -> None:
     assert {name for name, names in found.items() if names} == NAMES_BOARDS.keys()
 
 
-@pytest.mark.parametrize("path", MODULES, ids=_name)
-def test_json_has_one_way_in(path: Path) -> None:
+def test_json_has_one_way_in() -> None:
     """``json.loads`` alone ends in a RecursionError for a deep text, and keeps the last of two equal keys."""
-    own = {"jsontext.py", "inspect/own_kinds.py"}
-    calls = {
-        ast.unparse(node) for node in ast.walk(ast.parse(path.read_text("utf-8"))) if isinstance(node, ast.Attribute)
-    }
-    assert not calls & {"json.loads", "json.load"} or _name(path) in own, "read it with neuralart.jsontext"
+    own = {"jsontext.py", "inspect/own_kinds.py"}  # The others read it with neuralart.jsontext.
+    calls = {"json.loads", "json.load"}
+    assert _broken(lambda path: " ".join(_source(path).attributes & calls) if _name(path) not in own else "") == []
+
+
+def test_the_rules_see_what_they_are_for(tmp_path: Path) -> None:
+    """In the text of a module: each form of an import and of a name."""
+    text = (
+        "import os.path, fcntl\nfrom typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from a.b import c, d\n"
+        "else:\n    import e\nclass A:\n    class B:\n        def f(self):\n            try:\n                pass\n"
+        "            except E:\n                import g\n            match self:\n                case 1:\n"
+        "                    import h\n                    os.fork(json.loads(x)(y).z)\n"
+        "async def i():\n    with j:\n        for k in l:\n            while m:\n                import n\n"
+    )
+    path = tmp_path / "module.py"
+    path.write_text(text, encoding="utf-8")
+    source = _source.__wrapped__(path)
+    seen = [(each.name, each.inside, each.typing) for each in source.imports]
+    assert seen[:6] == [
+        *(("os.path", False, False), ("fcntl", False, False), ("typing.TYPE_CHECKING", False, False)),
+        *(("a.b.c", False, True), ("a.b.d", False, True), ("e", False, False)),
+    ]
+    assert seen[6:] == [("g", True, False), ("h", True, False), ("n", True, False)]
+    assert (source.classes, source.lines) == (("A", "B"), len(text.splitlines()))
+    assert source.attributes == {"os.fork", "json.loads"}
 
 
 def _loaded(code: str) -> set[str]:
@@ -341,12 +396,13 @@ def test_importing_the_package_is_cheap() -> None:
     assert not _loaded("import neuralart") & SLOW
 
 
-@pytest.mark.parametrize("command", ["", *COMMANDS])
-def test_help_is_cheap(command: str) -> None:
-    arguments = ["neuralart", *([command] if command else []), "--help"]
+def test_help_is_cheap() -> None:
+    """Of all commands, one after the other in one process: what one of them loads stays there and is seen."""
     code = (
-        f"sys.argv = {arguments!r}\nfrom neuralart.cli import main\n"
-        "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code, end.code\n"
+        f"from neuralart.cli import main\nfor words in {[[], *([command] for command in COMMANDS)]!r}:\n"
+        "    sys.argv = ['neuralart', *words, '--help']\n"
+        "    try:\n        main()\n    except SystemExit as end:\n        assert not end.code, (words, end.code)\n"
+        "    else:\n        raise AssertionError(f'{words}: no help')\n"
     )
     loaded = _loaded(code)
     assert not loaded & SLOW

@@ -128,11 +128,16 @@ def _list(value: Any) -> tuple[Any, ...]:
     return tuple(value)
 
 
+_HINTS: dict[type, dict[str, Any]] = {}  # Of each class once: working them out takes longest.
+
+
 def _typed(row: Any, cls: type[T]) -> T:
     """A dataclass from a JSON object whose values have the types of its fields."""
     if not isinstance(row, dict):
         raise TypeError(f"{row!r} is no {cls.__name__}")
-    hints = get_type_hints(cls)
+    if cls not in _HINTS:
+        _HINTS[cls] = get_type_hints(cls)
+    hints = _HINTS[cls]
     for key, value in row.items():
         hint = hints.get(key)
         kind = get_origin(hint) or hint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from operator import attrgetter
 
 from neuralart.errors import NeuralArtError
@@ -22,12 +23,12 @@ class Arena:
     name: str  # report name, likewise
     pools: tuple[MemoryPool, ...]  # the pools it is made of, in address order
 
-    @property
+    @cached_property  # These two are asked for in every try.
     def address(self) -> int:
         """First address."""
         return self.pools[0].address
 
-    @property
+    @cached_property
     def end(self) -> int:
         """First address behind it."""
         return self.pools[-1].end

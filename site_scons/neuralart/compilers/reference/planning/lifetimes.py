@@ -31,10 +31,6 @@ class Block:
         """First and last epoch in words; a memory is needed in both."""
         return "start" if self.first < 0 else str(self.first), "end" if self.last >= epochs else str(self.last)
 
-    def meets(self, other: Block) -> bool:
-        """Both are needed at the same time."""
-        return self.first <= other.last and other.first <= self.last
-
 
 @dataclass(frozen=True)
 class Constant:

@@ -50,8 +50,8 @@ def place_constants(items: Sequence[Constant], arenas: Sequence[Arena]) -> tuple
     return addresses, cursor
 
 
-_Placed = tuple[int, int, int, Block]
-"""First address, end, a number that none other has, and the block. No class: these are made and compared most."""
+_Placed = tuple[int, int, int, int]
+"""First address, end, first and last epoch. No class, and no block: these are made, compared and read most."""
 
 
 @dataclass(frozen=True)
@@ -67,24 +67,24 @@ class PlacingOrder:
 def _lowest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
     """The lowest address for a block beside those that live at the same time (sorted by address)."""
     size, align, first, last = block.size, block.align, block.first, block.last
-    at = _up(start, align)
-    for address, top, _, other in placed:
-        if top > at and first <= other.last and other.first <= last:
+    at = -(-start // align) * align
+    for address, top, begin, stop in placed:
+        if top > at and first <= stop and begin <= last:
             if at + size <= address:
                 break
-            at = _up(top, align)
+            at = -(-top // align) * align
     return at if at + size <= end else None
 
 
 def _highest(block: Block, start: int, end: int, placed: Sequence[_Placed]) -> int | None:
     """The highest address likewise."""
-    at = (end - block.size) // block.align * block.align
-    for address, top, _, other in sorted(placed, key=itemgetter(1), reverse=True):
-        if address >= at + block.size or not block.meets(other):
-            continue
-        if top <= at:
-            break
-        at = (address - block.size) // block.align * block.align
+    size, align, first, last = block.size, block.align, block.first, block.last
+    at = (end - size) // align * align
+    for address, top, begin, stop in sorted(placed, key=itemgetter(1), reverse=True):
+        if address < at + size and first <= stop and begin <= last:
+            if top <= at:
+                break
+            at = (address - size) // align * align
     return at if at >= start else None
 
 
@@ -95,17 +95,19 @@ def place_blocks(
 
     Returns addresses by key, and the block that fitted nowhere (None if all did).
     """
-    placed: dict[str, list[_Placed]] = {arena.fname: [] for arena in arenas}
+    starts = (_up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS) for arena in arenas)
+    rooms: list[tuple[int, int, list[_Placed]]]
+    rooms = [(start, arena.end, []) for start, arena in zip(starts, arenas, strict=True)]
     addresses: dict[Key, int] = {}
-    for order, block in enumerate(strategy.sequence):
-        for arena in arenas:
-            start = _up(free_from.get(arena.fname, arena.address), _ALIGN_AFTER_CONSTANTS)
-            if block.key in strategy.from_top:
-                at = _highest(block, start, min(arena.end, start + strategy.height), placed[arena.fname])
+    for block in strategy.sequence:
+        from_top = block.key in strategy.from_top
+        for start, end, placed in rooms:
+            if from_top:
+                at = _highest(block, start, min(end, start + strategy.height), placed)
             else:
-                at = _lowest(block, start, arena.end, placed[arena.fname])
+                at = _lowest(block, start, end, placed)
             if at is not None:
-                insort(placed[arena.fname], (at, at + block.size, order, block))
+                insort(placed, (at, at + block.size, block.first, block.last))
                 addresses[block.key] = at
                 break
         else:
@@ -119,9 +121,9 @@ def heights(
     """How far blocks reach into each arena, from its first free address; the least preferred arena first."""
     found = []
     for arena in reversed(arenas):
-        start = free_from.get(arena.fname, arena.address)
-        ends = [addresses[each.key] + each.size for each in items if arena.address <= addresses[each.key] < arena.end]
-        found.append(max([0, *(end - start for end in ends)]))
+        low, high, start = arena.address, arena.end, free_from.get(arena.fname, arena.address)
+        ends = [at + each.size for each in items if low <= (at := addresses[each.key]) < high]
+        found.append(max(0, max(ends, default=start) - start))
     return tuple(found)
 
 

@@ -174,7 +174,7 @@ def _whole(program: Program, memories: Memories, arg: TensorArg) -> bool:
 
 def _without_copies(program: Program) -> Program:
     """Try every copy, those into one memory (then those out of one memory) together and then one by one."""
-    peak = _peak(program)
+    peak, memories = _peak(program), Memories(program)
     for into in (True, False):
         batches: dict[int, list[Call]] = {}
         for call in program.calls:
@@ -184,9 +184,9 @@ def _without_copies(program: Program) -> Program:
                 batches.setdefault(program.root((target if into else source).tensor), []).append(call)
         for batch in batches.values():
             for attempt in ([batch, *([call] for call in batch)]) if len(batch) > 1 else [batch]:
-                tried = _removed(program, attempt, into=into)
-                if tried is not None and (height := _peak(tried)) <= peak:
-                    program, peak = tried, height
+                tried = _removed(program, memories, attempt, into=into)
+                if tried is not None and (height := _peak(tried[0])) <= peak:
+                    (program, memories), peak = tried, height
     return program
 
 
@@ -202,8 +202,10 @@ def _ends(call: Call) -> tuple[TensorArg, TensorArg] | None:
     return tensors[0], tensors[1]
 
 
-def _removed(program: Program, copies: Sequence[Call], *, into: bool) -> Program | None:
-    """The program without those of the copies that can go; None if none can.
+def _removed(
+    program: Program, memories: Memories, copies: Sequence[Call], *, into: bool
+) -> tuple[Program, Memories] | None:
+    """The program, and its memories, without those of the copies that can go; None if none can.
 
     ``into``: the source moves into the target; otherwise the target becomes a part of the source.
     """
@@ -212,21 +214,21 @@ def _removed(program: Program, copies: Sequence[Call], *, into: bool) -> Program
         epoch = next((number for number, call in enumerate(made.calls) if call is copy), None)
         if epoch is None:
             continue
-        moved = _moved(made, epoch, copy, into=into)
+        moved = _moved(made, memories, epoch, copy, into=into)
         if moved is not None:
             child, parent, start = moved
             made.aliases[child], made.offsets[child] = parent, start
             del made.calls[epoch]
-    return made if len(made.calls) < len(program.calls) else None
+            memories = Memories(made)
+    return (made, memories) if len(made.calls) < len(program.calls) else None
 
 
-def _moved(program: Program, epoch: int, copy: Call, *, into: bool) -> tuple[int, int, int] | None:
+def _moved(program: Program, memories: Memories, epoch: int, copy: Call, *, into: bool) -> tuple[int, int, int] | None:
     """The memory that can move, the one that it can move into, and where it would begin; None if it cannot."""
     ends, count = _ends(copy), copied(copy)
     if ends is None or count is None:
         return None
     source, target = ends
-    memories = Memories(program)
     child, parent = (source, target) if into else (target, source)
     inner, outer = program.root(child.tensor), program.root(parent.tensor)
     if (
