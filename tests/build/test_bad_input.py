@@ -16,6 +16,12 @@ POOLS = "site_scons/neuralart/boards/data/pools/stm32n6570-dk.mpool"
 PROFILE = "site_scons/neuralart/boards/data/profiles/stm32n6570-dk.json"
 
 
+@pytest.fixture
+def sources(texts: Project) -> Project:
+    """No test here changes firmware or code."""
+    return texts
+
+
 def _truncate(project: Project) -> None:
     path = project.path(MODEL)
     path.write_bytes(path.read_bytes()[:1000])

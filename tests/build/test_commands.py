@@ -12,6 +12,12 @@ from support.sconsproject import Project
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
 
+@pytest.fixture
+def sources(texts: Project) -> Project:
+    """No test here changes firmware or code."""
+    return texts
+
+
 def test_help_lists_variants(sources: Project) -> None:
     out = sources.run("-h").out
     assert "digits-n6" in out and "Digits on the STM32N6570-DK" in out

@@ -13,7 +13,7 @@ import pytest
 
 from neuralart import toolchain
 from neuralart.config.types import ToolchainConfig
-from support.sconsproject import REPO, Project, Result
+from support.sconsproject import REPO, Project, Result, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 # Programs that pip has installed for this Python come last.
@@ -202,9 +202,11 @@ def test_what_others_built_recognizes_the_digit(template: Project, tmp_path: Pat
         ("digits-an547-mve", ["digits"]),
     ],
 )
-def test_other_variants(built: Project, tmp_path: Path, variant: str, networks: list[str]) -> None:
+def test_other_variants(
+    built: Project, tmp_path: Path, variant: str, networks: list[str], tmp_path_factory: pytest.TempPathFactory
+) -> None:
     """Constants that the assembler reads, two networks that share a runtime, other kernels."""
-    built.run(variant)
+    prepare(built, tmp_path_factory, variant)
     folder = product(tmp_path / "the product", variant, networks)
     out = exported(built, variant, folder / "net")
     targets = " ".join(f"neuralart::{name}" for name in networks)

@@ -17,7 +17,7 @@ from neuralart.relocatable.format.container import parse
 from neuralart.relocatable.verify.verifier import verify
 from support import tflite_edit
 from support.new_weights import new_weights
-from support.sconsproject import REPO, Project, Result
+from support.sconsproject import REPO, Project, Result, prepare
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 
@@ -170,9 +170,9 @@ def test_moved_slots(built: Project) -> None:
     assert built.run(f"load-{VARIANT}").out.count("20 vectors bit-exact") == 2
 
 
-def test_flash_and_boot_with_several_jobs(sources: Project) -> None:
+def test_flash_and_boot_with_several_jobs(sources: Project, tmp_path_factory: pytest.TempPathFactory) -> None:
     """All of the build and both effects in one call."""
-    out = sources.run("-j4", f"flash-{VARIANT}", f"boot-{VARIANT}").out
+    out = prepare(sources, tmp_path_factory, "-j4", f"flash-{VARIANT}", f"boot-{VARIANT}").out
     assert re.findall(r"^(FLASH|BOOT) ", out, re.M) == ["FLASH", "BOOT"]
     assert "20 vectors bit-exact" in out
 
