@@ -259,6 +259,7 @@ def test_nodes_of_a_variant(env: Any, gcc: Toolchain) -> None:
     assert flash <= needed
     assert sorted(made.effects) == [
         "boot",
+        "debug",
         "export",
         "flash",
         "flash-application",
