@@ -88,17 +88,12 @@ def read_bytes(path: Path) -> bytes:
         ) from error
 
 
-def exists(path: Path) -> bool:
-    """Whether a file or folder is there; no, if none can have such a name (too long, a zero byte)."""
+def is_file(path: Path) -> bool:
+    """Whether a file is there; no, if none can have such a name (too long, a zero byte)."""
     try:
-        return path.exists()
+        return path.is_file()
     except (OSError, ValueError):
         return False
-
-
-def is_file(path: Path) -> bool:
-    """Whether a file is there; no, if none can have such a name."""
-    return exists(path) and path.is_file()
 
 
 @contextlib.contextmanager

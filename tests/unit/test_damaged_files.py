@@ -64,6 +64,7 @@ REFUSED = [
     ("failures.yaml", within(b"{what} does", b"{what:>2000000000} does"), "is no text with {names} in it"),
     ("loaded.nor", whole(nor(0, 0, 0x7FFFFFFF)), "no such chip: 0 bytes"),
     # No file can have such a name.
+    ("user_config.yaml", within(rb"\.\./zoo/pose_estimation", NAME), "File name too long"),
     ("board.yaml", within(rb"pools/[\w-]+.mpool", NAME), "mpool: no file"),
     ("manifest.json", within(b"network.json", b"n" * 300), "is no row of it"),
     ("run_plan.json", tree("writes", 0, "file", value=NAME.decode()), "cannot read: File name too long"),
@@ -91,7 +92,6 @@ READ = [
     # 1e400 is infinite, and no number of bytes.
     ("copied-tree", within(rb"\[\s*\d+", b"[1e400")),
     ("index.json", tree("artefacts", value=["v/net/network.json", NAME.decode()])),
-    ("user_config.yaml", within(rb"\.\./zoo/pose_estimation", NAME)),
     ("linted.json", tree("name", value="a/b")),
 ]
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from neuralart.files import exists
+from neuralart.errors import NeuralArtError
 from neuralart.model_zoo.convert import Imported
 
 # What YAML takes for text without quotes, in its oldest and its newest reading.
@@ -41,7 +41,10 @@ def relocated(imported: Imported, config: Path, output: Path | None, *, model_is
     notes: list[str] = []
 
     def moved(key: str, text: str, bases: list[Path]) -> str:
-        found = next((base / text for base in bases if exists(base / text)), None)
+        try:
+            found = next((base / text for base in bases if (base / text).exists()), None)
+        except OSError as error:
+            raise NeuralArtError(f"{key} '{text}': {error.strerror}", where=str(config)) from error
         if found is None:
             notes.append(f"{key}: {text} is not there, seen from {bases[-1].as_posix()}: the path is kept as it was")
             return text
