@@ -21,7 +21,10 @@ def tidy(value: float) -> np.float32:
 
 def requantize(real: np.ndarray, scale: float, low: int, high: int) -> np.ndarray:
     """Real values to steps of ``scale``, kept in low..high (both without the zero point)."""
-    return np.clip(np.floor(real / float(scale) + 0.5), low, high)
+    steps = real / float(scale)
+    steps += 0.5
+    np.floor(steps, out=steps)
+    return np.clip(steps, low, high, out=steps)
 
 
 def same_padding(size: int, kernel: int, stride: int) -> tuple[int, int]:
@@ -48,21 +51,21 @@ def _windows(value: np.ndarray, kernel: int, stride: int, padding: str) -> list[
 def convolution(value: np.ndarray, weights: np.ndarray, stride: int, padding: str) -> np.ndarray:
     """The accumulators without bias; weights [k, s, s, c]."""
     taps = weights.astype(np.float64).reshape(len(weights), -1, weights.shape[-1])
-    total: np.ndarray | None = None
-    for number, window in enumerate(_windows(value, weights.shape[1], stride, padding)):
-        part = window @ taps[:, number].T
-        total = part if total is None else total + part
-    assert total is not None
+    windows = _windows(value, weights.shape[1], stride, padding)
+    total = windows[0] @ taps[:, 0].T
+    for number, window in enumerate(windows[1:], 1):
+        total += window @ taps[:, number].T
     return total
 
 
 def depthwise(value: np.ndarray, weights: np.ndarray, stride: int, padding: str) -> np.ndarray:
     """The accumulators without bias; weights [1, s, s, c]."""
     taps = weights.astype(np.float64).reshape(-1, weights.shape[-1])
-    total: np.ndarray | None = None
-    for window, tap in zip(_windows(value, weights.shape[1], stride, padding), taps, strict=True):
-        total = window * tap if total is None else total + window * tap
-    assert total is not None
+    windows = _windows(value, weights.shape[1], stride, padding)
+    total = windows[0] * taps[0]
+    part = np.empty_like(total)
+    for window, tap in zip(windows[1:], taps[1:], strict=True):
+        total += np.multiply(window, tap, out=part)
     return total
 
 

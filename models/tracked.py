@@ -47,8 +47,8 @@ class Tracked:
         """What the calibration pictures give there, dequantized."""
         return self.values[layer] * float(self.scale(layer))
 
-    def run(self, pictures: np.ndarray, layer: int, chunk: int = 16) -> np.ndarray:
-        """What other pictures give at a layer: int64, without zero point."""
+    def run(self, pictures: np.ndarray, layer: int, chunk: int = 2) -> np.ndarray:
+        """What other pictures give at a layer: int64, without zero point; so many at a time as caches hold."""
         parts = []
         for start in range(0, len(pictures), chunk):
             values = {self.input: pictures[start : start + chunk].astype(np.float64) - self.zero(self.input)}

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from neuralart import cli
 from neuralart.errors import NeuralArtError
 from neuralart.patching import inplace, journal, mirror, plan
 from neuralart.patching.journal import STATE, Change
@@ -463,25 +464,22 @@ def journal_step(tmp_path_factory: pytest.TempPathFactory) -> int:
 @pytest.mark.long
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="this system has no SIGKILL")
 @pytest.mark.parametrize("steps", [-9, -1, 0, 1, 8, 11, 12, 13, 14, 15])
-def test_kill_9(steps: int, journal_step: int, versions: Any, tmp_path: Path) -> None:
+def test_kill_9(
+    steps: int, journal_step: int, versions: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """The real thing, through the command: before step so many, counted from the journal's."""
     app = fresh(tmp_path)
     environment = {**os.environ, "PYTHONPATH": str(package_parent())}
     words = ["patch", str(app.folder), "--network", str(app.network), "--aspect-ratio", "crop"]
-
-    def run(*command: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, *command], env=environment, capture_output=True, text=True)
-
-    assert run("-c", KILLER, str(journal_step + steps), *words, "--in-place").returncode == -signal.SIGKILL
+    killed = [sys.executable, "-c", KILLER, str(journal_step + steps), *words, "--in-place"]
+    assert subprocess.run(killed, env=environment, check=False).returncode == -signal.SIGKILL
     pending = journal.pending(app.root)
     assert pending if 0 < steps < 14 else sources(app) == versions[steps > 0]
     mixed = sources(app) not in versions[:2]
     assert mixed is (steps in (12, 13)), [sources(app)[path] == versions[1][path] for path in FILES]
-    check = run("-m", "neuralart", *words, "--in-place", "--check")
-    assert check.returncode == (pending or sources(app) != versions[1])
-    assert ("was interrupted" in check.stderr) is pending
-    done = (
-        run("-m", "neuralart", *words, "--in-place") if steps % 2 else run("-m", "neuralart", *words[:2], "--restore")
-    )
-    assert done.returncode == 0, done.stderr
+    # What comes after it is another process only in that it knows nothing of the first.
+    assert cli.main([*words, "--in-place", "--check"]) == (pending or sources(app) != versions[1])
+    assert ("was interrupted" in capsys.readouterr().err) is pending
+    code = cli.main([*words, "--in-place"] if steps % 2 else [*words[:2], "--restore"])
+    assert code == 0, capsys.readouterr().err
     assert sources(app) == versions[1 if steps % 2 else 0]
