@@ -9,6 +9,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No test fails because the machine is busy.
+settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("no clock")
 
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError

@@ -748,7 +748,7 @@ def test_out_of_range(text: str) -> None:
         scalar(text).integer()
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused_in_one_line(data: bytes) -> None:
     try:
@@ -758,7 +758,7 @@ def test_any_bytes_are_read_or_refused_in_one_line(data: bytes) -> None:
         one_message(str(error))
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(
     st.integers(0, len(GOOD) - 1),
     st.integers(0, 12),

@@ -566,7 +566,7 @@ def test_ranges_that_cross_memories_and_each_other_count_once() -> None:
 _BASES = st.integers(0, 3).map(lambda n: 0x34000000 + n * 0x800)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(_BASES, _BASES, st.integers(0, 0x1800), st.integers(0, 0x1800), st.booleans())
 def test_a_plan_that_is_accepted_is_disjoint(
     first: int, second: int, one_used: int, two_used: int, alias: bool
