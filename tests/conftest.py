@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from neuralart.config.types import ToolchainConfig
+from neuralart.errors import NeuralArtError
+
 # No test fails because the machine is busy.
 settings.register_profile("no clock", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("no clock")
-
-from neuralart.config.types import ToolchainConfig
-from neuralart.errors import NeuralArtError
 
 # Images of containers like to set PYTHONDONTWRITEBYTECODE: then every worker compiles all tests and the package anew,
 # which is a minute of a run. Processes that tests start find what is written here, and keep to the variable themselves.
