@@ -80,6 +80,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     import jinja2
 
     from neuralart import config
+    from neuralart.export import ide
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates"),
@@ -104,6 +105,10 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
             {**quoted, "title": json.dumps(f"{names.variant} on {board.title}")} if file.endswith(".yaml") else said
         )
         made[file] = environment.get_template(template).render(values).encode("utf-8")
+    tasks = json.loads(made[".vscode/tasks.json"])
+    tasks["tasks"] += ide.debug_tasks([names.variant])
+    made[".vscode/tasks.json"] = (json.dumps(tasks, indent=2) + "\n").encode("utf-8")
+    made[".vscode/launch.json"] = ide.launch_json([names.variant]).encode("utf-8")
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "variants.yaml"
         path.write_bytes(made["variants.yaml"])
