@@ -23,6 +23,7 @@ from neuralart.config.application import (
     ExternalConfig,
     StageConfig,
     StageRule,
+    check_variable,
     inside,
 )
 from neuralart.errors import NeuralArtError
@@ -99,6 +100,15 @@ def _split(text: str, option: str) -> tuple[str, str]:
     return name, value
 
 
+def _variable(text: str) -> tuple[str, str]:
+    name, value = _split(text, "--variable")
+    try:
+        check_variable(name, value)
+    except ValueError as error:
+        raise NeuralArtError(f"'{text}': {error}", where="--variable") from None
+    return name, value
+
+
 def _inside(text: str, option: str) -> str:
     try:
         return inside(text)
@@ -132,7 +142,7 @@ def config_of(args: argparse.Namespace) -> ApplicationConfig:
         artefact=_inside(args.artefact, "--artefact") if args.artefact else "",
         directory=_inside(args.directory or ".", "--directory"),
         target=args.target,
-        variables=tuple(_split(text, "--variable") for text in args.variable),
+        variables=tuple(_variable(text) for text in args.variable),
         generator=args.generator,
         toolchain_file=args.toolchain_file,
         options=tuple(args.option),

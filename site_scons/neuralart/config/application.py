@@ -165,10 +165,24 @@ def _files(value: Value) -> tuple[str, ...]:
 def _variables(value: Value) -> tuple[tuple[str, str], ...]:
     found = []
     for name, entry in value.mapping().items():
-        if not _VARIABLE.fullmatch(name):
-            raise entry.error("the key must be the name of a variable of make")
-        found.append((name, entry.text(empty=True)))
+        text = entry.text(empty=True)
+        try:
+            check_variable(name, text)
+        except ValueError as error:
+            raise entry.error(f"{error}") from None
+        found.append((name, text))
     return tuple(found)
+
+
+def check_variable(name: str, text: str) -> None:
+    """Check a variable for the command line of make. ValueError: its name or value runs something."""
+    if not _VARIABLE.fullmatch(name):
+        raise ValueError("the key must be the name of a variable of make")
+    # Functions of make run programs, write files and define rules; a reference only stands for a text.
+    for dollar in re.finditer(r"\$(\$|\(\w+\)|\{\w+\})?", text):
+        if dollar[1] is None:
+            said = text[dollar.start() :][:20]
+            raise ValueError(f"{said!r}: make takes only $(NAME), ${{NAME}} and $$ here, no function")
 
 
 def _option(value: Value) -> str:
