@@ -220,6 +220,8 @@ def test_a_model_that_is_built(project: MakeProject) -> None:
     assert names(mine, "build") == FILES and names(mine, "made") == {"a $model.tflite"}
     mine.up_to_date()
     shutil.copy2(REPO / "models" / "heatmap" / "heatmap.tflite", mine.path("kws.bin"))
+    with pytest.raises(AssertionError, match="rebuilding `made/a"):
+        mine.up_to_date("-n", "made")  # also where the command is none of ours
     assert ("NETWORK", "build/kws.c") in mine.run().commands
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.sconsproject import REPO, TOOL, Project, copy_sources, plain_scons
-from support.wheels import python_of, python_with_wheel, run
+from support.wheels import pip, python_of, python_with_wheel, run
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
 SUBMODULE = "submodule=third_party/scons-neuralart"
@@ -77,8 +77,7 @@ def doorbell(wheel_python: Path, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
 
 def test_wheel_needs_no_extra(wheel_python: Path) -> None:
-    done = subprocess.run([str(wheel_python), "-m", "pip", "list", "--format=json"], capture_output=True, check=True)
-    installed = {row["name"].lower() for row in json.loads(done.stdout)}
+    installed = {row["name"].lower() for row in json.loads(pip(wheel_python, "list", "--format=json"))}
     assert {"scons", "pyyaml", "jinja2", "pyelftools", "packaging", "scons-neuralart"} <= installed
     assert not installed & {"numpy", "unicorn", "flatbuffers", "tflite", "ai-edge-litert"}
 

@@ -39,7 +39,7 @@ def python_with_wheel(factory: pytest.TempPathFactory) -> Path:
     """
 
     def make(folder: Path) -> None:
-        venv.create(folder / "venv", with_pip=True)
+        venv.create(folder / "venv")
         add(folder / "venv", wheel(REPO, folder))
 
     return once(factory, "python with the wheel", make) / "venv"
@@ -47,8 +47,13 @@ def python_with_wheel(factory: pytest.TempPathFactory) -> Path:
 
 def add(folder: Path, file: Path) -> None:
     """Install a wheel, and what it requires that is not there yet."""
-    command = [str(python_of(folder)), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(file)]
-    subprocess.run(command, check=True, capture_output=True)
+    pip(python_of(folder), "install", "--quiet", str(file))
+
+
+def pip(python: Path, *words: str) -> str:
+    """What the pip of this process's environment does to another one, which need not have one of its own."""
+    command = [sys.executable, "-m", "pip", "--python", str(python), "--disable-pip-version-check", *words]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
 def python_of(folder: Path) -> Path:
