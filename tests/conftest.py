@@ -21,6 +21,8 @@ settings.load_profile("no clock")
 # Images of containers like to set PYTHONDONTWRITEBYTECODE: then every worker compiles all tests and the package anew,
 # which is a minute of a run. Processes that tests start find what is written here, and keep to the variable themselves.
 sys.dont_write_bytecode = False
+# There is a worker for each core: further threads of NumPy's library would only wait for each other, and burn it.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def _arm_reason() -> str:

@@ -83,12 +83,15 @@ static void answer_hex(const uint8_t *data, uint32_t size) {
   printf("\n");
 }
 
+static unsigned digit(char c) { return (unsigned)(c <= '9' ? c - '0' : c - 'a' + 10); }
+
 static void put(uint32_t address, const char *hex, int everywhere) {
   memory_t *memory = memory_at(address);
-  unsigned byte;
-  for (; sscanf(hex, "%2x", &byte) == 1; hex += 2, address++) {
-    *(uint8_t *)(uintptr_t)address = (uint8_t)byte;
-    if (everywhere) memory->ram[address - memory->base] = memory->code[address - memory->base] = (uint8_t)byte;
+  /* sscanf would measure the rest of the line for every byte. */
+  for (; digit(hex[0]) < 16 && digit(hex[1]) < 16; hex += 2, address++) {
+    const uint8_t byte = (uint8_t)(digit(hex[0]) << 4 | digit(hex[1]));
+    *(uint8_t *)(uintptr_t)address = byte;
+    if (everywhere) memory->ram[address - memory->base] = memory->code[address - memory->base] = byte;
   }
   printf("ok\n");
 }
