@@ -178,7 +178,7 @@ class Banks:
         self._pieces.update({key: piece for key, piece in before._pieces.items() if key[0] in flashes})
 
     def erase(self, address: int, size: int) -> None:
-        """Erase a range within one flash. Pieces that nobody has touched are erased."""
+        """Erase a range within one flash. Pieces that were never written are erased already."""
         found = self._locate(address)
         for (name, number), piece in self._pieces.items():
             if found is None or name != found[0].name:
