@@ -46,6 +46,7 @@ ROWS = {"compilers/reference/operators"}
 SAME_NAME: dict[str, str] = {}
 # Texts of the code that name a board, and why.
 NAMES_BOARDS = {
+    "cli.py": "examples of calls",
     "config/read.py": "an example in a hint",
     "memory/layout/relative_pools.py": "an example in a hint",
     "model_zoo/vocabulary.py": "the board that a family of the model zoo means",
