@@ -51,7 +51,7 @@ COMMANDS = {
 EXAMPLES = {
     "new": "new doorbell --board stm32n6570-dk --model doorbell.tflite",
     "compile": "compile -m doorbell.tflite --target stm32n6570-dk -o out",
-    "record": "record -m doorbell.tflite --target stm32n6 -o recorded/doorbell",
+    "record": "record --recording recordings/doorbell -m doorbell.tflite --target stm32n6",
     "operators": "operators CONV_2D SOFTMAX",
     "run": "run --board stm32n6570-dk --elf firmware.elf --plan flash_plan.json --vectors vectors",
     "vectors": "vectors doorbell.tflite pictures/ -o vectors --resize fit",
