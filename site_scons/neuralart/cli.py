@@ -10,7 +10,7 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NoReturn
 
 from neuralart import __version__
@@ -46,6 +46,7 @@ COMMANDS = {
     "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
     "plugins": ("neuralart.plugins.cli", "list compilers, boards, rules and so on, and who brings them"),
     "import": ("neuralart.model_zoo.cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
+    "completion": ("neuralart.completion", "print a script with which a shell completes this command"),
 }
 # What a call of each looks like, behind ``neuralart``; its help shows it.
 EXAMPLES = {
@@ -74,6 +75,7 @@ EXAMPLES = {
     "appconfig": "appconfig --network network.json --config app.yaml -o Inc/app_config.h",
     "plugins": "plugins --added compilers boards",
     "import": "import user_config.yaml -o variants.yaml",
+    "completion": "completion bash > ~/.local/share/bash-completion/completions/neuralart",
 }
 
 USER_ERROR = 1
@@ -93,13 +95,14 @@ def _function(command: str, verb: str) -> Callable[[Any], Any]:
     return found
 
 
-def _parser(only: str | None) -> argparse.ArgumentParser:
+def parser_of(asked: Container[str | None]) -> argparse.ArgumentParser:
+    """The command line; arguments of the asked commands alone, whose modules are imported."""
     parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (_, text) in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        if name == only:
+        if name in asked:
             command.formatter_class = argparse.RawDescriptionHelpFormatter  # An example is not folded
             _function(name, "configure")(command)
             command.epilog = "\n".join(filter(None, (f"example: neuralart {EXAMPLES[name]}", command.epilog)))
@@ -113,7 +116,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     asked = next((word for word in words if not word.startswith("-")), None)
     try:
-        parser = _parser(asked)
+        parser = parser_of((asked,))
         if not words:
             parser.print_help()
             return USAGE_ERROR
