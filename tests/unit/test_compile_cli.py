@@ -186,6 +186,13 @@ def test_the_boards_own_profile(folder, target, pool):
     assert listing(folder / "out0") == listing(folder / "out1") == listing(folder / "out2")
 
 
+def test_a_profile_of_the_vendors_tool_stays_one_when_a_board_is_named():
+    words = ["--target", "nucleo-n657x0-q", "--compiler", "stedgeai", "--st-neural-art", "profile-allmems"]
+    args = command_line.parsed(words)
+    command_line.board_as_target(args)
+    assert (args.target, args.st_neural_art) == ("stm32n6", "profile-allmems")
+
+
 @pytest.mark.parametrize(
     ("words", "target", "profile", "pools"),
     [
@@ -194,6 +201,7 @@ def test_the_boards_own_profile(folder, target, pool):
         (["nucleo-n657x0-q", "--st-neural-art", "profile-small"], "stm32n6", "small@nucleo-n657x0-q.json", None),
         (["nucleo-n657x0-q", "--st-neural-art", "small@na.json"], "stm32n6", "small@na.json", None),
         (["nucleo-n657x0-q", "--mpool", "pools/n6.mpool"], "stm32n6", None, None),
+        (["nucleo-n657x0-q", "--compiler", "stedgeai"], "stm32n6", "default@nucleo-n657x0-q.json", None),
         (["stm32n6570-dk-psram"], "stm32n6", "default@stm32n6570-dk.json", None),
         (["stm32h747i-disco"], "stm32h7", None, "stm32h747i-disco.json"),
         (["stm32h747i-disco", "--memory-pool", "mine.json"], "stm32h7", None, "mine.json"),

@@ -127,6 +127,8 @@ def board_as_target(args: argparse.Namespace) -> None:
         args.memory_pool = args.memory_pool or board.memory_pools or None
     elif (args.st_neural_art is not None or args.mpool is None) and board.profile:
         named = parse_argument(args.st_neural_art or "")
+        if args.st_neural_art and args.compiler in (STEDGEAI, RECORDED):
+            return  # ``profile-NAME`` is one of the tool's own
         args.st_neural_art = f"{named.name}@{named.file or board.profile}"
 
 
