@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 # Characters of a message without its place. No text before a hint is longer; a hint that makes it longer than two such
 # lines stands on a line of its own.
 LONGEST = 160
@@ -53,8 +55,20 @@ def of_system(error: OSError) -> NeuralArtError:
 
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
     """Name the known values, and the one that is most similar: ``did you mean 'x'? known: a, b, x``."""
+    listed = "known: " + ", ".join(sorted(known)) if known else "none is known"
+    return " ".join(filter(None, (similar(name, known, cutoff=0.5), listed)))
+
+
+def similar(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
+    """Ask for the known values that are most similar: ``did you mean 'x' or 'y'?``; empty if none is."""
+    *others, last = [f"'{each}'" for each in closest(name, known, most, cutoff)] or [""]
+    found = f"{', '.join(others)} or {last}" if others else last
+    return f"did you mean {found}?" if last else ""
+
+
+def closest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The known values that are most similar, the best first, whatever is in upper or lower case."""
     import difflib
 
-    listed = "known: " + ", ".join(sorted(known)) if known else "none is known"
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean '{close[0]}'? {listed}" if close else listed
+    folded = {each.casefold(): each for each in known}
+    return [folded[each] for each in difflib.get_close_matches(name.casefold(), list(folded), n=most, cutoff=cutoff)]

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, closest
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -94,6 +94,22 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def nearest_file(path: Path) -> str:
+    """Ask for the most similar file, of the same extension, where one is not: ``did you mean 'models/net.tflite'?``.
+    Misspelled folders on the way are looked for, too. Empty: the path is there, or nothing comes near.
+    """
+    try:
+        whole = Path(path.anchor)
+        for part in () if path.exists() else path.parent.relative_to(whole).parts:
+            folders = () if (whole / part).is_dir() else (each.name for each in whole.iterdir() if each.is_dir())
+            whole /= next(iter(closest(part, folders)), part)
+        names = [] if path.exists() else [each.name for each in whole.iterdir() if each.suffix == path.suffix]
+        found = closest(path.name, names, cutoff=0.0)
+    except (OSError, ValueError):
+        return ""
+    return f"did you mean '{(whole / found[0]).as_posix()}'?" if found else ""
 
 
 @contextlib.contextmanager

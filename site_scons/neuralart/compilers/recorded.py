@@ -260,6 +260,7 @@ def run(args: argparse.Namespace) -> int:
         raise NeuralArtError(
             f"'{args.compiler}' is not recorded", where="--compiler", hint="the reference compiler is there everywhere"
         )
+    command_line.board_as_target(args)
     request = request_of(args)
     install = find_install(args, os.environ)
     folder = Path(args.recording)

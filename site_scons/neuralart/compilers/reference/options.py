@@ -58,7 +58,7 @@ GENERATE: tuple[Option, ...] = (
     _used("--model -m", "the .tflite to compile", VALUE, metavar="FILE"),
     _used(
         "--target",
-        "what to compile for: stm32n6, mps3-an547 (NPU flow), stm32h7, mps2-an500 (CPU flow)",
+        "what to compile for: a board, or stm32n6, mps3-an547 (NPU flow), stm32h7, mps2-an500 (CPU flow)",
         VALUE,
         metavar="NAME",
     ),
