@@ -68,6 +68,7 @@ REFUSED = [
     ("board.yaml", within(rb"pools/[\w-]+.mpool", NAME), "mpool: no file"),
     ("manifest.json", within(b"network.json", b"n" * 300), "is no row of it"),
     ("run_plan.json", tree("writes", 0, "file", value=NAME.decode()), "cannot read: File name too long"),
+    ("recording.json", tree("tool", value="1.2.3"), "'1.2.3' is no version of a tool with a Neural-ART compiler"),
     ("network_c_info.json", tree("json_schema_version", value="2\x1b[2J"), "schema"),
 ]
 
@@ -91,6 +92,7 @@ READ = [
     ("app_postprocess.h", within(rb"\d+\)", DIGITS + b")")),
     # 1e400 is infinite, and no number of bytes.
     ("copied-tree", within(rb"\[\s*\d+", b"[1e400")),
+    ("copied-tree", tree("files", value={"[" * 400: None})),
     ("index.json", tree("artefacts", value=["v/net/network.json", NAME.decode()])),
     ("linted.json", tree("name", value="a/b")),
 ]

@@ -21,6 +21,8 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import new_file, write_text
 
 TREE, RECORD = "tree", "overlay.json"
+_LONGEST_NAME = 255
+"""Letters of a file's name, on any system."""
 SCHEMA = 1
 # A file that changes again within one tick of its file system's clock keeps its time: such are compared next time.
 _TICK = 2_000_000_000
@@ -71,7 +73,10 @@ def _read_record(path: Path) -> _Known | None:
         if data["schema"] != SCHEMA:
             return None
         files = {str(name): _Mark.parse(row) for name, row in data["files"].items()}
-        return _Known(files, {str(folder) for folder in data["folders"]}, str(data["settings"]))
+        folders = {str(folder) for folder in data["folders"]}
+        if any(len(name) > _LONGEST_NAME for name in "/".join([*files, *folders]).split("/")):
+            return None
+        return _Known(files, folders, str(data["settings"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
 
