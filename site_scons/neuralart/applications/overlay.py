@@ -18,11 +18,9 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import new_file, write_text
+from neuralart.files import is_within, new_file, write_text
 
 TREE, RECORD = "tree", "overlay.json"
-_LONGEST_NAME = 255
-"""Letters of a file's name, on any system."""
 SCHEMA = 1
 # A file that changes again within one tick of its file system's clock keeps its time: such are compared next time.
 _TICK = 2_000_000_000
@@ -74,7 +72,7 @@ def _read_record(path: Path) -> _Known | None:
             return None
         files = {str(name): _Mark.parse(row) for name, row in data["files"].items()}
         folders = {str(folder) for folder in data["folders"]}
-        if any(len(name) > _LONGEST_NAME for name in "/".join([*files, *folders]).split("/")):
+        if not all(is_within(name) for name in (*files, *folders)):
             return None
         return _Known(files, folders, str(data["settings"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
