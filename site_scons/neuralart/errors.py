@@ -13,7 +13,8 @@ _LONGEST_PLACE = 480
 """No path of a file is cut that a system's tools show in one line."""
 
 
-def _plain(text: str) -> str:
+def printable(text: str) -> str:
+    """Text without control characters and what no terminal can show: they are written as Python writes them."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -21,7 +22,7 @@ def _plain(text: str) -> str:
 
 def shown(text: str) -> str:
     """Text from anywhere as a terminal may have it: one line, no control characters, of a long one both ends."""
-    line = _plain(" ".join(text.split()))
+    line = printable(" ".join(text.split()))
     return line if len(line) <= _MOST else f"{line[: _MOST - _END]} ... {line[-_END:]}"
 
 
@@ -40,7 +41,7 @@ class NeuralArtError(Exception):
 
     def __str__(self) -> str:
         what, hint = shown(self.what), shown(self.hint)
-        where = _plain(self.where) if len(self.where) <= _LONGEST_PLACE else shown(self.where)
+        where = printable(self.where) if len(self.where) <= _LONGEST_PLACE else shown(self.where)
         text = f"{where}: {what}" if where else what
         if not hint:
             return text

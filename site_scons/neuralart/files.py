@@ -6,9 +6,12 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from neuralart.errors import NeuralArtError, closest
+
+_LONGEST_NAME = 255
+"""Letters of a file's name, on any system."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -110,6 +113,12 @@ def nearest_file(path: Path) -> str:
     except (OSError, ValueError):
         return ""
     return f"did you mean '{(whole / found[0]).as_posix()}'?" if found else ""
+
+
+def is_within(path: str) -> bool:
+    """Whether a path, which is not to be trusted, stays below the folder that it starts from, and can be one."""
+    pure = PurePosixPath(path)
+    return not pure.is_absolute() and ".." not in pure.parts and all(len(part) <= _LONGEST_NAME for part in pure.parts)
 
 
 @contextlib.contextmanager
