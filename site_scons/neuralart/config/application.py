@@ -297,7 +297,8 @@ EXTERNAL_KEYS: tuple[Key, ...] = (
     Key(
         "variables",
         _variables,
-        "`make`: variables on its command line. Such a variable makes make ignore an addition in the Makefile "
+        "`make`: variables on its command line. A value may refer to make's variables, `$(NAME)` or `${NAME}`, but not "
+        "use its functions; `$$` is a dollar. Such a variable makes make ignore an addition in the Makefile "
         "(`OPT += -g`); a note names its line",
         "none",
     ),
