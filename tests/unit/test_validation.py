@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from neuralart import cli
+from neuralart import cli, config
 from neuralart.config.types import NetworkConfig
 from neuralart.emulator import Difference
 from neuralart.errors import NeuralArtError
@@ -118,6 +118,13 @@ def test_bounds(bounds: dict[str, float], more: dict[str, Any], said: list[str])
     assert figures.below(validation(**more), NetworkConfig("n", "n.tflite", **bounds)) == said
 
 
+@pytest.mark.parametrize(("key", "value"), [("min_cos", "1.5"), ("min_accuracy", "-0.1"), ("min_accuracy", "95%")])
+def test_bounds_that_are_none(tmp_path: Path, key: str, value: str) -> None:
+    text = f"schema: 1\nnetworks:\n  a:\n    model: a.tflite\n    {key}: {value}\n"
+    with pytest.raises(NeuralArtError, match=rf"a.yaml:5: networks.a.{key}: .*{value}"):
+        config.read(written(tmp_path / "a.yaml", f"{text}variants:\n  v: {{board: b, network: a}}\n"))
+
+
 def test_the_record_and_the_table() -> None:
     found = validation(labels="l.csv", classifier=classify([1], [[0.0, 1.0]]))
     record = json.loads(json.dumps(figures.to_record(found, ["bad"]), allow_nan=False))
@@ -145,7 +152,8 @@ def test_stored_outputs(tmp_path: Path, name: str, content: Any, first: list[flo
     assert origin == path.as_posix() and rows[0] == first and len(rows) == 2
 
 
-def test_references_that_do_not_fit(tmp_path: Path) -> None:
+def test_references_that_do_not_fit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expected, "has_litert", lambda: True)
     for name, content, said in (
         ("a.npy", np.zeros((3, 3)), "a.npy: 3 outputs 'digit', but 2 samples"),
         ("a.npy", np.zeros((2, 4)), "a.npy: an array of 2x4, tensor 'digit' is 1x3"),
@@ -182,6 +190,12 @@ def test_a_reference_with_other_types() -> None:
     ]
     golden = (DIGITS.parent / "vectors" / "outputs.bin").read_bytes()[:10]
     assert found[0] == found[1] == reference.split([digit], [golden], "")
+
+
+def test_a_model_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expected, "has_litert", lambda: False)
+    with pytest.raises(NeuralArtError, match=r"digits.tflite: a reference model needs LiteRT, .*--reference OUTPUTS"):
+        reference.by_model(DIGITS, [], [OUT], [])
 
 
 def test_outputs_that_are_no_numbers() -> None:

@@ -115,10 +115,9 @@ def _subject(args: argparse.Namespace) -> _Subject:
     if built.note:
         raise NeuralArtError(built.note, where=f"variant {variant.name}", hint=f"scons {variant.name} builds it")
     folders = last_build.network_folders(build / variant.name / "index.json")
-    if chosen.name not in folders:
-        what = f"network {chosen.name} runs on a core without an NPU: virtual boards cannot answer for it"
-        raise NeuralArtError(what, where=f"variant {variant.name}")
-    path = folders[chosen.name] / "network.json"
+    # A network that runs on the core has the name that its application knows; there is one of them in an image.
+    folder = folders[chosen.name] if len(folders) > 1 else next(iter(folders.values()))
+    path = folder / "network.json"
     return _Subject(variant, board, chosen, build / variant.name, path, facts.load(path))
 
 
@@ -184,6 +183,7 @@ def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
     """What is wrong with what the user gave is said before the run."""
     from neuralart.emulator import runner
     from neuralart.emulator.built import run_built
+    from neuralart.emulator.cli import Progress
     from neuralart.emulator.inputs.preprocessing import elements
     from neuralart.emulator.inputs.source import GivenInputs
     from neuralart.profiling.totals import compare_outputs
@@ -202,7 +202,15 @@ def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
         raise NeuralArtError(what, where=config.said("min_accuracy"), hint="--labels FILE, or --classifier")
     wanted = _reference(args, subject, vectors)
     one = runner.NetworkRun(subject.facts, GivenInputs(vectors.input_data, origin))
-    result = run_built(subject.board, machine, subject.folder, one, dead_bank=variant.dead_bank)
+    progress = Progress(sys.stderr)
+    try:
+        result = run_built(
+            subject.board, machine, subject.folder, one, dead_bank=variant.dead_bank, on_vector=progress.show
+        )
+    finally:
+        progress.clear()
+    for note in result.notes:
+        print(f"neuralart validate: note: {note}", file=sys.stderr)
     found = split(network.outputs, result.networks[0].outputs, network.name)
     who, right = wanted or ("", found)
     metrics = {

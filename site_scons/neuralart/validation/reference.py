@@ -68,6 +68,9 @@ def by_model(path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: 
     from neuralart.own_model import expected
 
     model, where = tflite.read(path), path.as_posix()
+    if not expected.has_litert():
+        hint = "pip install 'scons-neuralart[oracle]', or give --reference OUTPUTS.npz or golden vectors as --data"
+        raise NeuralArtError("a reference model needs LiteRT, which is not installed", where=where, hint=hint)
     theirs = expected.ports(model, model.inputs), expected.ports(model, model.outputs)
     _same_shapes("input", inputs, theirs[0], where)
     _same_shapes("output", outputs, theirs[1], where)
