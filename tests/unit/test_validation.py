@@ -20,6 +20,7 @@ from neuralart.own_model import expected
 from neuralart.profiling.totals import compare_outputs
 from neuralart.validation import figures, reference
 from neuralart.validation.labels import classify, read_labels
+from support.small_models import one_op
 
 REPO = Path(__file__).resolve().parents[2]
 DIGITS = REPO / "models" / "digits" / "digits.tflite"
@@ -190,6 +191,18 @@ def test_a_reference_with_other_types() -> None:
     ]
     golden = (DIGITS.parent / "vectors" / "outputs.bin").read_bytes()[:10]
     assert found[0] == found[1] == reference.split([digit], [golden], "")
+
+
+@pytest.mark.skipif(not expected.has_litert(), reason="LiteRT is not installed")
+def test_a_model_of_floats(tmp_path: Path) -> None:
+    """It gets the real values that the network's elements stand for, and its outputs are real values."""
+    shape = (1, 2, 2, 1)
+    path = tmp_path / "float.tflite"
+    path.write_bytes(one_op("DIV", [shape, shape], [shape], dtype="float32"))
+    ports = [Port(name, "", 0, 4, shape, "int8", scale, zero) for name, scale, zero in (("a", 0.5, -2), ("b", 2.0, 0))]
+    elements = struct.pack("8b", -2, 0, 2, 6, 1, 2, -1, 4)
+    origin, (rows,) = reference.by_model(path, ports, [replace(ports[0], name="out")], [elements])
+    assert rows == [[0.0, 0.25, -1.0, 0.5]] and origin.startswith(f"{path.as_posix()}, computed by ai-edge-litert")
 
 
 def test_a_model_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
