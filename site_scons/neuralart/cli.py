@@ -24,6 +24,7 @@ COMMANDS = {
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
     "vectors": ("neuralart.own_model.vectors_cli", "make golden vectors of a model: inputs and expected outputs"),
+    "validate": ("neuralart.validation.cli", "measure how far a built network is from its reference and its labels"),
     "sign": ("neuralart.flashing.cli", "put the boot chain's header in front of an image, without a signature"),
     "flash": ("neuralart.flashing.cli", "write the flash of a device by a flash plan (the virtual flash)"),
     "verify": ("neuralart.flashing.cli", "compare the flash of a device with a flash plan"),
@@ -76,6 +77,7 @@ EXAMPLES = {
     "plugins": "plugins --added compilers boards",
     "import": "import user_config.yaml -o variants.yaml",
     "completion": "completion bash > ~/.local/share/bash-completion/completions/neuralart",
+    "validate": "validate digits-n6 --data test.npy --labels labels.csv",
 }
 
 USER_ERROR = 1

@@ -121,8 +121,8 @@ def test_files_that_do_not_fit(tmp_path: Path, name: str, content: bytes | None,
 @pytest.mark.parametrize(
     ("array", "said"),
     [
-        (np.zeros(5), "an array of 5, input 'x' is 1x4 (one of 1x4, or N of them: Nx1x4)"),
-        (np.zeros((0, 4)), "an array of 0x4, input 'x' is 1x4"),
+        (np.zeros(5), "an array of 5, tensor 'x' is 1x4 (one of 1x4, or N of them: Nx1x4)"),
+        (np.zeros((0, 4)), "an array of 0x4, tensor 'x' is 1x4"),
         (np.array([0, 1, np.nan, 2]), "holds values that are no numbers"),
         (np.array(["a"] * 4), "holds <U1, not numbers"),
         (np.array([None] * 4), "not a file of NumPy: Object arrays cannot be loaded"),

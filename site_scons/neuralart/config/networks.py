@@ -332,6 +332,20 @@ KEYS: tuple[Key, ...] = (
         "`exact`",
     ),
     Key(
+        "min_cos",
+        lambda value: value.real(0.0, 1.0),
+        "the least cosine of each output that [`neuralart validate`](validate.md) accepts",
+        "any",
+        keyword=False,
+    ),
+    Key(
+        "min_accuracy",
+        lambda value: value.real(0.0, 1.0),
+        "the least accuracy that it accepts of a classifier, 0 to 1",
+        "any",
+        keyword=False,
+    ),
+    Key(
         "budgets",
         read_budgets,
         f"limits, checked before the link: {listed(BUDGET_KEYS)}. [lint.md](lint.md)",

@@ -91,6 +91,8 @@ class NetworkConfig(Located):
     input: str = ""  # File or folder of inputs for runs without vectors; empty: pseudo-random ones
     labels: str = ""  # File with the names of the classes; empty: those of ``app_config``
     check: tuple[tuple[str, float], ...] = ()  # Bounds of outputs: ``max_lsb``, ``cos``, ``rmse``; none: exact
+    min_cos: float | None = None  # Least cosine of an output that ``neuralart validate`` accepts; None: any
+    min_accuracy: float | None = None  # Least share of samples with the right class, 0 to 1; None: any
     strategies: tuple[tuple[str, str], ...] = ()  # fname of a pool, how its initializer reaches it; others: by rule
     app_config: AppConfig | None = None  # What the header of its application says beyond the network
     budgets: Budgets | None = None  # What it may use; more is an error. None: there is no limit

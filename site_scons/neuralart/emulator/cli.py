@@ -202,7 +202,7 @@ def _results(run: NetworkRun, result: NetworkResult, labels: Sequence[str], mach
     return [*lines, f"{result.name}: {count} ({run.feed}) computed on {machine}; not compared: no vectors"]
 
 
-class _Progress:
+class Progress:
     """A line that is overwritten while vectors are computed; nothing if the output is no terminal."""
 
     def __init__(self, stream: TextIO) -> None:
@@ -211,6 +211,7 @@ class _Progress:
         self._width = 0
 
     def show(self, network: str, done: int, count: int) -> None:
+        """Say how many vectors of a network are done."""
         if self._live:
             text = f"{network}: {done}/{count} vectors"
             self._stream.write("\r" + text.ljust(self._width))
@@ -218,6 +219,7 @@ class _Progress:
             self._width = len(text)
 
     def clear(self) -> None:
+        """Take the line away, for other text or at the end."""
         if self._live and self._width:
             self._stream.write("\r" + " " * self._width + "\r")
             self._stream.flush()
@@ -254,7 +256,7 @@ def run(args: argparse.Namespace) -> int:
         flash = starting.of_plan(args.plan, board, machine, args.top)
     elif args.nor is not None:
         flash = starting.Media(load_for(args.nor, board))
-    progress = _Progress(sys.stderr)
+    progress = Progress(sys.stderr)
     lines: list[str] = []
 
     def text(line: str) -> None:

@@ -244,10 +244,11 @@ def stored(dtype: str, data: bytes) -> tuple[float, ...]:
     return struct.unpack(f"<{len(data) // struct.calcsize('<' + code)}{code}", data)
 
 
-def _values(tensor: VectorTensor, data: bytes, where: str) -> tuple[float, ...]:
-    values = stored(tensor.dtype, data)
+def finite_values(name: str, dtype: str, data: bytes, where: str) -> tuple[float, ...]:
+    """The elements of an output as its bytes hold them. Difference: a value is no number."""
+    values = stored(dtype, data)
     if any(isinstance(value, float) and not math.isfinite(value) for value in values):
-        raise Difference(f"output '{tensor.name}' has values that are no numbers", where=where)
+        raise Difference(f"output '{name}' has values that are no numbers", where=where)
     return values
 
 
@@ -292,8 +293,8 @@ def compare(vectors: Vectors, index: int, got: bytes, network: Network, wanted: 
     for place, tensor in enumerate(vectors.outputs):
         port = network.outputs[place] if place < len(network.outputs) else None
         what = f"vector {index}, output '{tensor.name}'"
-        ours = _values(tensor, got[at : at + tensor.bytes], network.name)
-        theirs = _values(tensor, expected[at : at + tensor.bytes], network.name)
+        ours = finite_values(tensor.name, tensor.dtype, got[at : at + tensor.bytes], network.name)
+        theirs = finite_values(tensor.name, tensor.dtype, expected[at : at + tensor.bytes], network.name)
         at += tensor.bytes
         if wanted.max_lsb is not None:
             if not all(isinstance(value, int) for value in theirs):

@@ -89,14 +89,16 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ExpectedO
 
     NeuralArtError: the model cannot be built or run there.
     """
-    from neuralart import boards, jsontext
-    from neuralart.emulator import RunFailure, runner, starting
-    from neuralart.emulator.coherency import Conditions
-    from neuralart.emulator.inputs.source import InputFile
+    from neuralart import boards
+    from neuralart.emulator import RunFailure
+    from neuralart.emulator.built import run_built
+    from neuralart.emulator.inputs.source import GivenInputs
+    from neuralart.emulator.runner import NetworkRun, machine_of
+    from neuralart.memory.plan.last_build import network_folders
     from neuralart.own_model import project
 
     board = boards.load(board_name, (), "--board")
-    machine = runner.machine_of(board, "")
+    machine = machine_of(board, "")
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "model"
         names, _ = project.make(folder, board, model, package_parent())
@@ -106,17 +108,9 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ExpectedO
             said = (done.stderr.strip().splitlines() or [f"scons ended with {done.returncode}"])[0]
             raise NeuralArtError(f"cannot be built for board {board.name}: {said}", where=str(model))
         built = folder / "build" / names.variant
-        index = jsontext.loads(read_bytes(built / "index.json"))["artefacts"]
-        (facts,) = (folder / name for name in index if name.endswith("/network.json"))
-        (folder / "inputs.bin").write_bytes(b"".join(inputs))
-        media = starting.Media()
-        if (built / "flash_plan.json").is_file():
-            media = starting.of_plan(built / "flash_plan.json", board, machine, folder)
-        run = runner.NetworkRun(facts, InputFile(folder / "inputs.bin"))
+        (network,) = network_folders(built / "index.json").values()
         try:
-            result = runner.run(
-                board, machine.kind, built / "firmware.elf", media.loads, [run], surroundings=Conditions(media.nor)
-            )
+            result = run_built(board, machine, built, NetworkRun(network / "network.json", GivenInputs(tuple(inputs))))
         except RunFailure as failure:
             raise NeuralArtError(f"cannot be run on board {board.name}: {failure}", where=str(model)) from failure
         return ExpectedOutputs(

@@ -31,22 +31,18 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _count(text: str) -> int:
+def count(text: str) -> int:
+    """A number of vectors. argparse.ArgumentTypeError: it is none."""
     if (number := _whole(text)) > _MOST:
         raise argparse.ArgumentTypeError(f"'{text}' is more than {_MOST} vectors")
     return number
 
 
-def configure(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments."""
+def add_preprocessing(parser: argparse.ArgumentParser) -> None:
+    """Add the options that say what inputs become."""
     from neuralart.emulator.inputs.preprocessing import COLORS, RESIZES
 
     add = parser.add_argument
-    add("model", type=Path, metavar="MODEL", help="the model (.tflite)")
-    text = "inputs: raw elements, .npy, .npz, .csv, sound, pictures or folders of them"
-    add("inputs", type=Path, nargs="*", metavar="INPUT", help=text)
-    add("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder of golden vectors")
-    add("--random", type=_count, default=0, metavar="N", help="that many pseudo-random inputs, after those of files")
     add("--seed", type=_whole, default=0, metavar="S", help="another seed gives other random inputs (default: 0)")
     text = "numbers of files are multiplied by it, 1/255 for example (default: 1; pixels stay bytes)"
     add("--scale", type=_real, metavar="X", help=text)
@@ -55,6 +51,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--resize", choices=RESIZES, help=text)
     add("--color", choices=COLORS, help="order of the channels of pictures (default: rgb)")
     add("--rate", type=_whole, metavar="HZ", help="samples per second that sound must have (default: any)")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments."""
+    add = parser.add_argument
+    add("model", type=Path, metavar="MODEL", help="the model (.tflite)")
+    text = "inputs: raw elements, .npy, .npz, .csv, sound, pictures or folders of them"
+    add("inputs", type=Path, nargs="*", metavar="INPUT", help=text)
+    add("-o", "--output", type=Path, required=True, metavar="DIR", help="the folder of golden vectors")
+    text = "that many pseudo-random inputs, after those of files"
+    add("--random", type=count, default=0, metavar="N", help=text)
+    add_preprocessing(parser)
     text = "variants.yaml: resize, color and rate of the app_config of this model's network"
     add("--variants", type=Path, metavar="FILE", help=text)
     text = "who computes the outputs: LiteRT, or the model's image on a virtual board (default: LiteRT if installed)"
@@ -76,13 +84,12 @@ def _app_config(variants: Path, model: Path) -> AppConfig:
     raise NeuralArtError(f"no network of {model.as_posix()} has an app_config", where=str(variants))
 
 
-def _preprocessing(args: argparse.Namespace) -> Preprocessing:
-    """As asked for; what is not comes from the network's settings."""
+def preprocessing(args: argparse.Namespace, said: AppConfig | None) -> Preprocessing:
+    """What the options of :func:`add_preprocessing` ask for; what they do not comes from the network's settings."""
     from neuralart.emulator.inputs.preprocessing import AS_THEY_ARE
 
     how = AS_THEY_ARE
-    if args.variants is not None:
-        said = _app_config(args.variants, args.model)
+    if said is not None:
         how = replace(
             how,
             resize=_RESIZES.get(said.aspect_ratio, said.aspect_ratio),
@@ -104,7 +111,7 @@ def run(args: argparse.Namespace) -> int:
     if (args.output / golden.DESCRIPTION).exists() and not args.force:
         hint = "another folder, or --force to replace them"
         raise NeuralArtError("has golden vectors already", where=args.output.as_posix(), hint=hint)
-    how = _preprocessing(args)
+    how = preprocessing(args, None if args.variants is None else _app_config(args.variants, args.model))
     feeds: list[InputFile | RandomInputs] = [InputFile(path, how) for path in args.inputs]
     feeds += [RandomInputs(args.random, args.seed)] if args.random else []
     if not feeds:

@@ -88,7 +88,7 @@ def _variance(values: Sequence[float]) -> float:
     return math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
-def _largest(values: Sequence[float]) -> int:
+def best_class(values: Sequence[float]) -> int:
     """The first of the largest, as argmax has it."""
     return max(range(len(values)), key=lambda index: (values[index], -index))
 
@@ -114,7 +114,7 @@ def compare_outputs(
     norm_found = math.sqrt(math.fsum(value * value for value in found))
     product = math.fsum(one * other for one, other in zip(right, found, strict=True))
     mean_square = squares / count
-    same = sum(_largest(one) == _largest(other) for one, other in zip(reference, predicted, strict=True))
+    same = sum(best_class(one) == best_class(other) for one, other in zip(reference, predicted, strict=True))
     return OutputMetrics(
         acc=same / len(reference) if classifier else None,
         rmse=math.sqrt(mean_square),

@@ -90,7 +90,7 @@ def of_array(array: Array, port: Port, how: Preprocessing, where: str) -> list[b
     else:
         shape = shape_text(port.shape)
         raise NeuralArtError(
-            f"an array of {shape_text(array.shape)}, input '{port.name}' is {shape}",
+            f"an array of {shape_text(array.shape)}, tensor '{port.name}' is {shape}",
             where=where,
             hint=f"one of {shape}, or N of them: Nx{shape}",
         )

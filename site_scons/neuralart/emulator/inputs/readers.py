@@ -10,7 +10,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from neuralart.emulator.inputs.media import PICTURES, SOUNDS, picture, sound
-from neuralart.emulator.inputs.preprocessing import AS_THEY_ARE, Preprocessing, elements, encoded, library, of_array
+from neuralart.emulator.inputs.preprocessing import (
+    AS_THEY_ARE,
+    Array,
+    Preprocessing,
+    elements,
+    encoded,
+    library,
+    of_array,
+)
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.network.facts import Port
@@ -35,21 +43,26 @@ def _only(ports: Sequence[Port], where: str) -> Port:
     raise NeuralArtError(f"feeds one input, this network has {len(ports)}", where=where, hint=hint)
 
 
-def _numpy(path: Path, ports: Sequence[Port], how: Preprocessing) -> list[bytes]:
-    np, where = library("numpy", f"a file {path.suffix}"), str(path)
+def arrays(path: Path) -> dict[str, Array]:
+    """The arrays of an .npz file by name, or that of an .npy file, which has none. NeuralArtError: it is damaged."""
+    np = library("numpy", f"a file {path.suffix}")
     data = io.BytesIO(read_bytes(path))
     try:
         loaded = np.load(data, allow_pickle=False)
-        arrays = {name: loaded[name] for name in loaded.files} if hasattr(loaded, "files") else {"": loaded}
+        return {name: loaded[name] for name in loaded.files} if hasattr(loaded, "files") else {"": loaded}
     except (OSError, ValueError, EOFError, KeyError, MemoryError, zipfile.BadZipFile) as error:
-        raise NeuralArtError(f"not a file of NumPy: {error}", where=where) from error
-    if len(arrays) == 1:
-        return of_array(next(iter(arrays.values())), _only(ports, where), how, where)
+        raise NeuralArtError(f"not a file of NumPy: {error}", where=str(path)) from error
+
+
+def _numpy(path: Path, ports: Sequence[Port], how: Preprocessing) -> list[bytes]:
+    where, found = str(path), arrays(path)
+    if len(found) == 1:
+        return of_array(next(iter(found.values())), _only(ports, where), how, where)
     columns = []
     for port in ports:
-        if port.name not in arrays:
-            raise NeuralArtError(f"no array '{port.name}'", where=where, hint=nearest(port.name, list(arrays)))
-        columns.append(of_array(arrays[port.name], port, how, f"{where}:{port.name}"))
+        if port.name not in found:
+            raise NeuralArtError(f"no array '{port.name}'", where=where, hint=nearest(port.name, list(found)))
+        columns.append(of_array(found[port.name], port, how, f"{where}:{port.name}"))
     if len({len(column) for column in columns}) > 1:
         raise NeuralArtError(f"has {' and '.join(str(len(c)) for c in columns)} vectors of its inputs", where=where)
     return [b"".join(parts) for parts in zip(*columns, strict=True)]
@@ -80,8 +93,11 @@ def _number(text: str) -> bool:
         return False
 
 
-def _csv(path: Path, ports: Sequence[Port], how: Preprocessing) -> list[bytes]:
-    """A vector in each line; a first line without any number is a heading."""
+def csv_rows(path: Path) -> list[tuple[int, list[str]]]:
+    """Number and cells of each line that is not empty; a first line without any number is a heading, and left out.
+
+    NeuralArtError: it is no CSV file.
+    """
     try:
         rows = list(csv.reader(read_bytes(path).decode("utf-8-sig").splitlines(), strict=True))
     except (UnicodeDecodeError, csv.Error) as error:
@@ -89,7 +105,12 @@ def _csv(path: Path, ports: Sequence[Port], how: Preprocessing) -> list[bytes]:
     numbered = [(number, row) for number, row in enumerate(rows, 1) if row]
     if numbered and not any(map(_number, numbered[0][1])):
         del numbered[0]
-    return [_csv_row(row, ports, how, f"{path}:{number}") for number, row in numbered]
+    return numbered
+
+
+def _csv(path: Path, ports: Sequence[Port], how: Preprocessing) -> list[bytes]:
+    """A vector in each line."""
+    return [_csv_row(row, ports, how, f"{path}:{number}") for number, row in csv_rows(path)]
 
 
 def _media(path: Path, ports: Sequence[Port], how: Preprocessing) -> list[bytes]:

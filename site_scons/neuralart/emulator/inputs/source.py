@@ -41,7 +41,18 @@ class RandomInputs:
         return f"pseudo-random inputs, seed {self.seed}"
 
 
-Feed: TypeAlias = Path | InputFile | RandomInputs
+@dataclass(frozen=True)
+class GivenInputs:
+    """Inputs that were read already."""
+
+    data: tuple[bytes, ...]  # For each vector those of all ports, concatenated
+    origin: str = "given inputs"  # Where they come from, for messages
+
+    def __str__(self) -> str:
+        return self.origin
+
+
+Feed: TypeAlias = Path | InputFile | RandomInputs | GivenInputs
 """A path is that of a folder of golden vectors."""
 
 
@@ -63,8 +74,10 @@ def at_random(ports: Sequence[Port], wanted: RandomInputs) -> list[bytes]:
     return [b"".join(_tensor_at_random(port, source) for port in ports) for _ in range(wanted.count)]
 
 
-def input_data(feed: InputFile | RandomInputs, ports: Sequence[Port]) -> list[bytes]:
+def input_data(feed: InputFile | RandomInputs | GivenInputs, ports: Sequence[Port]) -> list[bytes]:
     """Inputs, for each vector those of all ports, concatenated. NeuralArtError: a file does not fit them."""
+    if isinstance(feed, GivenInputs):
+        return list(feed.data)
     return at_random(ports, feed) if isinstance(feed, RandomInputs) else read(feed.path, ports, feed.preprocessing)
 
 

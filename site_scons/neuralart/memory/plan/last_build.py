@@ -183,6 +183,11 @@ def _outdated(
     return ""
 
 
+def top_folder(index: Path) -> Path:
+    """The folder that the paths of a build start from. NeuralArtError: it is no index, or a file of it is gone."""
+    return _top(index, _index(index)["artefacts"])
+
+
 def network_folders(index: Path) -> dict[str, Path]:
     """Folders of the networks of a build, by name, from an ``index.json`` that :func:`read` has approved of.
 

@@ -1,0 +1,258 @@
+"""``neuralart validate``: run a built network, and measure how far it is from its reference and its labels."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from neuralart.errors import NeuralArtError, nearest
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from neuralart.boards.types import Board
+    from neuralart.config.types import NetworkConfig, VariantConfig
+    from neuralart.emulator.vectors import Vectors
+    from neuralart.network.facts import Network
+    from neuralart.validation.figures import ValidationFigures
+    from neuralart.validation.reference import ReferenceOutputs
+
+FAILED = 2
+_SAMPLES = 10
+_ELSEWHERE = {
+    "native": ("nothing here runs natively on this computer", "--on virtual runs the image of the variant"),
+    "board": (
+        "nothing here reads outputs of a real board yet",
+        "--on virtual runs the same image; docs/reference/host-link.md says how a board answers",
+    ),
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    from neuralart.own_model.vectors_cli import add_preprocessing, count
+
+    add = parser.add_argument
+    add("variant", metavar="VARIANT", help="a variant of the project file; build it first")
+    add("--network", default="", metavar="NAME", help="one of its networks (default: the only one)")
+    text = "inputs: golden vectors (a folder), raw elements, .npy, .npz, .csv, sound, pictures or a folder of them"
+    add("--data", type=Path, metavar="FILE", help=f"{text} (default: the network's 'vectors' or 'input')")
+    text = f"that many pseudo-random inputs instead (default, if the network has neither: {_SAMPLES})"
+    add("--random", type=count, default=0, metavar="N", help=text)
+    add_preprocessing(parser)
+    text = "a .tflite (perhaps of floats) that LiteRT computes, or outputs in .npy or .npz"
+    add("--reference", type=Path, metavar="FILE", help=f"{text} (default: golden vectors, else the network's model)")
+    text = "classes of the samples: class numbers from 0 or one-hot rows, as CSV or .npy"
+    add("--labels", type=Path, metavar="FILE", help=text)
+    add("--classifier", action="store_true", help="outputs are scores of classes: tell how often the best one agrees")
+    text = "where to run: the variant's virtual machine (default), or qemu"
+    add("--on", choices=("virtual", "qemu", *_ELSEWHERE), default="virtual", help=text)
+    add(
+        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
+    )
+    add("--build", type=Path, metavar="DIR", help="build folder (default: build beside the project file)")
+    add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """The network that is validated."""
+
+    variant: VariantConfig
+    board: Board
+    config: NetworkConfig
+    folder: Path  # Of the variant in the build folder
+    facts: Path  # ``network.json``
+    network: Network  # What that says
+
+
+def _chosen(variant: VariantConfig, name: str) -> NetworkConfig:
+    named = {network.name: network for network in variant.networks if name in ("", network.name)}
+    if len(named) != 1:
+        names = [network.name for network in variant.networks]
+        what = f"no network '{name}'" if name else f"{len(names)} networks"
+        raise NeuralArtError(what, where=f"variant {variant.name}", hint=f"--network: {nearest(name, names)}")
+    return next(iter(named.values()))
+
+
+def _refuse(variant: VariantConfig) -> None:
+    """NeuralArtError: nothing here can run this variant and read its outputs."""
+    from neuralart.config.application import REFERENCE
+    from neuralart.memory.layout.strategies import way_of
+
+    if variant.application.kind != REFERENCE:
+        hint = "a variant with 'application: reference' of the same network can be validated"
+        what = "its application is your own, and nothing here can talk to it"
+        raise NeuralArtError(what, where=variant.said("application"), hint=hint)
+    for network in variant.networks:
+        for pool, strategy in network.strategies:
+            where = network.said(f"strategies.{pool}")
+            if way_of(strategy, where) == "external-loader":
+                raise NeuralArtError(
+                    f"pool {pool} is loaded by a debugger", where=where, hint=f"run-{variant.name} stands in for one"
+                )
+
+
+def _subject(args: argparse.Namespace) -> _Subject:
+    """NeuralArtError: the project file is wrong, or nothing is built of today's configuration."""
+    from neuralart import boards, config
+    from neuralart.memory.plan import last_build
+    from neuralart.network import facts
+
+    file: Path = args.file
+    project = config.read(file, file.as_posix())
+    variant = project.variant(args.variant)
+    chosen = _chosen(variant, args.network)
+    _refuse(variant)
+    board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
+    board = replace(board, slots={**board.slots, **{k: v for k, v in variant.slots if k in board.slots}})
+    build: Path = args.build or file.parent / "build"
+    built = last_build.read(build, variant.name, board, last_build.read_networks(board, variant, file.parent))
+    if built.note:
+        raise NeuralArtError(built.note, where=f"variant {variant.name}", hint=f"scons {variant.name} builds it")
+    folders = last_build.network_folders(build / variant.name / "index.json")
+    # A network that runs on the core has the name that its application knows; there is one of them in an image.
+    folder = folders[chosen.name] if len(folders) > 1 else next(iter(folders.values()))
+    path = folder / "network.json"
+    return _Subject(variant, board, chosen, build / variant.name, path, facts.load(path))
+
+
+def _vectors(args: argparse.Namespace, subject: _Subject) -> tuple[str, Vectors]:
+    """Inputs, with outputs if they are golden vectors, and where they come from."""
+    from neuralart.emulator.inputs.source import Feed, InputFile, RandomInputs, inputs_of
+    from neuralart.emulator.vectors import DESCRIPTION
+    from neuralart.own_model.vectors_cli import preprocessing
+
+    config = subject.config
+    if args.data is not None and args.random:
+        raise NeuralArtError("--data and --random", hint="give one of them")
+    said = config.vectors or config.input
+    data: Path | None = args.data or (args.file.parent / said if said and not args.random else None)
+    feed: Feed
+    if data is None:
+        feed = RandomInputs(args.random or _SAMPLES, args.seed)
+    elif (data / DESCRIPTION).is_file() or (args.data is None and config.vectors):
+        feed = data
+    else:
+        feed = InputFile(data, preprocessing(args, config.app_config))
+    return feed.as_posix() if isinstance(feed, Path) else str(feed), inputs_of(feed, subject.network)
+
+
+def _reference(args: argparse.Namespace, subject: _Subject, vectors: Vectors) -> ReferenceOutputs | None:
+    """What the outputs are compared with; None: there is nothing, and labels alone must do."""
+    from neuralart.own_model.expected import has_litert
+    from neuralart.validation import reference
+
+    network, path = subject.network, args.reference
+    if path is None and vectors.output_data:
+        return "golden vectors", reference.split(network.outputs, vectors.output_data, vectors.where)
+    if path is not None and path.suffix.lower() in (".npy", ".npz"):
+        return reference.of_file(path, network.outputs, vectors.count)
+    if path is None:
+        path = args.file.parent / subject.config.model
+        if args.labels is not None and subject.config.min_cos is None and not has_litert():
+            return None
+    return reference.by_model(path, network.inputs, network.outputs, vectors.input_data)
+
+
+def _class_names(args: argparse.Namespace, config: NetworkConfig) -> tuple[str, ...]:
+    from neuralart.app_config.generate import class_names
+    from neuralart.config.app_config import AppConfig
+
+    if config.labels:
+        return class_names(AppConfig("", "", class_names_file=config.labels), args.file.parent)
+    return class_names(config.app_config, args.file.parent) if config.app_config is not None else ()
+
+
+def _labels(path: Path, network: Network, samples: int) -> Sequence[int]:
+    from neuralart.emulator.inputs.preprocessing import elements
+    from neuralart.validation.labels import read_labels
+
+    if len(network.outputs) != 1 or elements(network.outputs[0]) < 2:
+        what = f"network {network.name} has {len(network.outputs)} outputs, the first of "
+        what += f"{elements(network.outputs[0])} elements"
+        raise NeuralArtError(what, where="--labels", hint="labels belong to one output with a score for each class")
+    return read_labels(path, elements(network.outputs[0]), samples)
+
+
+def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
+    """What is wrong with what the user gave is said before the run."""
+    from neuralart.emulator import runner
+    from neuralart.emulator.built import run_built
+    from neuralart.emulator.cli import Progress
+    from neuralart.emulator.inputs.preprocessing import elements
+    from neuralart.emulator.inputs.source import GivenInputs
+    from neuralart.profiling.totals import compare_outputs
+    from neuralart.validation.figures import ValidationFigures
+    from neuralart.validation.labels import classify
+    from neuralart.validation.reference import split
+
+    variant, config, network = subject.variant, subject.config, subject.network
+    machine = runner.machine_of(subject.board, "qemu" if args.on == "qemu" else variant.machine)
+    origin, vectors = _vectors(args, subject)
+    names = _class_names(args, config)
+    labels = None if args.labels is None else _labels(args.labels, network, vectors.count)
+    scores = [args.classifier or labels is not None or elements(port) == len(names) for port in network.outputs]
+    if config.min_accuracy is not None and not any(scores):
+        what = "min_accuracy is for classifiers"
+        raise NeuralArtError(what, where=config.said("min_accuracy"), hint="--labels FILE, or --classifier")
+    wanted = _reference(args, subject, vectors)
+    one = runner.NetworkRun(subject.facts, GivenInputs(vectors.input_data, origin))
+    progress = Progress(sys.stderr)
+    try:
+        result = run_built(
+            subject.board, machine, subject.folder, one, dead_bank=variant.dead_bank, on_vector=progress.show
+        )
+    finally:
+        progress.clear()
+    for note in result.notes:
+        print(f"neuralart validate: note: {note}", file=sys.stderr)
+    found = split(network.outputs, result.networks[0].outputs, network.name)
+    who, right = wanted or ("", found)
+    metrics = {
+        port.name: compare_outputs(one, other, classifier)
+        for port, one, other, classifier in zip(network.outputs, right, found, scores, strict=True)
+    }
+    return ValidationFigures(
+        variant=variant.name,
+        network=config.name,
+        machine=f"{result.machine} ({result.note})",
+        samples=vectors.count,
+        inputs=origin,
+        reference=who,
+        outputs=metrics if wanted is not None else {},
+        labels=args.labels.as_posix() if labels is not None else "",
+        classifier=None if labels is None else classify(labels, found[0]),
+        classes=names if len(names) == elements(network.outputs[0]) else (),
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the figures. Returns 2 if one is below the bound of the network, or the run did not end well.
+
+    NeuralArtError: the variant is not built, or inputs, reference and labels do not fit it.
+    """
+    from neuralart.emulator import RunFailure
+    from neuralart.validation import figures
+
+    if args.on in _ELSEWHERE:
+        what, hint = _ELSEWHERE[args.on]
+        raise NeuralArtError(what, where=f"--on {args.on}", hint=hint)
+    subject = _subject(args)
+    try:
+        found = _measure(args, subject)
+    except RunFailure as failure:
+        print(f"neuralart validate: {failure}", file=sys.stderr)
+        return FAILED
+    failures = figures.below(found, subject.config)
+    if args.json:
+        print(json.dumps(figures.to_record(found, failures), indent=1, allow_nan=False))
+    else:
+        print("\n".join(figures.lines(found)))
+    for line in failures:
+        print(f"neuralart validate: {line}", file=sys.stderr)
+    return FAILED if failures else 0

@@ -1,0 +1,100 @@
+"""What the outputs of a network are compared with: stored outputs, or those of a model that LiteRT computes."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeAlias
+
+from neuralart.emulator.inputs import readers
+from neuralart.emulator.inputs.preprocessing import AS_THEY_ARE, elements, encoded, library, of_array, shape_text
+from neuralart.emulator.vectors import finite_values, real_values
+from neuralart.errors import NeuralArtError, nearest
+from neuralart.network.facts import Port
+
+Samples: TypeAlias = list[list[float]]
+"""Real values of one output: a row for each sample."""
+ReferenceOutputs: TypeAlias = tuple[str, Sequence[Samples]]
+"""Who computed them or where they were found, and each output of the network as it should be."""
+
+
+def split(ports: Sequence[Port], data: Sequence[bytes], where: str) -> tuple[Samples, ...]:
+    """Each output as real values; ``data``: for each sample all outputs, concatenated.
+
+    Difference: a value is no number.
+    """
+    found: tuple[Samples, ...] = tuple([] for _ in ports)
+    for sample in data:
+        at = 0
+        for port, rows in zip(ports, found, strict=True):
+            values = finite_values(port.name, port.dtype, sample[at : at + port.bytes], where)
+            rows.append(real_values(values, port))
+            at += port.bytes
+    return found
+
+
+def _same_shapes(kind: str, ours: Sequence[Port], theirs: Sequence[Port], where: str) -> None:
+    """Shapes may differ in dimensions of 1 only."""
+    if len(ours) != len(theirs):
+        raise NeuralArtError(f"has {len(theirs)} {kind}s, the network {len(ours)}", where=where)
+    for number, (our, their) in enumerate(zip(ours, theirs, strict=True)):
+        if [n for n in our.shape if n != 1] != [n for n in their.shape if n != 1]:
+            shapes = f"{shape_text(their.shape)}, that of the network {shape_text(our.shape)}"
+            hint = "a reference computes the same inputs, in the same order of dimensions"
+            raise NeuralArtError(f"{kind} {number} is {shapes}", where=where, hint=hint)
+
+
+def _converted(data: Sequence[bytes], ours: Sequence[Port], theirs: Sequence[Port]) -> list[bytes]:
+    """Inputs of the network as inputs of a model that has them in another type."""
+    kinds = [[(port.dtype, port.scale, port.zero_point) for port in ports] for ports in (ours, theirs)]
+    if kinds[0] == kinds[1]:
+        return list(data)
+    np = library("numpy", "a reference model")
+    samples = zip(*split(ours, data, "inputs"), strict=True)
+    return [
+        b"".join(encoded(np.array(row), port, AS_THEY_ARE) for row, port in zip(rows, theirs, strict=True))
+        for rows in samples
+    ]
+
+
+def by_model(path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: Sequence[bytes]) -> ReferenceOutputs:
+    """What LiteRT computes of the network's inputs with a model, perhaps one of floats.
+
+    NeuralArtError: the model is no reference of this network, or LiteRT is missing or cannot run it.
+    """
+    from neuralart.model import tflite
+    from neuralart.own_model import expected
+
+    model, where = tflite.read(path), path.as_posix()
+    if not expected.has_litert():
+        hint = "pip install 'scons-neuralart[oracle]', or give --reference OUTPUTS.npz or golden vectors as --data"
+        raise NeuralArtError("a reference model needs LiteRT, which is not installed", where=where, hint=hint)
+    theirs = expected.ports(model, model.inputs), expected.ports(model, model.outputs)
+    _same_shapes("input", inputs, theirs[0], where)
+    _same_shapes("output", outputs, theirs[1], where)
+    found = expected.by_litert(path, theirs[0], _converted(data, inputs, theirs[0]))
+    return f"{where}, computed by {found.oracle}", split(theirs[1], found.outputs, where)
+
+
+def of_file(path: Path, outputs: Sequence[Port], samples: int) -> ReferenceOutputs:
+    """Stored outputs: an array for each output. Its elements are real values, unless they have the output's type.
+
+    NeuralArtError: an array is missing, or its shape is another one.
+    """
+    arrays, where = readers.arrays(path), path.as_posix()
+    if len(arrays) == 1 == len(outputs):
+        arrays = {outputs[0].name: next(iter(arrays.values()))}
+    found = []
+    for port in outputs:
+        if port.name not in arrays:
+            raise NeuralArtError(f"no array '{port.name}'", where=where, hint=nearest(port.name, list(arrays)))
+        array = arrays[port.name]
+        real = replace(port, dtype="float64", bytes=8 * elements(port), scale=0.0, zero_point=0)
+        rows = [struct.unpack(f"<{elements(port)}d", row) for row in of_array(array, real, AS_THEY_ARE, where)]
+        if len(rows) != samples:
+            raise NeuralArtError(f"{len(rows)} outputs '{port.name}', but {samples} samples", where=where)
+        stored = array.dtype.name == port.dtype
+        found.append([real_values(row, port if stored else None) for row in rows])
+    return where, found

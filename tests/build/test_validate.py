@@ -1,0 +1,72 @@
+"""``neuralart validate``: the figures of a built network."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from neuralart import cli
+from support.sconsproject import Project
+
+pytestmark = [pytest.mark.arm, pytest.mark.long]
+
+
+@pytest.fixture
+def validate(
+    built: Project, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> Callable[..., tuple[str, str]]:
+    pytest.importorskip("unicorn", reason="Unicorn is not installed")
+    monkeypatch.chdir(built.root)
+
+    def call(*words: str, code: int = 0) -> tuple[str, str]:
+        assert cli.main(["validate", *words]) == code
+        return capsys.readouterr()
+
+    return call
+
+
+def test_figures_labels_and_bounds(built: Project, validate: Callable[..., tuple[str, str]]) -> None:
+    stored = np.fromfile(built.path("models/digits/vectors/outputs.bin"), np.int8).reshape(20, 10)
+    labels = stored.argmax(1)
+    labels[[0, 5]] = 9 - labels[[0, 5]]
+    np.save(built.path("labels.npy"), labels)
+    out, _ = validate("digits-n6", "--labels", "labels.npy", "--json")
+    record = json.loads(out)
+    assert (record["samples"], record["inputs"]) == (20, "models/digits/vectors")
+    assert record["reference"] == "golden vectors" and record["machine"].startswith("unicorn (")
+    digit = record["outputs"]["digit"]
+    assert (digit["acc"], digit["rmse"], digit["nse"]) == (1.0, 0.0, 1.0)
+    assert record["classifier"]["accuracy"] == 0.9 and record["classifier"]["top"][0] == 0.9
+    assert sum(map(sum, record["classifier"]["confusion"])) == 20
+
+    # One output is another one in the reference, and the bounds see it.
+    stored[3] = stored[3][::-1]
+    np.save(built.path("outputs.npy"), stored)
+    old = "    vectors: models/digits/vectors\n"
+    built.edit("variants.yaml", old, f"{old}    min_cos: 0.999\n    min_accuracy: 0.96\n")
+    out, err = validate("digits-n6-rel", "--reference", "outputs.npy", "--classifier", code=2)
+    assert "95.00%" in out and out.splitlines()[2] == "  reference  outputs.npy"
+    cos, accuracy = err.splitlines()
+    assert cos.startswith("neuralart validate: output 'digit': cos 0.9") and "below 0.999 (variants.yaml:" in cos
+    assert accuracy.endswith(": min_accuracy)") and "accuracy 0.95 is below 0.96" in accuracy
+
+
+def test_what_does_not_fit_is_said_before_the_run(built: Project, validate: Callable[..., tuple[str, str]]) -> None:
+    np.save(built.path("short.npy"), np.zeros(3, np.int8))
+    cases = [
+        (["--labels", "short.npy"], "short.npy: 3 labels, but 20 samples"),
+        (["--reference", "short.npy"], "short.npy: an array of 3, tensor 'digit' is 1x10"),
+        (["--data", "short.npy"], "short.npy: an array of 3, tensor"),
+        (["--data", "short.npy", "--random", "1"], "--data and --random"),
+        (["--data", "models/heatmap/vectors"], "models/heatmap/vectors: input 0 is"),
+        (["--on", "qemu"], "no machine 'qemu'"),
+    ]
+    for words, said in cases:
+        _, err = validate("digits-n6", *words, code=1)
+        assert said in err and err.count("\n") == 1, err
+    old = "    vectors: models/digits/vectors\n"
+    built.edit("variants.yaml", old, f"{old}    min_accuracy: 0.9\n")
+    assert "min_accuracy is for classifiers (--labels FILE, or --classifier)" in validate("digits-n6", code=1)[1]
