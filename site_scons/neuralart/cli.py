@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
 from neuralart import __version__
-from neuralart.errors import NeuralArtError, of_system
+from neuralart.errors import NeuralArtError, meant, of_system
 
 # name -> (module, one line of help)
 COMMANDS = {
@@ -55,8 +55,15 @@ USAGE_ERROR = 2
 class _Parser(argparse.ArgumentParser):
     """Wrong usage is one line, too."""
 
-    def error(self, message: str) -> NoReturn:
-        self.exit(USAGE_ERROR, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
+    def error(self, message: str, close: str = "") -> NoReturn:
+        self.exit(USAGE_ERROR, f"{self.prog}: error: {message} ({close}see {self.prog} --help)\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            word = unknown[0].partition("=")[0]
+            self.error(f"unknown argument '{unknown[0]}'", meant(word, self._option_string_actions))
+        return found, unknown
 
 
 def _function(command: str, verb: str) -> Callable[[Any], Any]:
@@ -65,7 +72,7 @@ def _function(command: str, verb: str) -> Callable[[Any], Any]:
     return found
 
 
-def _parser(only: str | None) -> argparse.ArgumentParser:
+def _parser(only: str | None) -> _Parser:
     parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
@@ -84,10 +91,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     asked = next((word for word in words if not word.startswith("-")), None)
     try:
         parser = _parser(asked)
-        args, unknown = parser.parse_known_args(words)
-        if unknown:
-            parser.prog += f" {args.command}"
-            parser.error(f"unknown argument '{unknown[0]}'")
+        if asked and asked not in COMMANDS:
+            parser.error(f"no command '{asked}'", meant(asked, COMMANDS))
+        args = parser.parse_args(words)
         status = int(_function(args.command, "run")(args))
         sys.stdout.flush()
         return status

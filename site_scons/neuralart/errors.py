@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 # Characters of a message without its place. No text before a hint is longer; a hint that makes it longer than two such
 # lines stands on a line of its own.
 LONGEST = 160
@@ -53,8 +55,13 @@ def of_system(error: OSError) -> NeuralArtError:
 
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
     """Name the known values, and the one that is most similar: ``did you mean 'x'? known: a, b, x``."""
+    listed = "known: " + ", ".join(sorted(known)) if known else "none is known"
+    return meant(name, known, 0.5) + listed
+
+
+def meant(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """The known value that is most similar, as ``did you mean 'x'? ``; empty if none is."""
     import difflib
 
-    listed = "known: " + ", ".join(sorted(known)) if known else "none is known"
-    close = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-    return f"did you mean '{close[0]}'? {listed}" if close else listed
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
+    return f"did you mean '{close[0]}'? " if close else ""

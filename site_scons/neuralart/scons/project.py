@@ -16,7 +16,7 @@ import SCons.Node
 from neuralart import config
 from neuralart.config.patch import is_file
 from neuralart.config.types import VariantConfig, split_profile
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, meant
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash import effects
 from neuralart.scons.flash.flash import keep_order
@@ -92,15 +92,12 @@ class Project:
         """Refuse a target that looks like a misspelled variant.
         SCons.Errors.UserError: It is neither a variant, an alias of one, nor a path.
         """
-        import difflib
-
         known = [*self.names, *(f"{verb}-{name}" for verb in effects.VERBS for name in self.names)]
         for target in targets:
             if target not in known and "/" not in target and "\\" not in target and not Path(target).exists():
-                close = difflib.get_close_matches(target, known, n=1)
                 raise NeuralArtError(
                     f"unknown target '{target}'",
-                    hint=(f"did you mean '{close[0]}'? " if close else "")
+                    hint=meant(target, known)
                     + f"variants: {', '.join(self.names)}; scons -h lists what can be done with them",
                 )
 
