@@ -10,11 +10,11 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from typing import Any, NoReturn
 
 from neuralart import __version__
-from neuralart.errors import NeuralArtError, meant, of_system
+from neuralart.errors import NeuralArtError, of_system, similar
 
 # name -> (module, one line of help)
 COMMANDS = {
@@ -46,6 +46,36 @@ COMMANDS = {
     "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
     "plugins": ("neuralart.plugins.cli", "list compilers, boards, rules and so on, and who brings them"),
     "import": ("neuralart.model_zoo.cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
+    "completion": ("neuralart.completion", "print a script with which a shell completes this command"),
+}
+# What a call of each looks like, behind ``neuralart``; its help shows it.
+EXAMPLES = {
+    "new": "new doorbell --board stm32n6570-dk --model doorbell.tflite",
+    "compile": "compile -m doorbell.tflite --target stm32n6570-dk -o out",
+    "record": "record --recording recordings/doorbell -m doorbell.tflite --target stm32n6",
+    "operators": "operators CONV_2D SOFTMAX",
+    "run": "run --board stm32n6570-dk --elf firmware.elf --plan flash_plan.json --vectors vectors",
+    "vectors": "vectors doorbell.tflite pictures/ -o vectors --resize fit",
+    "sign": "sign firmware.bin -o application.bin",
+    "flash": "flash --plan flash_plan.json --nor board.nor",
+    "verify": "verify --plan flash_plan.json --nor board.nor",
+    "boards": "boards stm32n6570-dk",
+    "plan": "plan digits-n6 --svg plan.svg",
+    "check-image": "check-image firmware.elf --board stm32n6570-dk --network network.json",
+    "patch": "patch ../firmware --network out --aspect-ratio crop --diff",
+    "profile": "profile out --npu-mhz 800",
+    "inspect": "inspect network.c flash_plan.json doorbell.tflite",
+    "lint": "lint digits-n6 src/ app.ld",
+    "doctor": "doctor run-digits-n6",
+    "application": "application check --folder ../firmware --generated doorbell:out/doorbell.c",
+    "export": "export digits-n6 --to ../product/third_party/digits",
+    "sbom": "sbom --output sbom.json",
+    "ide": "ide digits-n6",
+    "relocatable": "relocatable check network_rel.bin --at 0x71000000 --ram 0x34200000:512K",
+    "appconfig": "appconfig --network network.json --config app.yaml -o Inc/app_config.h",
+    "plugins": "plugins --added compilers boards",
+    "import": "import user_config.yaml -o variants.yaml",
+    "completion": "completion bash > ~/.local/share/bash-completion/completions/neuralart",
 }
 
 USER_ERROR = 1
@@ -55,14 +85,14 @@ USAGE_ERROR = 2
 class _Parser(argparse.ArgumentParser):
     """Wrong usage is one line, too."""
 
-    def error(self, message: str, close: str = "") -> NoReturn:
-        self.exit(USAGE_ERROR, f"{self.prog}: error: {message} ({close}see {self.prog} --help)\n")
+    def error(self, message: str) -> NoReturn:
+        self.exit(USAGE_ERROR, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         found, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            word = unknown[0].partition("=")[0]
-            self.error(f"unknown argument '{unknown[0]}'", meant(word, self._option_string_actions))
+            near = similar(unknown[0].partition("=")[0], self._option_string_actions)
+            self.error("; ".join(filter(None, (f"unknown argument '{unknown[0]}'", near))))
         return found, unknown
 
 
@@ -72,27 +102,33 @@ def _function(command: str, verb: str) -> Callable[[Any], Any]:
     return found
 
 
-def _parser(only: str | None) -> _Parser:
+def parser_of(asked: Container[str | None]) -> argparse.ArgumentParser:
+    """The command line; arguments of the asked commands alone, whose modules are imported."""
     parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (_, text) in COMMANDS.items():
         command = commands.add_parser(name, help=text, description=text[0].upper() + text[1:] + ".")
-        if name == only:
+        if name in asked:
+            command.formatter_class = argparse.RawDescriptionHelpFormatter  # An example is not folded
             _function(name, "configure")(command)
+            command.epilog = "\n".join(filter(None, (f"example: neuralart {EXAMPLES[name]}", command.epilog)))
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a sub-command. Returns 0 when it did what was asked, 1 for a refusal of the user's input, 2 for wrong usage
-    (and for a difference between expected and computed outputs).
+    (and for a difference between expected and computed outputs). Without a command it prints the help, and returns 2.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     asked = next((word for word in words if not word.startswith("-")), None)
     try:
-        parser = _parser(asked)
-        if asked and asked not in COMMANDS:
-            parser.error(f"no command '{asked}'", meant(asked, COMMANDS))
+        parser = parser_of((asked,))
+        if not words:
+            parser.print_help()
+            return USAGE_ERROR
+        if asked == words[0] and asked not in COMMANDS:
+            parser.error("; ".join(filter(None, (f"no command '{asked}'", similar(asked, tuple(COMMANDS))))))
         args = parser.parse_args(words)
         status = int(_function(args.command, "run")(args))
         sys.stdout.flush()

@@ -13,7 +13,8 @@ _LONGEST_PLACE = 480
 """No path of a file is cut that a system's tools show in one line."""
 
 
-def _plain(text: str) -> str:
+def printable(text: str) -> str:
+    """Text without control characters and what no terminal can show: they are written as Python writes them."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
@@ -21,7 +22,7 @@ def _plain(text: str) -> str:
 
 def shown(text: str) -> str:
     """Text from anywhere as a terminal may have it: one line, no control characters, of a long one both ends."""
-    line = _plain(" ".join(text.split()))
+    line = printable(" ".join(text.split()))
     return line if len(line) <= _MOST else f"{line[: _MOST - _END]} ... {line[-_END:]}"
 
 
@@ -40,7 +41,7 @@ class NeuralArtError(Exception):
 
     def __str__(self) -> str:
         what, hint = shown(self.what), shown(self.hint)
-        where = _plain(self.where) if len(self.where) <= _LONGEST_PLACE else shown(self.where)
+        where = printable(self.where) if len(self.where) <= _LONGEST_PLACE else shown(self.where)
         text = f"{where}: {what}" if where else what
         if not hint:
             return text
@@ -56,12 +57,19 @@ def of_system(error: OSError) -> NeuralArtError:
 def nearest(name: str, known: list[str] | tuple[str, ...]) -> str:
     """Name the known values, and the one that is most similar: ``did you mean 'x'? known: a, b, x``."""
     listed = "known: " + ", ".join(sorted(known)) if known else "none is known"
-    return meant(name, known, 0.5) + listed
+    return " ".join(filter(None, (similar(name, known, cutoff=0.5), listed)))
 
 
-def meant(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
-    """The known value that is most similar, as ``did you mean 'x'? ``; empty if none is."""
+def similar(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> str:
+    """Ask for the known values that are most similar: ``did you mean 'x' or 'y'?``; empty if none is."""
+    *others, last = [f"'{each}'" for each in closest(name, known, most, cutoff)] or [""]
+    found = f"{', '.join(others)} or {last}" if others else last
+    return f"did you mean {found}?" if last else ""
+
+
+def closest(name: str, known: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """The known values that are most similar, the best first, whatever is in upper or lower case."""
     import difflib
 
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=cutoff)
-    return f"did you mean '{close[0]}'? " if close else ""
+    folded = {each.casefold(): each for each in known}
+    return [folded[each] for each in difflib.get_close_matches(name.casefold(), list(folded), n=most, cutoff=cutoff)]

@@ -6,9 +6,12 @@ import contextlib
 import os
 import threading
 from collections.abc import Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, closest
+
+_LONGEST_NAME = 255
+"""Letters of a file's name, on any system."""
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -95,6 +98,28 @@ def is_file(path: Path) -> bool:
         return path.is_file()
     except (OSError, ValueError):
         return False
+
+
+def nearest_file(path: Path) -> str:
+    """Ask for the most similar file, of the same extension, where one is not: ``did you mean 'models/net.tflite'?``.
+    Misspelled folders on the way are looked for, too. Empty: the path is there, or nothing comes near.
+    """
+    try:
+        whole = Path(path.anchor)
+        for part in () if path.exists() else path.parent.relative_to(whole).parts:
+            folders = () if (whole / part).is_dir() else (each.name for each in whole.iterdir() if each.is_dir())
+            whole /= next(iter(closest(part, folders)), part)
+        names = [] if path.exists() else [each.name for each in whole.iterdir() if each.suffix == path.suffix]
+        found = closest(path.name, names, cutoff=0.0)
+    except (OSError, ValueError):
+        return ""
+    return f"did you mean '{(whole / found[0]).as_posix()}'?" if found else ""
+
+
+def is_within(path: str) -> bool:
+    """Whether a path, which is not to be trusted, stays below the folder that it starts from, and can be one."""
+    pure = PurePosixPath(path)
+    return not pure.is_absolute() and ".." not in pure.parts and all(len(part) <= _LONGEST_NAME for part in pure.parts)
 
 
 @contextlib.contextmanager

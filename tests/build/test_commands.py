@@ -116,6 +116,11 @@ def test_misspelled_target(sources: Project, target: str, hint: str) -> None:
     assert f"unknown target '{target}'" in failed.err and hint in failed.err
 
 
+def test_unknown_variable(sources: Project) -> None:
+    failed = sources.run("BOARD=xx", "digits-n6", code=2)
+    assert "unknown variable 'BOARD=' on the command line (known: VERBOSE, WAIT)" in failed.err
+
+
 def test_a_failed_read_shows_no_old_summary(built: Project) -> None:
     with built.path("SConstruct").open("a", encoding="utf-8") as stream:
         stream.write("raise ValueError('of the test')\n")

@@ -410,7 +410,10 @@ def _refused(env: Any, *words: str, **options: Any) -> str:
             {"imputs_ch_position": "chlast"},
             ["unknown key 'imputs_ch_position' in networks.digits", "did you mean 'inputs_ch_position'"],
         ),
-        ({"model": "models/none.tflite"}, [f"{HERE}: model 'models/none.tflite' does not exist"]),
+        (
+            {"model": "models/none.tflite"},
+            [f"{HERE}: model 'models/none.tflite' does not exist (did you mean 'models/digits.tflite'?)"],
+        ),
         ({"model": []}, ["one model, not 0"]),
         ({"model": ["a", "b"]}, ["one model, not 2"]),
         ({"board": "stm32n6750-dk"}, ["no board 'stm32n6750-dk'", "did you mean 'stm32n6570-dk'"]),

@@ -33,10 +33,10 @@ FLOORS = (
     {"doctor", "inspect"},
     {"applications", "own_model", "profiling", "sbom"},
     {"cli"},
-    {"__main__", "scons"},
+    {"__main__", "completion", "scons"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert", "cyclonedx", "packageurl"}
+EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert", "cyclonedx", "packageurl", "shtab"}
 CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
@@ -47,6 +47,7 @@ ROWS = {"compilers/reference/operators"}
 SAME_NAME: dict[str, str] = {}
 # Texts of the code that name a board, and why.
 NAMES_BOARDS = {
+    "cli.py": "examples of calls",
     "config/read.py": "an example in a hint",
     "memory/layout/relative_pools.py": "an example in a hint",
     "model_zoo/vocabulary.py": "the board that a family of the model zoo means",
@@ -244,7 +245,7 @@ def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
 
 
 # Extras, and the rooms that may import them.
-ALLOWED = {"emulator": {"unicorn"}, "sbom": {"cyclonedx", "packageurl"}}
+ALLOWED = {"emulator": {"unicorn"}, "sbom": {"cyclonedx", "packageurl"}, "completion": {"shtab"}}
 
 
 def _foreign(path: Path, one: Import) -> bool:

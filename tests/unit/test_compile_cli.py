@@ -13,11 +13,12 @@ from pathlib import Path
 import pytest
 
 from neuralart import __version__, cli
+from neuralart.compilers import command_line
 from neuralart.compilers.reference import options
 from neuralart.compilers.reference.options import GENERATE, HONORED, NO_EFFECT, PROFILE, REFUSED, choices
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import load
-from neuralart.resources import package_parent
+from neuralart.resources import board_data_dir, package_parent
 from support.messages import flat
 from support.programs import FLASH, N6_LIKE, RAM, pool_text
 from tflite_writer import ModelWriter as Writer
@@ -183,6 +184,48 @@ def test_the_boards_own_profile(folder, target, pool):
         run("--target", target, "-m", str(DIGITS), "-n", "net", "-o", f"out{number}", "--quiet", *words)
         assert set(listing(folder / f"out{number}")) >= PLAIN | {f"net_atonbuf.{pool}.raw"}
     assert listing(folder / "out0") == listing(folder / "out1") == listing(folder / "out2")
+
+
+def test_a_profile_of_the_vendors_tool_stays_one_when_a_board_is_named():
+    words = ["--target", "nucleo-n657x0-q", "--compiler", "stedgeai", "--st-neural-art", "profile-allmems"]
+    args = command_line.parsed(words)
+    command_line.board_as_target(args)
+    assert (args.target, args.st_neural_art) == ("stm32n6", "profile-allmems")
+
+
+@pytest.mark.parametrize(
+    ("words", "target", "profile", "pools"),
+    [
+        (["nucleo-n657x0-q"], "stm32n6", "default@nucleo-n657x0-q.json", None),
+        (["nucleo-n657x0-q", "--st-neural-art"], "stm32n6", "default@nucleo-n657x0-q.json", None),
+        (["nucleo-n657x0-q", "--st-neural-art", "profile-small"], "stm32n6", "small@nucleo-n657x0-q.json", None),
+        (["nucleo-n657x0-q", "--st-neural-art", "small@na.json"], "stm32n6", "small@na.json", None),
+        (["nucleo-n657x0-q", "--mpool", "pools/n6.mpool"], "stm32n6", None, None),
+        (["nucleo-n657x0-q", "--compiler", "stedgeai"], "stm32n6", "default@nucleo-n657x0-q.json", None),
+        (["stm32n6570-dk-psram"], "stm32n6", "default@stm32n6570-dk.json", None),
+        (["stm32h747i-disco"], "stm32h7", None, "stm32h747i-disco.json"),
+        (["stm32h747i-disco", "--memory-pool", "mine.json"], "stm32h7", None, "mine.json"),
+        (["mps2-an500"], "mps2-an500", None, None),  # a target of its own
+        (["stm32f4"], "stm32f4", None, None),
+        (["none"], "none", None, None),
+    ],
+)
+def test_a_board_as_target(words, target, profile, pools):
+    args = command_line.parsed(["--target", *words])
+    command_line.board_as_target(args)
+    name, _, file = (args.st_neural_art or "").partition("@")
+    assert args.target == target
+    assert (f"{name}@{Path(file).name}" if file else None) == profile
+    assert (args.memory_pool and Path(args.memory_pool).name) == pools
+
+
+def test_a_boards_pools_are_those_of_its_profile(folder):
+    file = board_data_dir() / "profiles" / "nucleo-n657x0-q.json"
+    common = ("-m", "net.tflite", "-n", "net", "--quiet", "-o")
+    run("--target", "nucleo-n657x0-q", *common, "of board")
+    run("--target", "stm32n6", "--st-neural-art", f"default@{file}", *common, "of target")
+    run("--target", "stm32n6", *common, "of another")
+    assert listing(folder / "of board") == listing(folder / "of target") != listing(folder / "of another")
 
 
 def test_a_pool_file_without_a_profile(folder):
@@ -360,6 +403,10 @@ MPOOL = ("--mpool", "pools/n6.mpool")
         (("-m", "net.tflite", "--st-neural-art", "profile-minimal"), "stm32n6570-dk.json:4:15: no profile 'minimal'"),
         (("--target", "stm32f4", "-m", "net.tflite"), "--target: 'stm32f4' is refused: no board of it is known"),
         (("--target", "stm32n7", "-m", "net.tflite"), "--target: unknown target 'stm32n7' (did you mean 'stm32n6'?"),
+        (
+            ("--target", "stm32n6750-dk", "-m", "net.tflite"),
+            "--target: unknown target or board 'stm32n6750-dk' (did you mean 'stm32n6570-dk'? neuralart boards lists",
+        ),
         (("-m", "net.tflite", *MPOOL, "-n", "1net"), "--name: '1net' is not a C identifier"),
         (("-m", "net.tflite", *MPOOL, "-n", "int"), "--name: 'int' is not a C identifier"),
         (("-m", "net.tflite", *MPOOL, "-n", "n\u00e9t"), "is not a C identifier"),

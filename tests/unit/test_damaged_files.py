@@ -68,6 +68,7 @@ REFUSED = [
     ("board.yaml", within(rb"pools/[\w-]+.mpool", NAME), "mpool: no file"),
     ("manifest.json", within(b"network.json", b"n" * 300), "is no row of it"),
     ("run_plan.json", tree("writes", 0, "file", value=NAME.decode()), "cannot read: File name too long"),
+    ("recording.json", tree("tool", value="1.2.3"), "'1.2.3' is no version of a tool with a Neural-ART compiler"),
     ("network_c_info.json", tree("json_schema_version", value="2\x1b[2J"), "schema"),
 ]
 
@@ -91,8 +92,10 @@ READ = [
     ("app_postprocess.h", within(rb"\d+\)", DIGITS + b")")),
     # 1e400 is infinite, and no number of bytes.
     ("copied-tree", within(rb"\[\s*\d+", b"[1e400")),
+    ("copied-tree", tree("files", value={"[" * 400: None})),
     ("index.json", tree("artefacts", value=["v/net/network.json", NAME.decode()])),
     ("linted.json", tree("name", value="a/b")),
+    ("linted.json", tree("name", value="a\ud800")),
 ]
 
 
@@ -104,6 +107,23 @@ def test_what_is_wrong_does_not_matter(name: str, change: Callable[[Kind], bytes
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(change(kind))
     kind.read(path)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_a_record_of_copies_leads_nowhere_else(tmp_path: Path, absolute: bool) -> None:
+    """A file that is not wanted any more is deleted, and a folder if it is empty: below the copy, and only there."""
+    kind = KINDS["copied-tree"]
+    kind.prepare(tmp_path)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "mine.txt").write_text("mine")
+    before = tmp_path.as_posix() if absolute else "../.."
+    record = tmp_path / kind.file
+    data = json.loads(record.read_text())
+    data["files"][f"{before}/mine.txt"] = None
+    data["folders"].append(f"{before}/empty")
+    record.write_text(json.dumps(data))
+    kind.read(record)
+    assert (tmp_path / "empty").is_dir() and (tmp_path / "mine.txt").read_text() == "mine"
 
 
 def test_messages_keep_their_form_whatever_is_in_them() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.errors import NeuralArtError, nearest, similar
 
 
 @pytest.mark.parametrize(
@@ -55,3 +55,16 @@ def test_it_can_be_caught_as_an_exception_and_keeps_its_cause() -> None:
 )
 def test_nearest(name: str, known: list[str] | tuple[str, ...], text: str) -> None:
     assert nearest(name, known) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "most", "text"),
+    [
+        ("run-digit-n6", 1, "did you mean 'run-digits-n6'?"),
+        ("digits-n", 2, "did you mean 'digits-n7' or 'digits-n6'?"),
+        ("digits-n6x", 3, "did you mean 'digits-n6', 'digits-n7' or 'run-digits-n6'?"),
+        ("zzz", 3, ""),
+    ],
+)
+def test_similar(name: str, most: int, text: str) -> None:
+    assert similar(name, ("digits-n6", "digits-n7", "run-digits-n6", "other"), most) == text

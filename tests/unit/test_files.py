@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import alone_with, read_bytes, write_bytes, write_text
+from neuralart.files import alone_with, nearest_file, read_bytes, write_bytes, write_text
 
 
 def _names(folder: Path) -> list[str]:
@@ -233,3 +233,29 @@ def test_a_place_that_cannot_be_locked(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x", "utf-8")
     with pytest.raises(NeuralArtError, match="cannot write"), alone_with(tmp_path / "file" / "x"):
         pass
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("models/digts.tflite", "models/digits.tflite"),
+        ("models/other.tflite", "models/digits.tflite"),
+        ("models/DIGITS.tflite", "models/digits.tflite"),
+        ("model/digits.tflite", "models/digits.tflite"),
+        ("./models/../models/digts.tflite", "models/../models/digits.tflite"),
+        ("models/digits.onnx", ""),
+        ("somewhere/digits.tflite", ""),
+        ("models/digits.tflite", ""),
+        ("models/digits.tflite/x.tflite", ""),
+        ("x" * 300 + "/x.tflite", ""),
+        ("a\0b/x.tflite", ""),
+    ],
+)
+def test_nearest_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: str, found: str) -> None:
+    (tmp_path / "models").mkdir()
+    for name in ("digits.tflite", "digts.txt", "README.md"):
+        (tmp_path / "models" / name).touch()
+    monkeypatch.chdir(tmp_path)
+    assert nearest_file(Path(asked)) == (f"did you mean '{found}'?" if found else "")
+    told = tmp_path.as_posix() + "/" + found
+    assert nearest_file(tmp_path / asked) == (f"did you mean '{told}'?" if found else "")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
 import pytest
+import SCons.Errors
 
 from neuralart.scons.flash.effects import VERBS
-from neuralart.scons.project import requested
+from neuralart.scons.project import Project, requested
 
 NAMES = ["a", "b", "run", "c-n6"]
 DEFAULT = ["c-n6", "a"]
@@ -54,3 +59,37 @@ def test_the_lists_given_are_not_changed() -> None:
     requested(names, default, []).append("x")
     requested(names, default, ["."]).append("x")
     assert (names, default) == (NAMES, DEFAULT)
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
+    monkeypatch.chdir(tmp_path)
+    titles = dict.fromkeys(("digits-n6", "digits-n6-rel", "digits-an547", "tracker-n6"), "")
+    file: Any = SimpleNamespace(config=SimpleNamespace(titles=titles, default=()))
+    return Project(None, file, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("target", "hint"),
+    [
+        ("digits-n7", "did you mean 'digits-n6', 'digits-an547' or 'run-digits-n6'? scons -h lists all"),
+        ("Run-Digits-AN547", "did you mean 'run-digits-an547', 'digits-an547' or 'run-digits-n6'? scons -h lists all"),
+        ("zzz", "scons -h lists all"),
+    ],
+)
+def test_an_unknown_target_gets_the_three_nearest(project: Project, target: str, hint: str) -> None:
+    with pytest.raises(SCons.Errors.UserError) as refused:
+        project.check_targets(["digits-n6", "build/none.o", target])
+    assert str(refused.value) == f"unknown target '{target}' ({hint})"
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [("BOARD", "known: VERBOSE, WAIT"), ("verbos", "did you mean 'VERBOSE'? known: VERBOSE, WAIT")],
+)
+def test_a_variable_that_the_sconstruct_does_not_read(project: Project, name: str, hint: str) -> None:
+    known = {"VERBOSE": "0", "WAIT": "1"}
+    project.check_variables({"WAIT": "0"}, known)
+    with pytest.raises(SCons.Errors.UserError) as refused:
+        project.check_variables({"WAIT": "0", name: "xx"}, known)
+    assert str(refused.value) == f"unknown variable '{name}=' on the command line ({hint})"

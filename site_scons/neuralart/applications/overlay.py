@@ -18,7 +18,7 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import new_file, write_text
+from neuralart.files import is_within, new_file, write_text
 
 TREE, RECORD = "tree", "overlay.json"
 SCHEMA = 1
@@ -71,7 +71,10 @@ def _read_record(path: Path) -> _Known | None:
         if data["schema"] != SCHEMA:
             return None
         files = {str(name): _Mark.parse(row) for name, row in data["files"].items()}
-        return _Known(files, {str(folder) for folder in data["folders"]}, str(data["settings"]))
+        folders = {str(folder) for folder in data["folders"]}
+        if not all(is_within(name) for name in (*files, *folders)):
+            return None
+        return _Known(files, folders, str(data["settings"]))
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError):
         return None
 

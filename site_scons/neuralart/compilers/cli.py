@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from neuralart.compilers.command_line import configure
+from neuralart.compilers.command_line import board_as_target, configure
 
 __all__ = ["configure", "run"]
 
@@ -14,6 +14,7 @@ def run(args: argparse.Namespace) -> int:
     """Compile."""
     from neuralart.compilers.protocol import Job, compile_job
 
+    board_as_target(args)
     text = compile_job(args.compiler, Job(args), Path(args.output or "st_ai_output"))
     if text and not args.quiet and args.verbosity != "0":
         print(text)

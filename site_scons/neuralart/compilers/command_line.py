@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from neuralart.compilers.reference.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, closest, similar
 
 REFERENCE, STEDGEAI, RECORDED, AUTO = "reference", "stedgeai", "recorded", "auto"
 COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO)
@@ -102,6 +102,34 @@ def split_words(texts: list[str] | None) -> tuple[str, ...]:
 def option_values(args: argparse.Namespace) -> dict[str, str | bool | None]:
     """Every option of the common table as parsed, by its canonical name."""
     return {option.name: getattr(args, option_key(option)) for option in GENERATE}
+
+
+def board_as_target(args: argparse.Namespace) -> None:
+    """Take the name of a board as its target, with its own profile or memory-pool file where no other is named.
+
+    A name that is a target, too, means the target. NeuralArtError: it is neither, and nearly the name of a board.
+    """
+    from neuralart import boards
+    from neuralart.network.targets import CPU, TARGETS, flow_of
+    from neuralart.vendor.profile import parse_argument
+
+    if not args.target or args.target in TARGETS:
+        return
+    known = boards.names()
+    if args.target not in known:
+        if closest(args.target, known, cutoff=0.8):
+            hint = f"{similar(args.target, known)} neuralart boards lists them all"
+            raise NeuralArtError(f"unknown target or board '{args.target}'", where="--target", hint=hint)
+        return
+    board = boards.load(args.target)
+    args.target = board.target
+    if flow_of(board.target) == CPU:
+        args.memory_pool = args.memory_pool or board.memory_pools or None
+    elif (args.st_neural_art is not None or args.mpool is None) and board.profile:
+        named = parse_argument(args.st_neural_art or "")
+        if args.st_neural_art and args.compiler in (STEDGEAI, RECORDED):
+            return  # ``profile-NAME`` is one of the tool's own
+        args.st_neural_art = f"{named.name}@{named.file or board.profile}"
 
 
 def parsed(words: Sequence[str], where: str = "") -> argparse.Namespace:

@@ -25,7 +25,7 @@ from neuralart.compilers.stedgeai.options import PATH, RULES, handed_on
 from neuralart.compilers.stedgeai.request import ToolRequest, check_model, request_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
-from neuralart.vendor.releases import CoreVersion, check_pin, fits, parse_core
+from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_core
 
 SCHEMA = 1
 NAME = "recording.json"
@@ -163,8 +163,8 @@ def load(folder: Path) -> Recording:
         if data["schema"] != SCHEMA or isinstance(data["schema"], bool):
             raise NeuralArtError(f"schema {data['schema']}, this version reads {SCHEMA}", where=str(path), hint=_AGAIN)
         tool = parse_core(_text(data["tool"]))
-        if tool is None:
-            raise ValueError(f"'{data['tool']}' is no version")
+        if tool is None or tool.numbers[:2] < OLDEST:
+            raise ValueError(f"'{data['tool']}' is no version of a tool with a Neural-ART compiler")
         files = {_text(row["name"]): _text(row["sha256"]) for row in data["files"]}
         if any("/" in name or "\\" in name or name in ("", ".", "..") for name in files):
             raise ValueError("a file's name has a folder in it")
@@ -260,6 +260,7 @@ def run(args: argparse.Namespace) -> int:
         raise NeuralArtError(
             f"'{args.compiler}' is not recorded", where="--compiler", hint="the reference compiler is there everywhere"
         )
+    command_line.board_as_target(args)
     request = request_of(args)
     install = find_install(args, os.environ)
     folder = Path(args.recording)

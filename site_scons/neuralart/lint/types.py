@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from neuralart.boards.types import Board
+from neuralart.errors import printable
 from neuralart.network.facts import LL_ATON
 from neuralart.network.pools import PoolFile
 from neuralart.text.linker_script.types import LinkerScript
@@ -84,7 +85,7 @@ class LintFinding:
 
     def __str__(self) -> str:
         text = f"{self.message} ({self.hint})" if self.hint else self.message
-        return " ".join(f"{self.where}: {self.level}: {text} [{self.rule}]".split())
+        return printable(" ".join(f"{self.where}: {self.level}: {text} [{self.rule}]".split()))
 
 
 @dataclass(frozen=True)

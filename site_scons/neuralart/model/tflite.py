@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import nearest_file, read_bytes
 from neuralart.model import filekind
 from neuralart.model.flatbuffer import FlatBuffer, Table
 from neuralart.model.graph import DTYPE_BYTES, Model, Operator, Quantization, Tensor
@@ -247,7 +247,7 @@ def read(path: Path, display: str = "") -> Model:
     try:
         data = read_bytes(path)
     except NeuralArtError as error:
-        raise NeuralArtError(error.what, where=shown, hint=error.hint) from error
+        raise NeuralArtError(error.what, where=shown, hint=error.hint or nearest_file(path)) from error
     onnx = filekind.refuse_onnx(path)
     if onnx is not None:
         raise NeuralArtError(onnx, where=shown, hint="convert the model to a quantized .tflite")

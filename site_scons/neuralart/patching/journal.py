@@ -13,11 +13,12 @@ import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import Any
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
+from neuralart.files import is_within
 from neuralart.patching.plan import digest
 
 SCHEMA = 1
@@ -216,12 +217,6 @@ def _check_place(root: Path, path: str) -> None:
         raise NeuralArtError("is a link: it would be replaced by a file", where=str(target), hint=hint)
     if target.is_dir():
         raise NeuralArtError("is a folder, a file is to be written", where=str(target))
-
-
-def is_within(path: str) -> bool:
-    """Whether a path, which is not to be trusted, stays below the folder that it starts from."""
-    pure = PurePosixPath(path)
-    return not pure.is_absolute() and ".." not in pure.parts
 
 
 def _stage(root: Path, changes: Sequence[Change]) -> None:

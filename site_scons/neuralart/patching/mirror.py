@@ -15,7 +15,7 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
-from neuralart.files import alone_with, read_bytes
+from neuralart.files import alone_with, is_within, read_bytes
 from neuralart.patching import journal
 from neuralart.patching.apply import edited_by_hand
 from neuralart.patching.journal import Change
@@ -204,7 +204,7 @@ def _listed(output: Path) -> set[str]:
     try:
         data: Any = jsontext.loads((output / INDEX).read_bytes())
         names = [*data["patched"], *data["copied"]] if data["schema"] == SCHEMA else []
-        return {str(name) for name in names if journal.is_within(name)}
+        return {str(name) for name in names if is_within(name)}
     except (OSError, ValueError, KeyError, TypeError):
         return set()
 

@@ -6,7 +6,7 @@ import atexit
 import contextlib
 import gc
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,7 @@ import SCons.Node
 from neuralart import config
 from neuralart.config.patch import is_file
 from neuralart.config.types import VariantConfig, split_profile
-from neuralart.errors import NeuralArtError, meant
+from neuralart.errors import NeuralArtError, nearest, similar
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash import effects
 from neuralart.scons.flash.flash import keep_order
@@ -95,11 +95,18 @@ class Project:
         known = [*self.names, *(f"{verb}-{name}" for verb in effects.VERBS for name in self.names)]
         for target in targets:
             if target not in known and "/" not in target and "\\" not in target and not Path(target).exists():
-                raise NeuralArtError(
-                    f"unknown target '{target}'",
-                    hint=meant(target, known)
-                    + f"variants: {', '.join(self.names)}; scons -h lists what can be done with them",
-                )
+                hint = f"{similar(target, known, most=3)} scons -h lists all".strip()
+                raise NeuralArtError(f"unknown target '{target}'", hint=hint)
+
+    @at_read_time
+    def check_variables(self, given: Iterable[str], known: Iterable[str]) -> None:
+        """Refuse a variable on the command line that the SConstruct does not read.
+        ``given``: names, as ``ARGUMENTS``; ``known``: those that it reads. SCons.Errors.UserError: One is unknown.
+        """
+        names = tuple(known)
+        for name in given:
+            if name not in names:
+                raise NeuralArtError(f"unknown variable '{name}=' on the command line", hint=nearest(name, names))
 
     @at_read_time
     def build(self, targets: Sequence[str], *, everything: bool = False) -> None:

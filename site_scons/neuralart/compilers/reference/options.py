@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, similar
 from neuralart.network.targets import CPU, NPU
 
 HONORED = "honored"
@@ -58,7 +58,7 @@ GENERATE: tuple[Option, ...] = (
     _used("--model -m", "the .tflite to compile", VALUE, metavar="FILE"),
     _used(
         "--target",
-        "what to compile for: stm32n6, mps3-an547 (NPU flow), stm32h7, mps2-an500 (CPU flow)",
+        "what to compile for: a board, or stm32n6, mps3-an547 (NPU flow), stm32h7, mps2-an500 (CPU flow)",
         VALUE,
         metavar="NAME",
     ),
@@ -327,11 +327,7 @@ def choices(words: Sequence[str], where: str = "profile options") -> Choices:
 
 def _near(word: str) -> str:
     """Only what is near: the whole list is long."""
-    import difflib
-
-    close = difflib.get_close_matches(word, spellings(PROFILE), n=1, cutoff=0.5)
-    listed = "docs/reference/generate-options.md lists them all"
-    return f"did you mean '{close[0]}'? {listed}" if close else listed
+    return f"{similar(word, spellings(PROFILE), cutoff=0.5)} docs/reference/generate-options.md lists them all".strip()
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from neuralart.compilers.command_line import option_values, split_words
 from neuralart.errors import NeuralArtError
+from neuralart.files import nearest_file
 from neuralart.network.targets import usable
 from neuralart.resources import board_data_dir
 from neuralart.vendor.profile import ProfileArgument, parse_argument
@@ -89,7 +90,7 @@ def check_model(path: Path, display: str) -> None:
     try:
         size = path.stat().st_size
     except OSError as error:
-        raise NeuralArtError(f"cannot read: {error.strerror}", where=display) from error
+        raise NeuralArtError(f"cannot read: {error.strerror}", where=display, hint=nearest_file(path)) from error
     if path.is_dir() or not size:
         raise NeuralArtError("is a folder" if path.is_dir() else "is empty", where=display)
     if not path.stem.isascii():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import copy
 import hashlib
 import os
 from collections.abc import Sequence
@@ -11,7 +12,10 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import SCons.Builder
 import SCons.Node
+import SCons.Scanner.C
+import SCons.Tool
 
 from neuralart import toolchain as toolchains
 from neuralart.boards.types import Board, Machine
@@ -83,10 +87,27 @@ def toolchain_env(env: Any, found: Toolchain) -> Any:
         # The consumer's flags are for the consumer's programs.
         made.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
         made.Replace(_CPPINCFLAGS=_include_words)
+        made["BUILDERS"]["Object"] = _object_builder(made)
         made.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
         return made
 
     return registry_of(env).once("toolchain", f"{found.folder}|{found.prefix}", make)
+
+
+def _object_builder(env: Any) -> Any:
+    """SCons's own, but for generated C: what it includes is read in what is there, current or not.
+
+    SCons reads only what is current. If the sources of a generated file have changed and it turns out to stay as it is,
+    its object would have no headers then: it would be compiled in this run, and again in the next. (If it is made
+    again, SCons reads it again.)
+    """
+    scanner = SCons.Scanner.C.CScanner()
+    scanner.scan_check = lambda node, env: not node.has_builder() or node.exists()
+    known = {**SCons.Tool.SourceFileScanner.function, **dict.fromkeys(SCons.Tool.CSuffixes, scanner)}
+    theirs = env["BUILDERS"]["Object"]
+    mine = copy.copy(theirs.get())
+    mine.source_scanner = SCons.Scanner.ScannerBase(known, name="neuralart-sources")
+    return SCons.Builder.CompositeBuilder(mine, theirs.cmdgen)
 
 
 def _prefix_maps(recipe: Recipe) -> list[Any]:

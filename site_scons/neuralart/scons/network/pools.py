@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from neuralart.boards.types import Board
 from neuralart.config.types import NetworkConfig, split_profile
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.errors import NeuralArtError
+from neuralart.files import nearest_file
 from neuralart.memory.layout.strategies import LayoutNetwork, check_names
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.scons.paths import named, stable, word
@@ -33,10 +34,7 @@ def source_file(env: Any, path: str, what: str, where: str) -> Any:
     except TypeError:
         raise NeuralArtError(f"{what} '{path.removeprefix('#')}' is a folder, not a file", where=where) from None
     if not found:
-        wanted = Path(node.get_abspath())
-        beside = [path.name for path in wanted.parent.glob(f"*{wanted.suffix}") if wanted.suffix]
-        hint = nearest(node.name, beside) if beside else "paths are relative to the file that names them"
-        raise NeuralArtError(f"{what} '{node}' does not exist", where=where, hint=hint)
+        raise NeuralArtError(f"{what} '{node}' does not exist", where=where, hint=nearest_file(Path(str(node))))
     return node
 
 
