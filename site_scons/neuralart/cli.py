@@ -90,6 +90,13 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         self.exit(USAGE_ERROR, f"{self.prog}: error: {message} (see {self.prog} --help)\n")
 
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        found, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            near = similar(unknown[0].partition("=")[0], self._option_string_actions)
+            self.error("; ".join(filter(None, (f"unknown argument '{unknown[0]}'", near))))
+        return found, unknown
+
 
 def _function(command: str, verb: str) -> Callable[[Any], Any]:
     module = importlib.import_module(COMMANDS[command][0])
@@ -124,10 +131,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             return USAGE_ERROR
         if asked == words[0] and asked not in COMMANDS:
             parser.error("; ".join(filter(None, (f"no command '{asked}'", similar(asked, tuple(COMMANDS))))))
-        args, unknown = parser.parse_known_args(words)
-        if unknown:
-            parser.prog += f" {args.command}"
-            parser.error(f"unknown argument '{unknown[0]}'")
+        args = parser.parse_args(words)
         status = int(_function(args.command, "run")(args))
         sys.stdout.flush()
         return status

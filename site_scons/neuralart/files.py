@@ -79,8 +79,8 @@ def write_text(path: Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
-def read_bytes(path: Path) -> bytes:
-    """Read a user's file. NeuralArtError: it is not there or cannot be read."""
+def read_bytes(path: Path, hint: str = "") -> bytes:
+    """Read a user's file. NeuralArtError, with the hint: it is not there or cannot be read."""
     try:
         return path.read_bytes()
     except (OSError, ValueError) as error:
@@ -88,6 +88,7 @@ def read_bytes(path: Path) -> bytes:
         raise NeuralArtError(
             f"cannot read: {getattr(error, 'strerror', None) or error}",
             where=str(path).encode("ascii", "backslashreplace").decode(),
+            hint=hint,
         ) from error
 
 

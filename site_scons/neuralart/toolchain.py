@@ -204,11 +204,9 @@ def find(
     gcc = next((Path(hit) for folder in folders if (hit := shutil.which(program, path=str(folder)))), None)
     if gcc is None:
         tried = "NEURALART_TOOLCHAIN" if environ.get("NEURALART_TOOLCHAIN") else "PATH, STM32CubeCLT, STM32CubeIDE"
-        raise NeuralArtError(
-            f"no {program} found ({tried} looked at)",
-            where=where,
-            hint="install gcc-arm-none-eabi with a C library, or set NEURALART_TOOLCHAIN to the folder of its programs",
-        )
+        hint = "install gcc-arm-none-eabi with a C library, or set NEURALART_TOOLCHAIN to the folder of its programs"
+        hint = hint if config.prefix.endswith("-") else f"a prefix ends with '-': {config.prefix}-"
+        raise NeuralArtError(f"no {program} found ({tried} looked at)", where=where, hint=hint)
     answer = _cached_probe(gcc.absolute(), cache)
     version, libcs = answer["version"], answer["libcs"].split()
     if config.version and not re.match(re.escape(config.version) + r"(\.|$)", version):

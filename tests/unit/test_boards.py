@@ -859,7 +859,7 @@ def test_own_files_are_told_apart(write: Writer) -> None:
 
 
 def test_missing_own_file(write: Writer) -> None:
-    assert refusal(Path("no.yaml")) == "no.yaml: cannot read: No such file or directory"
+    assert refusal(Path("no.yaml")) == "no.yaml: cannot read: No such file or directory (is this the right folder?)"
     assert boards.names([Path("no.yaml")]) == (*ALL[:2], "no", *ALL[2:]), "nothing is opened to list names"
 
 

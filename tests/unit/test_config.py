@@ -560,7 +560,7 @@ def test_not_yaml(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, loader: str, 
 def test_missing_file(tmp_path: Path) -> None:
     with pytest.raises(NeuralArtError) as caught:
         config.read(tmp_path / "no.yaml", "no.yaml")
-    assert str(caught.value) == "no.yaml: cannot read: No such file or directory"
+    assert str(caught.value) == "no.yaml: cannot read: No such file or directory (is this the right folder?)"
 
 
 # Memory: strategies, slots, reserved ranges, dead banks ----------------------------------------------------------

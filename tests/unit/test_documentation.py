@@ -73,6 +73,18 @@ def test_the_index_has_every_page() -> None:
     assert missing == [], "link them in docs/README.md"
 
 
+def test_the_index_has_four_kinds() -> None:
+    """A page stands under the kind that its folder names; pages of the top folder may stand anywhere."""
+    parts = re.findall(r"^## ([\w-]+): .+\n((?:(?!## ).*\n)+)", (DOCS / "README.md").read_text("utf-8"), re.MULTILINE)
+    assert [title for title, _ in parts] == ["Tutorial", "How-to", "Reference", "Explanation"]
+    for title, rows in parts:
+        assert set(re.findall(r"\]\(([\w-]+)/", rows)) == {title.lower()}
+
+
+def test_the_readme_is_short() -> None:
+    assert len((REPO / "README.md").read_text("utf-8").splitlines()) < 150
+
+
 @pytest.mark.parametrize("page", PAGES, ids=_name)
 def test_links_lead_somewhere(page: Path) -> None:
     for link, path, anchor in _links(page):

@@ -585,7 +585,7 @@ def test_conflicts_of_what_is_fixed(project: Project) -> None:
         (
             lambda p: (p.folder / "variants.yaml").unlink(),
             ("v",),
-            "variants.yaml: cannot read: No such file or directory",
+            "variants.yaml: cannot read: No such file or directory (is this the right folder?)",
         ),
         (lambda p: (p.folder / "one.mpool").unlink(), ("v",), "one.mpool: cannot read: No such file or directory"),
         (lambda p: (p.folder / "one.mpool").write_text("{"), ("v",), "one.mpool:1:"),

@@ -102,7 +102,7 @@ def load(folder: Path) -> Vectors:
     path = folder / DESCRIPTION
     where = str(path)
     try:
-        data = jsontext.loads(read_bytes(path).decode("utf-8"))
+        data = jsontext.loads(read_bytes(path, "`neuralart vectors MODEL -o DIR` makes such a folder").decode("utf-8"))
         schema = data["schema"]
         if schema != SCHEMA:
             raise NeuralArtError(f"schema {schema}, this version reads {SCHEMA}", where=where)

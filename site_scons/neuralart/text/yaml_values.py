@@ -106,7 +106,8 @@ def _syntax_error(error: Any, text: str, display: str) -> NeuralArtError:
         said += f", {error.context}"
         if context_mark is not None and context_mark.line + 1 != line:
             said += f" that starts in line {context_mark.line + 1}"
-    return NeuralArtError(f"not valid YAML: {said}", where=f"{display}:{line}")
+    hint = "put a text that has ': ' in it in quotes" if "mapping values" in said else ""
+    return NeuralArtError(f"not valid YAML: {said}", where=f"{display}:{line}", hint=hint)
 
 
 class YamlValue(Value):
@@ -250,7 +251,7 @@ def read(path: Path, display: str = "") -> YamlValue:
     try:
         data = read_bytes(path)
     except NeuralArtError as error:
-        raise NeuralArtError(error.what, where=shown) from error
+        raise NeuralArtError(error.what, where=shown, hint="is this the right folder?") from error
     top = parse(data, shown)
     if not top.is_mapping:
         raise top.error("the file must be a mapping of keys and values (key: value)")

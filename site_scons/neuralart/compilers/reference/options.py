@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
-from neuralart.errors import NeuralArtError
+from neuralart.errors import NeuralArtError, similar
 from neuralart.network.targets import CPU, NPU
 
 HONORED = "honored"
@@ -327,11 +327,7 @@ def choices(words: Sequence[str], where: str = "profile options") -> Choices:
 
 def _near(word: str) -> str:
     """Only what is near: the whole list is long."""
-    import difflib
-
-    close = difflib.get_close_matches(word, spellings(PROFILE), n=1, cutoff=0.5)
-    listed = "docs/reference/generate-options.md lists them all"
-    return f"did you mean '{close[0]}'? {listed}" if close else listed
+    return f"{similar(word, spellings(PROFILE), cutoff=0.5)} docs/reference/generate-options.md lists them all".strip()
 
 
 if __name__ == "__main__":

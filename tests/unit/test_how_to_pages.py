@@ -1,0 +1,134 @@
+"""What the how-to pages and the README tell to type exists: commands, options, rules of lint, targets."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from neuralart import cli
+from neuralart.scons.flash import effects
+
+REPO = Path(__file__).resolve().parents[2]
+HOW_TO = REPO / "docs" / "how-to"
+PAGES = [REPO / "README.md", *sorted(HOW_TO.glob("*.md"))]
+MISTAKES = "typical-mistakes.md"
+ST, TROUBLE = HOW_TO / "coming-from-st-tools.md", HOW_TO / "troubleshooting.md"
+STATES = {"works", "partly", "no effect", "not yet"}
+# Of the scripts, as their own help and manuals have them.
+THEIRS = {
+    "stedgeai generate": "--target --st-neural-art --load-mpool --input-data-type --enable-epoch-controller -O3 "
+    "--Oalt-sched --Ocache-opt --mvei --all-buffers-info --csv-file --output-info-file --ec-single-epoch",
+    "N6_reloc/npu_driver.py": "--input -i --output -o --name -n --no-secure --split --pack-dir --gen-c-file "
+    "--parse-only --no-clean --log --verbosity -v --debug --no-color STEDGEAI_CORE_DIR",
+    "N6_reloc/st_load_and_run.py": "--input -i --board --address --mode copy xip no-flash no-run max-speed "
+    "--cube-ide-dir STM32_CUBE_IDE_DIR serial:921600",
+    "N6_scripts/n6_loader.py and ai_runner npu_profiler.py": "n6_loader.py --cfile --name --desc --batch -b --log "
+    "--verbosity --plot --no-color LL_Dbgtrc_ LL_ATON_RT_SetRuntimeCallback LL_ATON_RT_SetEpochCallback",
+    "Model zoo": "external_memory_mgt.py update_activation_c_code c_project_path path_network_c_info available_AXIRAM "
+    "custom_objects user_config.yaml app_config.h common_deploy.py aspect_ratio",
+}
+
+
+def _calls(page: Path) -> list[str]:
+    """Commands of this package in code spans and code blocks."""
+    text = page.read_text("utf-8")
+    spans = re.findall(r"`(neuralart [^`\n]+)`", text)
+    blocks = re.findall(r"^(?: {4}|\$ )(?:\.venv/bin/)?(neuralart .+?)(?: +#.*)?$", text, re.MULTILINE)
+    return [call for call in (*spans, *blocks) if ": error: " not in call]
+
+
+@cache
+def _help(*words: str) -> str:
+    """The help of a command; empty if there is no such command."""
+    from contextlib import redirect_stderr, redirect_stdout
+    from io import StringIO
+
+    out = StringIO()
+    with pytest.raises(SystemExit) as ended, redirect_stdout(out), redirect_stderr(StringIO()):
+        cli.main([*words, "--help"])
+    return out.getvalue() if ended.value.code == 0 else ""
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != MISTAKES], ids=lambda page: page.name)
+def test_commands_and_options_exist(page: Path) -> None:
+    for call in _calls(page):
+        words = [word.rstrip(".,:;") for word in call.split()[1:]]
+        if not re.fullmatch(r"[a-z-]+", words[0]):
+            continue  # neuralart VERB and the like
+        assert words[0] in cli.COMMANDS, f"{page.name}: {call}"
+        text = _help(*words[: 2 if words[0] in ("relocatable", "application") and len(words) > 1 else 1])
+        assert text, f"{page.name}: {call}"
+        for option in (word.partition("=")[0] for word in words if re.match(r"-{1,2}[a-z]", word)):
+            assert re.search(rf"(?<![\w-]){option}(?![\w-])", text), f"{page.name}: {call}: no option {option}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_verbs_of_targets_exist(page: Path) -> None:
+    found = set(re.findall(r"\b(\w+)-<variant>", page.read_text("utf-8")))
+    assert found <= {*effects.VERBS, "flash-application", "flash-model", "model"}, page.name
+
+
+def test_each_option_of_the_scripts_has_a_row() -> None:
+    parts = re.split(r"^## ", ST.read_text("utf-8"), flags=re.MULTILINE)
+    sections = {part.partition("\n")[0]: part for part in parts}
+    for title, names in THEIRS.items():
+        rows = [line.split(" | ") for line in sections[title].splitlines() if line.startswith("| ")][1:]
+        assert {row[1] for row in rows} <= STATES, title
+        left = " ".join(row[0] for row in rows)
+        missing = [name for name in names.split() if not re.search(rf"(?<![\w-]){re.escape(name)}(?![a-z])", left)]
+        assert missing == [], title
+
+
+def test_rules_of_troubleshooting_exist() -> None:
+    named = re.findall(r"rules? ((?:`[\w-]+`(?:,| and)? ?)+)", TROUBLE.read_text("utf-8"))
+    found = {rule for text in named for rule in re.findall(r"`([\w-]+)`", text)}
+    assert len(found) > 8
+    assert found <= set(re.findall(r"^([\w-]+) ", _rules(), re.MULTILINE))
+
+
+def _rules() -> str:
+    from contextlib import redirect_stdout
+    from io import StringIO
+
+    out = StringIO()
+    with redirect_stdout(out):
+        assert cli.main(["lint", "--rules"]) == 0
+    return out.getvalue()
+
+
+SOURCE = """\
+int main(void) {
+    /* the alias that generated code has */
+    *(volatile unsigned *)0x42023100 = 0;
+
+
+    LL_ATON_RT_Main(&NN_Instance_Default);
+}
+"""
+SCRIPT = """\
+MEMORY { RAM (rwx) : ORIGIN = 0x34000400, LENGTH = 1023K
+         AXI (rw) : ORIGIN = 0x342E0000, LENGTH = 448K }
+_estack = ORIGIN(AXI) + LENGTH(AXI);
+SECTIONS { .text : { *(.text*) } > RAM }
+"""
+
+
+def test_lint_finds_what_troubleshooting_shows(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "Src").mkdir()
+    (tmp_path / "Src" / "main.c").write_text(SOURCE)
+    (tmp_path / "app.ld").write_text(SCRIPT)
+    block = re.search(r"```console\n\$ neuralart (lint .+)\n([^`]+)```", TROUBLE.read_text("utf-8"))
+    assert block is not None
+    assert cli.main(block[1].split()) == 1
+    printed = capsys.readouterr()
+    lines = [line for line in (printed.out + printed.err).splitlines() if ": error: " in line]
+    shown = block[2].splitlines()
+    assert len(lines) == len(shown)
+    for line, wanted in zip(lines, shown, strict=True):
+        assert re.fullmatch(re.escape(wanted).replace(re.escape("[...]"), ".*"), line), line
