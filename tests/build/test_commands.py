@@ -32,6 +32,13 @@ def test_dry_run_makes_nothing(sources: Project) -> None:
 
 
 def test_clean_removes_all(built: Project) -> None:
+    """Also variants that nobody asked for now, and what effects have made."""
+    index = built.path("build/digits-n6-internal/index.json")
+    index.parent.mkdir()
+    index.write_text("{}")
+    left = built.path("build/digits-n6/export/x.c")
+    left.parent.mkdir()
+    left.write_text("")
     built.run("-c")
     assert not built.path("build").exists(), "neither a file nor an empty folder"
     assert not built.path("compile_commands.json").exists()

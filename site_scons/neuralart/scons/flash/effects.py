@@ -318,5 +318,5 @@ def make_export(env: Any, program: VariantProgram) -> Any:
     (alias,) = base.Alias(f"export-{name}", sources, _ACTION)
     plans.remember(alias, _Export(program, initializers, folder))
     base.Depends(alias, code_value(base, "exporter", "export"))
-    base.Clean(alias, base.fs.Dir(f"#{folder}"))
+    base.Clean([alias, *base.Alias(name)], base.fs.Dir(f"#{folder}"))
     return alias
