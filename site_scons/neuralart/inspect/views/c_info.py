@@ -189,7 +189,7 @@ def _beside(info: CInfo, path: Path) -> list[dict[str, str]]:
 
 
 def _tool(record: dict[str, Any]) -> str:
-    """What compiled it: the vendor's core with its compiler, or whoever else signed the file."""
+    """The tools that compiled it: ST Edge AI Core and its compiler, or others by their names."""
     if record["core_version"] is None and not record["compiler_version"] and record["tools"]:
         return ", ".join(f"{tool['name']} {tool['version']}" for tool in record["tools"])
     compiler = f", compiler {record['compiler_version']}" if record["compiler_version"] else ""
