@@ -124,12 +124,21 @@ def test_board_of_the_users(env: Any, gcc: Toolchain, tree: Path, tmp_path: Path
     net = NetworkConfig("digits", MODEL, vectors=str(tmp_path / "vectors elsewhere"))
     made = env.NeuralArtVariant(variant(board="mine", networks=(net,)))
     for verb in effects.VERBS:
-        if verb in ("load", "export", "sbom"):
-            continue  # its networks are linked into the firmware; an export starts no program
+        if verb in ("load", "export", "plan", "sbom"):
+            continue  # its networks are linked into the firmware; an export starts no program, a plan reads the project
         words = graphs.command(made.effects[verb][0])
         assert words[words.index("--board-file") + 1] == "boards/mine.yaml", verb
     words = graphs.command(made.run[0])
     assert words[words.index("--vectors") + 1] == str(tmp_path / "vectors elsewhere")
+
+
+def test_plan_is_that_of_the_command_after_the_build(env: Any, gcc: Toolchain) -> None:
+    assert argv(env, "plan") == ["plan", "digits-n6", "--file", "variants.yaml", "--build", "build"]
+    made = env.NeuralArtVariant(variant("two", where=Location("", 0)))
+    assert [str(node) for node in env.NeuralArtVariant(variant("one")).effects["plan"][0].sources] == [
+        "build/one/index.json"
+    ]
+    assert refusal(made, "plan").startswith("plan-two: its variant is in no project file (build/VARIANT/plan.json")
 
 
 LINKED = NetworkConfig(
@@ -276,6 +285,7 @@ def test_one_at_a_time_has_the_flash(several: dict[str, Any]) -> None:
     assert shared.pop("debug") == []
     assert shared.pop("load") == []
     assert shared.pop("export") == []
+    assert shared.pop("plan") == []
     assert shared.pop("sbom") == []
     (one,) = {tuple(nodes) for nodes in shared.values()}
     assert len(one) == 1

@@ -265,6 +265,7 @@ def test_nodes_of_a_variant(env: Any, gcc: Toolchain) -> None:
         "flash-application",
         "flash-model",
         "load",
+        "plan",
         "run",
         "sbom",
         "verify",

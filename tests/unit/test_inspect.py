@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -185,9 +186,9 @@ def test_options(folder, capsys, monkeypatch):
     status, out, _ = run(capsys, "network_data.xSPI2.bin", "--kind", "raw", "--json")
     assert (status, json.loads(out)["bytes"]) == (0, 3)
     assert run(capsys, "network.c", "--kind", "network")[2] == (
-        "neuralart inspect: error: --kind: no kind 'network' (did you mean 'network_c'? known: "
+        "neuralart inspect: error: --kind: no kind 'network'\n  did you mean 'network_c'? known: "
         + ", ".join(sorted(kind.name for kind in kinds.kinds()))
-        + ")\n"
+        + "\n"
     )
     status, _, err = run(capsys, "digits.tflite", "--kind", "network_c")
     assert status == 1 and "not a generated network" in err
@@ -270,6 +271,82 @@ def test_a_network_that_is_cut_off(tmp_path, cut):
         assert "\n" not in str(error)
     else:
         assert record["findings"]
+
+
+def edited(name: str, change: Callable[[dict], object]) -> bytes:
+    data = json.loads(FILES[name][1])
+    change(data)
+    return json.dumps(data).encode()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "said"),
+    [
+        ("plan.json", edited("plan.json", lambda d: d.update(schema=2)), ": schema 2, this version reads 1"),
+        ("plan.json", edited("plan.json", lambda d: d.pop("view")), ": 'view' is missing"),
+        (
+            "plan.json",
+            edited("plan.json", lambda d: d["placements"][1].update(size="1")),
+            ": placements[1].size: '1' is no int",
+        ),
+        ("plan.json", edited("plan.json", lambda d: d.update(memories={})), ": memories: {} is no list"),
+        ("plan.json", FILES["plan.json"][1][:-9], ": no JSON: "),
+        ("check.json", edited("check.json", lambda d: d.update(ok=1)), ": ok: 1 is no bool"),
+        (
+            "check.json",
+            edited("check.json", lambda d: d.update(copy_size=True)),
+            ": copy_size: True is no int or null",
+        ),
+        ("check.json", edited("check.json", lambda d: d["findings"][0].pop("remedy")), "findings[0]: 'remedy' is"),
+        ("index.json", edited("index.json", lambda d: d["firmware"]["DTCM"].pop("used")), "'firmware' is damaged"),
+        (
+            "index.json",
+            edited("index.json", lambda d: d["firmware"]["DTCM"].update(capacity=None)),
+            ": firmware.DTCM.capacity: None is no int",
+        ),
+        (
+            "network_rel.json",
+            edited("rel/network_rel.json", lambda d: d["network"]["pools"].append([])),
+            ": network.pools[1]: [] is no dict",
+        ),
+        (
+            "flash_plan.json",
+            edited("flash_plan.json", lambda d: d["writes"][0].update(bytes=0)),
+            ": writes[0]: 0 bytes",
+        ),
+        ("network.json", edited("network.json", lambda d: d["pools"][0].update(size=-1)), "'size' is -1"),
+        ("manifest.json", edited("manifest.json", lambda d: d["files"][0].update(name="../x")), "'../x' is no row"),
+        ("descriptor.bin", FILES["descriptor.bin"][1][:60], "@0x3c: 80 bytes announced, 60 are there"),
+        ("load_table.bin", FILES["load_table.xip.bin"][1][:20], ": cut off: 2 models take 28 bytes, 20 are there"),
+    ],
+)
+def test_damage_of_what_a_build_writes(tmp_path, name, data, said):
+    (tmp_path / name).write_bytes(data)
+    with pytest.raises(NeuralArtError) as caught:
+        inspector.inspect(tmp_path / name)
+    assert str(caught.value).startswith(str(tmp_path / name)) and said in str(caught.value)
+
+
+def test_an_application_is_one_by_its_vector_table(tmp_path, capsys):
+    (tmp_path / "application.bin").write_bytes(b"\xff" * 0x400 + b"\0" * 64)
+    assert cli.main(["inspect", "--kind", "application", str(tmp_path / "application.bin")]) == 1
+    assert "application.bin@0x400: no vector table behind room for a header" in capsys.readouterr().err
+
+
+def test_a_manifest_names_what_changed(tmp_path):
+    for name in ("manifest.json", "other.json"):
+        (tmp_path / name).write_bytes(FILES["manifest.json"][1])
+    (tmp_path / "net.c").write_bytes(b"d")
+    found = [{"code": "changed", "text": "net.c is not what the compile wrote"}]
+    assert inspector.inspect(tmp_path / "manifest.json")[1]["findings"] == found
+    assert inspector.inspect(tmp_path / "other.json")[1]["findings"] == []
+
+
+def test_the_reference_compiler_is_named(tmp_path):
+    request = CompileRequest(model=DIGITS, mpool=POOLS[0], name="net", target="stm32n6")
+    write(compile_network(request), tmp_path)
+    kind, record = inspector.inspect(tmp_path / "net_c_info.json")
+    assert "\n  tool      neuralart-reference 0.1.0.0\n" in kinds.reader(kind).text(record)
 
 
 # ---- cost

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container, load_table
 from neuralart.relocatable.format.container import stamp_of
-from neuralart.relocatable.format.load_table import make
-from support.load_tables import read_table
+from neuralart.relocatable.format.load_table import LoadTable, make, read
 from support.rel_images import SHAPES, Recipe, build
 
 AT, PARAMS = 0x7100_0000, 0x7180_0000
@@ -32,11 +31,11 @@ def test_words_of_a_table() -> None:
     st.sampled_from(["xip", "copy"]),
     st.sets(st.sampled_from(["ext", "clear", "no-overlay"])),
     st.lists(st.tuples(addresses, st.just(0) | addresses), min_size=1, max_size=4),
+    st.binary(max_size=8),
 )
-def test_what_is_written_is_read(mode: str, more: set[str], models: list[tuple[int, int]]) -> None:
-    data = make((mode, *more), models)
-    flags = sum(load_table.FLAGS.get(word, 0) for word in (mode, *more))
-    assert read_table(struct.unpack(f"<{len(data) // 4}I", data)) == (flags, models)
+def test_what_is_written_is_read(mode: str, more: set[str], models: list[tuple[int, int]], behind: bytes) -> None:
+    words = (mode, *(word for word in load_table.WORDS if word in more))
+    assert read(make(words, models) + behind, "t") == LoadTable(words, tuple(models))
 
 
 @pytest.mark.parametrize(
@@ -58,6 +57,26 @@ def test_what_is_written_is_read(mode: str, more: set[str], models: list[tuple[i
 def test_what_is_not_written(mode: list[str], models: list[tuple[int, int]], said: str) -> None:
     with pytest.raises(NeuralArtError, match=said):
         make(mode, models)
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "0 bytes are no load table"),
+        (b"\xff" * 64, "t@0x0: no load table: nothing was written there"),
+        (bytes(64), "nothing was written there"),
+        (b"NBIN" + bytes(60), "0x4e49424e instead of MREL"),
+        (struct.pack("<3I", 0x4C45524D, 5, 1), "t@0x4: 5 models"),
+        (struct.pack("<3I", 0x4C45524D, 1, 0x21), "t@0x8: unknown flags 0x00000020 in 0x00000021"),
+        (struct.pack("<7I", 0x4C45524D, 2, 0, AT, 0, 0, 0), "t@0x14: model 1 has no address: 0x00000000"),
+        (struct.pack("<5I", 0x4C45524D, 1, 0, AT, 0xFFFFFFFF), "cut off: the address of the params of model 0"),
+        (make(["xip"], [(AT, 0)])[:-4], "cut off: 1 models take 20 bytes, 16 are there"),
+    ],
+)
+def test_what_is_no_table(data: bytes, said: str) -> None:
+    with pytest.raises(NeuralArtError) as caught:
+        read(data, "t")
+    assert said in str(caught.value)
 
 
 # ---- stamps

@@ -227,6 +227,13 @@ def make(program: bytes, binary_type: str, version: int = DEFAULT_VERSION, where
     return bytes(header) + payload
 
 
+def vectors_behind_room(data: bytes) -> tuple[int, int] | None:
+    """Stack pointer and reset handler of an image that has only room for its header, as erased flash; else None."""
+    if data[:VECTOR_TABLE] != b"\xff" * VECTOR_TABLE or not _is_vector_table(data, VECTOR_TABLE):
+        return None
+    return _word(data, VECTOR_TABLE), _word(data, _ENTRY_WORD)
+
+
 def record(image: BootImage, at: int) -> dict[str, object]:
     """What ``neuralart inspect`` says of an image, ready for JSON; ``at``: address (HEX file) or offset in the file."""
     table = image.vector_table

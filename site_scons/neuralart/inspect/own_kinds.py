@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from functools import lru_cache
 
 from neuralart.inspect.kinds import FileKind
@@ -205,6 +206,25 @@ def _boot_image(data: bytes, name: str) -> bool:
     return next(find(data), None) is not None
 
 
+def _with_keys(*wanted: str) -> Callable[[bytes, str], bool]:
+    """JSON that has these names, among others."""
+    return lambda data, name: set(wanted) <= _keys(data)
+
+
+def _manifest(data: bytes, name: str) -> bool:
+    keys = _keys(data)
+    # A recording has these too, and says what it was made of.
+    return {"schema", "network", "files"} <= keys and not keys & {"tool", "inputs", "options"}
+
+
+def _application(data: bytes, name: str) -> bool:
+    if data[:1] != b"\xff":
+        return False
+    from neuralart.flashing.image_header import vectors_behind_room
+
+    return vectors_behind_room(data) is not None
+
+
 def _raw(data: bytes, name: str) -> bool:
     return _CONTENTS_NAME.fullmatch(name) is not None and not data.startswith(b"version https://git-lfs")
 
@@ -212,6 +232,25 @@ def _raw(data: bytes, name: str) -> bool:
 KINDS = tuple(
     FileKind(name, title, f"neuralart.inspect.views.{view}", sniff)
     for name, title, view, sniff in (
+        # Before those that look for a mark anywhere in a file: a firmware may hold the marks of all of them.
+        (
+            "network_json",
+            "facts of a compile (network.json)",
+            "built:NETWORK",
+            _with_keys("abi_stamp", "epochs", "macc"),
+        ),
+        ("manifest", "the manifest of a compile (manifest.json)", "built:MANIFEST", _manifest),
+        ("flash_plan", "a flash plan (flash_plan.json)", "built:FLASH_PLAN", _with_keys("board", "writes")),
+        ("plan", "an address plan (plan.json)", "built:PLAN", _with_keys("memories", "placements", "initializers")),
+        ("check", "the check of an image (check.json)", "built:CHECK", _with_keys("image", "initial_sp", "findings")),
+        ("index", "the index of a build (index.json)", "built:INDEX", _with_keys("variant", "firmware", "artefacts")),
+        (
+            *("network_rel", "results of a relocatable build (network_rel.json)", "built:NETWORK_REL"),
+            _with_keys("schema", "gen_files", "reloc_binary_image"),
+        ),
+        ("descriptor", "an identity descriptor", "built:DESCRIPTOR", lambda data, name: data[:4] == b"NAID"),
+        ("load_table", "a load table", "built:LOAD_TABLE", lambda data, name: data[:4] == b"MREL"),
+        ("application", "an application with room for its header", "built:APPLICATION", _application),
         ("network_c", "a generated network.c", "generated_c:NETWORK_C", _network_c),
         ("ecblobs", "a header with epoch-controller blobs", "generated_c:ECBLOBS", _ecblobs),
         ("initializer_c", "an initializer as a C array", "generated_c:INITIALIZER_C", _initializer),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from neuralart.config.app_config import MODEL_TYPES, USE_CASES
+from neuralart.config.read import VERBS
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model_zoo import vocabulary
 from neuralart.model_zoo.sections import application, audio
@@ -19,7 +20,6 @@ _BOARD = ("deployment.hardware_setup.board", "stm32ai.footprints_on_target", "be
 _OPTIMIZATION = ("tools.stedgeai.optimization", "tools.stm32ai.optimization", "stm32ai.optimization")
 _PROJECT = ("deployment.c_project_path", "stm32ai.c_project_path")
 _QUANTIZED = (".tflite", ".onnx")
-_VERBS = ("run-", "flash-", "boot-", "load-", "report-", "export-", "verify-")
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def convert(top: ZooEntry, wishes: Wishes = Wishes(), boards: tuple[str, ...] = 
     if section:
         settings["app_config"] = section
     variant = f"{name}-{board}"
-    if variant.startswith(_VERBS):
+    if variant.startswith(VERBS):
         variant = f"net-{variant}"
     title = f"{PurePosixPath(model).name} on {board}"
     return Imported(

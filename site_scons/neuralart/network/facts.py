@@ -202,11 +202,14 @@ def manifest(network: str, files: Mapping[str, bytes]) -> str:
     return json.dumps({"schema": MANIFEST_SCHEMA, "network": network, "files": rows}, indent=1) + "\n"
 
 
-def listed_files(folder: Path) -> tuple[Listed, ...]:
-    """The files of a compile, as its manifest has them. NeuralArtError: there is no manifest, or it is damaged."""
-    path = folder / MANIFEST
+def read_manifest(path: Path) -> tuple[str, tuple[Listed, ...]]:
+    """The network's name and the files of a compile. NeuralArtError: it is missing or damaged."""
     try:
-        rows = [Listed(row["name"], row["bytes"], row["sha256"]) for row in jsontext.loads(read_bytes(path))["files"]]
+        data = jsontext.loads(read_bytes(path))
+        network = data.get("network", "")
+        rows = [Listed(row["name"], row["bytes"], row["sha256"]) for row in data["files"]]
+        if not isinstance(network, str):
+            raise TypeError(f"'network' is {network!r}")
         for row in rows:
             kinds = (type(row.name), type(row.bytes), type(row.sha256))
             if kinds != (str, int, str) or row.name in ("", ".", "..") or "/" in row.name or "\\" in row.name:
@@ -217,7 +220,12 @@ def listed_files(folder: Path) -> tuple[Listed, ...]:
         raise NeuralArtError(
             f"not the manifest of a compile: {error}", where=str(path), hint="compile the network again"
         ) from error
-    return tuple(rows)
+    return network, tuple(rows)
+
+
+def listed_files(folder: Path) -> tuple[Listed, ...]:
+    """The files of a compile, as its manifest has them. NeuralArtError: there is no manifest, or it is damaged."""
+    return read_manifest(folder / MANIFEST)[1]
 
 
 def _is(path: Path, row: Listed) -> bool:

@@ -8,13 +8,15 @@ import os
 from pathlib import Path
 from typing import Any
 
+import SCons.Node.FS
 import SCons.Script
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
-from neuralart.scons.paths import build_dir
+from neuralart.scons.paths import COMPILER_CACHE, TOOLCHAIN_CACHE, build_dir
 
 NAME, OWNER = ".scons.lock", ".scons.owner"
+_CACHES = (TOOLCHAIN_CACHE, COMPILER_CACHE)
 _held: set[Path] = set()
 
 
@@ -50,6 +52,8 @@ def take(env: Any) -> None:
         ) from error
     _held.add(folder)
     atexit.register(_release, lock, folder)
+    if env.GetOption("clean"):
+        atexit.register(_tidy, env.fs.Dir(str(folder)), folder)  # before the release: the last one is called first
 
 
 def _take_over(env: Any, folder: Path, owner: Path) -> None:
@@ -83,6 +87,21 @@ def _read(owner: Path) -> str:
     with contextlib.suppress(OSError, UnicodeDecodeError):
         return owner.read_text("ascii").strip() or "?"
     return "?"
+
+
+def _tidy(node: Any, folder: Path) -> None:
+    """After ``scons -c``: no empty folder of a target stays, and what is known of tools goes with the last file."""
+    for name, child in node.entries.items():
+        if name not in (".", "..") and isinstance(child, SCons.Node.FS.Dir):
+            here = Path(child.get_abspath())
+            _tidy(child, here)
+            with contextlib.suppress(OSError):
+                here.rmdir()
+    with contextlib.suppress(OSError):
+        left = {path.name for path in folder.iterdir()}
+        if OWNER in left and left <= {NAME, OWNER, *_CACHES}:
+            for name in _CACHES:
+                (folder / name).unlink(missing_ok=True)
 
 
 def _release(lock: Any, folder: Path) -> None:

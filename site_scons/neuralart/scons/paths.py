@@ -22,6 +22,8 @@ class LiteralWord(Literal):
         return str(self).replace("$", "<dollar>")
 
 
+# What is remembered of tools, in the build folder; made anew where it is missing.
+TOOLCHAIN_CACHE, COMPILER_CACHE = ".toolchain.json", ".stedgeai.json"
 # Every command of a build names it.
 _FOLDER = re.compile(r"[\w .,+@=/-]+")
 

@@ -116,6 +116,9 @@ class Project:
         for name in requested(self.names, self.file.config.default, targets, everything=everything):
             self.variants[name] = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
         keep_order(self._env, targets)
+        if everything and not targets:
+            # A bare ``scons -c`` means them all, not only those that a bare ``scons`` builds.
+            self._env.Default([nodes.alias for nodes in self.variants.values()])
 
     def _placed(self, variant: VariantConfig) -> VariantConfig:
         """Paths in the file are relative to it, not to the SConstruct that reads it."""

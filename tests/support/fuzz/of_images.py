@@ -87,6 +87,7 @@ def _as_planned(good: bytes, bad: bytes, read: object) -> str:
 
 
 def _run_plan(path: Path) -> object:
+    look(path)
     for number in range(2):
         machine = replace(_BOARD.machines[next(iter(_BOARD.machines))], kind=("unicorn", "qemu")[number])
         starting.of_plan(path, _BOARD, machine, path.parent)
@@ -210,16 +211,17 @@ KINDS = [
     Kind(
         "descriptor.bin",
         [identity.build(_ENTRIES), identity.build(_ENTRIES).ljust(4096, b"\xff")],
-        lambda p: identity.parse(p.read_bytes(), str(p)),
+        look,
         aimed(header_words(128), _descriptor_refit),
         accepted=_descriptor_accepted,
     ),
     Kind(
         "load_table.bin",
         [load_table.make(("xip", "clear"), [(0x71000000, 0), (0x71100000, 0x71200000)])],
-        lambda p: load_table.read(p.read_bytes(), str(p)),
+        look,
         aimed(header_words(64)),
     ),
+    Kind("application.bin", [b"\xff" * 0x400 + _BARE], look, damage),
     Kind(
         "device.nor",
         [_of_device("device.nor")],

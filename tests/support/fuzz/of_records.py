@@ -10,8 +10,10 @@ from pathlib import Path
 from neuralart import boards, toolchain
 from neuralart.applications import overlay
 from neuralart.compilers import recorded
+from neuralart.compilers.command_line import parsed
 from neuralart.compilers.recorded import replay
 from neuralart.compilers.stedgeai import install, run
+from neuralart.compilers.stedgeai.request import request_of
 from neuralart.export import folder as exports
 from neuralart.export.plan import ExportInputs, NetworkPart, Raw
 from neuralart.flashing import plan as plans
@@ -94,18 +96,8 @@ def _recorded(folder: Path) -> None:
 
 def _request(folder: Path) -> object:
     w = folder / "w"
-    return stedgeai_case.request_from_words(
-        [
-            "--model",
-            str(w / "net.tflite"),
-            "--name",
-            "net",
-            "--target",
-            "stm32n6",
-            "--st-neural-art",
-            f"default@{w / 'na.json'}",
-        ]
-    )
+    words = ["--model", str(w / "net.tflite"), "--name", "net", "--target", "stm32n6"]
+    return request_of(parsed([*words, "--st-neural-art", f"default@{w / 'na.json'}"]))
 
 
 def _replayed(path: Path) -> object:

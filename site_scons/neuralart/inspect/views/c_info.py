@@ -188,14 +188,21 @@ def _beside(info: CInfo, path: Path) -> list[dict[str, str]]:
     return found
 
 
+def _tool(record: dict[str, Any]) -> str:
+    """The tools that compiled it: ST Edge AI Core and its compiler, or others by their names."""
+    if record["core_version"] is None and not record["compiler_version"] and record["tools"]:
+        return ", ".join(f"{tool['name']} {tool['version']}" for tool in record["tools"])
+    compiler = f", compiler {record['compiler_version']}" if record["compiler_version"] else ""
+    return f"ST Edge AI Core {record['core_version'] or 'unknown'}{compiler}"
+
+
 def text(record: dict[str, Any]) -> str:
     """For people; pools that are not used are left out."""
     model = record["model"]
-    compiler = f", compiler {record['compiler_version']}" if record["compiler_version"] else ""
     parameters = f", {plural(model['parameters'], 'parameter')}" if model["parameters"] else ""
     lines = [
         f"c_info of {record['name'] or 'a network'}: {_FLOWS[record['flow']]}",
-        f"  tool      ST Edge AI Core {record['core_version'] or 'unknown'}{compiler}",
+        f"  tool      {_tool(record)}",
         f"  model     {', '.join(file['name'] for file in model['files']) or model['name'] or 'unknown'}{parameters}",
     ]
     if record["pools"]:

@@ -46,10 +46,14 @@ HEADER_BYTES = 32
 ENTRY_BYTES = 48
 LONGEST_NAME = 23
 
+_HEADER = struct.Struct("<4sHHII16s")
 _ENTRY = struct.Struct("<8s24sIIII")
+_CHECKED_FROM = 16
 _STAMP = re.compile(r"[0-9a-f]{16}")
 _NAME = re.compile(rb"[\x21-\x7e]+")
 _ADDRESS_SPACE = 1 << 32
+_ERASED = 0xFF
+_DAMAGED = "it is damaged: flash the model"
 
 
 @dataclass(frozen=True)
@@ -82,7 +86,7 @@ def build(entries: Sequence[Entry]) -> bytes:
     ``entries``: in the order of the layout's initializers. NeuralArtError: an entry cannot be written, or contradicts
     another.
     """
-    _check(entries)
+    _check(entries, [f"entry {number}" for number in range(len(entries))])
     body = bytes(16) + b"".join(
         _ENTRY.pack(
             bytes.fromhex(entry.abi_stamp),
@@ -97,13 +101,55 @@ def build(entries: Sequence[Entry]) -> bytes:
     return struct.pack("<4sHHII", MAGIC, VERSION, len(entries), size_of(len(entries)), zlib.crc32(body)) + body
 
 
-def _check(entries: Sequence[Entry]) -> None:
+def parse(data: bytes, display: str = "descriptor") -> tuple[Entry, ...]:
+    """Read a descriptor.
+
+    ``data``: it and nothing else, or the sector it stands in: erased flash (0xff) may follow; ``display``: name of the
+    file or place, for messages. NeuralArtError: it is not one, or damaged; ``where`` is ``display@0xOFFSET``.
+    """
+
+    def refuse(offset: int, what: str, hint: str = "") -> NeuralArtError:
+        return NeuralArtError(what, where=f"{display}@0x{offset:x}", hint=hint)
+
+    if len(data) < HEADER_BYTES:
+        raise refuse(len(data), f"{len(data)} bytes, an identity descriptor has {HEADER_BYTES} at least")
+    magic, version, count, total, crc, zero = _HEADER.unpack_from(data)
+    if magic != MAGIC:
+        erased = data[:HEADER_BYTES].count(_ERASED) == HEADER_BYTES
+        message = "no identity descriptor: the flash is erased here" if erased else f"no identity descriptor: {magic!r}"
+        raise refuse(0, message, "flash the model" if erased else "it begins with NAID")
+    if version != VERSION:
+        raise refuse(4, f"identity descriptor of version {version}, this program reads {VERSION}")
+    if total != size_of(count):
+        raise refuse(8, f"{count} entries are {size_of(count)} bytes, it says {total}", _DAMAGED)
+    if total > len(data):
+        raise refuse(len(data), f"{total} bytes announced, {len(data)} are there", "it was cut off")
+    if zlib.crc32(data[_CHECKED_FROM:total]) != crc:
+        raise refuse(12, f"CRC 0x{zlib.crc32(data[_CHECKED_FROM:total]):08x}, it says 0x{crc:08x}", _DAMAGED)
+    if any(zero):
+        raise refuse(16, "bytes 16 to 31 are not zero")
+    for offset in range(total, len(data)):
+        if data[offset] != _ERASED:
+            raise refuse(offset, f"0x{data[offset]:02x} follows, erased flash is 0x{_ERASED:02x}")
+    entries, places = [], []
+    for number in range(count):
+        at = HEADER_BYTES + ENTRY_BYTES * number
+        stamp, name, address, size, check, network = _ENTRY.unpack_from(data, at)
+        text = name.rstrip(b"\0")
+        if not _NAME.fullmatch(text) or len(text) > LONGEST_NAME:
+            raise refuse(at + 8, f"entry {number}: {name!r} is not the name of a pool")
+        entries.append(Entry(stamp.hex(), text.decode("ascii"), address, size, check, network))
+        places.append(f"{display}@0x{at:x}")
+    _check(entries, places)
+    return tuple(entries)
+
+
+def _check(entries: Sequence[Entry], places: Sequence[str]) -> None:
     if len(entries) > 0xFFFF:
         raise NeuralArtError(f"{len(entries)} entries, an identity descriptor has 65535 at most")
     stamps: dict[int, str] = {}
     seen: set[tuple[int, str]] = set()
-    for position, entry in enumerate(entries):
-        where = f"entry {position}"
+    for entry, where in zip(entries, places, strict=True):
         if not _STAMP.fullmatch(entry.abi_stamp):
             raise NeuralArtError(f"ABI stamp '{entry.abi_stamp}' is not 16 hexadecimal digits", where=where)
         check_name(entry.pool, where)

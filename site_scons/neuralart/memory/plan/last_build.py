@@ -96,7 +96,7 @@ def read(build: Path, variant: str, board: Board, networks: Sequence[LayoutNetwo
         missing = f"There is no {path.as_posix()}: this is what is declared. Build the variant to see what is used."
         return LastBuild(note=missing)
     try:
-        index = _index(path)
+        index = read_index(path)
         top = _top(path, index["artefacts"])
         names = [name for name in index["artefacts"] if name.endswith("/network.json")]
         found = [facts.from_json(read_bytes(top / name).decode("utf-8", "replace"), name) for name in names]
@@ -118,8 +118,8 @@ def read(build: Path, variant: str, board: Board, networks: Sequence[LayoutNetwo
     return LastBuild(tuple(found), sizes)
 
 
-def _index(path: Path) -> dict[str, Any]:
-    """``index.json``; what is used of it has the right kind."""
+def read_index(path: Path) -> dict[str, Any]:
+    """``index.json``; board, artefacts and firmware are of the right kind. NeuralArtError: it is none."""
     where = path.as_posix()
     try:
         data = jsontext.loads(read_bytes(path))
@@ -193,6 +193,6 @@ def network_folders(index: Path) -> dict[str, Path]:
 
     NeuralArtError: it is no index, or a file that it lists is not there.
     """
-    names = [name for name in _index(index)["artefacts"] if name.endswith("/network.json")]
+    names = [name for name in read_index(index)["artefacts"] if name.endswith("/network.json")]
     top = _top(index, names)
     return {facts.load(top / name).name: (top / name).parent for name in names}

@@ -66,7 +66,8 @@ def run(args: argparse.Namespace) -> int:
         for note in notes:
             print(f"neuralart plan: note: {note}", file=sys.stderr)
     else:
-        print(plan_report.text(plan, variant.name, notes), end="")
+        data = plan_report.as_data(plan, variant.name)
+        print(plan_report.text(data, notes, plan_report.unpowered(board)), end="")
     if args.svg is not None:
         write_text(args.svg, svg(plan, variant.name))
     if failure is not None:

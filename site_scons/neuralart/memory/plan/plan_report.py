@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from neuralart.boards.cli import size_text
+from neuralart.boards.types import Board
 from neuralart.memory.layout.conflicts import claim
-from neuralart.memory.layout.placements import Initializer
-from neuralart.memory.plan.plan import AddressPlan, Use
+from neuralart.memory.plan.plan import AddressPlan
 from neuralart.memory.regions import is_on
 
 
@@ -82,34 +82,46 @@ def _table(heads: str, rows: Iterable[tuple[str, ...]]) -> list[str]:
     return ["", *("  " + "  ".join(map(str.ljust, row, widths)).rstrip() for row in cells)]
 
 
-def _memory_row(plan: AddressPlan, each: MemoryUse) -> tuple[str, ...]:
-    unused = "unused" if is_on(plan.board, plan.board.region(each.name)) else "unused, stays off"
-    by = ", ".join(each.owners) or unused
-    return each.name, f"0x{each.start:08x}", size_text(each.size), each.kind, str(each.used), by
+def _memory_row(each: Mapping[str, Any], off: Collection[str]) -> tuple[str, ...]:
+    by = ", ".join(each["owners"]) or ("unused, stays off" if each["name"] in off else "unused")
+    return each["name"], f"0x{each['start']:08x}", size_text(each["size"]), each["kind"], str(each["used"]), by
 
 
-def _placement_row(use: Use) -> tuple[str, ...]:
-    owned, used = use.placement, "?" if use.used is None else str(use.used)
-    addresses = f"0x{owned.start:08x}", f"0x{owned.end:08x}"
-    return *addresses, size_text(owned.size), used, owned.kind, owned.owner, owned.chosen_by
+def _placement_row(each: Mapping[str, Any]) -> tuple[str, ...]:
+    used = "?" if each["used"] is None else str(each["used"])
+    addresses = f"0x{each['start']:08x}", f"0x{each['start'] + each['size']:08x}"
+    return *addresses, size_text(each["size"]), used, each["kind"], each["owner"], each["chosen_by"]
 
 
-def _initializer_row(plan: AddressPlan, each: Initializer) -> tuple[str, ...]:
-    size = plan.raws.get((each.network, each.pool))
-    kept = f"0x{each.load_address:08x}" if each.load_address else "-"
+def _initializer_row(each: Mapping[str, Any]) -> tuple[str, ...]:
+    size = each["bytes"]
+    kept = f"0x{each['load_address']:08x}" if each["load_address"] else "-"
     used = "?" if size is None else "0, skipped" if not size else str(size)
-    return each.network, each.pool, each.strategy, kept, f"0x{each.run_address:08x}", used, str(each.capacity)
+    run = f"0x{each['run_address']:08x}"
+    return each["network"], each["pool"], each["strategy"], kept, run, used, str(each["capacity"])
 
 
-def text(plan: AddressPlan, variant: str, notes: Sequence[str] = ()) -> str:
-    """The plan for people. ``variant``: its name; ``notes``: lines to put at the end."""
-    what = "as built" if plan.actual else "as declared: sizes are the most that fits, ? is known after a build"
-    lines = [f"{variant} on {plan.board.name}, {what}"]
-    lines += _table("MEMORY|ADDRESS|SIZE|KIND|USED|BY", (_memory_row(plan, each) for each in memories(plan)))
-    lines += _table("START|END|SIZE|USED|KIND|OWNER|CHOSEN BY", map(_placement_row, plan.in_order))
-    if plan.layout.initializers:
-        rows = (_initializer_row(plan, each) for each in plan.layout.initializers)
-        lines += _table("NETWORK|POOL|STRATEGY|KEPT AT|READ AT|BYTES|AT MOST", rows)
+def unpowered(board: Board) -> frozenset[str]:
+    """Names of the memories that stay off."""
+    return frozenset(region.name for region in board.memory if not is_on(board, region))
+
+
+def text(data: Mapping[str, Any], notes: Sequence[str] = (), off: Collection[str] = ()) -> str:
+    """The plan for people.
+
+    Args:
+        data: As :func:`as_data` makes it, or as ``plan.json`` has it.
+        notes: Lines to put at the end.
+        off: Memories of the board that stay off (:func:`unpowered`).
+    """
+    declared = "as declared: sizes are the most that fits, ? is known after a build"
+    lines = [f"{data['variant']} on {data['board']}, {'as built' if data['view'] == 'actual' else declared}"]
+    lines += _table("MEMORY|ADDRESS|SIZE|KIND|USED|BY", (_memory_row(each, off) for each in data["memories"]))
+    in_order = sorted(data["placements"], key=lambda each: (each["start"], each["owner"]))
+    lines += _table("START|END|SIZE|USED|KIND|OWNER|CHOSEN BY", map(_placement_row, in_order))
+    if data["initializers"]:
+        heads = "NETWORK|POOL|STRATEGY|KEPT AT|READ AT|BYTES|AT MOST"
+        lines += _table(heads, map(_initializer_row, data["initializers"]))
     if notes:
         lines += ["", *notes]
     return "\n".join(lines) + "\n"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from neuralart.errors import NeuralArtError, nearest
 
@@ -22,14 +23,22 @@ _HEAD = struct.Struct("<3I")
 _ROW = struct.Struct("<2I")
 
 
+@dataclass(frozen=True)
+class LoadTable:
+    """What a table says."""
+
+    # Of WORDS, in that order: xip (code stays in flash) or copy, ext (executive RAM is in the external RAM), clear
+    # (activation pools are filled with zeros), no-overlay (no two models may share memory for activations).
+    mode: tuple[str, ...]
+    # Of each its address, and where the params of a split one are (0: they are in its file).
+    models: tuple[tuple[int, int], ...]
+
+
 def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
     """The table's bytes.
 
-    ``mode``: of WORDS, in any order: ``xip`` (code stays in flash) or ``copy``, ``ext`` (executive RAM is in the
-    external RAM), ``clear`` (activation pools are filled with zeros), ``no-overlay`` (no two models may share memory
-    for activations). ``models``: one to four, each its address and that of its params if it is split (0: they are in
-    its file). NeuralArtError: a word of the mode is wrong, there are too few or too many models, or an address cannot
-    be one.
+    ``mode``: as in :class:`LoadTable`, in any order; ``models``: one to four, as in :class:`LoadTable`. NeuralArtError:
+    a word of the mode is wrong, too few or too many models, or an address that cannot be one.
     """
     for word in mode:
         if word not in WORDS:
@@ -45,3 +54,33 @@ def make(mode: Sequence[str], models: Sequence[tuple[int, int]]) -> bytes:
                 raise NeuralArtError(text)
     flags = sum(FLAGS.get(word, 0) for word in mode)
     return _HEAD.pack(MAGIC, len(models), flags) + b"".join(_ROW.pack(*model) for model in models)
+
+
+def read(data: bytes, where: str) -> LoadTable:
+    """A table's contents.
+
+    ``data``: its bytes; more may follow; ``where``: for messages. NeuralArtError: it is none, or damaged.
+    """
+    if len(data) < _HEAD.size:
+        raise NeuralArtError(f"{len(data)} bytes are no load table", where=where)
+    magic, count, flags = _HEAD.unpack_from(data)
+    if magic != MAGIC:
+        what = "nothing was written there" if magic in (0, _ERASED) else f"0x{magic:08x} instead of MREL"
+        raise NeuralArtError(f"no load table: {what}", where=f"{where}@0x0")
+    if not 1 <= count <= MOST_MODELS:
+        raise NeuralArtError(f"{count} models: a load table names 1 to {MOST_MODELS}", where=f"{where}@0x4")
+    unknown = flags & ~sum(FLAGS.values())
+    if unknown:
+        raise NeuralArtError(f"unknown flags 0x{unknown:08x} in 0x{flags:08x}", where=f"{where}@0x8")
+    end = _HEAD.size + count * _ROW.size
+    if len(data) < end:
+        raise NeuralArtError(f"cut off: {count} models take {end} bytes, {len(data)} are there", where=where)
+    models = tuple(_ROW.unpack_from(data, _HEAD.size + n * _ROW.size) for n in range(count))
+    for number, (model, params) in enumerate(models):
+        at = f"{where}@0x{_HEAD.size + number * _ROW.size:x}"
+        if model in (0, _ERASED):
+            raise NeuralArtError(f"model {number} has no address: 0x{model:08x}", where=at)
+        if params == _ERASED:
+            raise NeuralArtError(f"cut off: the address of the params of model {number} was not written", where=at)
+    set_ = {word for word, bit in FLAGS.items() if flags & bit} | (set() if flags & FLAGS["xip"] else {"copy"})
+    return LoadTable(tuple(word for word in WORDS if word in set_), models)

@@ -22,7 +22,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
-from neuralart.scons.paths import LiteralWord, build_dir, named, top, word
+from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
 
@@ -137,7 +137,7 @@ def _include_words(target: Any, source: Any, env: Any, for_signature: bool) -> A
 
 def _cache_file(env: Any) -> Path:
     """Where the answers of toolchains are remembered."""
-    return Path(env.Dir(f"#{build_dir(env)}").abspath) / ".toolchain.json"
+    return Path(env.Dir(f"#{build_dir(env)}").abspath) / TOOLCHAIN_CACHE
 
 
 def find_toolchain(env: Any, wanted: ToolchainConfig, where: str) -> Toolchain:

@@ -39,6 +39,7 @@ VERBS = {
     "load": "load the relocatable model in each mode and on each machine, and compare or show outputs",
     "debug": "like run, but wait for gdb before the first instruction",
     "boot": "boot the virtual flash as it is and compare with golden vectors, or show outputs",
+    "plan": "build, and show who has which addresses",
     "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
     "export": "write sources, images and CMake and make files for a build of your own",
     "verify": "compare the virtual flash with what the build would write",
@@ -213,6 +214,25 @@ def make_bill(env: Any, programs: Sequence[VariantProgram], made: Sequence[Any])
     return base.Alias(f"sbom-{name}", nodes)
 
 
+def _refused(base: Any, name: str, why: str, hint: str) -> Any:
+    (alias,) = base.Alias(name, [], _REFUSE)
+    plans.remember(alias, NeuralArtError(why, where=name, hint=hint))
+    return alias
+
+
+def _show_plan(base: Any, variant: VariantConfig, build: str) -> Any:
+    """The alias that shows the address plan of what was built."""
+    name, file = f"plan-{variant.name}", variant.where.file
+    if not file:
+        return _refused(base, name, "its variant is in no project file", "build/VARIANT/plan.json has its addresses")
+    words = ["plan", variant.name, *_words(base, "--file", base.fs.File(anchored(file)))]
+    words += _words(base, "--build", base.fs.Dir(f"#{build}"))
+    line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
+    action, literals = commands.command(base, line, f"PLAN     {variant.name}")
+    (alias,) = base.Alias(name, [base.fs.File(f"#{build}/{variant.name}/index.json")], [action], **literals)
+    return alias
+
+
 def make_effects(env: Any, programs: Sequence[VariantProgram], made: Sequence[Any]) -> dict[str, Any]:
     """Declare ``run-<variant>`` and the like. ``made``: all files of the variant.
     Returns alias (a list with one node) by verb (:data:`VERBS`).
@@ -232,11 +252,13 @@ def make_effects(env: Any, programs: Sequence[VariantProgram], made: Sequence[An
         if verb == "sbom":
             aliases[verb] = make_bill(env, programs, made)  # a file like others: made when something in it changed
             continue
+        if verb == "plan":
+            aliases[verb] = base.AlwaysBuild(_show_plan(base, programs[0].variant, build_dir(env)))
+            continue
         found = (reason(verb, program, runner) for program, _ in _steps(verb, programs) or [(programs[0], "")])
         why, hint = next((each for each in found if each[0]), ("", ""))
         if why:
-            (alias,) = base.Alias(name, [], _REFUSE)
-            plans.remember(alias, NeuralArtError(why, where=name, hint=hint))
+            alias = _refused(base, name, why, hint)
         elif verb == "export":
             alias = make_export(env, programs[0])
         elif verb in RUNS:
@@ -296,5 +318,5 @@ def make_export(env: Any, program: VariantProgram) -> Any:
     (alias,) = base.Alias(f"export-{name}", sources, _ACTION)
     plans.remember(alias, _Export(program, initializers, folder))
     base.Depends(alias, code_value(base, "exporter", "export"))
-    base.Clean(alias, base.fs.Dir(f"#{folder}"))
+    base.Clean([alias, *base.Alias(name)], base.fs.Dir(f"#{folder}"))
     return alias

@@ -18,7 +18,7 @@ from neuralart.config.types import COMPILERS, NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.scons.network.pools import Pools, source_file
-from neuralart.scons.paths import LiteralWord, build_dir, stable, word
+from neuralart.scons.paths import COMPILER_CACHE, LiteralWord, build_dir, stable, word
 from neuralart.scons.registry import Registry, registry_of
 
 # Headers that the C of our own compiler includes. Declared, so that SCons need not read megabytes of generated C in
@@ -26,7 +26,6 @@ from neuralart.scons.registry import Registry, registry_of
 RUNTIME_INCLUDES = ("ll_aton.h", "ll_aton_NN_interface.h", "ll_aton_lib.h", "ll_aton_version.h", "ll_sw.h")
 # Vendor compiles at the same time: each takes all cores and gigabytes of memory by itself.
 SLOTS = 2
-_CACHE = ".stedgeai.json"
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class ChosenCompiler:
 
 
 def _tool_cache(env: Any) -> Path:
-    return Path(env.Dir(f"#{build_dir(env)}").abspath) / _CACHE
+    return Path(env.Dir(f"#{build_dir(env)}").abspath) / COMPILER_CACHE
 
 
 def _environment(registry: Registry) -> dict[str, str]:
@@ -115,7 +114,7 @@ def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompil
         return _recorded(env, config, said, places)
     install = _install(env, config)
     said += ["--compiler-version", config.compiler_version] if config.compiler_version else []
-    places += ["--tool-cache", f"{build_dir(env)}/{_CACHE}"]
+    places += ["--tool-cache", f"{build_dir(env)}/{COMPILER_CACHE}"]
     return ChosenCompiler(kind, install.identity, install.version, tuple(said), places)
 
 
