@@ -185,7 +185,7 @@ def _outdated(
 
 def top_folder(index: Path) -> Path:
     """The folder that the paths of a build start from. NeuralArtError: it is no index, or a file of it is gone."""
-    return _top(index, _index(index)["artefacts"])
+    return _top(index, read_index(index)["artefacts"])
 
 
 def network_folders(index: Path) -> dict[str, Path]:
