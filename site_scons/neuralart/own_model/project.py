@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
 from neuralart.network.targets import CPU, check_name, flow_of
@@ -105,7 +106,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
             {**quoted, "title": json.dumps(f"{names.variant} on {board.title}")} if file.endswith(".yaml") else said
         )
         made[file] = environment.get_template(template).render(values).encode("utf-8")
-    tasks = json.loads(made[".vscode/tasks.json"])
+    tasks = jsontext.loads(made[".vscode/tasks.json"])
     tasks["tasks"] += ide.debug_tasks([names.variant])
     made[".vscode/tasks.json"] = (json.dumps(tasks, indent=2) + "\n").encode("utf-8")
     made[".vscode/launch.json"] = ide.launch_json([names.variant]).encode("utf-8")
