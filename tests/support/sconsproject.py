@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from filelock import FileLock
 
+from support import warm_scons
+
 REPO = Path(__file__).resolve().parents[2]
 # Says to that example where its tool is.
 TOOL = f"tool={REPO}"
@@ -71,15 +73,19 @@ class Project:
 
     def run(self, *args: str, code: int | None = 0, env: dict[str, str] | None = None, timeout: float = 300) -> Result:
         """Call scons; fail the test unless it ends as expected."""
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "SCons", "-Q", *args],
-            cwd=self.root,
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})},
-        )
-        result = Result(done.returncode, done.stdout, done.stderr)
+        variables = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", **(env or {})}
+        if hasattr(os, "fork") and not any(name.startswith("PYTHON") for name in env or ()):
+            result = Result(*warm_scons.run(["-Q", *args], self.root, variables, timeout))
+        else:
+            done = subprocess.run(
+                [sys.executable, "-W", "error", "-m", "SCons", "-Q", *args],
+                cwd=self.root,
+                capture_output=True,
+                text=True,
+                timeout=timeout,
+                env=variables,
+            )
+            result = Result(done.returncode, done.stdout, done.stderr)
         if code is not None:
             assert result.code == code, f"scons {args}: exit {result.code}\n{result.out}\n{result.err}"
         assert "Traceback" not in result.err + result.out, result.err + result.out
