@@ -109,7 +109,7 @@ def wrong(seed: int) -> tuple[str, str]:
         return ("" if "\n" not in str(error) and str(error).startswith("damaged.bin") else str(error)), "refused"
     findings = verify(image)
     report.as_text(image)
-    report.as_data(image)
+    report.image_data(image)
     for call in _CALLS:
         predict(image, call)
     if any("\n" in str(finding) for finding in findings):
