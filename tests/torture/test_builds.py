@@ -34,22 +34,26 @@ def test_builds_are_killed(tmp_path: Path, tell: Callable[[str], None]) -> None:
     done: Counter[str] = Counter()
     order = [verb for verb, count in KILLS.items() for _ in range(count)]
     chance.shuffle(order)
-    for verb in order:
-        if not in_time():
-            break
-        tree.switch()
-        if verb == "verify":
-            tree.finish("flash")
-        hits[verb] += tree.kill(verb, chance)
-        back = chance.random() < 0.5
-        if back:
+    try:
+        for verb in order:
+            if not in_time():
+                break
             tree.switch()
             if verb == "verify":
                 tree.finish("flash")
-        differences = tree.differences(verb)
-        wrong += [(verb, done[verb], differences)] if differences else []
-        done[verb] += 1
-        progress(f"{verb} {done[verb]}, {hits[verb]} hits, sources {'back' if back else 'kept'}, {differences}")
-    tell(f"scons: kills behind the first change: {', '.join(f'{verb} {hits[verb]} of {done[verb]}' for verb in KILLS)}")
+            hits[verb] += tree.kill(verb, chance)
+            back = chance.random() < 0.5
+            if back:
+                tree.switch()
+                if verb == "verify":
+                    tree.finish("flash")
+            differences = tree.differences(verb)
+            wrong += [(verb, done[verb], differences)] if differences else []
+            done[verb] += 1
+            progress(f"{verb} {done[verb]}, {hits[verb]} hits, sources {'back' if back else 'kept'}, {differences}")
+    finally:
+        shown = ", ".join(f"{verb} {hits[verb]} of {done[verb]}" for verb in KILLS)
+        tell(f"scons: kills behind the first change: {shown}")
     assert wrong == []
-    assert all(hits[verb] >= done[verb] // 3 for verb in KILLS)
+    # A run that was cut short has too few of each to say anything about their number.
+    assert not in_time() or all(hits[verb] >= done[verb] // 3 for verb in KILLS)

@@ -93,4 +93,4 @@ def test_builds_on_a_failing_disk(tmp_path: Path, tell: Callable[[str], None]) -
             progress(f"{verb} {number}, {hits[verb]} hits, {wrong[before:]}")
     tell(f"scons: changes of the disk that failed: {', '.join(f'{verb} {count}' for verb, count in hits.items())}")
     assert wrong == []
-    assert min(hits.values()) >= 6
+    assert not in_time() or min(hits.values()) >= 6
