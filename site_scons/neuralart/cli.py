@@ -57,6 +57,7 @@ EXAMPLES = {
     "operators": "operators CONV_2D SOFTMAX",
     "run": "run --board stm32n6570-dk --elf firmware.elf --plan flash_plan.json --vectors vectors",
     "vectors": "vectors doorbell.tflite pictures/ -o vectors --resize fit",
+    "validate": "validate digits-n6 --data test.npy --labels labels.csv",
     "sign": "sign firmware.bin -o application.bin",
     "flash": "flash --plan flash_plan.json --nor board.nor",
     "verify": "verify --plan flash_plan.json --nor board.nor",
@@ -77,7 +78,6 @@ EXAMPLES = {
     "plugins": "plugins --added compilers boards",
     "import": "import user_config.yaml -o variants.yaml",
     "completion": "completion bash > ~/.local/share/bash-completion/completions/neuralart",
-    "validate": "validate digits-n6 --data test.npy --labels labels.csv",
 }
 
 USER_ERROR = 1

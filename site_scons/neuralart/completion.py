@@ -12,7 +12,7 @@ SHELLS = ("bash", "fish", "zsh")
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
-    parser.add_argument("shell", choices=SHELLS, metavar="SHELL", help=", ".join(SHELLS))
+    parser.add_argument("shell", choices=SHELLS, metavar="NAME", help=", ".join(SHELLS))
 
 
 def run(args: argparse.Namespace) -> int:

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 # Characters of a message without its place. No text before a hint is longer; a hint that makes it longer than two such
 # lines stands on a line of its own.
 LONGEST = 160
-# Of a message or a hint that a file made long: a name of 3,000 letters, or a list of everything that it has.
-_MOST, _END = 320, 60
+# Of a message that a file made long (a name of 3,000 letters), and of its hint, which may list all operators.
+_MOST, _MOST_OF_HINT, _END = 320, 800, 60
 _LONGEST_PLACE = 480
 """No path of a file is cut that a system's tools show in one line."""
 
@@ -20,10 +20,10 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
 
 
-def shown(text: str) -> str:
+def shown(text: str, most: int = _MOST) -> str:
     """Text from anywhere as a terminal may have it: one line, no control characters, of a long one both ends."""
     line = printable(" ".join(text.split()))
-    return line if len(line) <= _MOST else f"{line[: _MOST - _END]} ... {line[-_END:]}"
+    return line if len(line) <= most else f"{line[: most - _END]} ... {line[-_END:]}"
 
 
 class NeuralArtError(Exception):
@@ -40,7 +40,7 @@ class NeuralArtError(Exception):
         super().__init__(what, where, hint)
 
     def __str__(self) -> str:
-        what, hint = shown(self.what), shown(self.hint)
+        what, hint = shown(self.what), shown(self.hint, _MOST_OF_HINT)
         where = printable(self.where) if len(self.where) <= _LONGEST_PLACE else shown(self.where)
         text = f"{where}: {what}" if where else what
         if not hint:

@@ -58,8 +58,11 @@ def test_another_model(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory)
     assert "'Identity_int8'" in wrong["scons -Q run-pictures"], "but with vectors it is bit-exact"
     # Everything that a build leaves is in .gitignore.
     left = {path.name for path in project.root.iterdir()} - TOP
-    assert all(fnmatch(name, "build") or fnmatch(name, ".sconsign*.dblite") for name in left) and len(left) == 2
-    assert {"/build/", ".sconsign*.dblite"} <= set(project.path(".gitignore").read_text("utf-8").split())
+    ignored = ("build", "compile_commands.json", ".sconsign*.dblite")
+    assert all(any(fnmatch(name, pattern) for pattern in ignored) for name in left) and len(left) == len(ignored)
+    assert {"/build/", "/compile_commands.json", ".sconsign*.dblite"} <= set(
+        project.path(".gitignore").read_text("utf-8").split()
+    )
     # A package beside the project is the same package.
     beside = tmp_path / "beside" / "pictures"
     words = ["new", str(beside), "--board", "stm32n6570-dk", "--toolpath", str(package_parent())]

@@ -87,7 +87,9 @@ def test_its_name_its_words_and_its_identity_tell_compiles_apart(make_env: Any, 
     assert _net(make_env(), compiler="mine").folder == first
     assert _net(make_env()).folder != first
     assert _net(make_env(), compiler="mine", extra_options="-x").folder != first
-    mine("compiler.py", COMPILER.format(files=GOOD).replace("mine 3", "mine 4"))
+    mine(
+        "compiler.py", COMPILER.format(files=GOOD).replace("mine 3", "mine 40")
+    )  # another size: within a second, Python would keep its bytecode
     assert _net(make_env(), compiler="mine").folder != first
 
 

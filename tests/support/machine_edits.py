@@ -60,6 +60,10 @@ MODEL_KEYS = {
 }
 # Keys that the machine does not draw, and why.
 LEFT_OUT = {
+    "input": "only runs read it",
+    "labels": "only runs read them",
+    "min_cos": "only `neuralart validate` reads it",
+    "min_accuracy": "only `neuralart validate` reads it",
     "failures": "only ST Edge AI Core reads it: tests/build/test_vendor_failures.py",
     "overrides": "it is there whenever `mpool` is",
     "network": "drawn with `networks`",

@@ -574,10 +574,10 @@ def test_no_progress_without_a_terminal(folder, monkeypatch, capsys):
 
 
 def test_interrupted_while_it_starts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    def interrupted(only: str | None) -> None:
+    def interrupted(asked: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "_parser", interrupted)
+    monkeypatch.setattr(cli, "parser_of", interrupted)
     assert cli.main(["compile", "--help"]) == 130
     assert capsys.readouterr().err == "neuralart compile: interrupted\n"
 

@@ -73,7 +73,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     ("target", "hint"),
     [
         ("digits-n7", "did you mean 'digits-n6', 'digits-an547' or 'run-digits-n6'? scons -h lists all"),
-        ("Run-Digits-AN547", "did you mean 'run-digits-an547', 'digits-an547' or 'run-digits-n6'? scons -h lists all"),
+        (
+            "Run-Digits-AN547",
+            "did you mean 'run-digits-an547', 'digits-an547' or 'plan-digits-an547'? scons -h lists all",
+        ),
         ("zzz", "scons -h lists all"),
     ],
 )

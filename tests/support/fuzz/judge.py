@@ -24,8 +24,9 @@ MEMORY = 1 << 30
 SECONDS = 5
 """Of the processor's time; waiting may take longer where a machine is busy."""
 WAITING = 60
-LONGEST = 500
-"""Letters of a line of a message: 320 of what is wrong, the name of the command and the place in the case's folder."""
+LONGEST = (500, 810)
+"""Letters of the lines of a message: 320 of what is wrong, the name of the command and the place in the case's folder;
+800 of the hint."""
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029]")
 
 
@@ -117,7 +118,7 @@ def of_message(text: str, folder: Path) -> str:
         return "no message"
     if len(lines) > 2 or (len(lines) == 2 and not lines[1].startswith("  ")):
         return f"not one line and a hint: {text[:1500]!r}"
-    if max(map(len, lines)) > LONGEST:
+    if any(len(line) > most for line, most in zip(lines, LONGEST, strict=False)):
         return f"{max(map(len, lines))} letters: {text[:1500]!r}"
     return f"control characters: {text[:500]!r}" if _CONTROL.search("".join(lines)) else ""
 
