@@ -51,15 +51,17 @@ _SEEN_TIERS = {"unit", "graph"}
 
 
 def _seen(item: pytest.Item) -> bool:
-    drawn = getattr(getattr(item, "obj", None), "is_hypothesis_test", False)
     marked = any(marker.name in _UNSEEN for marker in item.iter_markers())
-    return not drawn and not marked and item.path.parent.name in _SEEN_TIERS
+    return not marked and item.path.parent.name in _SEEN_TIERS
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     reasons: dict[str, str] = {}
     for item in items:
+        # A property is tested with hundreds of examples.
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker("long")
         if _seen(item):
             item.add_marker("seen")
         for marker in item.iter_markers():
