@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-COUNT = int(os.environ.get("NEURALART_FUZZ", "20"))
+COUNT = int(os.environ.get("NEURALART_FUZZ", "40"))
 # Importing everything takes a second: few files are read in one process.
 PARTS = 8 if COUNT >= 1000 else 1
 

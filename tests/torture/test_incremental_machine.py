@@ -385,7 +385,7 @@ def declared_paths(root: Path) -> set[str]:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_incremental_equals_clean(tmp_path: Path, tell: Callable[[str], None]) -> None:
     IncrementalEqualsClean.common = tmp_path
-    wanted, rounds = many(2, 320), 0
+    wanted, rounds = many(5, 320), 0
     try:
         while sum(Tree.done.values()) < wanted and in_time():
             rounds += 1
@@ -394,7 +394,7 @@ def test_incremental_equals_clean(tmp_path: Path, tell: Callable[[str], None]) -
                 settings=settings(
                     # The first of them does nothing.
                     max_examples=many(2, 8),
-                    stateful_step_count=many(2, 20),
+                    stateful_step_count=many(5, 20),
                     deadline=None,
                     database=None,
                     # A step builds twice: to look for a shorter example would take hours.

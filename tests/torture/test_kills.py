@@ -48,7 +48,7 @@ def chosen(commands: object, counts: dict[str, tuple[int, int]]) -> list[object]
 
 @pytest.mark.parametrize("command", chosen(COMMANDS, KILLS))
 def test_killed_behind_its_first_write(command: str, tmp_path: Path, tell: Callable[[str], None]) -> None:
-    count = many(*KILLS.get(command, (6, 200)))
+    count = many(*KILLS.get(command, (8, 200)))
     hits, wrong = cases("kill", command, tmp_path, count)
     tell(f"{command}: {hits} kills behind the first write, of {count}")
     assert wrong == []
