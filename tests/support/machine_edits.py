@@ -106,19 +106,28 @@ def exchange(path: Path, choices: list[str], number: int) -> None:
 _GCC = """#!/bin/sh
 if [ "$1" = -dumpfullversion ]; then {version}; exit; fi
 case " $* " in
-*" -MMD "*) exec {gcc} {more} "$@" ;;
 *" -c "*" -o "* | *" -o "*" -c "*) ;;
 *) exec {gcc} {more} "$@" ;;
 esac
-last= out=
+last= out= listing=
 for word; do
   shift
-  if [ "$last" = -o ]; then out=$word; elif [ "$word" != -o ]; then set -- "$@" "$word"; fi
+  case $last in
+  -o) out=$word ;;
+  -MF) listing=$word ;;
+  *) [ "$word" = -o ] || [ "$word" = -MF ] || set -- "$@" "$word" ;;
+  esac
   last=$word
 done
-text=$({gcc} {more} "$@" -E 2>/dev/null) || exec {gcc} {more} "$@" -o "$out"
+if [ "$listing" ]; then
+  # The list of headers is written by the preprocessor.
+  text=$({gcc} {more} "$@" -MF "$listing" -MQ "$out" -E 2>/dev/null) || exec {gcc} {more} "$@" -MF "$listing" -o "$out"
+else
+  text=$({gcc} {more} "$@" -E 2>/dev/null) || exec {gcc} {more} "$@" -o "$out"
+fi
 key=$(printf '%s\\n' {gcc} {more} "$@" "$text" | sha256sum | cut -c1-64)
 if [ -f "{kept}/$key" ]; then cp "{kept}/$key" "$out"; exit; fi
+if [ "$listing" ]; then set -- "$@" -MF "$listing"; fi
 {gcc} {more} "$@" -o "$out" || exit
 cp "$out" "{kept}/$key.$$" && mv "{kept}/$key.$$" "{kept}/$key"
 """

@@ -38,6 +38,8 @@ LONG = bool(os.environ.get("NEURALART_TORTURE"))
 
 # Seconds after which the tests of builds begin no further step of the long run.
 PATIENCE = float(os.environ.get("NEURALART_TORTURE_SECONDS", "inf"))
+# Rounds of edits that an earlier run has done: a run that was cut short goes on behind them.
+FIRST_ROUND = int(os.environ.get("NEURALART_TORTURE_ROUND", "0"))
 BEGAN = time.monotonic()
 
 

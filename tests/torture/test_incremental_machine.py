@@ -28,8 +28,8 @@ from hypothesis.stateful import RuleBasedStateMachine, rule, run_state_machine_a
 
 from support import tflite_edit
 from support.machine_edits import CODE, MODEL, MODEL_KEYS, NETWORK_KEYS, SOURCES, VARIANT_KEYS, Toolchain, exchange
-from support.sconsproject import REPO, Project, copy_built, copy_sources
-from support.torture import in_time, many, progress
+from support.sconsproject import REPO, Project, Result, copy_built, copy_sources
+from support.torture import FIRST_ROUND, in_time, many, progress
 
 pytestmark = [pytest.mark.torture, pytest.mark.long, pytest.mark.arm]
 
@@ -61,7 +61,7 @@ class Tree:
         self.kept: list[tuple[Path, Keys]] = []
         self.write_variants()
         if self.project.root == built:
-            assert self.scons(built).returncode == 0
+            assert self.scons(built).code == 0
             self.project = copy_built(self.project, self.base / "tree")
         self.keep()
 
@@ -92,16 +92,12 @@ class Tree:
         ).replace("relocatable: {}", "relocatable: true")
         self.project.path("variants.yaml").write_text(text, "utf-8")
 
-    def scons(self, root: Path, *words: str) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [sys.executable, "-W", "error", "-m", "SCons", "-Q", "-j2", *self.flags, *words],
-            cwd=root,
-            env=self.surroundings(),
-            capture_output=True,
-            text=True,
-        )
-        assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
-        return done
+    def scons(self, root: Path, *words: str) -> Result:
+        own = {"NEURALART_TOOLCHAIN": str(self.tools.folder), **self.environment}
+        if self.environment:
+            # Some of it counts when Python starts: no process that has started already.
+            own["PYTHONDONTWRITEBYTECODE"] = "1"
+        return Project(root).run("-j2", *self.flags, *words, code=None, env=own)
 
     def surroundings(self) -> dict[str, str]:
         own = {"PYTHONDONTWRITEBYTECODE": "1", "NEURALART_TOOLCHAIN": str(self.tools.folder)}
@@ -120,7 +116,7 @@ class Tree:
             root = self.base / "clean"
             shutil.rmtree(root, ignore_errors=True)
             self.copy_sources(self.project.root, root)
-            code = self.scons(root).returncode
+            code = self.scons(root).code
             self.known[key] = (code, declared(root) if code == 0 else {})
         return self.known[key]
 
@@ -137,14 +133,14 @@ class Tree:
         """The next build equals the clean one, and the one after it does nothing; is it one that is not refused?"""
         done = self.scons(self.project.root)
         code, wanted = self.clean()
-        said = f"{what}: {done.stdout}{done.stderr}"
-        assert (done.returncode == 0) == (code == 0), said
+        said = f"{what}: {done.out}{done.err}"
+        assert (done.code == 0) == (code == 0), said
         if not code:
             found = declared(self.project.root)
             assert found.keys() == wanted.keys(), said
             assert [name for name in wanted if found[name] != wanted[name]] == [], said
-            assert self.scons(self.project.root, "-q").returncode == 0, (
-                self.scons(self.project.root, "-n", "--debug=explain").stdout,
+            assert self.scons(self.project.root, "-q").code == 0, (
+                self.scons(self.project.root, "-n", "--debug=explain").out,
                 said,
             )
         self.done[f"{what}, refused" if code else what] += 1
@@ -385,15 +381,16 @@ def declared_paths(root: Path) -> set[str]:
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="no SIGKILL on this system")
 def test_incremental_equals_clean(tmp_path: Path, tell: Callable[[str], None]) -> None:
     IncrementalEqualsClean.common = tmp_path
-    wanted, rounds = many(5, 320), 0
+    wanted, rounds = many(5, 320), FIRST_ROUND
     try:
         while sum(Tree.done.values()) < wanted and in_time():
             rounds += 1
+            progress(f"round {rounds}")
             run_state_machine_as_test(  # type: ignore[no-untyped-call]
                 seed(rounds)(IncrementalEqualsClean),
                 settings=settings(
                     # The first of them does nothing.
-                    max_examples=many(2, 8),
+                    max_examples=many(2, 3),
                     stateful_step_count=many(5, 20),
                     deadline=None,
                     database=None,
