@@ -43,7 +43,7 @@ class Kind:
     # What is wrong with an accepted file, from the good one, the damaged one and what was read; empty: nothing
     accepted: Callable[[bytes, bytes, Any], str] = lambda good, bad, read: ""
     made: str = ""  # Name of what the reader writes; removed before each case
-    cost: int = 1  # One of so many cases is read: a compile takes a hundred times as long as most readers
+    cost: int = 1  # A short run reads one of so many cases: a compile takes a hundred times as long as most readers
 
 
 @dataclass
