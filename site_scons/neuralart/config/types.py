@@ -133,7 +133,7 @@ class SignConfig:
     by: str = "header"  # ``header``: this package, without a signature; ``vendor``: the vendor's signing tool
     type: str = "application"  # What the boot chain takes the image for: ``application``, ``ssbl`` or ``fsbl``
     header_version: str = ""  # ``2.3`` or ``2.1``; empty: the board's
-    options: tuple[str, ...] = ()  # Words for the vendor's tool instead of ``-nk``, for example keys
+    tool_options: tuple[str, ...] = ()  # Words for the vendor's tool instead of ``-nk``, for example keys
 
 
 @dataclass(frozen=True)

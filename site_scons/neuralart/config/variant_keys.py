@@ -170,7 +170,7 @@ SIGN_KEYS: tuple[Key, ...] = (
         "the board's",
     ),
     Key(
-        "options",
+        "tool_options",
         distinct,
         "words for the vendor's tool instead of `-nk`: `[-pubk, key.pem, -prvk, private.pem]`; files are relative to "
         "the top folder",
@@ -185,8 +185,8 @@ def _sign(value: Value) -> SignConfig:
         return SignConfig(value.choice(SIGNERS))
     read = read_keys(value, SIGN_KEYS, names(SIGN_KEYS))
     made = SignConfig(**{name: setting[0] for name, setting in read.items()})
-    if made.options and made.by != "vendor":
-        raise value.error("'options' are for the vendor's tool", "add by: vendor")
+    if made.tool_options and made.by != "vendor":
+        raise value.error("'tool_options' are for the vendor's tool", "add by: vendor")
     return made
 
 

@@ -27,7 +27,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Write the image and judge it, whoever made it. NeuralArtError: no bare image, or no tool that signs it."""
+    """Write the image after it was judged. NeuralArtError: no bare image, or no tool that signs it."""
     if args.by == "vendor":
         from neuralart.signing import vendor_tool
 

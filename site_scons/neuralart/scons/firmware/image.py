@@ -92,7 +92,7 @@ def _application(env: Any, first: Any, binary: Sequence[Any], plan: ImagePlan) -
     version = (sign.header_version or boot.header_version) if boot.header_version else ""
     vendor = bool(version) and sign.by == "vendor"
     data = (boot.header, sign.type, version)
-    words = ["--type", sign.type, "--header-version", version, *(f"--option={each}" for each in sign.options)]
+    words = ["--type", sign.type, "--header-version", version, *(f"--option={each}" for each in sign.tool_options)]
     return FilePart(
         "application",
         "IMAGE",
