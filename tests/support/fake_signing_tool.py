@@ -1,7 +1,7 @@
 """A stand-in for STM32_SigningTool_CLI: takes its words, keeps its habits, fails as releases of it are known to.
 
 It writes the header that ``-nk`` asks for, with padding that differs from call to call, as the vendor's does. Which
-release it plays and how it fails comes from the environment: ``FAKE_SIGNING_VERSION``, ``FAKE_SIGNING_FAULT``.
+release it plays and how it fails are its first words, which :func:`install` writes into the program.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ HEADER, TABLE = 0x240, 0x400
 FLAGS = {"-s": 0, "-nk": 0, "-align": 0, "-bin": 1, "-t": 1, "-hv": 1, "-o": 1, "-pubk": 1, "-prvk": 1}
 
 
-def install(folder: Path) -> Path:
+def install(folder: Path, version: str = "2.21.0", fault: str = "none") -> Path:
     """Put the program into a folder; returns it."""
     program = folder / "STM32_SigningTool_CLI"
-    program.write_text(f"#!/bin/sh\nexec '{sys.executable}' '{__file__}' \"$@\"\n", encoding="utf-8")
+    start = f"'{sys.executable}' '{__file__}' '{version}' '{fault}'"
+    program.write_text(f'#!/bin/sh\nexec {start} "$@"\n', encoding="utf-8")
     program.chmod(0o755)
     return program
 
@@ -42,7 +43,7 @@ def image(program: bytes, kind: str, *, align: bool, signed: bool) -> bytes:
 
 def main(words: list[str]) -> int:
     """One call."""
-    version, fault = os.environ.get("FAKE_SIGNING_VERSION", "2.21.0"), os.environ.get("FAKE_SIGNING_FAULT", "")
+    version, fault, *words = words
     if words == ["--version"]:
         print(f"STM32 Signing Tool v{version}")
         return 0

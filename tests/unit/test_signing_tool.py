@@ -20,14 +20,12 @@ PROGRAM = struct.pack("<211I", STACK, RESET, *(0x34000501 + 4 * n for n in range
 def sign(tmp_path, monkeypatch, capsys):
     """Signs :data:`PROGRAM`; returns the status, the image if there is one, and what was said."""
     (tmp_path / "bin").mkdir()
-    fake_signing_tool.install(tmp_path / "bin")
     (tmp_path / "firmware.bin").write_bytes(PROGRAM)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"), prepend=":")
     monkeypatch.chdir(tmp_path)
 
-    def go(*words, version="2.21.0", fault=""):
-        monkeypatch.setenv("FAKE_SIGNING_VERSION", version)
-        monkeypatch.setenv("FAKE_SIGNING_FAULT", fault)
+    def go(*words, version="2.21.0", fault="none"):
+        fake_signing_tool.install(tmp_path / "bin", version, fault)
         status = main(["sign", "firmware.bin", "-o", "signed.bin", "--by", "vendor", *words])
         made = Path("signed.bin")
         return status, made.read_bytes() if made.exists() else None, "".join(capsys.readouterr())
