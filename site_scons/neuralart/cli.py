@@ -25,7 +25,7 @@ COMMANDS = {
     "run": ("neuralart.emulator.cli", "run firmware on a virtual board and compare it with golden vectors"),
     "vectors": ("neuralart.own_model.vectors_cli", "make golden vectors of a model: inputs and expected outputs"),
     "validate": ("neuralart.validation.cli", "measure how far a built network is from its reference and its labels"),
-    "sign": ("neuralart.flashing.cli", "put the boot chain's header in front of an image, without a signature"),
+    "sign": ("neuralart.signing.cli", "put the header that the boot chain reads in front of an image"),
     "flash": ("neuralart.flashing.cli", "write the flash of a device by a flash plan (the virtual flash)"),
     "verify": ("neuralart.flashing.cli", "compare the flash of a device with a flash plan"),
     "boards": ("neuralart.boards.cli", "list the boards, or show one"),

@@ -129,9 +129,40 @@ def test_an_empty_slot_is_named(board, image):
     )
 
 
-def test_a_slot_with_something_else_starts_nothing(boot, image):
+def test_a_slot_with_something_else_starts_nothing(board, boot, image):
+    said = re.escape(
+        "application slot (0x70100000): no image header at 0x0: it does not begin with STM2; the boot chain"
+    )
+    with pytest.raises(MachineStop, match=said):
+        boot(image, code=bytes(0x800))
+    unread = replace(board, boot=replace(board.boot, header_version=""))
     with pytest.raises(MachineStop, match="the vector table at 0x34000400 starts nothing: stack 0x00000000"):
-        boot(image, code=bytes(4096))
+        boot(image, code=bytes(4096), on=unread)
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "problem"),
+    [
+        (0x64, 1, "checksum 0x00000001, the payload has 0x"),
+        (0x6C, 1 << 27, "truncated: "),
+        (0x6C, 0x3E0, "checksum 0x"),
+        (0x70, 0x34000401, "entry 0x34000401 is not the reset handler 0x"),
+        (0x78, 0x34000000, "load address 0x34000000, not 0xffffffff"),
+        (0x8C, 1, "binary type 0x1 is neither"),
+        (0x404, 0, "checksum 0x"),
+        (0x500, 0, "checksum 0x"),
+    ],
+)
+def test_an_image_that_its_header_does_not_describe_is_not_started(board, boot, image, at, value, problem):
+    whole = bytearray(application(image))
+    whole[at : at + 4] = value.to_bytes(4, "little")
+    with pytest.raises(MachineStop, match=re.escape(f"application slot (0x70100000): {problem}")):
+        boot(image, code=bytes(whole))
+
+
+def test_an_image_that_was_flashed_in_part_is_not_started(board, boot, image):
+    with pytest.raises(MachineStop, match=r"checksum 0x.*; the boot chain does not start it"):
+        boot(image, code=application(image)[:-64])
 
 
 def test_exactly_as_many_bytes_as_the_board_says_are_copied(board, image, power_up):
@@ -152,8 +183,10 @@ def test_the_tail_of_a_larger_image_is_missing(board, image, power_up, boot):
     machine = power_up(image, whole, short)
     assert machine.memory(0x34000000, size + 6) == whole[:size] + b"\xa5" * 6
     (note,) = machine.notes
+    # The image is padded behind it.
+    end = 0x34000400 + image.elf.with_suffix(".bin").stat().st_size
     assert note.startswith(f"the boot chain copies {size} bytes, up to 0x{0x34000000 + size:08x}: missing, in part")
-    assert re.search(rf"\.data \[0x3400\w+, 0x{0x34000000 + len(whole):08x}\) of", note)
+    assert re.search(rf"\.data \[0x3400\w+, 0x{end:08x}\) of", note)
     with pytest.raises(MachineStop):
         boot(image, on=short, timeout=1.0)
 

@@ -10,6 +10,7 @@ import pytest
 
 from neuralart import boards
 from neuralart.flashing import nor as nor_files
+from neuralart.text import image_header
 from support.debugging import Debugged, command, in_order
 from support.firmware import (
     N6_STEPS,
@@ -123,7 +124,8 @@ def test_load_writes_the_virtual_flash(debugged, image, tmp_path):
     flash = tmp_path / "flash.nor"
     empty = nor_files.Nor(nor_files.chip_of(boards.load(BOARD)))
     # The boot chain wants something that looks like a program; it is never run.
-    empty.program(0x100400, (0x34010000).to_bytes(4, "little") + (0x34000441).to_bytes(4, "little"))
+    start = (0x34010000).to_bytes(4, "little") + (0x34000441).to_bytes(4, "little")
+    empty.program(0x100000, image_header.make(start, "application"))
     empty.save(flash)
     folder = image.elf.parent
     for name, address in (("application.bin", 0x70100000), ("weights.bin", 0x71000000)):

@@ -16,6 +16,7 @@ from neuralart.emulator.runner import NetworkRun
 from neuralart.errors import NeuralArtError
 from neuralart.relocatable.format import container, load_table
 from neuralart.relocatable.format.container import stamp_of
+from neuralart.text import image_header
 from support.firmware import N6_STEPS, Builder, have_gcc, have_qemu
 from support.firmware import memory_init as toy_memory_init
 from support.loading import (
@@ -449,7 +450,7 @@ def write(folder: Path, n6, elf: Path, model: Made, mode: str) -> Path:
 
     parts = content(model, mode).files(folder)
     application = folder / "application.bin"
-    application.write_bytes(b"\xff" * n6.boot.header + elf.with_suffix(".bin").read_bytes())
+    application.write_bytes(image_header.make(elf.with_suffix(".bin").read_bytes(), "application"))
     writes = [write_of("application", "application", application, n6.slots["application"], application.name)]
     writes += [write_of(path.stem, "model", path, address, path.name) for path, address in parts]
     plan = folder / "flash_plan.json"

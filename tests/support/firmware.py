@@ -12,6 +12,7 @@ from pathlib import Path
 from neuralart.boards.types import Board
 from neuralart.network.facts import Epoch, Network, PoolUse, Port, to_json
 from neuralart.resources import firmware_dir
+from neuralart.text import image_header
 
 HERE = Path(__file__).parent
 PREFIX = "arm-none-eabi-"
@@ -220,11 +221,11 @@ def maintain(register: int, address: int, size: int = 16) -> str:
     )
 
 
-def application(image: Image, header: int = 0x400) -> bytes:
-    """The image as it stands in its slot: room for the signed header, then the code."""
+def application(image: Image) -> bytes:
+    """The image as it stands in its slot: the header, then the code."""
     binary = image.elf.with_suffix(".bin")
     run_tool([f"{PREFIX}objcopy", "-O", "binary", str(image.elf), str(binary)])
-    return b"\xff" * header + binary.read_bytes()
+    return image_header.make(binary.read_bytes(), "application")
 
 
 def write_plan(

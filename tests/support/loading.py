@@ -18,6 +18,7 @@ from neuralart.relocatable.build import builder
 from neuralart.relocatable.build.request import BuildRequest
 from neuralart.relocatable.format import load_table
 from neuralart.resources import firmware_dir
+from neuralart.text import image_header
 from support.firmware import COMMON, LIBC, PREFIX, WARNINGS, run_tool
 from support.rel_networks import MODELS, compile_digits
 
@@ -145,7 +146,7 @@ class Content:
 
     def nor(self, board: Board, elf: Path) -> Nor:
         nor = Nor(chip_of(board))
-        binary = b"\xff" * board.boot.header + elf.with_suffix(".bin").read_bytes()
+        binary = image_header.make(elf.with_suffix(".bin").read_bytes(), "application")
         for address, data in {board.slots["application"]: binary, **self.parts}.items():
             nor.program(address - nor.chip.base, data)
         return nor

@@ -39,6 +39,7 @@ VARIANT_KEYS = {
     "toolchain": ["", "{libc: picolibc}", "{version: '1'}"],
     "optimization": ["", "-O1", "-Os"],
     "kernels": ["", "mve"],
+    "sign": ["", "{type: fsbl}", "{header_version: '2.1'}"],
     "defines": ["", "[TORTURE=1]", "['TORTURE=2', 'B=\"x y\"']"],
     "slots": ["", "{application: 0x70120000}"],
     "reserved": ["", "[{name: nvs, address: 0x70090000, size: 64K}]"],

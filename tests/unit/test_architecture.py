@@ -31,7 +31,7 @@ FLOORS = (
     {"emulator", "report"},
     {"lint", "export"},
     {"doctor", "inspect"},
-    {"applications", "own_model", "profiling", "sbom"},
+    {"applications", "own_model", "profiling", "sbom", "signing"},
     {"validation"},
     {"cli"},
     {"__main__", "completion", "scons"},

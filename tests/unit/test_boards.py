@@ -185,7 +185,7 @@ def test_h747_windows_are_not_open_at_the_start() -> None:
 @pytest.mark.parametrize("name", N6)
 def test_n6_boot_chain(name: str) -> None:
     board = boards.load(name)
-    assert board.boot == Boot("application", 0x34000000, 1 << 20, 0x400)
+    assert board.boot == Boot("application", 0x34000000, 1 << 20, 0x400, "2.3")
     registers = board.registers
     assert (registers.npu_cache, registers.rimc_npu, registers.rimc_npu_value) == (0x580DFC00, 0x54024C14, 0x310)
 

@@ -13,11 +13,13 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from neuralart import boards
-from neuralart.boards.types import BoardSection, FlashWindow, Machine, MemoryRegion
+from neuralart.boards.types import BoardSection, Boot, FlashWindow, Machine, MemoryRegion
 from neuralart.errors import NeuralArtError
 from neuralart.memory.image import check_image, elf_facts
 from neuralart.memory.image.image_facts import Attributes, Part
 from neuralart.network.facts import to_json
+from neuralart.text import image_header
+from neuralart.text.image_header import VECTOR_TABLE
 from support import images, smallboard
 from support.images import BASE, COPY, HEADER, STACK, TABLE, Sect, Symbol, facts, vectors
 
@@ -628,25 +630,54 @@ def test_application_with_room_for_the_header():
     ]
 
 
-def signed(body, length=None, entry=CODE + 1, header=HEADER):
-    head = bytearray(b"STM2".ljust(header, b"\0"))
-    struct.pack_into("<2I", head, 0x6C, len(body) if length is None else length, entry)
-    return bytes(head) + body
+SIGNED = images.board(
+    boot=Boot("application", BASE, COPY, VECTOR_TABLE, "2.3"),
+    code=BoardSection("BANK1", VECTOR_TABLE, COPY - VECTOR_TABLE),
+)
+
+
+def signed(size=0x200, changes=(), cut=0):
+    """An image with a header, some words changed and the end cut off; its findings."""
+    start = BASE + VECTOR_TABLE
+    body = vectors(handler=start + 0x81).ljust(0x80, b"\0") + NOP * ((size - 0x80) // 2)
+    data = bytearray(image_header.make(body, "application"))
+    for at, value in changes:
+        struct.pack_into("<I", data, at, value)
+    image = check_image.read(Path("firmware.bin"), bytes(data[: len(data) - cut]), SIGNED)
+    assert image.kind == "signed"
+    return said(image, SIGNED)
 
 
 def test_signed_image():
-    image = read(signed(binary()))
-    assert (image.kind, said(image)) == ("signed", [])
-    assert said(read(signed(binary(), entry=CODE + 3))) == [
-        "error reset: the signed header enters at 0x34000183, the vector table at 0x34000181 (sign it again)"
-    ]
     remedy = "sign it again; the header must be padded to its full length (option -align of the signing tool)"
-    assert said(read(signed(binary(), length=0x1000))) == [
-        f"error header: the signed header announces 4096 bytes, 512 follow it: 3584 bytes are missing ({remedy})"
+    assert signed() == []
+    assert signed(changes=[(0x70, BASE + VECTOR_TABLE + 0x83)]) == [
+        "error reset: the signed header enters at 0x34000483, the vector table at 0x34000481 (sign it again)"
     ]
-    assert said(read(signed(binary(), length=0x300))) == [
-        f"warning header: the signed header announces 768 bytes, 512 follow it: 256 bytes are missing ({remedy})"
-    ]
+    announced = "the signed header: truncated: 960 of"
+    assert signed(changes=[(0x6C, 0x1000)]) == [f"error header: {announced} 4,096 bytes are there ({remedy})"]
+    # What is announced too much is padding: no byte is lost, the checksum tells.
+    assert signed(changes=[(0x6C, 960 + 256)]) == [f"warning header: {announced} 1,216 bytes are there ({remedy})"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ([(0x6C, 0x3A0)], "checksum 0x"),
+        ([(0x64, 1)], "checksum 0x00000001, the payload has 0x"),
+        ([(0x78, BASE)], "load address 0x34000000, not 0xffffffff"),
+        ([(0x8C, 3)], "binary type 0x3 is neither 0x10 (fsbl) nor 0"),
+        ([(0x400, 5)], "no vector table at 0x400"),
+        ([(0xA0, 0)], "extension 0x00000000 instead of"),
+    ],
+)
+def test_a_header_that_does_not_describe_its_image(changes, problem):
+    assert any(line.startswith(f"error header: the signed header: {problem}") for line in signed(changes=changes))
+
+
+@pytest.mark.parametrize("cut", [1, 32, 256, 0x100 + 64])
+def test_an_image_that_is_cut_off(cut):
+    assert signed(cut=cut)[0].startswith(f"error header: the signed header: truncated: {960 - cut} of 960 bytes")
 
 
 @pytest.mark.parametrize(
@@ -668,8 +699,7 @@ def test_signed_image():
         ),
         (
             b"STM2" + bytes(HEADER),
-            "x.bin: 260 bytes: not even a stack pointer and a reset handler (8 bytes) behind a header of 256 "
-            "(build it again)",
+            "x.bin: header of unknown version at 0x0 (0x00000000 or 0x00000000) (versions 2.1 and 2.3 are known)",
         ),
     ],
 )

@@ -11,7 +11,7 @@ from neuralart.config import app_config, application, keys, networks, patch, tab
 from neuralart.config.app_config import AppConfig, AudioConfig
 from neuralart.config.application import ExternalConfig, SourcesConfig
 from neuralart.config.keys import Key
-from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Value
 
@@ -22,6 +22,7 @@ BESIDE = {
     VariantConfig: {"name", "folder", "where", "places"},
     ToolchainConfig: set(),
     RelocatableConfig: set(),
+    SignConfig: set(),
     patch.PatchConfig: {"where", "places"},
     networks.Budgets: {"places"},
     AppConfig: {"where", "places"},
@@ -34,6 +35,7 @@ OWNERS = [
     (VariantConfig, [key for key in variant_keys.KEYS if key.name != "overrides"]),
     (ToolchainConfig, variant_keys.TOOLCHAIN_KEYS),
     (RelocatableConfig, variant_keys.RELOCATABLE_KEYS),
+    (SignConfig, variant_keys.SIGN_KEYS),
     (patch.PatchConfig, patch.KEYS),
     (networks.Budgets, networks.BUDGET_KEYS),
     (AppConfig, app_config.KEYS),

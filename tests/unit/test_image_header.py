@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from neuralart.cli import main
 from neuralart.errors import NeuralArtError
-from neuralart.flashing import image_header
-from neuralart.flashing.image_header import LAYOUTS, VECTOR_TABLE, find, make, problems, read
+from neuralart.text import image_header
 from neuralart.text.ihex import ihex
+from neuralart.text.image_header import LAYOUTS, VECTOR_TABLE, find, make, problems, read
 
 STACK, RESET = 0x34100000, 0x34000455
 VERSIONS = sorted(LAYOUTS)

@@ -137,6 +137,7 @@ def description(board: Board) -> str:
         lines.append(
             f"boot: {size_text(boot.copy_size)} from slot {boot.slot} to 0x{boot.copy_to:08x}, "
             f"vector table behind 0x{boot.header:x} bytes"
+            f"{f', image header {boot.header_version}' if boot.header_version else ''}"
         )
     for window in board.windows:
         lines.append(

@@ -245,14 +245,27 @@ def file(value: Value) -> str:
     return str(path) if name else ""
 
 
+def _header_version(value: Value, header: Value, room: int) -> str:
+    said = value.mapping().get("header_version")
+    if said is None:
+        return ""
+    from neuralart.text.image_header import VECTOR_TABLE, VERSIONS
+
+    if room != VECTOR_TABLE:
+        raise header.error(f"{room:#x}, but behind an image header the vector table is at {VECTOR_TABLE:#x}")
+    return said.choice(tuple(VERSIONS))
+
+
 def boot(value: Value) -> Boot:
     """How the boot chain brings an image to where it runs."""
     value.fields(keys_of(Boot))
+    header = need(value, "header").integer(0, _ADDRESS_SPACE)
     made = Boot(
         slot=need(value, "slot").text(),
         copy_to=need(value, "copy_to").integer(),
         copy_size=need(value, "copy_size").integer(1, _ADDRESS_SPACE),
-        header=need(value, "header").integer(0, _ADDRESS_SPACE),
+        header=header,
+        header_version=_header_version(value, need(value, "header"), header),
     )
     if made.header >= made.copy_size:
         raise need(value, "header").error(f"{made.header:#x} leaves nothing of the {made.copy_size:#x} bytes copied")

@@ -54,6 +54,7 @@ class Boot:
     copy_to: int  # Address that the first byte of the slot is copied to
     copy_size: int  # Bytes that the first-stage boot loader copies, exactly, whatever the image's size
     header: int  # Bytes between the start of the slot and the vector table (room for the signed header)
+    header_version: str = ""  # Of the image header that the boot chain reads, ``2.3``; empty: it reads none
 
 
 @dataclass(frozen=True)

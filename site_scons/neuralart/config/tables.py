@@ -13,7 +13,7 @@ from pathlib import Path
 
 from neuralart.config import app_config, application, networks, patch, variant_keys
 from neuralart.config.keys import table
-from neuralart.config.types import NetworkConfig, RelocatableConfig, ToolchainConfig, VariantConfig
+from neuralart.config.types import NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
 
@@ -23,6 +23,7 @@ TABLES: Mapping[str, Callable[[], str]] = {
     "toolchain": lambda: table(variant_keys.TOOLCHAIN_KEYS, ToolchainConfig),
     "patch": lambda: table(patch.KEYS, patch.PatchConfig),
     "relocatable": lambda: table(variant_keys.RELOCATABLE_KEYS, RelocatableConfig),
+    "sign": lambda: table(variant_keys.SIGN_KEYS, SignConfig),
     "app_config": lambda: table(app_config.KEYS, app_config.AppConfig),
     "audio": lambda: table(app_config.AUDIO_KEYS, app_config.AudioConfig),
     "sources": lambda: table(application.SOURCES_KEYS, application.SourcesConfig),

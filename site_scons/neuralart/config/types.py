@@ -127,6 +127,16 @@ class RelocatableConfig:
 
 
 @dataclass(frozen=True)
+class SignConfig:
+    """Who puts the header in front of an image, and what it says."""
+
+    by: str = "header"  # ``header``: this package, without a signature; ``vendor``: the vendor's signing tool
+    type: str = "application"  # What the boot chain takes the image for: ``application``, ``ssbl`` or ``fsbl``
+    header_version: str = ""  # ``2.3`` or ``2.1``; empty: the board's
+    tool_options: tuple[str, ...] = ()  # Words for the vendor's tool instead of ``-nk``, for example keys
+
+
+@dataclass(frozen=True)
 class VariantConfig(Located):
     """One variant."""
 
@@ -143,6 +153,7 @@ class VariantConfig(Located):
     dead_bank: str = "fault"  # What a virtual board does at an access to a bank that is off: ``fault`` or ``zeros``
     allow_reference_on_hardware: bool = False  # The reference runtime computes in software there: that is meant
     defines: tuple[str, ...] = ()  # Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``
+    sign: SignConfig = SignConfig()  # The header of the image
     relocatable: RelocatableConfig | None = None  # The firmware loads its network; None: it is linked in
     patch: PatchConfig | None = None  # How sources of an application are fitted; None: as the board's kind has it
     application: ApplicationConfig = REFERENCE_APPLICATION  # Who supplies the firmware around the networks

@@ -9,7 +9,14 @@ from neuralart.config import patch
 from neuralart.config.application import application
 from neuralart.config.keys import Key, Settings, define, distinct, either, members, named, names, pairs, section
 from neuralart.config.keys import read_settings as read_keys
-from neuralart.config.types import KERNELS, LOAD_MODES, RelocatableConfig, Reserved, ToolchainConfig
+from neuralart.config.types import (
+    KERNELS,
+    LOAD_MODES,
+    RelocatableConfig,
+    Reserved,
+    SignConfig,
+    ToolchainConfig,
+)
 from neuralart.text.values import Value
 
 MACHINES = ("silicon", "unicorn", "qemu")
@@ -146,6 +153,43 @@ def _relocatable(value: Value) -> RelocatableConfig | None:
     return RelocatableConfig(**{name: setting[0] for name, setting in read.items()})
 
 
+SIGNERS = ("header", "vendor")
+IMAGE_TYPES = ("application", "ssbl", "fsbl")
+SIGN_KEYS: tuple[Key, ...] = (
+    Key(
+        "by",
+        lambda value: value.choice(SIGNERS),
+        "`header`: this package, without a signature; `vendor`: STM32_SigningTool_CLI, which must be on PATH or where "
+        "its installer puts it",
+    ),
+    Key("type", lambda value: value.choice(IMAGE_TYPES), f"{either(IMAGE_TYPES)}: what the boot chain takes it for"),
+    Key(
+        "header_version",
+        lambda value: value.matching(_VERSION, 'a version of the header: "2.3" or "2.1"'),
+        'of the header: `"2.3"` or `"2.1"`. Quote it',
+        "the board's",
+    ),
+    Key(
+        "tool_options",
+        distinct,
+        "words for the vendor's tool instead of `-nk`: `[-pubk, key.pem, -prvk, private.pem]`; files are relative to "
+        "the top folder",
+        "none",
+    ),
+)
+
+
+def _sign(value: Value) -> SignConfig:
+    """``header``, ``vendor``, or a mapping of what differs from the defaults."""
+    if not value.is_mapping:
+        return SignConfig(value.choice(SIGNERS))
+    read = read_keys(value, SIGN_KEYS, names(SIGN_KEYS))
+    made = SignConfig(**{name: setting[0] for name, setting in read.items()})
+    if made.tool_options and made.by != "vendor":
+        raise value.error("'tool_options' are for the vendor's tool", "add by: vendor")
+    return made
+
+
 KEYS: tuple[Key, ...] = (
     Key("title", Value.text, "for `scons -h`", "the networks and the board", shared=False),
     Key("board", Value.text, "a board; `neuralart boards` lists them", "refused"),
@@ -225,6 +269,13 @@ KEYS: tuple[Key, ...] = (
         lambda value: tuple(define(item) for item in value.items()),
         "preprocessor definitions of the firmware: `NAME` or `NAME=value`",
         "none",
+    ),
+    Key(
+        "sign",
+        _sign,
+        "who puts the [header](image-header.md) in front of the image: `header` (this package), `vendor` (its signing "
+        "tool), or a mapping, see below. Boards whose boot chain reads no header ignore it",
+        "`header`",
     ),
     Key(
         "relocatable",

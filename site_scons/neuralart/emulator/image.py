@@ -14,6 +14,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
 from neuralart.flashing.nor import Nor
 from neuralart.memory.regions import fold
+from neuralart.text import image_header
 from neuralart.text.elf import FUNCTION, UNDEFINED, Elf
 
 
@@ -137,9 +138,10 @@ class BootState:
     def flash(cls, board: Board, firmware: Firmware, nor: Nor) -> BootState:
         """A stand-in for the first-stage boot loader copies from the flash what is in the slot of the application.
 
-        It copies exactly as many bytes as the board says, whatever the image's size, looks at nothing in them, and
-        takes the vector table behind the room for the header. The ELF gives names to addresses, no bytes.
-        NeuralArtError: the slot is not in the flash. MachineStop: the slot is empty.
+        It copies exactly as many bytes as the board says, whatever the image's size, and takes the vector table behind
+        the header. Where the board's boot chain reads headers, an image whose header does not describe it is refused.
+        The ELF gives names to addresses, no bytes. NeuralArtError: the slot is not in the flash. MachineStop: the slot
+        is empty, or the boot chain does not start what is there.
         """
         contents = tuple(Load("the flash", nor.chip.base + offset, data) for offset, data in nor.runs())
         if board.boot is None:
@@ -176,7 +178,24 @@ def _slot(board: Board, chain: Boot, nor: Nor) -> tuple[int, bytes]:
             f"(0x{slot + chain.header:08x}, where the vector table should be, is erased)",
             hint="neuralart flash --plan flash_plan.json --nor FILE",
         )
+    if chain.header_version:
+        _check_header(nor, offset, f"{chain.slot} slot (0x{slot:08x})")
     return slot, image
+
+
+def _check_header(nor: Nor, offset: int, where: str) -> None:
+    """Refuse an image as the boot chain does. MachineStop: there is no header, or the image is not what it says."""
+    hint = "neuralart sign puts the header in front of a bare image"
+    rest = nor.chip.size - offset
+    try:
+        header = image_header.read(nor.read(offset, min(image_header.VECTOR_TABLE, rest)))
+        size = header.layout.size + header.image_length
+        header = image_header.read(nor.read(offset, min(size, rest)))
+    except NeuralArtError as error:
+        raise MachineStop(f"{where}: {error.what}; the boot chain does not start it", hint=hint) from None
+    wrong = image_header.problems(header)
+    if wrong:
+        raise MachineStop(f"{where}: {wrong[0]}; the boot chain does not start it", hint=hint)
 
 
 def _compare(board: Board, firmware: Firmware, copied: Load) -> tuple[tuple[str, ...], bool]:

@@ -1,4 +1,4 @@
-"""``neuralart flash``, ``verify`` and ``sign``: write the flash of a device, compare it, make a signable image."""
+"""``neuralart flash`` and ``verify``: write the flash of a device, compare it with its plan."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.errors import NeuralArtError
-from neuralart.files import alone_with, read_bytes, write_bytes
+from neuralart.files import alone_with
 from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
 
 if TYPE_CHECKING:
@@ -16,8 +15,6 @@ if TYPE_CHECKING:
 
 PARTS = ("application", "model")
 DIFFERS = 2
-_VERSIONS = {"2.3": 0x00020300, "2.1": 0x00020100}
-_TYPES = ("fsbl", "ssbl", "application")
 
 
 def configure_flash(parser: argparse.ArgumentParser) -> None:
@@ -76,33 +73,6 @@ def run_flash(args: argparse.Namespace) -> int:
             print(line)
     if not any(written.erased for written in done):
         print(f"{runner.device(str(args.record), args.probe)}: nothing was written, it held all of this already")
-    return 0
-
-
-def configure_sign(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument("image", type=Path, metavar="FILE", help="the bare image: firmware.bin, vector table first")
-    parser.add_argument("-o", "--output", required=True, type=Path, metavar="FILE", help="the image with its header")
-    text = "what the boot chain takes it for (default: application)"
-    parser.add_argument("--type", choices=_TYPES, default="application", help=text)
-    text = "version of the header (default: 2.3)"
-    parser.add_argument("--header-version", choices=_VERSIONS, default="2.3", help=text)
-
-
-def run_sign(args: argparse.Namespace) -> int:
-    """Write the image and look at it again with other eyes. NeuralArtError: the file is no bare image."""
-    from neuralart.flashing import image_header
-
-    made = image_header.make(read_bytes(args.image), args.type, _VERSIONS[args.header_version], where=str(args.image))
-    image = image_header.read(made, where=str(args.output))
-    wrong = image_header.problems(image)
-    if wrong:
-        raise NeuralArtError(f"the image that was made is wrong: {wrong[0]}", where=str(args.image))
-    write_bytes(args.output, made)
-    print(
-        f"{args.output}: {len(made)} bytes, header {args.header_version}, type {args.type}, entry "
-        f"0x{image.entry_point:08x}, vector table at 0x{image_header.VECTOR_TABLE:x}; no signature"
-    )
     return 0
 
 

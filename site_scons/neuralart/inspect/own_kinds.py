@@ -201,7 +201,7 @@ def _boot_image(data: bytes, name: str) -> bool:
         return True
     if b"STM2" not in data or is_text(data):
         return False
-    from neuralart.flashing.image_header import find
+    from neuralart.text.image_header import find
 
     return next(find(data), None) is not None
 
@@ -220,7 +220,7 @@ def _manifest(data: bytes, name: str) -> bool:
 def _application(data: bytes, name: str) -> bool:
     if data[:1] != b"\xff":
         return False
-    from neuralart.flashing.image_header import vectors_behind_room
+    from neuralart.text.image_header import vectors_behind_room
 
     return vectors_behind_room(data) is not None
 

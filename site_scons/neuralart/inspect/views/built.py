@@ -12,7 +12,6 @@ from typing import Any
 from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.flashing import image_header
 from neuralart.flashing import plan as flash_plans
 from neuralart.inspect.kinds import View
 from neuralart.inspect.tables import address, fields, findings, page, plural, table
@@ -21,6 +20,7 @@ from neuralart.memory.layout import identity
 from neuralart.memory.plan import last_build, plan_report
 from neuralart.network import facts
 from neuralart.relocatable.format import load_table
+from neuralart.text import image_header
 
 _NO_TEXT = re.compile("[^\n -~\xa0-\ud7ff\ue000-\U0010ffff]")
 _NUMBER = (int, type(None))

@@ -10,10 +10,10 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.flashing import image_header
 from neuralart.inspect.kinds import View
 from neuralart.inspect.tables import address, fields, page, plural, quantization, table
 from neuralart.model.graph import Tensor
+from neuralart.text import image_header
 from neuralart.text.ihex import parse
 
 _ITEMS = "LL_ATON_EpochBlockItems_"

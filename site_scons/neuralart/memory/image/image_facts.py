@@ -10,10 +10,9 @@ from pathlib import Path
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
 from neuralart.memory.regions import fold
+from neuralart.text import image_header
+from neuralart.text.image_header import MAGIC, VECTOR_TABLE, BootImage
 
-HEADER = 0x400
-_MAGIC = b"STM2"
-_PAYLOAD, _ENTRY = 0x6C, 0x70  # words of the signed header: length of what follows it, and where it begins to run
 _SMALLEST = 8  # initial stack pointer and reset handler
 
 
@@ -55,7 +54,7 @@ class ImageFacts:
     parts: tuple[Part, ...]  # in the order of the file
     slot_bytes: int = 0  # bytes of the file as the boot loader sees it, header included; 0: to be computed
     entry: int | None = None  # entry point of the ELF file or of the signed header; None: there is none
-    payload: int | None = None  # length that the signed header gives; None: there is no header
+    header: BootImage | None = None  # the header of a signed image, and what stands behind it
     attributes: Attributes | None = None  # None: the file has none
     # (start, end) of Thumb code, known by mapping symbols; None: unknown.
     code: tuple[tuple[int, int], ...] | None = None
@@ -127,7 +126,7 @@ def read_binary(path: Path, data: bytes, board: Board, address: int | None = Non
     NeuralArtError: it is empty, or another kind of file.
     """
     where = str(path)
-    header = board.boot.header if board.boot is not None else HEADER
+    header = board.boot.header if board.boot is not None else VECTOR_TABLE
     start = address if address is not None else expected_table(board)
     if not data:
         raise NeuralArtError("the file is empty", where=where, hint="build it again")
@@ -138,11 +137,9 @@ def read_binary(path: Path, data: bytes, board: Board, address: int | None = Non
         what = f"board {board.name} does not say where a binary goes"
         raise NeuralArtError(what, where=where, hint="say it with --address")
     kind, skip = "bin", 0
-    entry = payload = None
-    if data[: len(_MAGIC)] == _MAGIC:
-        kind, skip = "signed", header
-        entry = int.from_bytes(data[_ENTRY : _ENTRY + 4], "little")
-        payload = int.from_bytes(data[_PAYLOAD : _PAYLOAD + 4], "little")
+    signed = None
+    if data[: len(MAGIC)] == MAGIC:
+        kind, skip, signed = "signed", header, image_header.read(data, where=where)
     elif len(data) >= header and data[:header].count(0xFF) == header:
         kind, skip = "application", header
     if len(data) < skip + _SMALLEST:
@@ -152,5 +149,6 @@ def read_binary(path: Path, data: bytes, board: Board, address: int | None = Non
     body = data[skip:]
     if start + len(body) > 1 << 32:
         raise NeuralArtError(f"{len(body)} bytes at 0x{start:08x} end behind 4 GiB", where=where)
+    entry = signed.entry_point if signed is not None else None
     part = Part("the image", start, start, len(body), body, True)
-    return ImageFacts(where, kind, (part,), slot_bytes=len(data) if skip else 0, entry=entry, payload=payload)
+    return ImageFacts(where, kind, (part,), slot_bytes=len(data) if skip else 0, entry=entry, header=signed)

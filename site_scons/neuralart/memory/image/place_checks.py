@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from neuralart.boards.types import Board, Boot, MemoryRegion
 from neuralart.memory.findings import Finding, error, warning
-from neuralart.memory.image.image_facts import HEADER, ImageFacts, Part, expected_table
+from neuralart.memory.image.image_facts import ImageFacts, Part, expected_table
 from neuralart.memory.regions import fold, is_on, pieces, turned_on_by
+from neuralart.text.image_header import problems
 
 _TABLE_SECTIONS = {".vectors", ".isr_vector", ".isr_vectors", ".intvec"}
 _TABLE_SYMBOLS = ("vector_table", "g_pfnVectors", "__Vectors", "__isr_vector", "__vectors_start")
@@ -257,14 +258,12 @@ def size(board: Board, image: ImageFacts) -> Iterator[Finding]:
 
 
 def header(image: ImageFacts) -> Iterator[Finding]:
-    """Check that a signed header describes the bytes behind it."""
-    if image.payload is None:
+    """Check that a signed header describes the bytes behind it. Its entry point is :func:`reset`'s business."""
+    if image.header is None:
         return
-    behind = sum(len(part.data) for part in image.loaded)
-    missing = image.payload - behind
-    if missing > 0:
-        # Some releases of the signing tool count the padding of the header as well.
-        say = warning if missing <= HEADER else error
-        what = f"the signed header announces {image.payload} bytes, {behind} follow it: {missing} bytes are missing"
-        remedy = "sign it again; the header must be padded to its full length (option -align of the signing tool)"
-        yield say("header", what, remedy)
+    remedy = "sign it again; the header must be padded to its full length (option -align of the signing tool)"
+    for problem in problems(image.header):
+        if problem.startswith("entry "):
+            continue
+        say = warning if image.header.counts_padding and problem.startswith("truncated") else error
+        yield say("header", f"the signed header: {problem}", remedy)

@@ -279,7 +279,8 @@ def finish_image(
     tools = toolchain_env(env, found)
     folder = f"{build_dir(env)}/{variant.name}"
     facts = tuple(network.facts for network in networks)
-    plan = ImagePlan(board, machine, facts, variant.allow_reference_on_hardware, outputs=True, application=application)
+    allowed = variant.allow_reference_on_hardware
+    plan = ImagePlan(board, machine, facts, allowed, outputs=True, application=application, sign=variant.sign)
     made = plans.make(env, image.NAME, image.VARIABLES, plan, f"#{folder}/check.json", [elf], tools)
     check, binary, ihex, *more = made
     return FirmwareNodes(elf, binary, ihex, link_map, check, found, more[0] if more else None)

@@ -3,7 +3,8 @@
     env.NeuralArtImage("build/check.json", ["app.elf", net], NEURALART_BOARD="stm32n6570-dk")
 
 Sources are the program and the networks in it. The emitter adds binary and Intel HEX, and on a board with a boot chain
-``application.bin``: the binary behind room for the signed header. Nothing is made of a program with an error.
+``application.bin``: the binary behind its header, or behind room for one where the boot chain reads none. Nothing is
+made of a program with an error.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,9 @@ import SCons.Errors
 import SCons.Node.FS
 
 from neuralart.boards.types import Board, Machine
-from neuralart.errors import NeuralArtError
+from neuralart.config.types import SignConfig
+from neuralart.config.variant_keys import SIGNERS
+from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.network import facts
 from neuralart.scons import plans
@@ -29,11 +32,12 @@ from neuralart.scons.firmware.layout import board_of
 from neuralart.scons.firmware.memory_builder import moved_slots
 from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNodes
 from neuralart.scons.network.plan import CompilePlan
+from neuralart.scons.paths import LiteralWord
 from neuralart.scons.plans import FilePart
 from neuralart.scons.registry import board_value, code_value, registry_of
 
 NAME = "NeuralArtImage"
-OBJCOPY, APPLICATION = "objcopy", "application"
+OBJCOPY, APPLICATION, SIGN = "objcopy", "application", "sign"
 
 
 @dataclass(frozen=True)
@@ -46,6 +50,7 @@ class ImagePlan:
     allow_reference: bool  # The reference runtime is wanted on silicon
     outputs: bool  # Make binary and Intel HEX of it
     application: int | None  # Flash address of ``application.bin``; None: there is none
+    sign: SignConfig = field(default_factory=SignConfig)  # Who puts the header in front of it
 
 
 def _check(part: FilePart) -> None:
@@ -67,8 +72,43 @@ def _check(part: FilePart) -> None:
 
 
 def _write_application(part: FilePart) -> None:
-    # Room for the signed header; erased flash until an image is signed.
-    write_bytes(Path(part.names[0]), b"\xff" * part.data + read_bytes(Path(str(part.sources[0]))))
+    room, kind, version = part.data
+    path = Path(str(part.sources[0]))
+    if not version:
+        write_bytes(Path(part.names[0]), b"\xff" * room + read_bytes(path))
+        return
+    from neuralart.text import image_header
+
+    made = image_header.make(read_bytes(path), kind, image_header.VERSIONS[version], str(path))
+    image_header.judged(made, part.names[0])
+    write_bytes(Path(part.names[0]), made)
+
+
+def _application(env: Any, first: Any, binary: Sequence[Any], plan: ImagePlan) -> FilePart:
+    """``application.bin``: made here, or by the vendor's tool."""
+    boot, sign = plan.board.boot, plan.sign
+    assert boot is not None
+    assert plan.application is not None
+    version = (sign.header_version or boot.header_version) if boot.header_version else ""
+    vendor = bool(version) and sign.by == "vendor"
+    data = (boot.header, sign.type, version)
+    words = ["--type", sign.type, "--header-version", version, *(f"--option={each}" for each in sign.tool_options)]
+    return FilePart(
+        "application",
+        "IMAGE",
+        (first.dir.File("application.bin"),),
+        tuple(binary),
+        None if vendor else _write_application,
+        words if vendor else data,
+        "" if vendor else json.dumps(data),
+        (
+            code_value(env, "vendor-signing", "signing/cli.py")
+            if vendor
+            else code_value(env, "image-header", "text/image_header.py"),
+        ),
+        write=("application", "application", plan.application),
+        piece=SIGN if vendor else APPLICATION,
+    )
 
 
 def _application_address(board: Board, env: Any) -> int | None:
@@ -76,6 +116,13 @@ def _application_address(board: Board, env: Any) -> int | None:
         return None
     name = board.boot.slot
     return dict(moved_slots(env["NEURALART_SLOTS"], NAME, "NEURALART_SLOTS")).get(name, board.slots.get(name))
+
+
+def _signer(env: Any) -> str:
+    by = str(env.subst(env["NEURALART_SIGN"]))
+    if by not in SIGNERS:
+        raise NeuralArtError(f"NEURALART_SIGN is '{by}'", where=NAME, hint=nearest(by, SIGNERS))
+    return by
 
 
 def _plan(source: list[Any], env: Any) -> ImagePlan:
@@ -95,6 +142,7 @@ def _plan(source: list[Any], env: Any) -> ImagePlan:
         allow,
         True,
         _application_address(board, env),
+        SignConfig(_signer(env)),
     )
 
 
@@ -107,20 +155,7 @@ def _outputs(env: Any, first: Any, elf: Any, plan: ImagePlan) -> list[FilePart]:
         for suffix, kind in (("bin", "binary"), ("hex", "ihex"))
     ]
     if plan.application is not None and plan.board.boot is not None:
-        header = plan.board.boot.header
-        made.append(
-            FilePart(
-                "application",
-                "IMAGE",
-                (first.dir.File("application.bin"),),
-                made[0].targets,
-                _write_application,
-                header,
-                str(header),
-                write=("application", "application", plan.application),
-                piece=APPLICATION,
-            )
-        )
+        made.append(_application(env, first, made[0].targets, plan))
     return made
 
 
@@ -168,9 +203,23 @@ VARIABLES = (
         "command",
         function(plans.write, "$NEURALART_APPLICATIONCOMSTR", "_NEURALART_COUNTS"),
         "What makes `application.bin`.",
-        "`[puts room for the header in front]`",
+        "`[puts the header in front]`",
     ),
     Variable("NEURALART_APPLICATIONCOMSTR", "text", "${_NEURALART_TAG}$TARGET", "What is shown instead."),
+    Variable(
+        "NEURALART_SIGNCOM",
+        "command",
+        "$( $NEURALART_PYTHON $) -m neuralart sign --by vendor $SOURCE -o $TARGET $_NEURALART_SIGNFLAGS",
+        "What makes `application.bin` with the vendor's signing tool.",
+    ),
+    Variable("NEURALART_SIGNCOMSTR", "text", "SIGN     $TARGET", "What is shown instead."),
+    plans.of_plan("_NEURALART_SIGNFLAGS", FilePart, NAME, lambda part, env: [LiteralWord(each) for each in part.data]),
+    Variable(
+        "NEURALART_SIGN",
+        "text",
+        "header",
+        "Who puts the header in front of an image: `header`, this package without a signature; `vendor`, its tool.",
+    ),
     Variable("OBJCOPY", "text", "arm-none-eabi-objcopy", "The program."),
     Variable(
         "NEURALART_MACHINE",
@@ -194,6 +243,7 @@ def add_to(env: Any) -> None:
             "": lazily("NEURALART_IMAGE"),
             OBJCOPY: Process("NEURALART_OBJCOPY"),
             APPLICATION: lazily("NEURALART_APPLICATION"),
+            SIGN: Process("NEURALART_SIGN"),
         }
         env["BUILDERS"][NAME] = plans.PartsBuilder(NAME, "NEURALART_IMAGEEMITTER", pieces, suffix=".json")
 

@@ -48,6 +48,8 @@ LAYOUTS = {
     0x00020100: HeaderLayout(0x00020100, 0x200, 64, 0x44, 0x70, 0x80),
 }
 DEFAULT_VERSION = 0x00020300
+#: Header versions by the words of boards and command lines.
+VERSIONS = {"2.3": 0x00020300, "2.1": 0x00020100}
 
 
 @dataclass(frozen=True)
@@ -79,6 +81,12 @@ class BootImage:
     def checksum_ok(self) -> bool:
         """The payload has the checksum of the header; a payload that is cut off has not."""
         return self.complete and sum(self.payload) & 0xFFFFFFFF == self.checksum
+
+    @property
+    def counts_padding(self) -> bool:
+        """It announces more than is there, but no byte is lost: some tools count the padding of the header as well."""
+        missing = self.image_length - len(self.payload)
+        return 0 < missing <= VECTOR_TABLE and sum(self.payload) & 0xFFFFFFFF == self.checksum
 
     @property
     def vector_table(self) -> int | None:
@@ -225,6 +233,15 @@ def make(program: bytes, binary_type: str, version: int = DEFAULT_VERSION, where
     struct.pack_into("<I", header, layout.binary_type, TYPES[binary_type])
     struct.pack_into("<2I", header, layout.extension, _PADDING_EXTENSION, rest)
     return bytes(header) + payload
+
+
+def judged(data: bytes, where: str) -> BootImage:
+    """Read an image that a tool has made. NeuralArtError: it would not start; the first reason is named."""
+    image = read(data, where=where)
+    wrong = problems(image)
+    if wrong:
+        raise NeuralArtError(f"the signed image is wrong: {wrong[0]}", where=where, hint="sign the bare image again")
+    return image
 
 
 def vectors_behind_room(data: bytes) -> tuple[int, int] | None:
