@@ -254,13 +254,13 @@ def _compiled(
         objects += [*archives, *([base.fs.File(str(vendor.archive))] if vendor.archive is not None else [])]
         archives, shared = [], []
     if chosen.linker_script is not None:
-        script, included, flags = chosen.linker_script, [], _LINK_FLAGS
+        made = link(recipe, folder, objects, chosen.linker_script, (), _LINK_FLAGS, chosen.libraries, archives + shared)
     else:
         library, memory_ld = program_library(env, board, plain)
         shared.append(library)
-        script, included, flags = board_script(), [memory_ld], (*LINK_FLAGS, "-Wl,--wrap=main")
-    every = [*archives, *shared]
-    made = link(recipe, folder, objects, script, included, flags, chosen.libraries, every)
+        flags = (*LINK_FLAGS, "-Wl,--wrap=main")
+        every = archives + shared
+        made = link(recipe, folder, objects, board_script(), [memory_ld], flags, chosen.libraries, every)
     return *made, vendor
 
 

@@ -23,6 +23,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
+from neuralart.scons.firmware.tool_output import spawner
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
@@ -89,10 +90,13 @@ def toolchain_env(env: Any, found: Toolchain) -> Any:
             ARCOM="$AR rcsD $TARGET $SOURCES",
             ARCOMSTR="AR       $TARGET" if quiet else "",
         )
+        made["SPAWN"] = spawner(made, found.prefix)
         # The consumer's flags are for the consumer's programs.
         made.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
         made.Replace(_CPPINCFLAGS=_include_words)
         made["BUILDERS"]["Object"] = _object_builder(made)
+        # SCons's own starts ranlib as well.
+        made["BUILDERS"]["StaticLibrary"] = SCons.Builder.Builder(action=SCons.Action.Action("$ARCOM", "$ARCOMSTR"))
         made.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
         return made
 
@@ -215,7 +219,7 @@ def _at_exit(env: Any, objects: list[tuple[Any, ...]]) -> None:
 def make_library(recipe: Recipe, target: str, objects: Sequence[Any]) -> Any:
     """Declare an archive of objects. ``target``: its name, relative to the top folder."""
     env = recipe.env
-    (node,) = env.Command(f"#{target}", objects, SCons.Action.Action("$ARCOM", "$ARCOMSTR"))
+    (node,) = env.StaticLibrary(f"#{target}", objects)
     env.Depends(node, env.Value(recipe.found.identity, name="toolchain"))
     return node
 
