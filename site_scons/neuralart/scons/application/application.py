@@ -290,11 +290,12 @@ def refuse_settings(variant: VariantConfig) -> None:
             where=variant.said("relocatable"),
             hint="keep one of them; env.NetworkRel makes network_rel.bin for any firmware",
         )
-    if variant.kernels != KERNELS[0]:
+    sources = variant.application.sources
+    if variant.kernels != KERNELS[0] and (sources is None or sources.runtime):
         raise NeuralArtError(
-            f"kernels: {variant.kernels}, but the application is your own",
+            f"kernels: {variant.kernels}, but the application brings its own",
             where=variant.said("kernels"),
-            hint="only the reference application has a choice",
+            hint="only programs with the runtime of this project have a choice",
         )
 
 
