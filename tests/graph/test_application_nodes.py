@@ -212,7 +212,7 @@ def test_a_folder_that_is_not_there(env: Any, users: Path) -> None:
 
 
 def objects(elf: Any) -> dict[str, Any]:
-    return {Path(str(node)).name: node for node in elf.sources if str(node).endswith(".o")}
+    return {Path(str(node)).name: node for node in graphs.linked(elf) if str(node).endswith(".o")}
 
 
 def test_flags_of_the_core_for_a_vendor_s_runtime(env: Any, users: Path) -> None:
@@ -242,6 +242,30 @@ def test_flags_of_the_machine_for_ours(env: Any, users: Path) -> None:
     assert {*machine.cpu_flags} <= {*argv}
     assert "conv2d.o" in objects(elf)
     assert "own/app.ld" in names(elf.depends)
+    # A linker script of the user's own goes with start-up code of the user's own.
+    assert not {"startup_armv8m.o", "run_main.o"} & objects(elf).keys()
+    assert "-Wl,--wrap=main" not in graphs.command(elf)
+
+
+def test_a_plain_main_gets_what_stands_around_it(env: Any, users: Path) -> None:
+    elf = program(env, sources(script=""), DIGITS)
+    made = objects(elf)
+    assert {"main.o", "startup_armv8m.o", "uart_stm32.o", "stdio.o", "run_main.o", "banks.o", "conv2d.o"} <= made.keys()
+    argv = graphs.command(elf)
+    assert "-Wl,--wrap=main" in argv and argv[argv.index("-T") + 1].endswith("firmware/boards/sections.ld")
+    # Archives and the C library in one group, the user's objects in front: what they define is not taken from these.
+    start, end = argv.index("-Wl,--start-group"), argv.index("-Wl,--end-group")
+    inside = [Path(word).name for word in argv[start + 1 : end]]
+    assert inside == ["libruntime.a", "libkernels-c.a", "libprogram.a", "-lc"]
+    assert argv.index("build/v/obj/main.o") < start
+    assert {*inside[:3]} <= {Path(name).name for name in names(elf.depends)}
+
+
+def test_a_plain_main_is_run_until_it_returns(env: Any, users: Path) -> None:
+    own = env.NeuralArtVariant(variant(sources(script=""), DIGITS))
+    (action,) = graphs.actions(own.run[0])
+    words = [str(word) for word in graphs.command(own.run[0])]
+    assert action and "--program" in words and "--random" not in words and "--labels" not in words
 
 
 def test_what_is_compiled_does_not_depend_on_the_place(

@@ -289,13 +289,29 @@ def test_two_variants_share_what_they_can(env: Any, gcc: Toolchain) -> None:
     assert one.networks[0].c is two.networks[0].c is other.networks[0].c
 
     def objects(made: Any) -> set[str]:
-        return {str(node) for node in made.firmware.elf.sources}
+        return {str(node) for node in graphs.linked(made.firmware.elf)}
 
     shared = objects(one) & objects(two)
     assert all(name.startswith("build/one/") for name in objects(one) - shared)
     assert [name for name in shared if name.endswith("/digits.o")]
     assert [name for name in shared if name.endswith("runtime/kernels/conv2d.o")]
+    assert [name for name in shared if name.endswith("/libkernels-c.a")]
     assert not [name for name in objects(one) & objects(other)], "other flags, other objects"
+
+
+def test_boards_with_the_same_core_share_the_runtime(env: Any, gcc: Toolchain) -> None:
+    one, two = (
+        env.NeuralArtVariant(variant(name, board=board))
+        for name, board in (("one", "stm32n6570-dk"), ("two", "stm32n6570-dk-psram"))
+    )
+    shared = {str(node) for node in graphs.linked(one.firmware.elf)} & {
+        str(node) for node in graphs.linked(two.firmware.elf)
+    }
+    assert {name.split("/runtime/")[-1] for name in shared if name.endswith(".o")} >= {"kernels/add.o", "memory/banks.o"}
+    assert not [name for name in shared if "/boards/" in name]
+    # Bytes that depend on neither the time nor the user.
+    (library,) = [node for node in one.firmware.elf.sources if str(node).endswith(".a")]
+    assert graphs.command(library)[:2] == ["arm-none-eabi-ar", "rcsD"]
 
 
 def test_another_variant_makes_no_action(env: Any, gcc: Toolchain, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,7 +329,7 @@ def test_another_variant_makes_no_action(env: Any, gcc: Toolchain, monkeypatch: 
 
 def test_kernels_that_use_mve(env: Any, gcc: Toolchain) -> None:
     def objects(made: Any) -> set[str]:
-        return {str(node).split("/runtime/")[-1] for node in made.firmware.elf.sources}
+        return {str(node).split("/runtime/")[-1] for node in graphs.linked(made.firmware.elf)}
 
     plain = env.NeuralArtVariant(variant("plain", board="mps3-an547"))
     mve = env.NeuralArtVariant(variant("mve", board="mps3-an547", kernels="mve"))
@@ -323,7 +339,9 @@ def test_kernels_that_use_mve(env: Any, gcc: Toolchain) -> None:
     assert objects(mve) - objects(plain) >= {f"kernels_mve/{name}.o" for name in files}
     assert not [name for name in objects(plain) if "kernels_mve" in name]
     # The rest is shared.
-    shared = {str(node) for node in plain.firmware.elf.sources} & {str(node) for node in mve.firmware.elf.sources}
+    shared = {str(node) for node in graphs.linked(plain.firmware.elf)} & {
+        str(node) for node in graphs.linked(mve.firmware.elf)
+    }
     assert {name.split("/runtime/")[-1] for name in shared} >= {"kernels/softmax.o", "ll_aton_runtime.o"}
 
 

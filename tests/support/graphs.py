@@ -76,3 +76,9 @@ def scanned(node: Any) -> list[Any]:
     """What the builder's scanner finds in the sources of a node."""
     env, scanner = node.get_executor().get_build_env(), node.builder.source_scanner
     return [found for source in node.sources for found in source.get_found_includes(env, scanner, ())]
+
+
+def linked(elf: Any) -> list[Any]:
+    """Objects that a program is made of, also those in its archives."""
+    archives = [node for node in (*elf.sources, *elf.depends) if str(node).endswith(".a")]
+    return [*elf.sources, *(node for archive in archives for node in archive.sources)]

@@ -95,6 +95,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     several("--mapped", metavar="MEMORY", help=text)
     add("--xspi-unmapped", action="store_true", help="the boot chain leaves flash and PSRAM unmapped")
     several("--network", type=Path, metavar="FILE", help="network.json of a network to run")
+    text = "the image is a program of its own: show its console until its main returns"
+    add("--program", action="store_true", help=text)
     fed = partial(several, dest="feeds")
     text = "its golden vectors; one of this, --input and --random for each --network, in the same order, or none at all"
     fed("--vectors", type=lambda text: ("vectors", text), metavar="DIR", help=text)
@@ -243,7 +245,7 @@ def _debugger(args: argparse.Namespace, nor: Nor | None) -> GdbServer:
 def run(args: argparse.Namespace) -> int:
     """Run it. Returns 0 unless an output differs from what is known of it, or the run stopped: then 2."""
     from neuralart import boards
-    from neuralart.emulator import RunFailure, runner, starting
+    from neuralart.emulator import RunFailure, own_program, runner, starting
     from neuralart.emulator.coherency import Conditions
     from neuralart.emulator.image import read_raw
     from neuralart.files import write_text
@@ -271,6 +273,10 @@ def run(args: argparse.Namespace) -> int:
 
     for line in flash.notes:
         note(line)
+    if args.program and (args.feeds or args.model or args.check):
+        raise NeuralArtError(
+            "--program takes no inputs, models and bounds", hint="the program feeds its networks itself"
+        )
     runs, labels = _runs(args), _labels(args)
     external = tuple(read_raw(path, address) for path, address in args.external)
     server = None if args.gdb is None else _debugger(args, flash.nor)
@@ -279,22 +285,18 @@ def run(args: argparse.Namespace) -> int:
     def said(done: RunResult) -> str:
         parts = zip(runs, done.networks, labels, strict=True)
         machine = f"{done.machine} ({done.note})"
+        if done.ended:
+            return f"{done.ended} on {machine}"
         return "\n".join("\n".join(_results(one, network, names, machine)) for one, network, names in parts)
 
     def once() -> RunResult:
         # Who looks at a program with a debugger takes the time that it takes.
-        return runner.run(
-            board,
-            machine.kind,
-            args.elf,
-            flash.loads,
-            runs,
-            surroundings=given,
-            timeout=args.timeout if server is None else math.inf,
-            on_text=text,
-            on_note=note,
-            on_vector=progress.show,
-        )
+        timeout = args.timeout if server is None else math.inf
+        start = partial(runner.run, runs=runs, on_vector=progress.show)
+        if args.program:
+            start = partial(own_program.run_program, networks=args.network)
+        place = (board, machine.kind, args.elf, flash.loads)
+        return start(*place, surroundings=given, timeout=timeout, on_text=text, on_note=note)
 
     try:
         result = once() if server is None else server.until_done(once, said)

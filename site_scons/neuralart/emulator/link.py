@@ -264,15 +264,17 @@ class Session:
         for line in lines:
             self._say(line)
 
-    def _expect(self, kind: str, what: str) -> bytes:
+    def _some(self, what: str) -> bytes:
+        """Some bytes. MachineStop: the machine is silent for too long."""
         silence = _Silence(self._transport, self._timeout)
-        while not self._frames:
-            data = self._transport.read(silence.slice())
-            if data:
-                silence = _Silence(self._transport, self._timeout)
-            elif reached := silence.reached():
+        while not (data := self._transport.read(silence.slice())):
+            if reached := silence.reached():
                 self._no_answer(what, reached)
-            for event in self._decoder.feed(data):
+        return data
+
+    def _expect(self, kind: str, what: str) -> bytes:
+        while not self._frames:
+            for event in self._decoder.feed(self._some(what)):
                 if isinstance(event, Text):
                     self._take_text(event.data)
                 else:

@@ -56,6 +56,7 @@ class RunResult:
     networks: tuple[NetworkResult, ...]  # In the order given
     console: tuple[str, ...]  # Lines of text that the firmware printed
     notes: tuple[str, ...] = ()  # What else a user should know of this run
+    ended: str = ""  # How a program of the user's own ended; else empty
 
 
 def machine_of(board: Board, kind: str) -> Machine:
@@ -79,7 +80,7 @@ def describe(machine: Machine) -> str:
     return f"{core} code; {machine.note or 'no NPU, no timing'}"
 
 
-def _with_symbol(stop: MachineStop, symbols: Symbols) -> MachineStop:
+def with_symbol(stop: MachineStop, symbols: Symbols) -> MachineStop:
     """The firmware reports where it faulted as a number only."""
     found = re.search(r" PC 0x([0-9a-f]{8})", stop.what) if stop.what.startswith(FAULT_MARK) else None
     name = symbols.name_at(int(found[1], 16)) if found else ""
@@ -222,7 +223,7 @@ def run(
                 results.append(NetworkResult(name, vectors.count, how, tuple(unknown)))
             session.quit()
         except MachineStop as stop:
-            raise _with_symbol(stop, started.symbols) from stop
+            raise with_symbol(stop, started.symbols) from stop
         finally:
             session.flush_text()
             if started.board is not None:

@@ -52,6 +52,7 @@ class UnicornBoard:
     Attributes:
         symbols: Of what runs; none when the flash holds something else than the ELF.
         notes: What a user should know of this run, so far.
+        asleep: The core sleeps, and nothing wakes it.
         maintenance: The first cache-maintenance register writes of the firmware, in order.
     """
 
@@ -74,6 +75,7 @@ class UnicornBoard:
         given = conditions or Conditions()
         self._board = board
         self._stop = ""
+        self.asleep = False
         self._starved = False
         self._spent = 0.0
         if given.nor is None:
@@ -301,6 +303,7 @@ class UnicornBoard:
     def _look_for_sleep(self) -> None:
         pc = self._pc()
         if WFI in (self._banks.peek(pc - 2, 2), self._banks.peek(pc, 2)):
+            self.asleep = True
             self._stop = f"the core sleeps at {self.symbols.describe(pc)} (WFI) and nothing wakes it"
 
     def write(self, data: bytes) -> None:

@@ -30,6 +30,8 @@ TEMPLATES = {
     "README.md": "README.md.j2",
 }
 """File of a project -> template. Whatever else a project gets is a row here."""
+MAIN = {"main.c": "main.c.j2"}
+"""The same for boards with an NPU."""
 
 
 @dataclass(frozen=True)
@@ -91,16 +93,19 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
         keep_trailing_newline=True,
         autoescape=False,
     )
+    cpu = flow_of(board.target) == CPU
     said = {
         "variant": names.variant,
         "network": names.network,
         "model": names.model,
         "board": board.name,
-        "cpu": flow_of(board.target) == CPU,
+        "cpu": cpu,
+        "check": names.variant if cpu else f"{names.variant}-check",
+        "macro": names.network.upper(),
         "toolpath": toolpath,
     }
     made = {}
-    for file, template in TEMPLATES.items():
+    for file, template in {**TEMPLATES, **({} if cpu else MAIN)}.items():
         quoted = {key: _plain(text) if isinstance(text, str) else text for key, text in said.items()}
         values = (
             {**quoted, "title": json.dumps(f"{names.variant} on {board.title}")} if file.endswith(".yaml") else said

@@ -192,6 +192,6 @@ def _image(
         stem = f"{folder}/app/{PurePosixPath(str(source)).stem}"
         objects.append(compile_object(recipe, f"{stem}.o", source, paths))
     objects += _shared_objects(env, board, shared)
-    objects += firmware.kernel_objects(env, variant, board, machine, shared)
+    objects.append(firmware.kernel_library(env, variant, board, machine, shared))
     elf, link_map = recipes.link(recipe, folder, objects, Path(patched.linker_script.get_abspath()))
     return firmware.finish_image(env, variant, board, machine, [network], elf, link_map, found)

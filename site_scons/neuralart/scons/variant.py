@@ -163,7 +163,9 @@ def _static(env: Any, variant: VariantConfig) -> tuple[list[NetworkNodes], list[
 
         machine = core_machine(board, machine, networks)
         # Where the user's linker script puts things is the user's matter.
-        initializers = make_initializers(env, networks, folder, variant, board_layout=False)
+        sources = variant.application.sources
+        of_board = sources is not None and not sources.linker_script
+        initializers = make_initializers(env, networks, folder, variant, board_layout=of_board)
         firmware = make_application(env, variant, board, machine, networks, initializers)
     registry.base.Requires(firmware.elf, make_budgets(env, networks, folder))
     flash = make_images(env, variant, board, firmware, networks, initializers)

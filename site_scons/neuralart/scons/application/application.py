@@ -24,15 +24,22 @@ from neuralart.resources import firmware_dir
 from neuralart.scons import commands
 from neuralart.scons.commands import NO_INCLUDES
 from neuralart.scons.failures import in_action
-from neuralart.scons.firmware.firmware import FirmwareNodes, board_objects, finish_image
+from neuralart.scons.firmware.firmware import (
+    FirmwareNodes,
+    finish_image,
+    kernel_library,
+    program_library,
+    runtime_library,
+)
 from neuralart.scons.firmware.initializers import InitializerNodes
 from neuralart.scons.firmware.recipes import (
     CXX_SUFFIXES,
+    LINK_FLAGS,
     Recipe,
+    board_script,
     compile_object,
     find_toolchain,
     link,
-    link_image,
     make_recipe,
     toolchain_env,
 )
@@ -225,29 +232,35 @@ def _compiled(
     paths: list[Any] = [base.fs.Dir(str(path)) for path in chosen.include_dirs]
     paths += [base.fs.Dir(str(path)) for path in (vendor.include_dirs if vendor is not None else ())]
     paths += [*initializers.include_dirs, *(each for network in networks for each in network.include_dirs)]
+    if vendor is None:
+        paths.append(base.fs.Dir(str(firmware_dir() / "boards")))
     sources: list[Any] = [base.fs.File(str(path)) for path in chosen.files]
     sources += [node for network in networks for node in network.code]
     sources += initializers.sources
-    if vendor is not None:
-        sources += [base.fs.File(str(path)) for path in vendor.sources]
-    else:
-        sources += networks[0].runtime_sources
+    sources += [base.fs.File(str(path)) for path in (vendor.sources if vendor is not None else ())]
     objects = user_objects(recipe, f"{folder}/obj", sources, list(dict.fromkeys(paths)))
     base.Requires(objects, _lock(base, folder, variant, board, networks, chosen, vendor, found))
-    if chosen.linker_script is None and vendor is None:
+    archives = [base.fs.File(str(path)) for path in chosen.archives]
+    if vendor is None:
         # Shared with other variants: nothing of the user's is in their paths.
-        own = [base.fs.Dir(str(firmware_dir() / "runtime" / "include"))]
-        _, memory_ld = board_objects(env, board, plain, own)
-        return *link_image(recipe, folder, objects, memory_ld), None
-    if chosen.linker_script is None:
+        shared = [runtime_library(env, plain), kernel_library(env, variant, board, machine, plain)]
+    elif chosen.linker_script is None:
         raise NeuralArtError(
             "a program with the vendor's runtime needs a linker script of its own",
             where=config.said(),
             hint="application: {sources: {linker_script: FILE}}",
         )
-    archives = [*chosen.archives, *([vendor.archive] if vendor is not None and vendor.archive is not None else [])]
-    objects += [base.fs.File(str(path)) for path in archives]
-    made = link(recipe, folder, objects, chosen.linker_script, flags=_LINK_FLAGS, libraries=chosen.libraries)
+    else:
+        objects += [*archives, *([base.fs.File(str(vendor.archive))] if vendor.archive is not None else [])]
+        archives, shared = [], []
+    if chosen.linker_script is not None:
+        made = link(recipe, folder, objects, chosen.linker_script, (), _LINK_FLAGS, chosen.libraries, archives + shared)
+    else:
+        library, memory_ld = program_library(env, board, plain)
+        shared.append(library)
+        flags = (*LINK_FLAGS, "-Wl,--wrap=main")
+        every = archives + shared
+        made = link(recipe, folder, objects, board_script(), [memory_ld], flags, chosen.libraries, every)
     return *made, vendor
 
 
@@ -277,11 +290,12 @@ def refuse_settings(variant: VariantConfig) -> None:
             where=variant.said("relocatable"),
             hint="keep one of them; env.NetworkRel makes network_rel.bin for any firmware",
         )
-    if variant.kernels != KERNELS[0]:
+    sources = variant.application.sources
+    if variant.kernels != KERNELS[0] and (sources is None or sources.runtime):
         raise NeuralArtError(
-            f"kernels: {variant.kernels}, but the application is your own",
+            f"kernels: {variant.kernels}, but the application brings its own",
             where=variant.said("kernels"),
-            hint="only the reference application has a choice",
+            hint="only programs with the runtime of this project have a choice",
         )
 
 

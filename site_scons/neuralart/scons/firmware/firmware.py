@@ -25,6 +25,7 @@ from neuralart.scons.firmware.recipes import (
     compile_object,
     find_toolchain,
     link_image,
+    make_library,
     make_recipe,
     toolchain_env,
 )
@@ -97,23 +98,42 @@ def board_folder(env: Any, board: Board, recipe: Recipe) -> str:
     return f"{build_dir(env)}/firmware/{board.name}-{recipe.digest}"
 
 
-def kernel_objects(env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: Recipe) -> list[Any]:
-    """The kernels; those that two variants of this board with these flags choose alike are shared."""
+def _runtime_folder(env: Any, recipe: Recipe) -> str:
+    """Where the objects are that programs for all boards with these flags share, relative to the top folder."""
+    return f"{build_dir(env)}/firmware/runtime-{recipe.digest}"
+
+
+def _runtime_object(env: Any, recipe: Recipe, source: Path) -> Any:
     registry = registry_of(env)
-    root = firmware_dir()
-    fs = registry.base.fs
+    root, fs = firmware_dir(), registry.base.fs
+    stem = f"{_runtime_folder(env, recipe)}/{source.relative_to(root).with_suffix('.o').as_posix()}"
     include = [fs.Dir(str(root / "runtime" / "include"))]
-    folder = board_folder(env, board, recipe)
+    one = partial(compile_object, recipe, stem, fs.File(str(source)), include)
+    return registry.once("runtime-object", stem, one)
 
-    def make() -> list[Any]:
-        objects = []
-        for source in _kernel_sources(variant, board, machine):
-            stem = f"{folder}/{source.relative_to(root).with_suffix('.o').as_posix()}"
-            one = partial(compile_object, recipe, stem, fs.File(str(source)), include)
-            objects.append(registry.once("kernel-object", stem, one))
-        return objects
 
-    return registry.once("kernel-objects", f"{folder} {machine.kind} {variant.kernels}", make)
+def kernel_library(env: Any, variant: VariantConfig, board: Board, machine: Machine, recipe: Recipe) -> Any:
+    """The kernels, of which a program links those that its networks call."""
+    target = f"{_runtime_folder(env, recipe)}/libkernels-{variant.kernels}.a"
+    sources = _kernel_sources(variant, board, machine)
+
+    def make() -> Any:
+        return make_library(recipe, target, [_runtime_object(env, recipe, source) for source in sources])
+
+    return registry_of(env).once("library", target, make)
+
+
+def runtime_objects(env: Any, recipe: Recipe) -> list[Any]:
+    """Scheduler, start-up of the memories and loader."""
+    root = firmware_dir() / "runtime"
+    sources = [*sorted(root.glob("*.c")), *sorted((root / "memory").glob("*.c"))]
+    return [_runtime_object(env, recipe, source) for source in sources]
+
+
+def runtime_library(env: Any, recipe: Recipe) -> Any:
+    """The same as an archive, of which a program links what it needs."""
+    target = f"{_runtime_folder(env, recipe)}/libruntime.a"
+    return registry_of(env).once("library", target, lambda: make_library(recipe, target, runtime_objects(env, recipe)))
 
 
 def board_files(env: Any, board: Board, folder: str) -> Any:
@@ -140,7 +160,7 @@ def console_driver(board: Board) -> Path:
 
 
 def board_objects(env: Any, board: Board, recipe: Recipe, include: Sequence[Any]) -> tuple[list[Any], Any]:
-    """Runtime, start-up code and console driver: the same for every variant of this board with these flags."""
+    """Start-up code and console driver: the same for every variant of this board with these flags."""
     registry = registry_of(env)
     folder = board_folder(env, board, recipe)
 
@@ -148,8 +168,7 @@ def board_objects(env: Any, board: Board, recipe: Recipe, include: Sequence[Any]
         base = registry.base
         memory_ld = board_files(env, board, folder)[1]
         root = firmware_dir()
-        sources = [*sorted((root / "runtime").glob("*.c")), *sorted((root / "runtime" / "memory").glob("*.c"))]
-        sources += [*sorted((root / "boards").glob("*.c")), console_driver(board)]
+        sources = [*sorted((root / "boards").glob("*.c")), console_driver(board)]
         paths = [base.Dir(f"#{folder}"), base.fs.Dir(str(root / "boards")), *include]
         objects = []
         for source in sources:
@@ -158,6 +177,27 @@ def board_objects(env: Any, board: Board, recipe: Recipe, include: Sequence[Any]
         return objects, memory_ld
 
     return registry.once("board-objects", folder, make)
+
+
+def program_library(env: Any, board: Board, recipe: Recipe) -> tuple[Any, Any]:
+    """What stands around a user's ``main``: the board's start-up code, console, stdio; and ``memory.ld``.
+
+    An archive: what the user's own sources define is not taken from it.
+    """
+    registry = registry_of(env)
+    folder = board_folder(env, board, recipe)
+    root, fs = firmware_dir(), registry.base.fs
+    objects, memory_ld = board_objects(env, board, recipe, [fs.Dir(str(root / "runtime" / "include"))])
+
+    def make() -> Any:
+        include = [fs.Dir(str(root / "boards"))]
+        own = [
+            compile_object(recipe, f"{folder}/program/{source.stem}.o", fs.File(str(source)), include)
+            for source in sorted((root / "program").glob("*.c"))
+        ]
+        return make_library(recipe, f"{folder}/libprogram.a", [*objects, *own])
+
+    return registry.once("program-library", folder, make), memory_ld
 
 
 @dataclass(frozen=True)
@@ -194,7 +234,7 @@ def _static_objects(program: _Program, networks: Sequence[NetworkNodes]) -> list
         stem = f"{network.folder}/obj-{recipe.digest}/{network.name}.o"
         one = partial(compile_object, recipe, stem, network.c, network.include_dirs)
         objects.append(registry.once("network-object", stem, one))
-    return [*objects, *kernel_objects(env, program.variant, program.board, program.machine, recipe)]
+    return [*objects, kernel_library(env, program.variant, program.board, program.machine, recipe)]
 
 
 # What the loading application has of its own instead of the static one's.
@@ -255,7 +295,8 @@ def make_firmware(
     objects = _static_objects(program, networks) if loading is None else _loading_objects(program)
     # Not first: SCons would look for its headers before a network.json that was deleted is back, and compile it again.
     objects += [program.object(Path(str(node)).stem, node) for node in initializers.sources]
-    elf, link_map = link_image(recipe, folder, [*objects, *shared], memory_ld)
+    objects += [*runtime_objects(env, recipe), *shared]
+    elf, link_map = link_image(recipe, folder, objects, memory_ld)
     own = list(networks) if loading is None else []
     address = initializers.layout.application
     return finish_image(env, variant, board, machine, own, elf, link_map, found, address)

@@ -12,6 +12,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
+import SCons.Action
 import SCons.Builder
 import SCons.Node
 import SCons.Scanner.C
@@ -22,6 +23,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
+from neuralart.scons.firmware.tool_output import spawner
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
@@ -83,11 +85,18 @@ def toolchain_env(env: Any, found: Toolchain) -> Any:
             OBJSUFFIX=".o",
             CCCOMSTR="CC       $TARGET" if quiet else "",
             LINKCOMSTR="LINK     $TARGET" if quiet else "",
+            AR=f"{found.prefix}ar",
+            # D: neither times nor users of this machine.
+            ARCOM="$AR rcsD $TARGET $SOURCES",
+            ARCOMSTR="AR       $TARGET" if quiet else "",
         )
+        made["SPAWN"] = spawner(made, found.prefix)
         # The consumer's flags are for the consumer's programs.
         made.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
         made.Replace(_CPPINCFLAGS=_include_words)
         made["BUILDERS"]["Object"] = _object_builder(made)
+        # SCons's own starts ranlib as well.
+        made["BUILDERS"]["StaticLibrary"] = SCons.Builder.Builder(action=SCons.Action.Action("$ARCOM", "$ARCOMSTR"))
         made.Replace(OBJPREFIX="", PROGPREFIX="", PROGEMITTER=[], RPATH=[], _RPATH="", FRAMEWORKS=[], FRAMEWORKPATH=[])
         return made
 
@@ -207,12 +216,31 @@ def _at_exit(env: Any, objects: list[tuple[Any, ...]]) -> None:
     compile_commands.bring_up_to_date(env, path, built)
 
 
-_LINK_FLAGS = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--build-id=none")
+def make_library(recipe: Recipe, target: str, objects: Sequence[Any]) -> Any:
+    """Declare an archive of objects. ``target``: its name, relative to the top folder."""
+    env = recipe.env
+    (node,) = env.StaticLibrary(f"#{target}", objects)
+    env.Depends(node, env.Value(recipe.found.identity, name="toolchain"))
+    return node
+
+
+LINK_FLAGS = ("-nostartfiles", "-Wl,--gc-sections", "-Wl,--fatal-warnings", "-Wl,--build-id=none")
+
+
+def board_script() -> Path:
+    """The linker script of all boards with an NPU; it includes the ``memory.ld`` of one."""
+    return firmware_dir() / "boards" / "sections.ld"
 
 
 def link_image(recipe: Recipe, folder: str, objects: list[Any], memory_ld: Any) -> tuple[Any, Any]:
     """Declare an image that is laid out as the board says, and its map."""
-    return link(recipe, folder, objects, firmware_dir() / "boards" / "sections.ld", [memory_ld])
+    return link(recipe, folder, objects, board_script(), [memory_ld])
+
+
+def _group(archives: Sequence[str], libraries: Sequence[str]) -> tuple[LiteralWord, ...]:
+    """Archives and the C library refer to each other: printf to the console, the console to nothing of ours."""
+    names = [f"-l{name}" for name in libraries]
+    return _words("-Wl,--start-group", *archives, *names, "-lc", "-Wl,--end-group") if archives else _words(*names)
 
 
 def link(
@@ -221,10 +249,13 @@ def link(
     objects: Sequence[Any],
     script: Path,
     included: Sequence[Any] = (),
-    flags: Sequence[str] = _LINK_FLAGS,
+    flags: Sequence[str] = LINK_FLAGS,
     libraries: Sequence[str] = (),
+    archives: Sequence[Any] = (),
 ) -> tuple[Any, Any]:
-    """Declare an image and its map. ``folder``: the variant's, relative to the top folder."""
+    """Declare an image and its map.
+    ``folder``: the variant's, relative to the top folder. ``libraries``: names as behind ``-l``. ``archives``: nodes.
+    """
     env, found = recipe.env, recipe.found
     paths = [f"-L{node.dir}" for node in included]
     words = _words(*recipe.flags, *flags, f"-Wl,-Map={folder}/firmware.map", *paths, "-T")
@@ -233,9 +264,9 @@ def link(
         objects,
         LINKFLAGS=[*words, *word(env, script)],
         # Of LIBS, SCons makes text that the shell would read.
-        _LIBFLAGS=_words(*(f"-l{name}" for name in libraries)),
+        _LIBFLAGS=_group([named(env, Path(each.get_abspath())) for each in archives], libraries),
     )
     files = [script, *toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))]
     needed = [env.fs.File(str(path)) for path in files]
-    env.Depends([elf, link_map], [*needed, *included, env.Value(found.identity, name="toolchain")])
+    env.Depends([elf, link_map], [*needed, *included, *archives, env.Value(found.identity, name="toolchain")])
     return elf, link_map

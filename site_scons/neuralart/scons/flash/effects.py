@@ -12,6 +12,7 @@ import SCons.Action
 import SCons.Scanner
 
 from neuralart.boards.types import Board, Machine
+from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
@@ -117,13 +118,18 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
         if program.model.params is not None:
             words += _words(base, "--model-params", program.model.params)
         sources += program.model.binaries
+    own = program.variant.application.kind != REFERENCE
+    words += ["--program"] if own else []
     for network in program.networks:
-        words += _words(base, "--network", network.facts) + _feed_words(base, network)
+        sources.append(network.facts)
+        words += _words(base, "--network", network.facts)
+        if own:
+            continue
+        words += _feed_words(base, network)
         if any(each.config.check for each in program.networks):
             words += ["--check", ",".join(f"{name}={value!r}" for name, value in network.config.check) or "exact"]
         if not all(each.vectors for each in program.networks):
             words += _label_words(base, network)
-        sources.append(network.facts)
     if verb == "boot":
         words += _words(base, "--nor", nor)
     elif flashed is not None and "base" in board.flash:

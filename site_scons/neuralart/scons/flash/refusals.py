@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from neuralart.config.application import REFERENCE
+from neuralart.config.application import REFERENCE, ApplicationConfig
 from neuralart.flashing.runners import Refusal, Runner, first_refusal
 from neuralart.scons.network.nodes import NEURALART
 
@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 RUNS = ("run", "debug", "boot", "load")
 _FROM_PLAN = ("run", "debug")
 _WRITES = ("flash", "flash-application", "flash-model", "verify")
+
+
+def _runnable(application: ApplicationConfig) -> bool:
+    """Ours, or a user's ``main`` between our start-up code and our console."""
+    return application.kind == REFERENCE or (application.sources is not None and not application.sources.linker_script)
+
 
 _EXPORT = (
     Refusal(
@@ -39,9 +45,9 @@ _FOREIGN = (
         "a variant with compiler: reference runs here",
     ),
     Refusal(
-        lambda of: of["verb"] in RUNS and of["program"].variant.application.kind != REFERENCE,
+        lambda of: of["verb"] in RUNS and not _runnable(of["program"].variant.application),
         "its application is your own, and nothing here can talk to it",
-        "flash- writes it",
+        "flash- writes it; 'sources' without 'linker_script' can be run",
     ),
     Refusal(
         lambda of: of["program"].firmware is None,
