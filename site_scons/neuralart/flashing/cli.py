@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
+from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
     from neuralart.flashing.nor import Written
@@ -69,7 +70,7 @@ def chosen(args: argparse.Namespace) -> tuple[Runner, FlashJob]:
 def run_flash(args: argparse.Namespace) -> int:
     """Write it. NeuralArtError: something given is wrong; the file is as it was then."""
     runner, job = chosen(args)
-    with alone_with(args.record):
+    with at_work("flash"), alone_with(args.record):
         done = runner.flash(job)
     for written in done:
         for line in describe(written):

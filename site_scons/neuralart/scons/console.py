@@ -6,7 +6,8 @@ import atexit
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import SCons.Node
@@ -23,11 +24,11 @@ class BuildConsole:
     """The one writer of a build. Made when the first step is shown.
 
     Args:
-        targets: Gives the nodes that were asked for.
-        color: Unless the user wants none.
+        targets: Nodes that were asked for.
+        show: What environments have whose steps are numbered.
     """
 
-    def __init__(self, targets: Callable[[], list[Any]], show: Any) -> None:
+    def __init__(self, targets: list[Any], show: Any) -> None:
         streams = console.on_terminals()
         terminal = next((each.stream for each in streams if each is sys.stdout and each.isatty()), None)
         # Where errors go elsewhere they stay apart: then commands write for themselves.
@@ -37,30 +38,31 @@ class BuildConsole:
         for stream in streams:
             stream.before = self._reporter.hide
         atexit.register(self._reporter.close)
-        self._steps = Steps(targets(), lambda env: env.get(SHOW) is show)
+        self._steps = Steps(targets, lambda env: env.get(SHOW) is show)
 
-    def step(self, text: str, target: list[Any]) -> None:
+    def step(self, text: str, target: list[Any], env: Any) -> None:
         """Show a step, which begins now."""
+        plain = env["SPAWN"]
+        if getattr(plain, "func", None) != self._spawn:
+            env["SPAWN"] = partial(self._spawn, plain)
         with console.WRITING:
             sys.stdout.write(f"{self._steps.next(target[0])} {text}\n")
-            title = text.partition("\n")[0]
             alive = lambda: target[0].get_state() == SCons.Node.executing  # noqa: E731
-            self._works[threading.get_ident()] = self._reporter.start(title, target[0], alive)
+            self._works[threading.get_ident()] = self._reporter.start(text.partition("\n")[0], target[0], alive)
 
-    def spawn(self, words: list[str], env: Mapping[str, str], plain: Callable[[Mapping[str, str]], int]) -> int:
-        """Run a command of the step that this thread has shown.
-        ``plain``: runs it as SCons does. On a terminal its lines come by a pipe, so that no bar is in their way.
+    def _spawn(self, plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list[str], env: Any) -> int:
+        """Run a command of the step that this thread has shown, as SCons does, whose shell gets what SCons has quoted.
+        On a terminal its lines come by a pipe, so that no bar is in their way.
         """
         if not self._captures:
-            return plain({**env, VARIABLE: "off"})
+            return plain(sh, escape, cmd, words, {**env, VARIABLE: "off"})
         color = {"CLICOLOR_FORCE": "1"} if console.in_color(sys.stdout) else {"NO_COLOR": "1"}
         work = self._works.get(threading.get_ident()) or Work("", 0.0)
         with subprocess.Popen(
-            words,
+            [sh, "-c", " ".join(words)],
             env={**env, **color, VARIABLE: "report"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
-            text=True,
             encoding="utf-8",
             errors="replace",
         ) as process:

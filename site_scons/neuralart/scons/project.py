@@ -8,7 +8,7 @@ import gc
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from optparse import OptionConflictError
 from pathlib import Path
@@ -220,18 +220,13 @@ def _show_steps(env: Any) -> None:
 
         with making:
             if not made:
-                made.append(BuildConsole(lambda: env.arg2nodes(list(BUILD_TARGETS)), show))
+                made.append(BuildConsole(env.arg2nodes(list(BUILD_TARGETS)), show))
             return made[0]
 
     def show(text: str, target: list[Any], source: list[Any], env: Any) -> None:
-        one().step(text, target)
+        one().step(text, target, env)
 
-    def spawn(sh: str, escape: Any, cmd: str, args: list[str], own: Mapping[str, str]) -> int:
-        plain: Callable[[Mapping[str, str]], int] = lambda each: as_ever(sh, escape, cmd, args, each)  # noqa: E731
-        return one().spawn([sh, "-c", " ".join(args)], own, plain)
-
-    as_ever = base["SPAWN"]
-    base.Replace(PRINT_CMD_LINE_FUNC=show, SPAWN=spawn)
+    base["PRINT_CMD_LINE_FUNC"] = show
 
 
 @at_read_time

@@ -63,7 +63,7 @@ class _Forecast:
         self._known: dict[Any, bool] = {}
         todo = list(targets)
         while todo:
-            node = todo.pop()
+            node = todo.pop().disambiguate()  # a target that is not there yet is no file yet
             if node not in self.nodes and node.get_state() not in _DONE:
                 self.nodes[node] = _below(node)
                 todo += [*self.nodes[node], *(node.prerequisites or ())]
@@ -73,9 +73,14 @@ class _Forecast:
         """Whether a node is out of date, or made from what is."""
         known = self._known.get(node)
         if known is None:
-            self._known[node] = node.get_state() == SCons.Node.executed  # what leads to itself does not count
+            self._known[node] = False  # what leads to itself does not count, nor what is done
+            if node.get_state() in _DONE:
+                return False
             stored = node.get_stored_info().binfo if node.has_builder() and _is_file(node) else None
-            below = [*self.nodes.get(node, ()), *(self._named.get(name) for name in getattr(stored, "bimplicit", ()))]
+            below = [
+                *self.nodes.get(node, ()),
+                *(self._named.get(str(name)) for name in getattr(stored, "bimplicit", ())),
+            ]
             known = any([self.will_be_made(each) for each in below if each is not None])
             self._known[node] = known = known or (node.has_builder() and _changed(node, stored))
         return known
@@ -97,7 +102,8 @@ def _changed(node: Any, stored: Any) -> bool:
         if not node.exists():
             return True
         now = {str(each): each for each in _below(node)}
-        if [*now] != [*stored.bsources, *stored.bdepends]:
+        # SCons keeps texts; what was looked at in this build are nodes.
+        if [*now] != [*map(str, stored.bsources), *map(str, stored.bdepends)]:
             return True
         signatures = (each.csig for each in (*stored.bsourcesigs, *stored.bdependsigs))
         if any(_signature(each) != before for each, before in zip(now.values(), signatures, strict=True)):
@@ -105,7 +111,7 @@ def _changed(node: Any, stored: Any) -> bool:
         if any(map(_touched, stored.bimplicit, stored.bimplicitsigs)):
             return True
         return bool(stored.bactsig != hash_signature(node.get_executor().get_contents()))
-    except (AttributeError, OSError):
+    except (AttributeError, OSError, ValueError):
         return True  # nothing is known of it
 
 
@@ -115,14 +121,14 @@ def _is_file(node: Any) -> bool:
 
 def _signature(node: Any) -> str:
     """Contents of a file: a made one's as SCons remembers it, whose own signature must not be asked for too early."""
-    if node.has_builder() and _is_file(node):
+    if node.has_builder() and _is_file(node) and node.get_state() not in _DONE:
         return str(node.get_stored_info().ninfo.csig)
     return str(node.get_csig())
 
 
-def _touched(name: str, before: Any) -> bool:
+def _touched(name: Any, before: Any) -> bool:
     """Whether an included file has another size or time. A directory or a program on the way has neither."""
     if not hasattr(before, "timestamp"):
         return False
-    state = Path(name).stat()
+    state = Path(str(name)).stat()
     return (int(state.st_mtime), state.st_size) != (int(before.timestamp), before.size)

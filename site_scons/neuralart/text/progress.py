@@ -37,7 +37,7 @@ class Work:
     since: float  # On the clock of the reporter
     alive: Callable[[], bool] = lambda: True
     done: int = 0  # Parts that are done
-    total: int = 0  # Parts in all; 0: nobody knows
+    total: int = 0  # Parts in all; 0: unknown
     unit: str = ""  # What they are, or what it says of itself
 
     def show(self, done: int, total: int, unit: str) -> None:
@@ -45,7 +45,7 @@ class Work:
         self.done, self.total, self.unit = done, total, unit
 
     def say(self, unit: str) -> None:
-        """Say what it is at, if nobody can count it."""
+        """Say what it is at, where nothing can be counted."""
         self.show(0, 0, unit)
 
     def state(self, now: float) -> str:
@@ -85,7 +85,7 @@ class Reporter:
         self._works: dict[object, Work] = {}
         self._last = clock()
         self._bars: Any = None
-        self._drawn: list[Work] = []
+        self._drawn: list[str] = []
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -128,14 +128,15 @@ class Reporter:
                     self._stream.flush()
 
     def _draw(self, works: list[Work], now: float) -> None:
-        if self._drawn != works or self._bars is None:
+        if not works or self._drawn != [work.title for work in works]:
             self.hide()
-            if not works:
-                return
-            self._bars, self._drawn = _bars(self._stream, works), works
+        if not works:
+            return
+        bars = self._bars or _bars(self._stream, works)
         for number, work in enumerate(works):
-            self._bars.update(number, completed=work.done, total=work.total or None, state=work.state(now))
-        self._bars.refresh()
+            bars.update(number, completed=work.done, total=work.total or None, state=work.state(now))
+        (bars.start if self._bars is None else bars.refresh)()
+        self._bars, self._drawn = bars, [work.title for work in works]
 
     def _watch(self) -> None:
         while not self._stop.wait(_FRAME if self._live else SILENCE / 10):
@@ -149,7 +150,7 @@ def _has_rich() -> bool:
 
 
 def _bars(stream: TextIO, works: list[Work]) -> Any:
-    """Bars, which are drawn until they are stopped."""
+    """Bars, one for each piece of work, which are not drawn yet."""
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn
 
@@ -167,7 +168,6 @@ def _bars(stream: TextIO, works: list[Work]) -> Any:
     )
     for work in works:
         bars.add_task(work.title, total=None, state="")
-    bars.start()
     return bars
 
 
@@ -180,9 +180,9 @@ class _Report(Work):
 
 
 @contextlib.contextmanager
-def at_work(title: str) -> Iterator[Work]:
-    """Watch the work of a command, until it is done."""
-    how = os.environ.get(VARIABLE, "")
+def at_work(title: str, *, quiet: bool = False) -> Iterator[Work]:
+    """Watch the work of a command, until it is done. ``quiet``: The user wants to see nothing of it."""
+    how = "off" if quiet else os.environ.get(VARIABLE, "")
     if how:
         yield _Report(title, 0.0) if how == "report" else Work(title, 0.0)
         return
