@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 
 from neuralart import __version__
 from neuralart.errors import NeuralArtError, of_system, similar
+from neuralart.text import console
 
 # name -> (module, one line of help)
 COMMANDS = {
@@ -107,6 +108,7 @@ def _function(command: str, verb: str) -> Callable[[Any], Any]:
 def parser_of(asked: Container[str | None]) -> argparse.ArgumentParser:
     """The command line; arguments of the asked commands alone, whose modules are imported."""
     parser = _Parser(prog="neuralart", description="From a quantized network to a running STM32 board.")
+    parser.add_argument("--no-color", action="store_true", help="no colors on a terminal, as with NO_COLOR=1")
     parser.add_argument("--version", action="version", version=f"neuralart {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     for name, (_, text) in COMMANDS.items():
@@ -123,6 +125,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     (and for a difference between expected and computed outputs). Without a command it prints the help, and returns 2.
     """
     words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] == ["--no-color"]:
+        os.environ["NO_COLOR"] = words.pop(0)
+    console.on_terminals()
     asked = next((word for word in words if not word.startswith("-")), None)
     try:
         parser = parser_of((asked,))

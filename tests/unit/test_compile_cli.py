@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import shutil
@@ -550,26 +549,17 @@ def test_wrong_profile_options(words, said):
     assert said in caught.value.what
 
 
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-@pytest.mark.parametrize(("least", "words", "shown"), [(0, (), True), (10**9, (), False), (0, ("--quiet",), False)])
-def test_progress_on_a_terminal_only_and_for_large_models_only(folder, monkeypatch, least, words, shown):
-    terminal = Terminal()
-    monkeypatch.setattr(sys, "stderr", terminal)
-    monkeypatch.setattr("neuralart.compilers.reference.cli._LONG_MODEL", least)
-    run(*GOOD, "-o", "out", *words)
-    steps = [part.removeprefix("\x1b[K") for part in terminal.getvalue().split("\r")[1:]]
-    expected = ["net: reading the model", "net: lowering", "net: placing and writing code", ""]
+@pytest.mark.parametrize(("words", "shown"), [((), True), (("--quiet",), False)])
+def test_it_says_what_it_is_at(folder, monkeypatch, capsys, words, shown):
+    """To SCons, which draws it."""
+    monkeypatch.setenv("NEURALART_PROGRESS", "report")
+    said = run(*GOOD, "-o", "out", *words, capsys=capsys)[0].split("\n")
+    steps = [line[1:] for line in said if line.startswith("\x1e")]
+    expected = ["0 0 reading the model", "0 0 lowering", "0 0 placing and writing code"]
     assert steps == (expected if shown else [])
 
 
-def test_no_progress_without_a_terminal(folder, monkeypatch, capsys):
-    monkeypatch.setattr("neuralart.compilers.reference.cli._LONG_MODEL", 0)
+def test_no_progress_without_a_terminal(folder, capsys):
     assert run(*GOOD, "-o", "out", capsys=capsys)[1] == ""
 
 

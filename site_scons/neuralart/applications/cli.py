@@ -27,6 +27,7 @@ from neuralart.config.application import (
     inside,
 )
 from neuralart.errors import NeuralArtError
+from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
     from neuralart.applications.build import BuiltProgram
@@ -212,17 +213,8 @@ def _build(args: argparse.Namespace) -> int:
     same = ("work", "output", "root", "jobs", "libc", "core", "toolchain", "made_with")
     given = {name: getattr(args, name) for name in same}
     request = build.ApplicationRequest(config_of(args), generated_of(args.generated), **given)
-    live = not args.quiet and sys.stderr.isatty()
-
-    def listen(text: str) -> None:
-        if live:
-            print(f"\r\x1b[K{args.kind}: {text}", end="", file=sys.stderr, flush=True)
-
-    try:
-        result = build.build(request, os.environ, listen)
-    finally:
-        if live:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    with at_work(f"build {args.kind}", quiet=args.quiet) as work:
+        result = build.build(request, os.environ, work.say)
     for note in result.notes:
         print(f"neuralart application: note: {note}", file=sys.stderr)
     if not args.quiet:

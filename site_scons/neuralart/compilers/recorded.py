@@ -25,6 +25,7 @@ from neuralart.compilers.stedgeai.options import PATH, RULES, handed_on
 from neuralart.compilers.stedgeai.request import ToolRequest, check_model, request_of
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes, write_bytes
+from neuralart.text.progress import at_work
 from neuralart.vendor.releases import OLDEST, CoreVersion, check_pin, fits, parse_core
 
 SCHEMA = 1
@@ -266,7 +267,10 @@ def run(args: argparse.Namespace) -> int:
     folder = Path(args.recording)
     check_folder(folder)  # before the tool needs a minute
     output = Path(args.output or "st_ai_output")
-    result = compile_network(request, install, output, os.environ, tables=tuple(args.failures or ()))
+    with at_work(f"record {request.name}", quiet=bool(args.quiet)) as work:
+        result = compile_network(
+            request, install, output, os.environ, tables=tuple(args.failures or ()), listen=work.say
+        )
     made = record(request, install, result, folder)
     if not args.quiet:
         inputs = ", ".join(f"{each.role} {each.name}" for each in made.inputs)

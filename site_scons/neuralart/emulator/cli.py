@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text.console import green
+from neuralart.text.progress import Work, at_work
 
 if TYPE_CHECKING:
     from neuralart.boards.types import Board
@@ -116,6 +118,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--timeout", type=_seconds, default=60.0, metavar="S", help=text)
     text = "wait for gdb on this port of 127.0.0.1 (default: a free one) before the first instruction"
     add("--gdb", nargs="?", const=0, type=_gdb, metavar=":PORT", help=text)
+    add("--name", default="", help="what this run is called in each line of its own: a variant, if several run at once")
     add("--console", type=Path, metavar="FILE", help="write the console's text there as well")
 
 
@@ -204,30 +207,6 @@ def _results(run: NetworkRun, result: NetworkResult, labels: Sequence[str], mach
     return [*lines, f"{result.name}: {count} ({run.feed}) computed on {machine}; not compared: no vectors"]
 
 
-class Progress:
-    """A line that is overwritten while vectors are computed; nothing if the output is no terminal."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-        self._live = stream.isatty()
-        self._width = 0
-
-    def show(self, network: str, done: int, count: int) -> None:
-        """Say how many vectors of a network are done."""
-        if self._live:
-            text = f"{network}: {done}/{count} vectors"
-            self._stream.write("\r" + text.ljust(self._width))
-            self._stream.flush()
-            self._width = len(text)
-
-    def clear(self) -> None:
-        """Take the line away, for other text or at the end."""
-        if self._live and self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
-            self._width = 0
-
-
 def _debugger(args: argparse.Namespace, nor: Nor | None) -> GdbServer:
     """Listen for a debugger, and say how to call it. A virtual flash of a file keeps what the debugger writes to it."""
     from neuralart.emulator.gdb.server import HOST, GdbServer
@@ -244,6 +223,11 @@ def _debugger(args: argparse.Namespace, nor: Nor | None) -> GdbServer:
 
 def run(args: argparse.Namespace) -> int:
     """Run it. Returns 0 unless an output differs from what is known of it, or the run stopped: then 2."""
+    with at_work(f"run {args.name}".strip()) as work:
+        return _run(args, work)
+
+
+def _run(args: argparse.Namespace, work: Work) -> int:
     from neuralart import boards
     from neuralart.emulator import RunFailure, own_program, runner, starting
     from neuralart.emulator.coherency import Conditions
@@ -258,18 +242,16 @@ def run(args: argparse.Namespace) -> int:
         flash = starting.of_plan(args.plan, board, machine, args.top)
     elif args.nor is not None:
         flash = starting.Media(load_for(args.nor, board))
-    progress = Progress(sys.stderr)
+    who = f"{args.name}: " if args.name else ""
     lines: list[str] = []
 
     def text(line: str) -> None:
         lines.append(line)
-        progress.clear()
-        print(f"  | {line}", flush=True)
+        print(f"  {args.name}{' ' if args.name else ''}| {line}", flush=True)
 
     def note(line: str) -> None:
-        progress.clear()
         sys.stdout.flush()
-        print(f"neuralart run: note: {line}", file=sys.stderr)
+        print(f"neuralart run: note: {who}{line}", file=sys.stderr)
 
     for line in flash.notes:
         note(line)
@@ -286,13 +268,15 @@ def run(args: argparse.Namespace) -> int:
         parts = zip(runs, done.networks, labels, strict=True)
         machine = f"{done.machine} ({done.note})"
         if done.ended:
-            return f"{done.ended} on {machine}"
-        return "\n".join("\n".join(_results(one, network, names, machine)) for one, network, names in parts)
+            return f"{who}{done.ended} on {machine}"
+        found = [line for one, network, names in parts for line in _results(one, network, names, machine)]
+        # A variant that is called like its network is not named twice.
+        return "\n".join(line if line.startswith(who) else who + line for line in found)
 
     def once() -> RunResult:
         # Who looks at a program with a debugger takes the time that it takes.
         timeout = args.timeout if server is None else math.inf
-        start = partial(runner.run, runs=runs, on_vector=progress.show)
+        start = partial(runner.run, runs=runs, on_vector=lambda _, done, count: work.show(done, count, "vectors"))
         if args.program:
             start = partial(own_program.run_program, networks=args.network)
         place = (board, machine.kind, args.elf, flash.loads)
@@ -301,16 +285,14 @@ def run(args: argparse.Namespace) -> int:
     try:
         result = once() if server is None else server.until_done(once, said)
     except RunFailure as failure:
-        progress.clear()
         sys.stdout.flush()
-        print(f"neuralart run: {failure}", file=sys.stderr)
+        print(f"neuralart run: {who}{failure}", file=sys.stderr)
         return FAILED
     finally:
-        progress.clear()
         if args.console is not None:
             write_text(args.console, "".join(f"{line}\n" for line in lines))
     if result is None:
         note("the debugger ended the run")
         return 0
-    print(said(result))
+    print(green(said(result), sys.stdout))
     return 0

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from neuralart.files import alone_with
 from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
+from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
     from neuralart.flashing.nor import Written
@@ -66,7 +67,7 @@ def chosen(args: argparse.Namespace) -> tuple[Runner, FlashJob]:
 def run_flash(args: argparse.Namespace) -> int:
     """Write it. NeuralArtError: something given is wrong; the file is as it was then."""
     runner, job = chosen(args)
-    with alone_with(args.record):
+    with at_work("flash"), alone_with(args.record):
         done = runner.flash(job)
     for written in done:
         for line in describe(written):

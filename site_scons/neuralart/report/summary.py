@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from neuralart.relocatable.format.types import Image
 
 
+LINES = 12
+"""Of a summary on the screen."""
+
+
 @dataclass(frozen=True)
 class Info:
     """What a summary tells."""
@@ -116,6 +120,20 @@ def text(info: Info) -> str:
     lines.append("  artefacts")
     lines.extend(f"    {path}" for path in info.artefacts)
     return "\n".join(lines) + "\n"
+
+
+def shortened(text: str, path: str) -> str:
+    """A ``summary.txt`` for the screen: at most :data:`LINES` lines, without the list of artefacts.
+    ``path``: where all of it is.
+    """
+    head, _, files = text.partition("\n  artefacts\n")
+    lines = head.splitlines()
+    left = max(len(lines) + 1 - LINES, 0)
+    for _ in range(left):
+        # The last detail, while there is one.
+        del lines[max((n for n, line in enumerate(lines) if line.startswith("    ")), default=-1)]
+    details = f" and {left} more lines" if left else ""
+    return "\n".join([*lines, f"  more         {len(files.splitlines())} artefacts{details}: {path}", ""])
 
 
 def index(info: Info) -> str:

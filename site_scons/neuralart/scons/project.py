@@ -5,9 +5,12 @@ from __future__ import annotations
 import atexit
 import contextlib
 import gc
+import os
 import sys
+import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from optparse import OptionConflictError
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +29,7 @@ from neuralart.scons.variant import VariantNodes
 
 if TYPE_CHECKING:
     from neuralart.config.read import ProjectFile
+    from neuralart.scons.console import BuildConsole
 
 
 def requested(
@@ -81,7 +85,8 @@ class Project:
                 "  scons VARIANT".ljust(width_of_targets) + "build one variant: network, firmware, images, summary",
                 *(f"  scons {verb}-VARIANT".ljust(width_of_targets) + text for verb, text in effects.VERBS.items()),
                 "  scons -c VARIANT".ljust(width_of_targets) + "remove what it made",
-                "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands",
+                "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands and summaries",
+                "  scons --no-color ...".ljust(width_of_targets) + "no colors, as with NO_COLOR=1",
                 "  scons WAIT=0 ...".ljust(width_of_targets) + "fail while another scons builds here",
                 "",
             ]
@@ -113,6 +118,7 @@ class Project:
         """Declare the variants that the targets ask for. SCons.Errors.UserError: A variant is wrong."""
         # Nodes live until the end: looking for garbage among them costs a tenth of a build in which nothing changed.
         gc.set_threshold(200_000, 50, 100)
+        _show_steps(self._env)
         for name in requested(self.names, self.file.config.default, targets, everything=everything):
             self.variants[name] = self._env.NeuralArtVariant(self._placed(self.file.variant(name)))
         keep_order(self._env, targets)
@@ -161,7 +167,7 @@ class Project:
         )
 
     def print_summaries_at_exit(self, targets: Sequence[str]) -> None:
-        """Show the summaries of what was asked for when the build has ended well."""
+        """Show the summaries of what was asked for and made, when the build has ended well."""
         from SCons.Script import GetBuildFailures, GetOption
 
         wanted = [name for name in (targets or self.file.config.default) if name in self.variants]
@@ -173,14 +179,54 @@ class Project:
             # A reader that has closed the pipe (head) wants no more: nothing to report at this point.
             with contextlib.suppress(OSError):
                 for name in wanted:
-                    node = self.variants[name].summary
-                    path = Path(node.get_abspath())
+                    nodes = self.variants[name]
                     # A file of an earlier build says nothing when this one ended before it came here.
-                    if node.get_state() in (SCons.Node.executed, SCons.Node.up_to_date) and path.is_file():
-                        sys.stdout.write("\n" + path.read_text("utf-8"))
+                    ready = nodes.summary.get_state() in (SCons.Node.executed, SCons.Node.up_to_date)
+                    # Of what was up to date, SCons has said so.
+                    if ready and nodes.alias[0].get_state() == SCons.Node.executed:
+                        _print_summary(nodes.summary, whole=bool(self._env["NEURALART_VERBOSE"]))
                 sys.stdout.flush()
 
         atexit.register(show)
+
+
+def _print_summary(node: Any, *, whole: bool) -> None:
+    from neuralart.report.summary import shortened
+    from neuralart.text.console import green
+
+    if Path(node.get_abspath()).is_file():
+        text = Path(node.get_abspath()).read_text("utf-8")
+        title, newline, rest = (text if whole else shortened(text, str(node))).partition("\n")
+        sys.stdout.write("\n" + green(title, sys.stdout) + newline + rest)
+
+
+def _show_steps(env: Any) -> None:
+    """Number the steps of what we build. A build without steps loads nothing of it."""
+    from SCons.Script import BUILD_TARGETS
+
+    for stream in (sys.stdout, sys.stderr):
+        if stream.isatty() or os.environ.get("CLICOLOR_FORCE"):
+            from neuralart.text import console
+
+            console.on_terminals()
+    base = registry_of(env).base
+    if base.get("PRINT_CMD_LINE_FUNC"):
+        return  # the user's own
+    made: list[BuildConsole] = []
+    making = threading.Lock()
+
+    def one() -> BuildConsole:
+        from neuralart.scons.console import BuildConsole
+
+        with making:
+            if not made:
+                made.append(BuildConsole(env.arg2nodes(list(BUILD_TARGETS)), show))
+            return made[0]
+
+    def show(text: str, target: list[Any], source: list[Any], env: Any) -> None:
+        one().step(text, target, env)
+
+    base["PRINT_CMD_LINE_FUNC"] = show
 
 
 @at_read_time
@@ -194,6 +240,12 @@ def project_method(env: Any, path: str = "variants.yaml") -> Project:
     Raises:
         SCons.Errors.UserError: The file is missing or wrong.
     """
+    from SCons.Script import AddOption
+
+    with contextlib.suppress(OptionConflictError):  # a second project
+        AddOption("--no-color", action="store_true", dest="no_color", default=False, help="no colors on a terminal")
+    if env.GetOption("no_color"):
+        os.environ["NO_COLOR"] = "1"
     node = env.File(path).srcnode()
     file = config.read(Path(node.get_abspath()), named(env, Path(node.get_abspath())))
     folder = Path(node.get_abspath()).parent

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -183,7 +184,6 @@ def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
     """What is wrong with what the user gave is said before the run."""
     from neuralart.emulator import runner
     from neuralart.emulator.built import run_built
-    from neuralart.emulator.cli import Progress
     from neuralart.emulator.inputs.preprocessing import elements
     from neuralart.emulator.inputs.source import GivenInputs
     from neuralart.profiling.totals import compare_outputs
@@ -202,13 +202,15 @@ def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
         raise NeuralArtError(what, where=config.said("min_accuracy"), hint="--labels FILE, or --classifier")
     wanted = _reference(args, subject, vectors)
     one = runner.NetworkRun(subject.facts, GivenInputs(vectors.input_data, origin))
-    progress = Progress(sys.stderr)
-    try:
+    with at_work(f"validate {variant.name}") as work:
         result = run_built(
-            subject.board, machine, subject.folder, one, dead_bank=variant.dead_bank, on_vector=progress.show
+            subject.board,
+            machine,
+            subject.folder,
+            one,
+            dead_bank=variant.dead_bank,
+            on_vector=lambda _, done, count: work.show(done, count, "vectors"),
         )
-    finally:
-        progress.clear()
     for note in result.notes:
         print(f"neuralart validate: note: {note}", file=sys.stderr)
     found = split(network.outputs, result.networks[0].outputs, network.name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,13 +11,13 @@ from neuralart.compilers.command_line import DOC, RECORDED, REFERENCE, STEDGEAI,
 from neuralart.compilers.reference.options import FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import CPU, flow_of, usable
+from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
     from neuralart.compilers.reference.compile import CompileRequest, CompileResult
     from neuralart.compilers.reference.cpu.compile import CpuResult
     from neuralart.vendor.profile import Profile
 
-_LONG_MODEL = 500_000
 ALL_BUFFERS = "--all-buffers-info"
 # Those that the line begins with, and those that change nothing in the result.
 _AHEAD = ("--model", "--target", "--name", "--st-neural-art", "--mpool")
@@ -248,22 +247,12 @@ def run(args: argparse.Namespace, output: Path) -> str:
     notes = _common(args) if for_cpu else ()
     request = None if for_cpu else request_of(args)
     verbosity = 0 if args.quiet else int(args.verbosity or 1)
-    model, name = Path(args.model), args.name or "network"
-    live = verbosity > 0 and sys.stderr.isatty() and model.is_file() and model.stat().st_size > _LONG_MODEL
-
-    def progress(text: str) -> None:
-        if live:
-            print(f"\r\x1b[K{name}: {text}", end="", file=sys.stderr, flush=True)
-
     folder = args.output or "st_ai_output"
-    try:
+    with at_work(f"compile {args.name or 'network'}", quiet=not verbosity) as work:
         if request is None:
-            for_application = _for_cpu(args, notes, progress)
+            for_application = _for_cpu(args, notes, work.say)
             write(for_application, output)
             return cpu_summary(for_application, folder, verbosity)
-        result = compile_network(request, progress)
+        result = compile_network(request, work.say)
         write(result, output)
         return summary(result, folder, verbosity)
-    finally:
-        if live:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +28,7 @@ from neuralart.network.facts import MANIFEST, Network, manifest, to_json
 from neuralart.network.pools import default_initializers
 from neuralart.network.targets import check_name
 from neuralart.resources import stable_name
+from neuralart.text.progress import at_work
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
 from neuralart.vendor.releases import CoreVersion, is_known, release_of
@@ -218,17 +218,9 @@ def compile_by_tool(args: argparse.Namespace, output: Path) -> str:
     """Compile as the parsed words say, and tell what a person wants to know; errors as of :func:`compile_network`."""
     request = request_of(args)
     verbosity = 0 if args.quiet else int(args.verbosity or 1)
-    live = verbosity > 0 and sys.stderr.isatty()
-
-    def listen(text: str) -> None:
-        if live:
-            print(f"\r\x1b[K{request.name}: compiling, {text}", end="", file=sys.stderr, flush=True)
-
     install = find_install(args, os.environ)
     folder = args.output or "st_ai_output"
-    try:
-        result = compile_network(request, install, output, os.environ, tables=tuple(args.failures or ()), listen=listen)
-    finally:
-        if live:
-            print("\r\x1b[K", end="", file=sys.stderr, flush=True)
+    tables = tuple(args.failures or ())
+    with at_work(f"compile {request.name}", quiet=not verbosity) as work:
+        result = compile_network(request, install, output, os.environ, tables=tables, listen=work.say)
     return summary(result, install, folder, verbosity)

@@ -1,0 +1,73 @@
+"""What a build shows while it runs: numbered steps, colors and bars on a terminal, a sign of life elsewhere."""
+
+from __future__ import annotations
+
+import atexit
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import SCons.Node
+
+from neuralart.scons.steps import Steps
+from neuralart.text import console
+from neuralart.text.progress import VARIABLE, Reporter, Work, reported
+
+SHOW = "PRINT_CMD_LINE_FUNC"
+"""SCons calls this variable of an environment instead of printing a step."""
+
+
+class BuildConsole:
+    """The one writer of a build. Made when the first step is shown.
+
+    Args:
+        targets: Nodes that were asked for.
+        show: What environments have whose steps are numbered.
+    """
+
+    def __init__(self, targets: list[Any], show: Any) -> None:
+        streams = console.on_terminals()
+        terminal = next((each.stream for each in streams if each is sys.stdout and each.isatty()), None)
+        # Where errors go elsewhere they stay apart: then commands write for themselves.
+        self._captures = terminal is not None and sys.stderr.isatty() and sys.platform != "win32"
+        self._reporter = Reporter(terminal or sys.stdout, live=self._captures)
+        self._works: dict[int, Work] = {}
+        for stream in streams:
+            stream.before = self._reporter.hide
+        atexit.register(self._reporter.close)
+        self._steps = Steps(targets, lambda env: env.get(SHOW) is show)
+
+    def step(self, text: str, target: list[Any], env: Any) -> None:
+        """Show a step, which begins now."""
+        plain = env["SPAWN"]
+        if getattr(plain, "func", None) != self._spawn:
+            env["SPAWN"] = partial(self._spawn, plain)
+        with console.WRITING:
+            sys.stdout.write(f"{self._steps.next(target[0])} {text}\n")
+            alive = lambda: target[0].get_state() == SCons.Node.executing  # noqa: E731
+            self._works[threading.get_ident()] = self._reporter.start(text.partition("\n")[0], target[0], alive)
+
+    def _spawn(self, plain: Callable[..., int], sh: str, escape: Any, cmd: str, words: list[str], env: Any) -> int:
+        """Run a command of the step that this thread has shown, as SCons does, whose shell gets what SCons has quoted.
+        On a terminal its lines come by a pipe, so that no bar is in their way.
+        """
+        if not self._captures:
+            return plain(sh, escape, cmd, words, {**env, VARIABLE: "off"})
+        color = {"CLICOLOR_FORCE": "1"} if console.in_color(sys.stdout) else {"NO_COLOR": "1"}
+        work = self._works.get(threading.get_ident()) or Work("", 0.0)
+        with subprocess.Popen(
+            [sh, "-c", " ".join(words)],
+            env={**env, **color, VARIABLE: "report"},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+        ) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                if not reported(line, work):
+                    sys.stdout.write(line)
+        return process.returncode
