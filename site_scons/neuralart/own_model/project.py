@@ -30,6 +30,8 @@ TEMPLATES = {
     "README.md": "README.md.j2",
 }
 """File of a project -> template. Whatever else a project gets is a row here."""
+SCHEMA = ".vscode/variants.schema.json"
+"""Where variants.yaml names its schema, for editors."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
 
     from neuralart import config
     from neuralart.export import ide
+    from neuralart.own_model import schema_cli
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates"),
@@ -92,6 +95,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
         autoescape=False,
     )
     said = {
+        "schema": SCHEMA,
         "variant": names.variant,
         "network": names.network,
         "model": names.model,
@@ -109,6 +113,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     tasks = jsontext.loads(made[".vscode/tasks.json"])
     tasks["tasks"] += ide.debug_tasks([names.variant])
     made[".vscode/tasks.json"] = (json.dumps(tasks, indent=2) + "\n").encode("utf-8")
+    made[SCHEMA] = schema_cli.text_of("variants").encode("utf-8")
     made[".vscode/launch.json"] = ide.launch_json([names.variant]).encode("utf-8")
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "variants.yaml"
