@@ -20,6 +20,7 @@ from neuralart.text import console
 # name -> (module, one line of help)
 COMMANDS = {
     "new": ("neuralart.own_model.new_cli", "make a folder in which a model of yours is built and run"),
+    "schema": ("neuralart.own_model.schema_cli", "print what editors check variants.yaml and board files with"),
     "compile": ("neuralart.compilers.cli", "compile a .tflite into network.c, initializers and reports"),
     "record": ("neuralart.compilers.recorded", "compile with ST Edge AI Core and keep the result for others"),
     "operators": ("neuralart.compilers.operators_cli", "list what the reference compiler takes, with its limits"),
@@ -53,6 +54,7 @@ COMMANDS = {
 # What a call of each looks like, behind ``neuralart``; its help shows it.
 EXAMPLES = {
     "new": "new doorbell --board stm32n6570-dk --model doorbell.tflite",
+    "schema": "schema variants > .vscode/variants.schema.json",
     "compile": "compile -m doorbell.tflite --target stm32n6570-dk -o out",
     "record": "record --recording recordings/doorbell -m doorbell.tflite --target stm32n6",
     "operators": "operators CONV_2D SOFTMAX",

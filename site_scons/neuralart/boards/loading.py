@@ -76,9 +76,15 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
     """Read a board by its name (the stem of its file), built in or of the user's own files; ``where``: who asks."""
     path = locate(name, extra, where)
     top, files = read(path, extra)
+    return made(name, top, files)
+
+
+def made(name: str, top: Value, files: Sequence[Path]) -> Board:
+    """A board from what its ``files`` say together, its own file last. NeuralArtError: something in it is wrong."""
     entries = top.mapping()
     memory = fields.need(top, "memory")
     flash = fields.flash(entries["flash"]) if "flash" in entries else {}
+    # First what fails by itself alone: where the schema (schema.py) asks, a failure hides what is read behind it.
     board = Board(
         name=name,
         title=fields.need(top, "title").text(),
@@ -86,26 +92,26 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         device=fields.word(top, "device"),
         cpu=fields.word(top, "cpu"),
         security=fields.need(top, "security").choice(fields.SECURITIES),
-        memory=fields.memory(memory),
+        firmware=fields.word(top, "firmware") if "firmware" in entries else "",
+        narrow_display=fields.flag(top, "narrow_display"),
+        note=fields.text(top, "note"),
+        slots=_given(entries, "slots", fields.slots, {}),
+        switches=_given(entries, "switches", fields.switches, {}),
         registers=_given(entries, "registers", fields.registers, Registers()),
-        machines=fields.machines(fields.need(top, "machines")),
         console=_given(entries, "console", fields.console, None),
         code=_given(entries, "code", fields.section, None),
         data=_given(entries, "data", fields.section, None),
+        external_ram=_given(entries, "external_ram", fields.window, None),
+        flash=flash,
+        boot=_given(entries, "boot", fields.boot, None),
         mpool=_given(entries, "mpool", fields.file, ""),
         profile=_given(entries, "profile", fields.file, ""),
         memory_pools=_given(entries, "memory_pools", fields.file, ""),
-        flash=flash,
-        slots=_given(entries, "slots", fields.slots, {}),
-        switches=_given(entries, "switches", fields.switches, {}),
-        boot=_given(entries, "boot", fields.boot, None),
+        memory=fields.memory(memory),
         windows=_given(entries, "windows", lambda value: fields.windows(value, memory), ()),
         relocatable=_given(entries, "relocatable", lambda value: fields.load_slots(value, top, flash), None),
-        firmware=fields.word(top, "firmware") if "firmware" in entries else "",
-        external_ram=_given(entries, "external_ram", fields.window, None),
-        narrow_display=fields.flag(top, "narrow_display"),
-        note=fields.text(top, "note"),
-        where=str(path),
+        machines=fields.machines(fields.need(top, "machines")),
+        where=str(files[-1]),
         files=tuple(str(file) for file in files),
         places=_places(entries),
     )
@@ -113,11 +119,11 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
     return board
 
 
-def _given(entries: Mapping[str, YamlValue], key: str, read: Callable[[Value], T], default: T) -> T:
+def _given(entries: Mapping[str, Value], key: str, read: Callable[[Value], T], default: T) -> T:
     return read(entries[key]) if key in entries else default
 
 
-def _places(entries: dict[str, YamlValue]) -> dict[str, str]:
+def _places(entries: Mapping[str, Value]) -> dict[str, str]:
     """Where the keys that decide addresses were written."""
     found = {key: value for key, value in entries.items() if key in ("code", "data", "flash", "boot")}
     for group in ("slots", "relocatable"):

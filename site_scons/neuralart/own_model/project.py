@@ -32,6 +32,8 @@ TEMPLATES = {
 """File of a project -> template. Whatever else a project gets is a row here."""
 MAIN = {"main.c": "main.c.j2"}
 """The same for boards with an NPU."""
+SCHEMA = ".vscode/variants.schema.json"
+"""Where variants.yaml names its schema, for editors."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
 
     from neuralart import config
     from neuralart.export import ide
+    from neuralart.own_model import schema_cli
 
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(PACKAGE / "own_model" / "templates"),
@@ -95,6 +98,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     )
     cpu = flow_of(board.target) == CPU
     said = {
+        "schema": SCHEMA,
         "variant": names.variant,
         "network": names.network,
         "model": names.model,
@@ -114,6 +118,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
     tasks = jsontext.loads(made[".vscode/tasks.json"])
     tasks["tasks"] += ide.debug_tasks([names.variant])
     made[".vscode/tasks.json"] = (json.dumps(tasks, indent=2) + "\n").encode("utf-8")
+    made[SCHEMA] = schema_cli.text_of("variants").encode("utf-8")
     made[".vscode/launch.json"] = ide.launch_json([names.variant]).encode("utf-8")
     with tempfile.TemporaryDirectory() as work:
         path = Path(work) / "variants.yaml"

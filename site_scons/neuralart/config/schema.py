@@ -1,0 +1,68 @@
+"""JSON Schema of ``variants.yaml``, for editors: made from the declarations of its keys."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from neuralart.config import app_config, application, networks, patch, variant_keys
+from neuralart.config.keys import Key
+from neuralart.config.read import KEYS, SCHEMA
+from neuralart.text import shapes
+from neuralart.text.shapes import Schema, closed, described
+
+_DECLARED: tuple[tuple[Key, ...], ...] = (
+    networks.BUDGET_KEYS,
+    app_config.KEYS,
+    app_config.AUDIO_KEYS,
+    patch.KEYS,
+    variant_keys.TOOLCHAIN_KEYS,
+    variant_keys.RELOCATABLE_KEYS,
+    *application.KEYS.values(),
+)
+_DOCS = {frozenset(key.name for key in keys): {key.name: key.doc for key in keys} for keys in _DECLARED}
+
+
+def variants() -> Schema:
+    """The schema; names of plugins that are installed here are among the words that it allows."""
+    network, variant = _properties(networks.KEYS), _properties(variant_keys.KEYS)
+    variant["overrides"] |= {"type": "object", "additionalProperties": _ref("network")}
+    names = {"type": "string", "minLength": 1}
+    shared = {"network": _shared("network", networks.KEYS), "variant": _shared("variant", variant_keys.KEYS)}
+    top = {
+        "schema": described({"const": SCHEMA}, "version of this format"),
+        "default": described(
+            {"anyOf": [names, {"type": "array", "items": names}]},
+            "what a bare `scons` builds; without it: all variants",
+        ),
+        "boards": described({"type": "array", "items": names}, "board files of your own"),
+        "defaults": described(closed(shared), "keys that all networks or all variants share"),
+        "networks": _named({"allOf": [_ref("network"), {"required": ["model"]}]}, networks.NAME.pattern),
+        "variants": _named(_ref("variant"), variant_keys.NAME.pattern),
+    }
+    return {
+        **shapes.HEAD,
+        "title": "variants.yaml of scons-neuralart",
+        **closed({key: top[key] for key in KEYS}, ("schema", "networks", "variants")),
+        "$defs": {"network": closed(network), "variant": closed(variant)},
+    }
+
+
+def _properties(keys: Iterable[Key]) -> dict[str, Schema]:
+    return {key.name: described(shapes.found(key.settings).schema(_DOCS), key.doc) for key in keys}
+
+
+def _shared(owner: str, keys: Iterable[Key]) -> Schema:
+    return closed({key.name: _ref(f"{owner}/properties/{key.name}") for key in keys if key.shared})
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/$defs/{name}"}
+
+
+def _named(schema: Schema, pattern: str) -> Schema:
+    return {
+        "type": "object",
+        "propertyNames": {"pattern": f"^(?:{pattern})$"},
+        "minProperties": 1,
+        "additionalProperties": schema,
+    }
