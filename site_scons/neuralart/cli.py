@@ -95,6 +95,12 @@ class _Parser(argparse.ArgumentParser):
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         found, unknown = super().parse_known_args(args, namespace)
+        several = next((each for each in self._get_positional_actions() if each.nargs in ("*", "+")), None)
+        if several is not None and not any(word.startswith("-") for word in unknown):
+            # argparse takes words of one list only where no option stands between them.
+            more = [self._get_value(several, word) for word in unknown]
+            setattr(found, several.dest, [*(getattr(found, several.dest) or ()), *more])
+            unknown = []
         if unknown:
             near = similar(unknown[0].partition("=")[0], self._option_string_actions)
             self.error("; ".join(filter(None, (f"unknown argument '{unknown[0]}'", near))))

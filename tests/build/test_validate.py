@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from neuralart import cli
+from support import tflite_edit
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -52,6 +53,25 @@ def test_figures_labels_and_bounds(built: Project, validate: Callable[..., tuple
     cos, accuracy = err.splitlines()
     assert cos.startswith("neuralart validate: output 'digit': cos 0.9") and "below 0.999 (variants.yaml:" in cos
     assert accuracy.endswith(": min_accuracy)") and "accuracy 0.95 is below 0.96" in accuracy
+
+
+def test_the_first_layer_that_differs(built: Project, validate: Callable[..., tuple[str, str]]) -> None:
+    pytest.importorskip("ai_edge_litert", reason="LiteRT is not installed")
+    out, _ = validate("digits-n6", "--per-layer", "--json")
+    record = json.loads(out)
+    assert [layer["name"] for layer in record["layers"]] == ["conv1", "pool1", "conv2", "pool2", "logits", "digit"]
+    assert {(layer["steps"], layer["note"], *layer["samples"]) for layer in record["layers"]} == {(0.0, "")}
+    assert record["first_difference"] is None
+
+    other = built.path("other.tflite")
+    other.write_bytes(built.path("models/digits/digits.tflite").read_bytes())
+    changed = tflite_edit.reverse_weights(other)
+    assert "logits" in changed
+    out, _ = validate("digits-n6", "--per-layer", "--reference", "other.tflite")
+    assert "  layers     the first that differs: 'logits' of epoch 4, by up to " in out
+    assert "in sample 0 and 19 more" in out
+    _, err = validate("digits-n6-rel", "--per-layer", code=1)
+    assert "--per-layer: the epochs of a relocatable model are loaded at run time" in err and err.count("\n") == 1
 
 
 def test_what_does_not_fit_is_said_before_the_run(built: Project, validate: Callable[..., tuple[str, str]]) -> None:

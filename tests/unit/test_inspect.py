@@ -345,8 +345,12 @@ def test_a_manifest_names_what_changed(tmp_path):
 def test_the_reference_compiler_is_named(tmp_path):
     request = CompileRequest(model=DIGITS, mpool=POOLS[0], name="net", target="stm32n6")
     write(compile_network(request), tmp_path)
-    kind, record = inspector.inspect(tmp_path / "net_c_info.json")
-    assert "\n  tool      neuralart-reference 0.1.0.0\n" in kinds.reader(kind).text(record)
+    said = ("net_c_info.json", "neuralart-reference"), ("net_generate_report.txt", "neuralart reference compiler")
+    for file, tool in said:
+        kind, record = inspector.inspect(tmp_path / file)
+        assert inspect_docs.wrong(json.loads(inspector.to_json(record))) == []
+        assert f"\n  tool      {tool} 0.1.0.0\n" in kinds.reader(kind).text(record)
+    assert not record["log"] and record["tool"] == tool
 
 
 # ---- cost

@@ -45,7 +45,9 @@ def test_inputs_of_several_kinds(tmp_path: Path, capsys: pytest.CaptureFixture[s
     np.save(tmp_path / "a.npy", np.full((2, 16, 16, 1), 255.0))
     (tmp_path / "b.csv").write_text(",".join(["128"] * 256))
     words = [DIGITS, tmp_path / "a.npy", tmp_path / "b.csv", "--random", 2, "--seed", 5, "--scale", "1/255"]
-    assert "v: 5 vectors, outputs by" in made(capsys, *words, "-o", tmp_path / "v")
+    words.insert(1, "-o")
+    words.insert(2, tmp_path / "v")
+    assert "v: 5 vectors, outputs by" in made(capsys, *words)
     read = vectors.load(tmp_path / "v")
     model = tflite.read(DIGITS)
     (port,) = expected.ports(model, model.inputs)

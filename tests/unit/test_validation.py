@@ -18,7 +18,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
 from neuralart.own_model import expected
 from neuralart.profiling.totals import compare_outputs
-from neuralart.validation import figures, reference
+from neuralart.validation import figures, layers, reference
 from neuralart.validation.labels import classify, read_labels
 from support.small_models import one_op
 
@@ -211,6 +211,46 @@ def test_a_model_without_litert(monkeypatch: pytest.MonkeyPatch) -> None:
         reference.by_model(DIGITS, [], [OUT], [])
 
 
+def port(name: str, dtype: str, values: int, scale: float = 0.0) -> Port:
+    return Port(name, "", 0, values * np.dtype(dtype).itemsize, (1, values), dtype, scale, 0)
+
+
+def test_layers_that_differ_or_cannot_be_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    nan = np.nan
+    reference_has = [
+        {
+            "a": (np.int8([1, 2, 3]), 0.5, 0),
+            "real": (np.float32([0.5, 1, 1.5]), 0.0, 0),
+            "nan": (np.float32([nan]), 0, 0),
+        },
+        {
+            "a": (np.int8([1, 2, 3]), 0.5, 0),
+            "real": (np.float32([0.5, 1, 2.5]), 0.0, 0),
+            "nan": (np.float32([1]), 0, 0),
+        },
+    ]
+    for each in reference_has:
+        each["wide"] = (np.zeros(4, np.int8), 0.5, 0)
+    monkeypatch.setattr(layers, "_reference", lambda *given: iter(reference_has))
+    tensors = layers.EpochTensors.__new__(layers.EpochTensors)
+    quantized = [port(name, "int8", 3, 0.5) for name in ("a", "real", "wide", "gone")]
+    tensors.written = [(0, (quantized[0],)), (3, (*quantized[1:], port("nan", "float32", 1)))]
+    ours = {"a": b"\1\2\3", "real": b"\1\2\3", "wide": bytes(3), "gone": bytes(3), "nan": np.float32([nan]).tobytes()}
+    tensors.samples = [ours, ours]
+    found = layers.compare_layers(tensors, DIGITS, [], [])
+    assert [(layer.name, layer.steps, layer.difference, layer.samples) for layer in found] == [
+        ("a", 0.0, 0.0, ()),
+        ("real", 2.0, 1.0, (1,)),
+        ("wide", None, None, ()),
+        ("gone", None, None, ()),
+        ("nan", None, None, (1,)),
+    ]
+    assert [layer.note for layer in found[2:]] == ["the model has int8[4]", "the model has no tensor of this name", ""]
+    said = layers.layer_lines(found)
+    assert said[0] == "  layers     the first that differs: 'real' of epoch 3, by up to 2 steps, in sample 1"
+    assert said[3].split() == ["3", "real", "int8", "1x3", "2", "1", "1"] and "no tensor of this name" in said[5]
+
+
 def test_outputs_that_are_no_numbers() -> None:
     with pytest.raises(Difference, match="net: output 'x' has values that are no numbers"):
         reference.split([Port("x", "", 0, 4, (1,), "float32", 0.0, 0)], [struct.pack("<f", float("nan"))], "net")
@@ -220,6 +260,7 @@ def test_outputs_that_are_no_numbers() -> None:
     ("words", "said"),
     [
         (["digits-n6", "--on", "native"], "--on native: nothing here runs natively"),
+        (["digits-n6-two", "--network", "digit", "--per-layer"], "variant digits-n6-two: no network 'digit'"),
         (["digits-n6", "--on", "board"], "--on board: nothing here reads outputs of a real board yet (--on virtual"),
         (["digit-n6"], "no variant 'digit-n6'"),
         (

@@ -8,7 +8,7 @@ case is assumed: a cache that never evicts a line by itself, and is on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -175,6 +175,8 @@ class Conditions:
     mapped: tuple[str, ...] = ()  # Memories that the boot chain leaves mapped beside those that the board's file says
     watched: tuple[Watched, ...] = ()  # Ranges that the core must clean its data cache behind before the first epoch
     gdb: GdbServer | None = None  # Who waits for a debugger and lets it control the core
+    # Called with a way to read memory whenever the core begins the function of that name
+    calls: Mapping[str, Callable[[Callable[[int, int], bytes]], None]] = field(default_factory=dict)
 
 
 @dataclass
@@ -212,6 +214,11 @@ class Checkpoints:
         if waits is not None and given.external:
             self._external = list(given.external)
             self._hook(waits, self._on_wait)
+        for name, call in given.calls.items():
+            begins = self._symbols.address_of(name)
+            if begins is None:
+                raise NeuralArtError(f"the image has no function {name}", hint="are its epochs loaded at run time?")
+            self._hook(begins, lambda uc, address, size, data, call=call: call(self._banks.peek))
         epochs = [at for name in FIRST_EPOCH if (at := self._symbols.address_of(name)) is not None]
         if not given.watched:
             return []

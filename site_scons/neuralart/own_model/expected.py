@@ -7,9 +7,10 @@ import math
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from neuralart import __version__
 from neuralart.emulator.inputs.preprocessing import library, little_endian
@@ -54,14 +55,28 @@ def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes]) -> Ex
     if not has_litert():
         hint = "pip install 'scons-neuralart[oracle]', or --expected board"
         raise NeuralArtError("LiteRT is not installed", where="--expected", hint=hint)
-    np, module = library("numpy", "LiteRT"), library("ai_edge_litert.interpreter", "LiteRT")
     results = []
+    for interpreter in litert_runs(model, given, inputs):
+        values = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
+        results.append(b"".join(little_endian(value, value.dtype.name) for value in values))
+    return ExpectedOutputs(f"ai-edge-litert {metadata.version('ai-edge-litert')} BUILTIN_REF", tuple(results))
+
+
+def litert_runs(
+    model: Path, given: Sequence[Port], inputs: Sequence[bytes], *, every_tensor: bool = False
+) -> Iterator[Any]:
+    """LiteRT's interpreter after each inference; ``every_tensor``: inner tensors keep their values until then.
+
+    NeuralArtError: it cannot run the model.
+    """
+    np, module = library("numpy", "LiteRT"), library("ai_edge_litert.interpreter", "LiteRT")
     try:
         interpreter = module.Interpreter(
             model_content=read_bytes(model),
             num_threads=1,
             # Its other kernels round differently.
             experimental_op_resolver_type=module.OpResolverType.BUILTIN_REF,
+            experimental_preserve_all_tensors=every_tensor,
         )
         interpreter.allocate_tensors()
         details = interpreter.get_input_details()
@@ -72,11 +87,9 @@ def by_litert(model: Path, given: Sequence[Port], inputs: Sequence[bytes]) -> Ex
                 interpreter.set_tensor(detail["index"], value.astype(port.dtype).reshape(detail["shape"]))
                 at += port.bytes
             interpreter.invoke()
-            values = [interpreter.get_tensor(detail["index"]) for detail in interpreter.get_output_details()]
-            results.append(b"".join(little_endian(value, value.dtype.name) for value in values))
+            yield interpreter
     except (RuntimeError, ValueError) as error:
         raise NeuralArtError(f"LiteRT cannot run it: {error}", where=str(model)) from error
-    return ExpectedOutputs(f"ai-edge-litert {metadata.version('ai-edge-litert')} BUILTIN_REF", tuple(results))
 
 
 def default_board() -> str:

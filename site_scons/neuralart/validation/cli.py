@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from neuralart.emulator.vectors import Vectors
     from neuralart.network.facts import Network
     from neuralart.validation.figures import ValidationFigures
+    from neuralart.validation.layers import EpochTensors, LayerFigures
     from neuralart.validation.reference import ReferenceOutputs
 
 FAILED = 2
@@ -50,6 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "classes of the samples: class numbers from 0 or one-hot rows, as CSV or .npy"
     add("--labels", type=Path, metavar="FILE", help=text)
     add("--classifier", action="store_true", help="outputs are scores of classes: tell how often the best one agrees")
+    text = "compare what each epoch writes with LiteRT's tensors of the same names, and name the first that differs"
+    add("--per-layer", action="store_true", help=text)
     text = "where to run: the variant's virtual machine (default), or qemu"
     add("--on", choices=("virtual", "qemu", *_ELSEWHERE), default="virtual", help=text)
     add(
@@ -180,6 +183,38 @@ def _labels(path: Path, network: Network, samples: int) -> Sequence[int]:
     return read_labels(path, elements(network.outputs[0]), samples)
 
 
+def _layers(args: argparse.Namespace, subject: _Subject, kind: str) -> EpochTensors:
+    """NeuralArtError: nothing here can look into the epochs of this variant, or there is nothing to compare with."""
+    from neuralart.own_model.expected import has_litert
+    from neuralart.validation.layers import EpochTensors
+
+    where = "--per-layer"
+    if not has_litert():
+        hint = "pip install 'scons-neuralart[oracle]'"
+        raise NeuralArtError(
+            "LiteRT computes the tensors to compare with, and is not installed", where=where, hint=hint
+        )
+    if kind != "unicorn":
+        what = f"machine {kind} shows no tensors between its epochs"
+        raise NeuralArtError(what, where=where, hint="a board with a machine unicorn does: neuralart boards")
+    if subject.variant.relocatable is not None:
+        what = "the epochs of a relocatable model are loaded at run time, and their addresses are not known before"
+        raise NeuralArtError(what, where=where, hint="a variant of the same network without 'relocatable'")
+    return EpochTensors(subject.facts.parent, subject.network)
+
+
+def _compared(
+    args: argparse.Namespace, subject: _Subject, layers: EpochTensors, vectors: Vectors
+) -> tuple[LayerFigures, ...]:
+    from neuralart.validation import layers as of_layers
+    from neuralart.validation import reference
+
+    other = args.reference is not None and args.reference.suffix.lower() == ".tflite"
+    model: Path = args.reference if other else args.file.parent / subject.config.model
+    given, data = reference.inputs_for(model, subject.network.inputs, vectors.input_data)
+    return of_layers.compare_layers(layers, model, given, data)
+
+
 def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
     """What is wrong with what the user gave is said before the run."""
     from neuralart.emulator import runner
@@ -202,14 +237,22 @@ def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
         raise NeuralArtError(what, where=config.said("min_accuracy"), hint="--labels FILE, or --classifier")
     wanted = _reference(args, subject, vectors)
     one = runner.NetworkRun(subject.facts, GivenInputs(vectors.input_data, origin))
+    layers = _layers(args, subject, machine.kind) if args.per_layer else None
     with at_work(f"validate {variant.name}") as work:
+
+        def vector_done(_: str, done: int, count: int) -> None:
+            if layers is not None:
+                layers.sample_ends()
+            work.show(done, count, "vectors")
+
         result = run_built(
             subject.board,
             machine,
             subject.folder,
             one,
             dead_bank=variant.dead_bank,
-            on_vector=lambda _, done, count: work.show(done, count, "vectors"),
+            on_vector=vector_done,
+            calls=layers.calls() if layers is not None else None,
         )
     for note in result.notes:
         print(f"neuralart validate: note: {note}", file=sys.stderr)
@@ -230,6 +273,7 @@ def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
         labels=args.labels.as_posix() if labels is not None else "",
         classifier=None if labels is None else classify(labels, found[0]),
         classes=names if len(names) == elements(network.outputs[0]) else (),
+        layers=None if layers is None else _compared(args, subject, layers, vectors),
     )
 
 

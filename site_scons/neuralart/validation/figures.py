@@ -12,6 +12,7 @@ from neuralart.emulator.vectors import number
 from neuralart.inspect.tables import plural, table
 from neuralart.profiling.totals import OutputMetrics
 from neuralart.validation.labels import ClassifierFigures
+from neuralart.validation.layers import LayerFigures, first_difference, layer_lines
 
 HEADS = ("output", "acc", "rmse", "mae", "l2r", "mean", "std", "nse", "cos")
 _WIDEST = 20
@@ -33,6 +34,7 @@ class ValidationFigures:
     labels: str = ""  # Where the labels come from
     classifier: ClassifierFigures | None = None  # With labels
     classes: tuple[str, ...] = ()  # Names of the classes, if they are known
+    layers: tuple[LayerFigures, ...] | None = None  # What the epochs wrote, in their order; None: not asked for
 
 
 def below(found: ValidationFigures, config: NetworkConfig) -> list[str]:
@@ -58,7 +60,9 @@ def below(found: ValidationFigures, config: NetworkConfig) -> list[str]:
 
 def to_record(found: ValidationFigures, failures: Sequence[str]) -> dict[str, Any]:
     """For programs (docs/reference/validate.md has the schema)."""
-    return {"kind": "neuralart-validation", "schema": 1, **asdict(found), "below": list(failures)}
+    first = first_difference(found.layers or ())
+    more = {"first_difference": first.name if first is not None else None, "below": list(failures)}
+    return {"kind": "neuralart-validation", "schema": 1, **asdict(found), **more}
 
 
 def _classifier_lines(found: ValidationFigures, figures: ClassifierFigures) -> list[str]:
@@ -86,4 +90,5 @@ def lines(found: ValidationFigures) -> list[str]:
         acc = "-" if metrics.acc is None else f"{metrics.acc:.2%}"
         rows.append([name, acc, *(f"{getattr(metrics, head):.9f}" for head in HEADS[2:])])
     said += table(HEADS, rows) if rows else []
+    said += layer_lines(found.layers) if found.layers is not None else []
     return said + (_classifier_lines(found, found.classifier) if found.classifier is not None else [])

@@ -59,6 +59,17 @@ def _converted(data: Sequence[bytes], ours: Sequence[Port], theirs: Sequence[Por
     ]
 
 
+def inputs_for(path: Path, inputs: Sequence[Port], data: Sequence[bytes]) -> tuple[Sequence[Port], Sequence[bytes]]:
+    """Inputs of the network as those of a model. NeuralArtError: the model has others, or is damaged."""
+    from neuralart.model import tflite
+    from neuralart.own_model import expected
+
+    model = tflite.read(path)
+    theirs = expected.ports(model, model.inputs)
+    _same_shapes("input", inputs, theirs, path.as_posix())
+    return theirs, _converted(data, inputs, theirs)
+
+
 def by_model(path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: Sequence[bytes]) -> ReferenceOutputs:
     """What LiteRT computes of the network's inputs with a model, perhaps one of floats.
 
@@ -71,11 +82,11 @@ def by_model(path: Path, inputs: Sequence[Port], outputs: Sequence[Port], data: 
     if not expected.has_litert():
         hint = "pip install 'scons-neuralart[oracle]', or give --reference OUTPUTS.npz or golden vectors as --data"
         raise NeuralArtError("a reference model needs LiteRT, which is not installed", where=where, hint=hint)
-    theirs = expected.ports(model, model.inputs), expected.ports(model, model.outputs)
-    _same_shapes("input", inputs, theirs[0], where)
-    _same_shapes("output", outputs, theirs[1], where)
-    found = expected.by_litert(path, theirs[0], _converted(data, inputs, theirs[0]))
-    return f"{where}, computed by {found.oracle}", split(theirs[1], found.outputs, where)
+    theirs = expected.ports(model, model.outputs)
+    given, converted = inputs_for(path, inputs, data)
+    _same_shapes("output", outputs, theirs, where)
+    found = expected.by_litert(path, given, converted)
+    return f"{where}, computed by {found.oracle}", split(theirs, found.outputs, where)
 
 
 def of_file(path: Path, outputs: Sequence[Port], samples: int) -> ReferenceOutputs:

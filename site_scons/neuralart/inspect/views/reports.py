@@ -66,6 +66,7 @@ def _report(path: Path) -> dict[str, Any]:
     return {
         **fields(report, "command flow log"),
         **core(report.core),
+        "tool": report.tool or None,
         "compiler_version": report.compiler or None,
         **fields(report, "created parameters compiler_arguments model"),
         "summary": dict(report.summary),
@@ -94,9 +95,12 @@ def _report_text(record: dict[str, Any]) -> str:
     what = "console output" if record["log"] else "report"
     flow = {"npu": ", Neural-ART", "cpu": ", CPU target"}.get(record["flow"], "")
     compiler = f", compiler {record['compiler_version']}" if record["compiler_version"] else ""
+    tool = f"ST Edge AI Core {record['core_version'] or 'unknown'}{compiler}"
+    if record["tool"]:
+        tool = f"{record['tool']} {record['compiler_version'] or ''}".rstrip()
     lines = [
         f"{what} of {record['command'] or 'a run'}{flow}",
-        f"  tool      ST Edge AI Core {record['core_version'] or 'unknown'}{compiler}",
+        f"  tool      {tool}",
         f"  model     {record['model'] or 'unknown'}",
     ]
     totals, c_totals = record["model_totals"], record["c_totals"]

@@ -35,6 +35,7 @@ _NEW_TOTAL = re.compile(r"Total number of epochs\s+(\d{1,9})")
 _NEW_COUNT = re.compile(r">> (pure software|hybrid|pure hardware)\b.*?\s(\d{1,9})(?:\s+\(implemented in (\d{1,9}) .*)?")
 _OLD_EPOCH = re.compile(r"epoch (\d{1,9})\s+-?([A-Za-z/_]{2,12}|\?\?)-?(?:\s+\(\s*(.*?)\s*\))?")
 _NEW_EPOCH = re.compile(r"\|\s*epochs?[_ ]\s*(\d{1,9})(?:\s*->\s*(\d{1,9}))?\s*\|\s*(\S+)\s*\|\s*(.*?)\s*\|")
+_OTHER_TOOL = re.compile(r"(neuralart reference compiler)\b")
 _EMPTY = re.compile(r"\|\s*<no executed epochs>\s*\|")
 # Up to 2.x the list has no word for an epoch that needs both.
 _KINDS = {"??": "HYBRID", "HW": "HW", "EC": "EC", "SW": "SW", "HYBRID": "HYBRID", "HW/SW": "HYBRID", "SW/HW": "HYBRID"}
@@ -161,6 +162,7 @@ def parse_report(data: bytes, file: str) -> Report:
     every, added = lines_of(data)
     lines = without_long(every)
     version = next((found for line in every if (found := _VERSION.search(line.text))), None)
+    other = _OTHER_TOOL.match(every[0].bare) if every else None
     notes: list[str] = []
     parameters = after(every, "Parameters")
     summary_command, summary = tables.read_summary(lines)
@@ -173,11 +175,12 @@ def parse_report(data: bytes, file: str) -> Report:
     report = Report(
         file=file,
         core=parse_core(version.group(1)) if version else None,
+        tool=other.group(1) if other else "",
         command=_command(every, parameters, summary_command),
         created=created,
         parameters=parameters,
         model=next(named, "") or dict(summary).get("model_name", ""),
-        log=added or not created,
+        log=added or not (created or other),
         summary=summary,
         layers=tables.read_layers(lines, notes),
         totals=totals,

@@ -136,6 +136,7 @@ class Report:
 
     file: str  # Its name as shown to the user
     core: CoreVersion | None  # Version of ST Edge AI Core
+    tool: str = ""  # The compiler, if it is another one that says its name, for example ours
     command: str = ""  # ``generate``, ``analyze``, ``validate``; empty if it is not told
     created: str = ""  # Date as written
     parameters: str = ""  # Command line without the tool's name
