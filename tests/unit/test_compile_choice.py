@@ -109,4 +109,4 @@ def test_wrong_usage(capsys, words):
 
 
 def test_all_compilers_are_named():
-    assert COMPILERS == ("reference", "stedgeai", "recorded", "auto")
+    assert COMPILERS == ("reference", "stedgeai", "recorded", "auto", "adopted")

@@ -330,8 +330,8 @@ BAD = [
     (
         "    vectors: models/vectors",
         "    compiler: stedge",
-        "variants.yaml:14: networks.digits.compiler: 'stedge' is not allowed (did you mean 'stedgeai'? known: auto, "
-        "recorded, reference, stedgeai)",
+        "variants.yaml:14: networks.digits.compiler: 'stedge' is not allowed (did you mean 'stedgeai'? known: adopted, "
+        "auto, recorded, reference, stedgeai)",
     ),
     (
         "    vectors: models/vectors",

@@ -129,7 +129,7 @@ def test_an_override_replaces_the_whole_compiler(
         ('{stedgeai: ""}', ["compiler.stedgeai", "is empty"]),
         ("{}", ["names no compiler, or several"]),
         ('{stedgeai: "4", recorded: x}', ["names no compiler, or several"]),
-        ('{reference: "1"}', ["unknown key 'reference'", "known: recorded, stedgeai"]),
+        ('{reference: "1"}', ["unknown key 'reference'", "known: adopted, recorded, stedgeai"]),
         ('{auto: "4"}', ["unknown key 'auto'"]),
         ("[stedgeai]", ["must be text, this is a list"]),
         ("true", ["a true/false value"]),

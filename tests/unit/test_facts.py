@@ -39,6 +39,8 @@ def _changed(data: Any, path: tuple[Any, ...], value: Any) -> Any:
 def _wrong(value: Any, key: Any) -> list[Any]:
     """What cannot stand in place of a value."""
     candidates: list[Any] = [None, {}, "x", 1.5, True, [None], {"a": 1}, [[]]]
+    if key in ("macc", "activations"):
+        candidates.remove(None)  # it is unknown
     if isinstance(value, bool):
         candidates.remove(True)
     elif isinstance(value, float):
@@ -69,3 +71,14 @@ def test_values_of_another_type(path: tuple[Any, ...]) -> None:
 def test_something_else(text: str) -> None:
     with pytest.raises(NeuralArtError, match=r"^network.json: "):
         facts.from_json(text, "network.json")
+
+
+def test_what_is_not_known_stays_so() -> None:
+    unknown = _changed(_changed(GOOD, ("macc",), None), ("pools", 0, "activations"), None)
+    network = read(unknown)
+    assert (network.macc, network.pools[0].activations, network.symbol) == (None, None, network.name)
+    again = json.loads(facts.to_json(network))
+    assert again == unknown
+    assert "c_name" not in again
+    other = read({**unknown, "c_name": "Default"})
+    assert (other.symbol, json.loads(facts.to_json(other))["c_name"]) == ("Default", "Default")

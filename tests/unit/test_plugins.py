@@ -325,7 +325,7 @@ def test_one_name_in_two_places(places: Places) -> None:
 def test_a_misspelled_name_is_told_those_of_plugins_too(places: Places) -> None:
     places.install("theirs", {"neuralart.compilers": {"hashed": "theirs.m"}}, m="raise RuntimeError\n")
     said = refusal("compilers", "hashd")
-    assert said.startswith("no compiler 'hashd' (did you mean 'hashed'? known: auto, hashed, recorded, reference")
+    assert said.startswith("no compiler 'hashd' (did you mean 'hashed'? known: adopted, auto, hashed, recorded")
 
 
 def test_a_rule_that_fails(places: Places, capsys: pytest.CaptureFixture[str]) -> None:
@@ -421,7 +421,7 @@ def test_a_compiler_by_hand(places: Places, capsys: pytest.CaptureFixture[str]) 
     with pytest.raises(SystemExit) as end:
         cli.main([*words, "--compiler", "mein"])
     assert end.value.code == cli.USAGE_ERROR
-    assert "'mein' is not available, known: auto, mine, recorded, reference, stedgeai" in capsys.readouterr().err
+    assert "'mein' is not available, known: adopted, auto, mine, recorded" in capsys.readouterr().err
 
 
 def test_an_operator(places: Places, capsys: pytest.CaptureFixture[str]) -> None:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from neuralart.applications.build import BuiltProgram
 
 _NETWORK = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
+_STEM = re.compile(r"[A-Za-z0-9_.-]*", re.ASCII)
 # Options with one text each: what they show and say; each is a field of the same name.
 _TEXTS = {
     "--folder": ("DIR", "the folder that holds all of the application"),
@@ -75,7 +76,8 @@ def places(config: ApplicationConfig) -> list[str]:
 
 def generated_words(files: Sequence[Generated]) -> list[str]:
     """Generated files as arguments."""
-    return [f"--generated={item.network}:{item.path.as_posix()}" for item in files]
+    named = [(f"{item.network}={item.c_stem}" if item.c_stem else item.network, item.path) for item in files]
+    return [f"--generated={network}:{path.as_posix()}" for network, path in named]
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -159,12 +161,13 @@ def generated_of(texts: Sequence[str]) -> tuple[Generated, ...]:
     """Generated files that arguments name; NeuralArtError: one is no ``NETWORK:FILE``, or the file is not there."""
     found = []
     for text in texts:
-        network, colon, path = text.partition(":")
-        if not colon or not path or (network and not _NETWORK.fullmatch(network)):
+        names, colon, path = text.partition(":")
+        network, _, stem = names.partition("=")
+        if not colon or not path or (names and not (_NETWORK.fullmatch(network) and _STEM.fullmatch(stem))):
             raise NeuralArtError(f"'{text}' is no NETWORK:FILE", where="--generated", hint="for all networks: ':FILE'")
         if not Path(path).is_file():
             raise NeuralArtError(f"no file {path}", where="--generated")
-        found.append(Generated(network, Path(path)))
+        found.append(Generated(network, Path(path), stem))
     return tuple(found)
 
 

@@ -200,13 +200,13 @@ def stamps(files: Sequence[Generated]) -> tuple[NetworkStamp, ...]:
     """What the C of each network says; NeuralArtError: a file cannot be read."""
     found = []
     for item in files:
-        if not item.network or item.name != f"{item.network}.c":
+        if not item.network or item.name != f"{item.stem}.c":
             continue
         text = decode(read_bytes(item.path))
         runtime, complaint = guard(text)
         at = _GUARD.search(text)
         line = f":{Lines(text).of(at.start())}" if at is not None else ""
-        tool, tool_where = _tool(item.path, item.network)
+        tool, tool_where = _tool(item.path, item.stem)
         found.append(NetworkStamp(item.network, runtime, complaint, item.path.as_posix() + line, tool, tool_where))
     return tuple(found)
 

@@ -123,11 +123,22 @@ class Generated:
 
     network: str  # name of its network; empty: for all networks together
     path: Path  # the file
+    c_stem: str = ""  # name of the network's C without suffix; empty: the network's name
 
     @property
     def name(self) -> str:
         """File name."""
         return self.path.name
+
+    @property
+    def stem(self) -> str:
+        """Name of the network's C without suffix: the names of its other files begin with it."""
+        return self.c_stem or self.network
+
+    @property
+    def blobs(self) -> bool:
+        """It is the header with the network's epoch-controller programs, which the network's C includes by name."""
+        return bool(self.network) and self.name.endswith("_ecblobs.h")
 
 
 @dataclass(frozen=True)
@@ -187,6 +198,19 @@ def _refuse_collisions(files: Mapping[str, Path], tree: Iterable[str]) -> None:
             raise NeuralArtError(f"stage: {folder} is a file in the user's tree, not a folder", where=folder)
 
 
+def _refuse_renamed(files: Sequence[Generated], config: StageConfig) -> None:
+    """Refuse another name for what the network's C includes."""
+    for item in files:
+        place, rule = _place(item, config)
+        folder, _, name = place.rpartition("/")
+        if item.blobs and name not in ("", item.name):
+            raise NeuralArtError(
+                f"stage: {item.name} cannot become {place}: {item.stem}.c includes it by its name",
+                where=rule.where if rule else str(item.path),
+                hint=f"{folder or '.'}/ puts it there under its own name",
+            )
+
+
 def stage(files: Sequence[Generated], config: StageConfig, tree: Iterable[str] = ()) -> Staged:
     """Give generated files their places; a file of the user's tree at such a place is replaced.
 
@@ -207,8 +231,9 @@ def stage(files: Sequence[Generated], config: StageConfig, tree: Iterable[str] =
             raise NeuralArtError(what, where=rule.where if rule else str(item.path))
         owners[place.casefold()] = str(item.path)
         made[place] = item.path
-        if item.network and item.name in (f"{item.network}.c", f"{item.network}_ecblobs.h"):
+        if item.network and (item.name == f"{item.stem}.c" or item.blobs):
             networks.append((item.network, place))
     _refuse_collisions(made, listed)
+    _refuse_renamed(files, config)
     old = [path for _, place in networks if place.endswith(".c") for path in _superseded(place, made, listed)]
     return Staged(made, tuple(dict.fromkeys(old)), tuple(networks))

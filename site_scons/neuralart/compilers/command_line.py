@@ -10,14 +10,15 @@ from typing import Any, NoReturn
 from neuralart.compilers.reference.options import FLAG, GENERATE, HONORED, MAYBE, REFUSED, Option
 from neuralart.errors import NeuralArtError, closest, similar
 
-REFERENCE, STEDGEAI, RECORDED, AUTO = "reference", "stedgeai", "recorded", "auto"
-COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO)
+REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED = "reference", "stedgeai", "recorded", "auto", "adopted"
+COMPILERS = (REFERENCE, STEDGEAI, RECORDED, AUTO, ADOPTED)
 DOC = "docs/reference/generate-options.md"
 _VENDOR_DOC = "docs/reference/stedgeai.md"
 _ROOMS = {
     REFERENCE: ("compilers/reference", "compilers/command_line.py"),
     STEDGEAI: ("compilers/stedgeai", "compilers/command_line.py"),
     RECORDED: ("compilers/recorded.py",),
+    ADOPTED: ("compilers/adopted.py",),
 }
 
 
@@ -75,6 +76,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     more.add_argument("--compiler-version", metavar="PIN", help='of ST Edge AI Core: "4.0.*", "4.0.1"')
     more.add_argument("--recording", metavar="DIR", help="folder that 'neuralart record' made, for --compiler recorded")
+    more.add_argument("--adopted", metavar="DIR", help="folder with the C of a network, for --compiler adopted")
+    more.add_argument("--c-file", metavar="NAME", help="name of that C, where the folder has several networks")
+    more.add_argument(
+        "--initializer",
+        action="append",
+        metavar="POOL=FILE",
+        help="constants of a pool of it, where they are elsewhere",
+    )
     for name, what in (("add", "options to add to the profile's"), ("remove", "options of the profile to leave out")):
         more.add_argument(
             f"--profile-{name}", action="append", metavar="WORDS", help=f"{what}, as --profile-{name}=WORDS"
@@ -127,8 +136,8 @@ def board_as_target(args: argparse.Namespace) -> None:
         args.memory_pool = args.memory_pool or board.memory_pools or None
     elif (args.st_neural_art is not None or args.mpool is None) and board.profile:
         named = parse_argument(args.st_neural_art or "")
-        if args.st_neural_art and args.compiler in (STEDGEAI, RECORDED):
-            return  # ``profile-NAME`` is one of the tool's own
+        if args.compiler == ADOPTED or (args.st_neural_art and args.compiler in (STEDGEAI, RECORDED)):
+            return  # It is compiled; or ``profile-NAME`` is one of the tool's own
         args.st_neural_art = f"{named.name}@{named.file or board.profile}"
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.compilers.command_line import AUTO, RECORDED, REFERENCE, STEDGEAI
+from neuralart.compilers.command_line import ADOPTED, AUTO, RECORDED, REFERENCE, STEDGEAI
 from neuralart.compilers.protocol import FileSet, Job, roles
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON, NEURALART
@@ -86,6 +87,29 @@ class Recorded:
         return load(Path(job.args.recording)).tool
 
 
+class AdoptedC:
+    """Generated C that is there already."""
+
+    runtime = LL_ATON
+
+    def identity(self, job: Job) -> str:
+        """Its files are all that it depends on."""
+        return ADOPTED
+
+    def files(self, job: Job) -> FileSet:
+        """The names that the files have."""
+        from neuralart.compilers.adopted import plan_of
+
+        planned = plan_of(job.args)
+        return replace(planned.files, sources=tuple(planned.sources))
+
+    def compile(self, job: Job, output: Path) -> str:
+        """Copy the files, and say what they are."""
+        from neuralart.compilers.adopted import adopt_asked
+
+        return adopt_asked(job.args, output)
+
+
 class Auto:
     """ST Edge AI Core where it is installed, else the compiler of this package."""
 
@@ -122,5 +146,6 @@ def vendor_files(job: Job, version: CoreVersion) -> FileSet:
     return FileSet(plain, raws, tuple(planned.staged.sources))
 
 
-for _name, _compiler in ((REFERENCE, Reference()), (STEDGEAI, Stedgeai()), (AUTO, Auto()), (RECORDED, Recorded())):
+_ALL = {REFERENCE: Reference(), STEDGEAI: Stedgeai(), AUTO: Auto(), RECORDED: Recorded(), ADOPTED: AdoptedC()}
+for _name, _compiler in _ALL.items():
     register("compilers", _name, _compiler, protocol=1)

@@ -22,7 +22,7 @@ from neuralart.config.keys import (
     text_or_none,
 )
 from neuralart.config.keys import read_settings as read_keys
-from neuralart.config.types import COMPILERS, STRATEGIES, Budgets, NetworkConfig
+from neuralart.config.types import COMPILERS, STRATEGIES, AdoptedConfig, Budgets, NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Location, Value
 
@@ -32,7 +32,7 @@ PAIRS = ("profiling",)
 LARGEST = {"max_lsb": 1 << 31, "cos": 1, "rmse": 1e30}
 METRICS = tuple(LARGEST)
 # Compilers that take something.
-_PINNED = ("stedgeai", "recorded")
+_PINNED = ("stedgeai", "recorded", "adopted")
 # A version or its beginning; a star ends it.
 _N = "[0-9]{1,4}"
 PIN = re.compile(rf"{_N}(?:\.(?:\*|{_N}(?:\.(?:\*|{_N}(?:-(?:\*|[0-9A-Za-z]+))?))?))?", re.ASCII)
@@ -41,6 +41,7 @@ CHANNEL_POSITIONS = ("chfirst", "chlast")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
+_C_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.c", re.ASCII)
 
 
 def _data_types(value: Value) -> str:
@@ -59,26 +60,45 @@ def _positions(value: Value) -> str:
 
 
 def _compiler(value: Value) -> Settings:
-    """``stedgeai``, ``{stedgeai: "4.0.*"}``, ``{recorded: FOLDER}``.
+    """``stedgeai``, ``{stedgeai: "4.0.*"}``, ``{recorded: FOLDER}``, ``{adopted: FOLDER}``.
 
     Keyed with what goes with it, so that an override replaces all of it.
     """
     version = recording = ""
+    adopted: AdoptedConfig | None = None
     if value.is_mapping:
         fields = value.fields(_PINNED)
         if len(fields) != 1:
-            raise value.error("names no compiler, or several", '{stedgeai: "4.0.*"} or {recorded: FOLDER}')
+            raise value.error("names no compiler, or several", '{stedgeai: "4.0.*"}, {recorded: FOLDER}')
         name, entry = next(iter(fields.items()))
         if name == "recorded":
             recording = entry.text()
+        elif name == "adopted":
+            adopted = _adopted(entry)
         else:
             version = entry.matching(PIN, PIN_FORM)
     else:
         name = _named(value, COMPILERS, "compilers")
         if name == "recorded":
             raise value.error("names no recording", "compiler: {recorded: FOLDER}, as `neuralart record` made it")
-    made = {"compiler": name, "compiler_version": version, "recording": recording}
+        if name == "adopted":
+            raise value.error("names no folder", "compiler: {adopted: FOLDER}, where network.c is")
+    made = {"compiler": name, "compiler_version": version, "recording": recording, "adopted": adopted}
     return {key: (text, value.where) for key, text in made.items()}
+
+
+def _adopted(value: Value) -> AdoptedConfig:
+    if not value.is_mapping:
+        return AdoptedConfig(value.text())
+    fields = value.fields(("folder", "c_file", "initializers"))
+    if "folder" not in fields:
+        raise value.error("'folder' is missing", "{folder: FOLDER, c_file: NAME, initializers: {POOL: FILE}}")
+    c_file = fields["c_file"].matching(_C_FILE, "the name of a C file, like network.c") if "c_file" in fields else ""
+    files = fields["initializers"].mapping() if "initializers" in fields else {}
+    for pool, entry in files.items():
+        if not POOL.fullmatch(pool):
+            raise entry.error("the key must be the fname of a pool, like xSPI2")
+    return AdoptedConfig(fields["folder"].text(), c_file, tuple((pool, entry.text()) for pool, entry in files.items()))
 
 
 def _named(value: Value, own: tuple[str, ...], kind: str) -> str:
@@ -182,7 +202,7 @@ KEYS: tuple[Key, ...] = (
         "model",
         Value.text,
         "the `.tflite` file",
-        "refused",
+        "refused, unless the network is `adopted`",
         form=PATH,
         # env.Network has an argument for it.
         keyword=False,
@@ -194,11 +214,11 @@ KEYS: tuple[Key, ...] = (
         "compiler",
         _compiler,
         '`reference`; `stedgeai` or `{stedgeai: "4.0.*"}`: your ST Edge AI Core, of that version; `auto`: that where '
-        "it is installed, else `reference`; `{recorded: FOLDER}`: what `neuralart record` stored. "
-        "[stedgeai.md](stedgeai.md)",
-        decides=("compiler", "compiler_version", "recording"),
-        form={"recorded": PATH},
-        taken=("--compiler", "--compiler-version", "--recording"),
+        "it is installed, else `reference`; `{recorded: FOLDER}`: what `neuralart record` stored "
+        "([stedgeai.md](stedgeai.md)); `{adopted: FOLDER}`: generated C that is there already ([adopt.md](adopt.md))",
+        decides=("compiler", "compiler_version", "recording", "adopted"),
+        form={"recorded": PATH, "adopted": PATH},
+        taken=("--compiler", "--compiler-version", "--recording", "--adopted", "--c-file", "--initializer"),
     ),
     Key(
         "profile",
@@ -366,10 +386,13 @@ def resolve(name: str, where: Location, *layers: Settings) -> NetworkConfig:
     """A network from its layers; later ones win. NeuralArtError: keys of ``app_config`` do not go together."""
     merged = {key: setting for layer in layers for key, setting in layer.items()}
     values = {field: value for key in KEYS for field, value in key.values(merged).items()}
+    if "model" not in values and values.get("compiler") != "adopted":
+        raise NeuralArtError(f"network {name} names no model", where=str(where), hint="model: models/digits.tflite")
     if values.get("vectors") and values.get("input"):
         raise NeuralArtError(
             f"network {name}: 'vectors' and 'input' cannot both be there",
             where=str(merged["input"][1]),
             hint="vectors have inputs of their own; 'vectors: \"\"' in an override takes them away",
         )
-    return NetworkConfig(name=name, where=where, places={key: s[1] for key, s in merged.items()}, **values)
+    places = {key: setting[1] for key, setting in merged.items()}
+    return NetworkConfig(name=name, where=where, places=places, **{"model": "", **values})

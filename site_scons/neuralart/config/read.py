@@ -93,7 +93,7 @@ def _named(value: Value, pattern: Any, wanted: str) -> list[tuple[str, Value]]:
 
 def _network(value: Value) -> Settings:
     settings = networks.read_settings(value)
-    if "model" not in settings:
+    if "model" not in settings and settings.get("compiler", ("",))[0] != "adopted":
         raise value.error("names no model", "for example model: models/digits/digits.tflite")
     return settings
 

@@ -20,7 +20,7 @@ STRATEGIES = ("flash", "boot-copy", "link", "external-loader", "relocatable")
 KERNELS = ("c", "mve")
 REFERENCE_APPLICATION = ApplicationConfig()
 # Who compiles networks; auto: ST Edge AI Core where it is installed.
-COMPILERS = ("reference", "stedgeai", "auto", "recorded")
+COMPILERS = ("reference", "stedgeai", "auto", "recorded", "adopted")
 # How a loader installs a relocatable model: its code stays in flash, or is copied into RAM.
 LOAD_MODES = ("xip", "copy")
 
@@ -64,14 +64,24 @@ class Budgets:
 
 
 @dataclass(frozen=True)
+class AdoptedConfig:
+    """A network whose generated C lies in the user's tree. Paths are relative to the file that names them."""
+
+    folder: str  # Where its C is
+    c_file: str = ""  # Name of that in the folder; empty: the only network there
+    initializers: tuple[tuple[str, str], ...] = ()  # (fname of a pool, its file); others: found in the folder
+
+
+@dataclass(frozen=True)
 class NetworkConfig(Located):
     """One network of one variant, overrides applied."""
 
     name: str  # C identifier
-    model: str  # Path, relative to the file that names it
+    model: str  # Path, relative to the file that names it; empty: unknown, of an adopted network
     compiler: str = "reference"  # One of COMPILERS
     compiler_version: str = ""  # Wanted version of ST Edge AI Core, such as ``4.0.*``; empty: any
     recording: str = ""  # Folder of a recorded compile, for ``recorded``
+    adopted: AdoptedConfig | None = None  # Generated C that is there already, for ``adopted``
     profile: str = ""  # ``[profile@]file.json``; empty: the board's own
     profile_add: tuple[str, ...] = ()  # Options to add to the profile's, as words
     profile_remove: tuple[str, ...] = ()  # Options of the profile to leave out

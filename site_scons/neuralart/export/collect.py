@@ -37,11 +37,12 @@ def network_part(built: BuiltNetwork, linked: bool) -> NetworkPart:
     """A network from its folder. NeuralArtError: The folder is not whole, or a file in it was changed."""
     facts, folder = built.facts, built.folder
     names = [row.name for row in check_files(folder)]
-    if f"{facts.name}.c" not in names:
+    # That of an adopted network may be called otherwise.
+    if not any(name.endswith(".c") for name in names):
         raise NeuralArtError(f"{facts.name}.c is not listed", where=str(folder / "manifest.json"), hint=_AGAIN)
     raws = []
     for fname, address in built.pools.items():
-        found = [name for name in names if name.startswith(f"{facts.name}_") and name.endswith(f".{fname}.raw")]
+        found = [name for name in names if name.endswith(f".{fname}.raw")]
         raws += [Raw(fname, address, folder / name) for name in found]
     return NetworkPart(
         name=facts.name,

@@ -41,7 +41,8 @@ def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[LintFi
         for pool in meant:
             if pool.used or pool.weights or pool.activations:
                 said = f"network {name} uses {pool.used} bytes of {pool.name} ({pool.fname})"
-                kinds = f"{pool.weights} of constants, {pool.activations} of activations"
+                activations = "unknown" if pool.activations is None else pool.activations
+                kinds = f"{pool.weights} of constants, {activations} of activations"
                 hint = "give the pool size 0 in the pool file, or make the model smaller"
                 broken("forbidden_pools", f"{said}: {kinds}", hint)
         if not meant:
@@ -49,7 +50,11 @@ def check(network: Network, info: CInfo | None, budgets: Budgets) -> list[LintFi
             broken("forbidden_pools", f"network {name} has no pool '{pool_name}'", nearest(pool_name, known), WARNING)
     real = [pool for pool in network.pools if not pool.virtual]
     limit("max_weights", sum(pool.weights for pool in real), f"bytes of constants of network {name}")
-    limit("max_activations", sum(pool.activations for pool in real), f"bytes of activations of network {name}")
+    told = [pool.activations for pool in real if pool.activations is not None]
+    limit("max_activations", sum(told), f"bytes of activations of network {name}")
+    if budgets.max_activations is not None and len(told) < len(real) and sum(told) <= budgets.max_activations:
+        hint = "its c_info.json tells; put it beside the adopted C, or remove the limit"
+        broken("max_activations", f"how many bytes of activations network {name} has is unknown", hint)
     if info is not None and info.estimates:
         cycles = sum(estimate.max_cycles for estimate in info.estimates)
         limit("max_cycles", cycles, f"estimated NPU cycles of network {name}")

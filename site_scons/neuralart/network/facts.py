@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 from neuralart import jsontext
@@ -51,7 +52,7 @@ class PoolUse:
     size: int  # Capacity in bytes
     used: int  # Highest offset used, in bytes (weights and activations)
     weights: int  # Bytes of constants in it
-    activations: int  # Peak bytes of activations in it
+    activations: int | None  # Peak bytes of activations in it; None: unknown
     rights: str  # ``ACC_READ`` or ``ACC_WRITE``
     mode: str = "USEMODE_ABSOLUTE"  # ``USEMODE_ABSOLUTE``, ``USEMODE_RELATIVE`` or APPLICATION
     virtual: bool = False  # Made of adjoining pools; its use is not to be added to theirs
@@ -100,7 +101,7 @@ class Epoch:
 class Network:
     """The facts."""
 
-    name: str  # C name; prefix of files and suffix of symbols
+    name: str  # What the project calls it; unless ``c_name`` says otherwise, prefix of files and suffix of symbols
     runtime: str  # NEURALART, LL_ATON or NETWORK_RUNTIME
     runtime_version: tuple[int, int, int, int]  # Four numbers, as in the guard of network.c
     abi_stamp: str  # 16 hex digits: hash of the normalized generated C and the layout of the pools
@@ -109,7 +110,13 @@ class Network:
     inputs: tuple[Port, ...]  # In the model's order
     outputs: tuple[Port, ...]  # In the model's order
     epochs: tuple[Epoch, ...]  # In execution order
-    macc: int  # Multiply-accumulate operations of one inference
+    macc: int | None  # Multiply-accumulate operations of one inference; None: unknown
+    c_name: str = ""  # What its C calls it, where that is not its name
+
+    @property
+    def symbol(self) -> str:
+        """Suffix of its symbols in C."""
+        return self.c_name or self.name
 
     @property
     def initializers(self) -> tuple[PoolUse, ...]:
@@ -119,7 +126,10 @@ class Network:
 
 def to_json(network: Network) -> str:
     """Canonical text of ``network.json``."""
-    return json.dumps({"schema": SCHEMA, **asdict(network)}, indent=1, sort_keys=True) + "\n"
+    data = {"schema": SCHEMA, **asdict(network)}
+    if not network.c_name:
+        del data["c_name"]
+    return json.dumps(data, indent=1, sort_keys=True) + "\n"
 
 
 def _list(value: Any) -> tuple[Any, ...]:
@@ -140,6 +150,10 @@ def _typed(row: Any, cls: type[T]) -> T:
     hints = _HINTS[cls]
     for key, value in row.items():
         hint = hints.get(key)
+        if isinstance(hint, UnionType):
+            if value is None:
+                continue
+            hint = get_args(hint)[0]
         kind = get_origin(hint) or hint
         # JSON writes 1.0 as it likes, and a truth value is a number to Python.
         good = isinstance(value, (int, float)) if kind is float else isinstance(value, kind) if kind else True

@@ -39,7 +39,7 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.compilers.protocol:Compiler",
             "who compiles a network: `compiler:` of variants.yaml, `env.Network(compiler=)`, `compile --compiler`",
-            own={name: f"{_COMPILERS}own" for name in ("reference", "stedgeai", "auto", "recorded")},
+            own={name: f"{_COMPILERS}own" for name in ("reference", "stedgeai", "auto", "recorded", "adopted")},
         ),
         Kind(
             "runners",

@@ -109,9 +109,8 @@ def text(info: Info) -> str:
         f"  compiler     {', '.join(info.compilers)}" + (f"; firmware by {info.toolchain}" if info.toolchain else ""),
     ]
     for network in info.networks:
-        lines.append(
-            f"  network      {network.name}: {_epochs(network)}, {network.macc} MACC, runtime {network.runtime}"
-        )
+        macc = "unknown" if network.macc is None else network.macc
+        lines.append(f"  network      {network.name}: {_epochs(network)}, {macc} MACC, runtime {network.runtime}")
         lines.extend(_pool_lines(network.pools))
     if info.model is not None:
         lines.extend(_model_lines(info.model))

@@ -18,7 +18,7 @@ import SCons.Node
 
 from neuralart import config
 from neuralart.config.patch import is_file
-from neuralart.config.types import VariantConfig, split_profile
+from neuralart.config.types import AdoptedConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash import effects
@@ -147,6 +147,7 @@ class Project:
                 labels=path(network.labels),
                 app_config=self._placed_paths(network.app_config, "application", "template", "class_names_file"),
                 recording=path(network.recording),
+                adopted=self._placed_adopted(network.adopted),
                 failures=path(network.failures),
             )
             for network in variant.networks
@@ -155,6 +156,13 @@ class Project:
         if patch is not None and is_file(patch.list):
             patch = self._placed_paths(patch, "list")
         return replace(variant, networks=networks, patch=patch, folder=named(self._env, self._folder) or ".")
+
+    def _placed_adopted(self, adopted: AdoptedConfig | None) -> AdoptedConfig | None:
+        if adopted is None:
+            return None
+        paths = {pool: str(anchored(named(self._env, self._folder / text))) for pool, text in adopted.initializers}
+        folder = str(anchored(named(self._env, self._folder / adopted.folder)))
+        return replace(adopted, folder=folder, initializers=tuple(paths.items()))
 
     def _placed_paths(self, section: Any, *keys: str) -> Any:
         """A section of a network or variant with some of its keys as paths that any SConscript can take."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from neuralart.compilers.command_line import DOC, RECORDED, REFERENCE, STEDGEAI, option_key, split_words
+from neuralart.compilers.command_line import ADOPTED, DOC, RECORDED, REFERENCE, STEDGEAI, option_key, split_words
 from neuralart.compilers.reference.options import FLAG, GENERATE, NO_EFFECT, REFUSED
 from neuralart.errors import NeuralArtError
 from neuralart.network.targets import CPU, flow_of, usable
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from neuralart.compilers.reference.cpu.compile import CpuResult
     from neuralart.vendor.profile import Profile
 
+# Whose options they are.
+_FOR = {"recording": RECORDED, **dict.fromkeys(("adopted", "c_file", "initializer"), ADOPTED)}
 ALL_BUFFERS = "--all-buffers-info"
 # Those that the line begins with, and those that change nothing in the result.
 _AHEAD = ("--model", "--target", "--name", "--st-neural-art", "--mpool")
@@ -26,7 +28,7 @@ _NOT_SHOWN = (*_AHEAD, "--output", "--workspace", "--no-workspace", "--quiet", "
 
 def _only_for_others(args: argparse.Namespace) -> None:
     """Refuse what the reference compiler has no use for."""
-    unfit = ["extra_options", "recording"]
+    unfit = ["extra_options", "recording", "adopted", "c_file", "initializer"]
     if args.compiler == REFERENCE:
         unfit += ["compiler_version", "failures", "tool_cache"]
     for name in unfit:
@@ -34,7 +36,7 @@ def _only_for_others(args: argparse.Namespace) -> None:
             raise NeuralArtError(
                 "means nothing to the reference compiler",
                 where=f"--{name.replace('_', '-')}",
-                hint=f"leave it out, or use --compiler {RECORDED if name == 'recording' else STEDGEAI}",
+                hint=f"leave it out, or use --compiler {_FOR.get(name, STEDGEAI)}",
             )
 
 

@@ -141,7 +141,7 @@ class Collected:
     notes: tuple[str, ...] = ()  # What was not as usual
 
 
-def _stand_in(name: str) -> bytes:
+def stand_in(name: str) -> bytes:
     """What stands for a file that the tool usually writes: honest, and readable by the readers of such files."""
     if name.endswith(".json"):
         return json.dumps({"json_schema_version": "2.0", "environment": {}}, indent=1).encode() + b"\n"
@@ -204,7 +204,7 @@ def collect(
     for name in wanted.usual:
         if name not in there:
             notes.append(f"the tool wrote no {name}: an empty one stands for it")
-        files[name] = read_bytes(there[name]) if name in there else _stand_in(name)
+        files[name] = read_bytes(there[name]) if name in there else stand_in(name)
     if given.csv:
         table = folder / WORKSPACE / f"neural_art__{given.name}" / csv
         if not table.is_file():

@@ -34,7 +34,7 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
     wrong.
     """
     if variant.relocatable is None:
-        return [_layout_network(config, _pools(board, config, folder)) for config in variant.networks]
+        return [_static(board, config, folder) for config in variant.networks]
     made = []
     for config in map(derive, variant.networks):
         pools = _pools(board, config, folder)
@@ -43,15 +43,32 @@ def read_networks(board: Board, variant: VariantConfig, folder: Path) -> list[La
     return made
 
 
-def _layout_network(config: NetworkConfig, pools: PoolFile, *, loaded: bool = False) -> LayoutNetwork:
+def _layout_network(
+    config: NetworkConfig, pools: PoolFile, needed: Mapping[str, int] | None = None, *, loaded: bool = False
+) -> LayoutNetwork:
+    declared = (
+        config.initializers if needed is None else tuple(each.fname for each in pools.pools if each.fname in needed)
+    )
     return LayoutNetwork(
         name=config.name,
         pools=pools,
-        declared=default_initializers(pools) if config.initializers is None else config.initializers,
+        declared=default_initializers(pools) if declared is None else declared,
         strategies=dict(config.strategies),
         where=str(config.where) if config.where.file else f"network {config.name}",
         loaded=loaded,
     )
+
+
+def _static(board: Board, config: NetworkConfig, folder: Path) -> LayoutNetwork:
+    if config.adopted is None or flow_of(board.target) == CPU:
+        return _layout_network(config, _pools(board, config, folder))
+    from neuralart.vendor.generated.files import find
+
+    given = config.adopted
+    found = find(
+        folder / given.folder, given.c_file, stable_name((folder / given.folder).as_posix()), config.said("compiler")
+    )
+    return _layout_network(config, _pools(board, config, folder) if config.mpool else found.pools, found.needed)
 
 
 def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:

@@ -86,7 +86,8 @@ def check(plan: AddressPlan) -> None:
 def _check_writable(plan: AddressPlan, network: str, pool: PoolUse) -> None:
     region = plan.board.region_at(pool.address)
     if region is not None and region.kind in ("flash", "rom"):
-        what = f"{pool_owner(network, pool.fname)} holds {pool.activations} bytes of activations"
+        held = pool.used if pool.activations is None else pool.activations
+        what = f"{pool_owner(network, pool.fname)} holds {held} bytes of activations"
         home = f"0x{pool.address:08x} is in {region.name}, which is {region.kind}: nothing can be written there"
         hint = "give it an address in RAM, or make it read-only: rights ACC_READ"
         raise NeuralArtError(f"{what}, but {home}", where=_chosen(plan, network, [pool.fname]), hint=hint)
@@ -202,7 +203,9 @@ def make_plan(layout: Layout, board: Board, networks: Sequence[Network], sizes: 
         for pool in network.initializers
         if (network.name, pool.fname) not in declared
     )
-    written = tuple((network.name, pool) for network in networks for pool in used_pools(network) if pool.activations)
+    written = tuple(
+        (network.name, pool) for network in networks for pool in used_pools(network) if pool.activations != 0
+    )
     return AddressPlan(board, layout, (*uses, *extra), raws, undeclared, written, True)
 
 

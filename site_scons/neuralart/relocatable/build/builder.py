@@ -59,10 +59,10 @@ def _known(source: NetworkSource) -> dict[str, tuple[int, int]]:
         what = f"is missing: it says how much working memory {source.path.name} needs"
         raise NeuralArtError(what, where=str(path), hint="copy all files of the compile")
     network = facts.load(path)
-    if network.name != source.c_name:
-        what = f"is of network '{network.name}', {source.path.name} of '{source.c_name}'"
+    if network.symbol != source.c_name:
+        what = f"is of network '{network.symbol}', {source.path.name} of '{source.c_name}'"
         raise NeuralArtError(what, where=str(path), hint="keep the files of a compile together")
-    return {pool.fname: (pool.used, pool.activations) for pool in network.pools if not pool.virtual}
+    return {pool.fname: (pool.used, pool.activations or 0) for pool in network.pools if not pool.virtual}
 
 
 def _any_name(version: Version) -> bool:

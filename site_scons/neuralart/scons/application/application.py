@@ -156,7 +156,7 @@ def _check_versions(target: list[Any], source: list[Any], env: Any) -> None:
 
     chosen, vendor, names, libc, where, core = env["NEURALART_LOCK"]
     # The networks' C comes first among the sources.
-    files = [Generated(name, Path(str(node))) for name, node in zip(names, source, strict=False)]
+    files = [Generated(name, Path(str(node)), Path(str(node)).stem) for name, node in zip(names, source, strict=False)]
     notes = check_sources(
         chosen, vendor, files, libc=libc, libc_where=where, core=core, shown=lambda path: named(env, path)
     )
@@ -299,11 +299,19 @@ def refuse_settings(variant: VariantConfig) -> None:
         )
 
 
-def _generated(networks: Sequence[NetworkNodes], initializers: InitializerNodes) -> list[tuple[str, Any]]:
-    """Files that an application copies: (network or empty, node)."""
-    found = [(network.name, node) for network in networks for node in network.files if is_copied(Path(str(node)).name)]
+def _c_stem(network: NetworkNodes) -> str:
+    """Name of its C without suffix, where that is not its own."""
+    stem = Path(str(network.c)).stem
+    return stem if stem != network.name else ""
+
+
+def _generated(networks: Sequence[NetworkNodes], initializers: InitializerNodes) -> list[tuple[Generated, Any]]:
+    """Files that an application copies, and their nodes."""
+    found = [(network.name, _c_stem(network), node) for network in networks for node in network.files]
     common = [initializers.header, *initializers.headers, initializers.io_header, *initializers.sources]
-    return [*found, *(("", node) for node in common)]
+    copied = [row for row in found if is_copied(Path(str(row[2])).name)]
+    files = [*copied, *(("", "", node) for node in common)]
+    return [(Generated(name, Path(str(node)), stem), node) for name, stem, node in files]
 
 
 def _external(
@@ -328,8 +336,7 @@ def _external(
     generated = [] if config.kind == ELF else _generated(networks, initializers)
     command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "application", "build", "--quiet"]
     command += [LiteralWord(text) for text in cli.words(config)]
-    files = [Generated(name, Path(str(node))) for name, node in generated]
-    command += [LiteralWord(text) for text in cli.generated_words(files)]
+    command += [LiteralWord(text) for text in cli.generated_words([item for item, _ in generated])]
     command += ["$(", *(LiteralWord(text) for text in cli.places(config)), "$)"]
     command += ["--core", core_name(board), "--work", f"{folder}/application", "--output", f"{folder}/firmware.elf"]
     if variant.toolchain.libc != "auto":

@@ -29,8 +29,9 @@ from neuralart.resources import firmware_dir
 from neuralart.scons import plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time, caller
+from neuralart.scons.network.adopted import any_plan
 from neuralart.scons.network.compilers import SLOTS
-from neuralart.scons.network.plan import CompilePlan, make_plan
+from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.network.pools import known_profile
 from neuralart.scons.paths import literal, named
 from neuralart.scons.registry import registry_of
@@ -50,13 +51,15 @@ def config_of(env: Any, name: str, model: Any, options: Mapping[str, Any]) -> Ne
     check_name(name, where)
     if SCons.Util.is_Sequence(model) and len(model) != 1:
         raise NeuralArtError(f"networks.{name}: one model, not {len(model)}", where=where)
-    if model is None:
+    adopted = isinstance(options.get("compiler"), Mapping) and "adopted" in options["compiler"]
+    if model is None and not adopted:
         raise NeuralArtError(f"networks.{name}: no model", where=where)
     given = {key: _plain(env, value, _FORMS.get(key, "")) for key, value in options.items() if value is not None}
     # At the place, and with the key, that it would have in a file.
     written = value_of({"networks": {name: given}}, place).mapping()["networks"].mapping()[name]
     settings = networks.read_settings(written, networks.KEYWORDS)
-    return networks.resolve(name, place, {"model": (literal(env, model), place)}, settings)
+    own = {"model": (literal(env, model), place)} if model is not None else {}
+    return networks.resolve(name, place, own, settings)
 
 
 def _plain(env: Any, value: Any, form: str | Mapping[str, str]) -> Any:
@@ -100,7 +103,7 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
         from neuralart.memory.layout import relative_pools
 
         config = relative_pools.derive(config)
-    return make_plan(env, config, registry_of(env).board(board, config.said()), source[0], str(env["NEURALART_PAIR"]))
+    return any_plan(env, config, registry_of(env).board(board, config.said()), source[0], str(env["NEURALART_PAIR"]))
 
 
 @at_read_time
@@ -113,6 +116,10 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     """
     plan = plans.given(env, CompilePlan) or _plan(target, source, env)
     first = target[0]
+    if first.name != plan.names[0]:
+        raise NeuralArtError(
+            f"{NAME}: an adopted network keeps its name", where=str(first), hint=f"call it {plan.names[0]}"
+        )
     nodes = [first if name == first.name else first.dir.File(name) for name in plan.names]
     plans.remember(first, plan)
     folder = Path(first.dir.get_abspath())

@@ -22,9 +22,10 @@ from neuralart.scons import commands, plans
 from neuralart.scons.commands import carried
 from neuralart.scons.failures import at_read_time, in_action
 from neuralart.scons.network import builder
+from neuralart.scons.network.adopted import any_plan
 from neuralart.scons.network.builder import config_of
 from neuralart.scons.network.nodes import Compiled, CpuNetworkNodes, NetworkNodes, runtime_nodes
-from neuralart.scons.network.plan import CompilePlan, cpu_file_names, is_cpu, make_plan
+from neuralart.scons.network.plan import CompilePlan, is_cpu
 from neuralart.scons.network.pools import source_file
 from neuralart.scons.paths import build_dir, named_source
 from neuralart.scons.registry import code_value, registry_of
@@ -116,7 +117,7 @@ def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any]) -> Compil
     """What a builder made, by attribute."""
     name, config = plan.config.name, plan.config
     by_name = {node.name: node for node in made}
-    plain = {role: by_name.get(file) for role, file in roles(name).items()}
+    plain = {role: by_name.get(plan.files.plain.get(role, "")) for role in roles(name)}
     include = [base.Dir(f"#{folder}")]
     sources: list[Any] = []
     if plan.compiler.runtime == NEURALART:
@@ -134,10 +135,9 @@ def _nodes(base: Any, plan: CompilePlan, folder: str, made: list[Any]) -> Compil
         "files": made,
     }
     if plan.pools is None:
-        c, cpu_headers, _ = cpu_file_names(name)
-        return CpuNetworkNodes(
-            **common, c=[by_name[each] for each in c], headers=[by_name[each] for each in cpu_headers]
-        )
+        files = plan.files.plain.values()
+        c, headers = ([by_name[each] for each in files if each.endswith(suffix)] for suffix in (".c", ".h"))
+        return CpuNetworkNodes(**common, c=c, headers=headers)
     known = set(roles(name))
     return NetworkNodes(
         **common,
@@ -157,16 +157,18 @@ def make_compile(env: Any, config: NetworkConfig, board: Board, pair: str = "") 
     missing or wrong, or an option is unknown.
     """
     registry = registry_of(env)
-    model = source_file(env, config.model, "model", config.said("model"))
-    plan = make_plan(env, config, board, model, pair)
+    model = source_file(env, config.model, "model", config.said("model")) if config.adopted is None else None
+    plan = any_plan(env, config, board, model, pair)
+    # What there is no model of is made of its C.
+    first = model if model is not None else plan.sources[0]
     own = carried(env, registry.base, builder.VARIABLES)
     folder = f"{build_dir(env)}/networks/{config.name}-{board.name}-{plan.digest}"
 
     def make() -> Compiled:
         base = registry.base
         said = {"NEURALART_PROFILE": config.profile, "NEURALART_POOLS": config.mpool}
-        target = base.File(f"#{folder}/{config.name}.c")
-        made = plans.make(env, builder.NAME, builder.VARIABLES, plan, target, model, **said)
+        target = base.File(f"#{folder}/{plan.files.plain['c']}")
+        made = plans.make(env, builder.NAME, builder.VARIABLES, plan, target, first, **said)
         return _nodes(base, plan, folder, made)
 
     # Shared by all that ask for this compile; vectors, inputs and labels belong to each variant.
@@ -208,13 +210,13 @@ def make_cpu_network(env: Any, config: NetworkConfig, board: Board) -> CpuNetwor
 
 
 @at_read_time
-def network_method(env: Any, name: str, *, model: Any, board: str, **options: Any) -> Compiled:
+def network_method(env: Any, name: str, *, model: Any = None, board: str, **options: Any) -> Compiled:
     """``env.Network(name, model=..., board=..., ...)``: compile a model for a board.
 
     Args:
         env: The construction environment.
         name: C name of the network.
-        model: The .tflite, a path or a node (it may be built by your SConstruct).
+        model: The .tflite, a path or a node (it may be built by your SConstruct); an adopted network needs none.
         board: Name of a board, built in or in ``NEURALART_BOARD_FILES``.
         **options: The keys of a network in variants.yaml (:data:`neuralart.config.networks.KEYWORDS`).
 

@@ -11,7 +11,7 @@ from typing import Any
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.compilers.command_line import REFERENCE
-from neuralart.compilers.protocol import FileSet
+from neuralart.compilers.protocol import FileSet, roles
 from neuralart.config import keys
 from neuralart.config.networks import KEYS
 from neuralart.config.types import NetworkConfig
@@ -56,6 +56,7 @@ _CPU_INCLUDES = {
     "{}.c": ("{}.h", "{}_data.h", "legacy_network.h", "ll_aton_version.h", "neuralart_kernels.h"),
     "{}_data_params.c": ("{}_data_params.h",),
 }
+_CPU_ROLES = ("c", "facts", "manifest", "c_info", "report", "provenance")
 # Keys of a network that say where an NPU's pools are, or what lies in them.
 _OF_NPU = ("profile", "profile_add", "profile_remove", "pair", "initializers", "strategies")
 
@@ -69,7 +70,7 @@ class CompilePlan:
     compiler: ChosenCompiler  # Who compiles
     words: list[Any]  # Of the command, but for the folder of its results
     key: str  # Tells compiles apart: names and options, no contents
-    files: FileSet  # What comes out, and what is read besides ``sources``
+    files: FileSet  # What comes out, by role, and what is read besides ``sources``
     sources: list[Any]  # Files that are read besides the model; those that a profile names are found by scanning it
     pools: PoolFile | None = None  # The pool file of an NPU's network; None: the network runs on the core
     includes: dict[str, tuple[str, ...]] = field(default_factory=dict)  # What generated C includes, by file name
@@ -179,6 +180,7 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
     key |= {"name": name, "target": board.target, "compiler": config.compiler, "options": options}
     # Whatever a compiler's default is: applications that are fitted to networks are written for this one.
     words += [*LEGACY_OPTIONS, *map(LiteralWord, options)]
+    role = {file: role for role, file in roles(name).items() if role in _CPU_ROLES}
     names = [each for part in cpu_file_names(name) for each in part]
     return CompilePlan(
         config=config,
@@ -186,7 +188,7 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
         compiler=ChosenCompiler(REFERENCE, REFERENCE, runtime=NEURALART, code=plugins.code_of("operators")),
         words=words,
         key=json.dumps(key, sort_keys=True),
-        files=FileSet({each: each for each in names}, {}),
+        files=FileSet({role.get(each, each): each for each in names}, {}),
         sources=sources,
         includes={
             c.format(name): tuple(header.format(name) for header in headers) for c, headers in _CPU_INCLUDES.items()

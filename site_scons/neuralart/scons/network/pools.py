@@ -129,12 +129,15 @@ def find_pools(env: Any, config: NetworkConfig, board: Board) -> Pools:
     return Pools(words, absolute, sources, pools, key, scanned)
 
 
-def declared_initializers(config: NetworkConfig, pools: PoolFile) -> tuple[str, ...]:
-    """Pools whose initializer the build declares.
+def declared_initializers(
+    config: NetworkConfig, pools: PoolFile, known: tuple[str, ...] | None = None
+) -> tuple[str, ...]:
+    """Pools whose initializer the build declares; ``known``: those that are there already, if they are.
     NeuralArtError: ``initializers`` or ``strategies`` name a pool that is not there, or ``strategies`` one without an
     initializer.
     """
-    declared = default_initializers(pools) if config.initializers is None else config.initializers
+    declared = config.initializers if known is None else known
+    declared = default_initializers(pools) if declared is None else declared
     network = LayoutNetwork(config.name, pools, declared, dict(config.strategies), config.said())
     check_names(network, {key: config.said(key) for key in config.places})
     return declared

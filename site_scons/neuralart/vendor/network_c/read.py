@@ -220,7 +220,7 @@ _GETTERS = re.compile(
 )
 
 
-def _blob_header(text: str) -> str:
+def blob_header(text: str) -> str:
     """Name of the included header with the epoch controller's blobs; empty if there is none."""
     at = text.find("_ecblobs.h")
     while at >= 0:
@@ -249,7 +249,7 @@ def parse(text: str, where: str) -> c.GeneratedNetwork:
     lines = Lines(text)
     runtime, complaint = guard(text)
     origin = banner(text)
-    include = _blob_header(text)
+    include = blob_header(text)
     found_pools, problems = pools(text, name, where, lines)
     found_blocks, wrong = blocks(text, where, lines)
     problems += wrong

@@ -1,0 +1,196 @@
+"""The files of one generated network in a folder, by the C of the network.
+
+The network's C is known by its functions; the others by the names that the tools give them beside it. Names do not say
+what the network is called in C (``network.c`` of release 2.0 has symbols with ``Default``).
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.text.c_source import decode
+from neuralart.vendor.network_c import read as network_c
+from neuralart.vendor.network_c.checks import extent, rows_by_pool
+from neuralart.vendor.network_c.types import GeneratedNetwork
+
+NPU, CPU = "NPU", "CPU"
+_NPU = re.compile(rb"\bLL_ATON_EpochBlockItems_(\w+)\s*\(")
+# Legacy and st-ai API: a function that every network for the core has, where it is defined.
+_CPU = re.compile(
+    rb"^[ \t]*(?:AI_API_ENTRY\s+)?(?:ai_error\s+ai|stai_return_code\s+stai)_(\w+?)(?:_create_and)?_(?:create|init)"
+    rb"\s*\(",
+    re.M,
+)
+_LARGEST = 64 << 20
+# Files of a network for the core, behind its stem.
+_CPU_PARTS = ("_data.c", "_data_params.c", ".h", "_config.h", "_data.h", "_data_params.h", "_details.h", "_data.bin")
+_HINT = "compiler: {adopted: FOLDER}: the folder with the network.c that the tool wrote"
+
+
+@dataclass(frozen=True)
+class GeneratedSet:
+    """A network as it lies in a folder."""
+
+    folder: Path
+    c_file: str  # Name of its C in the folder
+    flow: str  # ``NPU``, or ``CPU``: it runs on the core
+    c_name: str  # Suffix of its symbols
+    code: tuple[str, ...]  # Names of its C files and headers, its own C first
+    text: str = field(repr=False)  # Of its C
+    shown: str = ""  # Its folder in messages
+    c_info: str = ""  # Name of the compiler's description; empty: there is none
+    report: str = ""  # Name of the compiler's report; empty: there is none
+
+    @property
+    def stem(self) -> str:
+        """Name of its C without suffix, with which the names of the others begin."""
+        return self.c_file.removesuffix(".c")
+
+    @property
+    def where(self) -> str:
+        """Its C in messages."""
+        return f"{self.shown}/{self.c_file}" if self.shown not in ("", ".") else self.c_file
+
+    @cached_property
+    def network(self) -> GeneratedNetwork:
+        """What the C of a network for the NPU says."""
+        return network_c.parse(self.text, self.where)
+
+    @cached_property
+    def needed(self) -> dict[str, int]:
+        """Pools (fname) that hold constants, and how many bytes of each the constants reach."""
+        if self.flow == CPU:
+            return {}
+        placed = rows_by_pool(self.network)
+        found = {}
+        for pool in self.network.pools:
+            constants = [row for row in placed[pool.fname] if row.is_param]
+            if constants:
+                found[pool.fname] = extent(pool, constants)
+            elif pool.rights == "READ_ONLY" and pool.told[0]:
+                # Nothing but constants can be there, also where the tables leave them out.
+                found[pool.fname] = max(0, pool.told[0] - pool.told[1])
+        return found
+
+    @cached_property
+    def pools(self) -> PoolFile:
+        """The memory pools as its C describes them; NeuralArtError: nothing describes them."""
+        pools = tuple(
+            MemoryPool(
+                fname=pool.fname,
+                name=pool.name,
+                address=pool.address,
+                size=pool.size,
+                rights="ACC_WRITE" if pool.writable else "ACC_READ",
+                mode="USEMODE_RELATIVE" if pool.relative else "USEMODE_ABSOLUTE",
+                cacheable=pool.cacheable,
+                where=self.where,
+            )
+            for pool in self.network.pools
+            if not pool.virtual and not pool.of_user
+        )
+        if not pools:
+            raise NeuralArtError("no comment describes a memory pool", where=self.where, hint="is it complete?")
+        return PoolFile(self.where, "atonbuf", pools)
+
+
+def kind_of(data: bytes) -> tuple[str, str]:
+    """Flow and C name of the network that a C file is; empty: it is none."""
+    found = _NPU.search(data)
+    if found is not None and b"ll_atonn_rt_epoch_block_array" in data:
+        return NPU, found[1].decode()
+    made = _CPU.search(data) if b"LL_ATON" not in data else None
+    if made is not None:
+        return CPU, made[1].decode()
+    return "", ""
+
+
+def candidates(folder: Path) -> list[str]:
+    """Names of the C files in a folder that are networks, sorted."""
+    found = []
+    with os.scandir(folder) as entries:
+        names = sorted(each.name for each in entries if each.name.endswith(".c") and each.is_file())
+    for name in names:
+        # stai_network.c and network_data.c belong to network.c.
+        owner = re.sub(r"_data(?:_params)?\.c$|^stai_", "", name)
+        if owner != name and (owner in names or f"{owner}.c" in names):
+            continue
+        path = folder / name
+        if path.stat().st_size <= _LARGEST and kind_of(read_bytes(path))[0]:
+            found.append(name)
+    return found
+
+
+def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> GeneratedSet:
+    """The network of a folder, by the name of its C where there are several.
+
+    Args:
+        folder: The folder.
+        c_file: Name of its C in it; empty: the only one there.
+        shown: The folder in messages; empty: as it is.
+        where: Who names it.
+
+    Raises:
+        NeuralArtError: There is no such folder, no network or several in it, or one of its files is missing.
+    """
+    shown = shown or folder.as_posix()
+    try:
+        if not folder.is_dir():
+            what = "is a file, not a folder" if folder.exists() else "no such folder"
+            raise NeuralArtError(f"adopted: {shown} {what}", where=where, hint=_HINT)
+        named = [c_file] if c_file else candidates(folder)
+        if len(named) > 1:
+            raise NeuralArtError(
+                f"adopted: {shown} has several networks: {', '.join(named)}",
+                where=where,
+                hint=f"{{adopted: {{folder: {shown}, c_file: {named[0]}}}}}",
+            )
+        if not named or not (folder / named[0]).is_file():
+            what = f"no {c_file}" if c_file else "no C file of a generated network"
+            raise NeuralArtError(f"adopted: {shown} has {what}", where=where, hint=_HINT)
+        data = read_bytes(folder / named[0])
+        flow, name = kind_of(data)
+        if not flow:
+            raise NeuralArtError(f"adopted: {shown}/{named[0]} is no generated network", where=where, hint=_HINT)
+        names = {entry.name for entry in folder.iterdir() if entry.is_file()}
+    except OSError as error:
+        raise NeuralArtError(f"adopted: cannot read: {error.strerror}", where=str(error.filename or shown)) from error
+    text = decode(data)
+    stem = named[0].removesuffix(".c")
+    code = _npu_code(text, stem, names, f"{shown}/{named[0]}") if flow == NPU else _cpu_code(stem, names)
+    infos = [f"{stem}_c_info.json", f"{name}_c_info.json", "c_info.json"]
+    reports = [f"{stem}_generate_report.txt", f"{name}_generate_report.txt", f"{stem}_analyze_report.txt"]
+    return GeneratedSet(
+        folder=folder,
+        c_file=named[0],
+        flow=flow,
+        c_name=name,
+        code=(named[0], *code),
+        text=text,
+        shown=shown,
+        c_info=next((each for each in infos if each in names), ""),
+        report=next((each for each in reports if each in names), ""),
+    )
+
+
+def _npu_code(text: str, stem: str, names: set[str], where: str) -> list[str]:
+    blobs = network_c.blob_header(text)
+    if blobs and blobs not in names:
+        raise NeuralArtError(
+            f"it includes {blobs}, which is not beside it",
+            where=where,
+            hint="the tool writes both: take them from the same run",
+        )
+    usual = [f"{stem}.h", blobs, f"stai_{stem}.c", f"stai_{stem}.h"]
+    return [each for each in usual if each in names]
+
+
+def _cpu_code(stem: str, names: set[str]) -> list[str]:
+    return [f"{stem}{part}" for part in _CPU_PARTS if f"{stem}{part}" in names]

@@ -1,0 +1,153 @@
+"""Which file holds the constants of which memory pool, and what is in it: raw bytes or Intel HEX, whatever its name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.network.pools import MemoryPool
+from neuralart.text import ihex
+from neuralart.vendor.generated.files import GeneratedSet
+
+RAW, HEX = (".raw", ".bin"), (".hex", ".ihex")
+SUFFIXES = (*RAW, *HEX)
+_WEIGHTS = re.compile(r"weight|data|atonbuf|param|initializer", re.I)
+
+
+def is_hex(path: Path) -> bool:
+    """Whether a file is Intel HEX by its name."""
+    return path.suffix.lower() in HEX
+
+
+def read(path: Path, pool: MemoryPool, needed: int, shown: str = "") -> bytes:
+    """The constants of a pool, from its base on.
+
+    Args:
+        path: The file.
+        pool: The pool.
+        needed: Bytes that the network reads of it.
+        shown: The file in messages.
+
+    Raises:
+        NeuralArtError: The file has not the bytes of this pool: they lie elsewhere, or are fewer or more.
+    """
+    shown = shown or path.as_posix()
+    data = read_bytes(path)
+    what = f"pool {pool.fname} of {Path(pool.where).name}"
+    if is_hex(path):
+        parts = [part for part in ihex.parse(data, shown).parts if part[1]]
+        inside = [
+            part for part in parts if pool.address <= part[0] and part[0] + len(part[1]) <= pool.address + pool.size
+        ]
+        if not inside or inside[0][0] != pool.address:
+            places = ", ".join(f"0x{at:08x}" for at, _ in parts[:3]) or "nowhere"
+            raise NeuralArtError(
+                f"its bytes belong to {places}, {what} is at 0x{pool.address:08x}",
+                where=shown,
+                hint="it was made for another memory-pool file: make it again for this address, or compile again",
+            )
+        # Holes between the parts are what an erased flash reads.
+        filled = bytearray(b"\xff" * (inside[-1][0] + len(inside[-1][1]) - pool.address))
+        for at, piece in inside:
+            filled[at - pool.address : at - pool.address + len(piece)] = piece
+        data = bytes(filled)
+    if len(data) < needed or len(data) > pool.size + 8:
+        limit = f"reads {needed} of them" if len(data) < needed else f"has room for {pool.size}"
+        raise NeuralArtError(
+            f"holds {len(data)} bytes, {what} {limit}", where=shown, hint="it is of another compile of the network"
+        )
+    return data
+
+
+def _named(path: Path, pool: str) -> bool:
+    return re.search(rf"(?:^|[._-]){re.escape(pool)}(?:[._-]|$)", path.name) is not None
+
+
+def _fits(path: Path, pool: MemoryPool, needed: int) -> bool:
+    try:
+        read(path, pool, needed)
+    except NeuralArtError:
+        return False
+    return True
+
+
+def choose(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
+    """The files that can be the constants of a pool, of which the first kind that there is counts; more than one: it
+    cannot be said which.
+
+    By the pool in its name; else Intel HEX at its address; else what is named after the network and its constants.
+    """
+    needed = found.needed[pool.fname]
+    other = [each for each in found.needed if each != pool.fname]
+    named = [path for path in files if _named(path, pool.fname)]
+    plain = [path for path in files if not any(_named(path, each) for each in other)]
+    kinds = (
+        [path for path in named if not is_hex(path) and path.name.startswith(found.stem)],
+        [path for path in named if not is_hex(path)],
+        [path for path in named if is_hex(path)],
+        [path for path in plain if is_hex(path) and path.name.startswith(found.stem)],
+        [path for path in plain if path.name.startswith(f"{found.stem}_") and _WEIGHTS.search(path.name)],
+        [path for path in plain if is_hex(path) or _WEIGHTS.search(path.name)],
+    )
+    # The one that fits is meant. Where none does, why the first does not is the true reason.
+    for kind in kinds:
+        fitting = [path for path in kind if _fits(path, pool, needed)]
+        if fitting:
+            return fitting
+    return next((kind for kind in kinds if kind), [])[:1]
+
+
+def beside(folder: Path) -> list[Path]:
+    """Files in a folder that can be constants, by their names."""
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
+
+
+def assign(
+    found: GeneratedSet, given: Mapping[str, Path], where: str = "", files: Sequence[Path] | None = None
+) -> dict[str, Path]:
+    """The file of each pool with constants.
+
+    Args:
+        found: The network.
+        given: Files that the user names, by the fname of their pools.
+        where: Who names them.
+        files: Where to look for the others; None: beside its C.
+
+    Raises:
+        NeuralArtError: There is none for a pool, or several; or the user names a pool without constants.
+    """
+    pools = {pool.fname: pool for pool in found.pools.pools}
+    for fname, path in given.items():
+        if fname not in found.needed:
+            known = ", ".join(found.needed) or "none"
+            raise NeuralArtError(
+                f"adopted: initializers: pool {fname} of {found.where} holds no constants",
+                where=where,
+                hint=f"pools with constants: {known}",
+            )
+        if not path.is_file():
+            raise NeuralArtError(f"adopted: initializers: no file {path.as_posix()}", where=where)
+    chosen: dict[str, Path] = {}
+    files = beside(found.folder) if files is None else files
+    for fname, needed in found.needed.items():
+        if fname in given:
+            chosen[fname] = given[fname]
+            continue
+        if fname not in pools:
+            # A virtual pool: its parts are what is filled.
+            continue
+        possible = choose(found, pools[fname], files)
+        names = [path.name for path in possible]
+        if len(possible) != 1:
+            what = f"several files may be it: {', '.join(names)}" if names else "no file beside it holds them"
+            file = names[0] if names else "FILE"
+            raise NeuralArtError(
+                f"{needed} bytes of constants are in pool {fname} (0x{pools[fname].address:08x}), and {what}",
+                where=found.where,
+                hint=f"{{adopted: {{folder: {found.shown}, initializers: {{{fname}: {file}}}}}}}",
+            )
+        chosen[fname] = possible[0]
+    return chosen
