@@ -37,7 +37,18 @@ FLOORS = (
     {"__main__", "completion", "scons"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-EXTRAS = {"numpy", "unicorn", "tflite", "flatbuffers", "ai_edge_litert", "cyclonedx", "packageurl", "shtab"}
+EXTRAS = {
+    "numpy",
+    "unicorn",
+    "tflite",
+    "flatbuffers",
+    "ai_edge_litert",
+    "cyclonedx",
+    "packageurl",
+    "shtab",
+    "bokeh",
+    "squarify",
+}
 CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
@@ -245,7 +256,12 @@ def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
 
 
 # Extras, and the rooms that may import them.
-ALLOWED = {"emulator": {"unicorn"}, "sbom": {"cyclonedx", "packageurl"}, "completion": {"shtab"}}
+ALLOWED = {
+    "emulator": {"unicorn"},
+    "sbom": {"cyclonedx", "packageurl"},
+    "completion": {"shtab"},
+    "report": {"bokeh", "squarify"},
+}
 
 
 def _foreign(path: Path, one: Import) -> bool:
