@@ -37,6 +37,10 @@ COMMANDS = {
     ),
     "check-image": ("neuralart.memory.image.check_image", "check a firmware image before it reaches a board"),
     "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
+    "report": (
+        "neuralart.report.report_cli",
+        "write a page with pictures of what a build made",
+    ),
     "profile": ("neuralart.profiling.cli", "show what the compiler expects of a network, epoch by epoch"),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
     "lint": ("neuralart.lint.cli", "look for the known traps in networks, pool files, sources and linker scripts"),
@@ -68,6 +72,7 @@ EXAMPLES = {
     "plan": "plan digits-n6 --svg plan.svg",
     "check-image": "check-image firmware.elf --board stm32n6570-dk --network network.json",
     "patch": "patch ../firmware --network out --aspect-ratio crop --diff",
+    "report": "report digits-n6 -o report.html",
     "profile": "profile out --npu-mhz 800",
     "inspect": "inspect network.c flash_plan.json doorbell.tflite",
     "lint": "lint digits-n6 src/ app.ld",

@@ -126,7 +126,8 @@ def test_board_of_the_users(env: Any, gcc: Toolchain, tree: Path, tmp_path: Path
     for verb in effects.VERBS:
         if verb in ("load", "export", "plan", "sbom"):
             continue  # its networks are linked into the firmware; an export starts no program, a plan reads the project
-        words = graphs.command(made.effects[verb][0])
+        (node,) = made.effects[verb][0].sources if verb == "report" else made.effects[verb]
+        words = graphs.command(node)
         assert words[words.index("--board-file") + 1] == "boards/mine.yaml", verb
     words = graphs.command(made.run[0])
     assert words[words.index("--vectors") + 1] == str(tmp_path / "vectors elsewhere")
@@ -287,6 +288,7 @@ def test_one_at_a_time_has_the_flash(several: dict[str, Any]) -> None:
     assert shared.pop("export") == []
     assert shared.pop("plan") == []
     assert shared.pop("sbom") == []
+    assert shared.pop("report") == []
     (one,) = {tuple(nodes) for nodes in shared.values()}
     assert len(one) == 1
     assert several["boot-model-two"].side_effects != list(one)

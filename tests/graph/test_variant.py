@@ -266,6 +266,7 @@ def test_nodes_of_a_variant(env: Any, gcc: Toolchain) -> None:
         "flash-model",
         "load",
         "plan",
+        "report",
         "run",
         "sbom",
         "verify",

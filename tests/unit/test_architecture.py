@@ -37,7 +37,19 @@ FLOORS = (
     {"__main__", "completion", "scons"},
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
-EXTRAS = {"numpy", "rich", "unicorn", "tflite", "flatbuffers", "ai_edge_litert", "cyclonedx", "packageurl", "shtab"}
+EXTRAS = {
+    "numpy",
+    "rich",
+    "unicorn",
+    "tflite",
+    "flatbuffers",
+    "ai_edge_litert",
+    "cyclonedx",
+    "packageurl",
+    "shtab",
+    "bokeh",
+    "squarify",
+}
 CORE = {"SCons", "yaml", "jinja2", "elftools", "packaging", "filelock"}
 SLOW = {*CORE, *EXTRAS}
 LARGEST = 400
@@ -245,7 +257,13 @@ def test_the_package_itself_imports_its_tool_only_when_asked() -> None:
 
 
 # Extras, and the rooms that may import them.
-ALLOWED = {"text": {"rich"}, "emulator": {"unicorn"}, "sbom": {"cyclonedx", "packageurl"}, "completion": {"shtab"}}
+ALLOWED = {
+    "text": {"rich"},
+    "emulator": {"unicorn"},
+    "sbom": {"cyclonedx", "packageurl"},
+    "completion": {"shtab"},
+    "report": {"bokeh", "squarify"},
+}
 
 
 def _foreign(path: Path, one: Import) -> bool:

@@ -307,7 +307,8 @@ def test_picture(project: Project, built: bool) -> None:
         (label,) = [text for text in texts if text.startswith(f"{each['name']}  0x{each['start']:08x}")]
         touched = [u for u in data["placements"] if u["start"] < each["start"] + each["size"]]
         touched = [u for u in touched if u["start"] + u["size"] > each["start"]]
-        assert label.endswith(f"{each['used']} bytes used" if touched else "unused")
+        used = f"  {each['used']} of {each['size']} bytes used ("
+        assert used in label if touched else label.endswith("unused")
     width = float(root.attrib["width"])
     for bar in root.iter("{http://www.w3.org/2000/svg}rect"):
         assert 0 <= float(bar.attrib.get("x", 0)) <= float(bar.attrib.get("x", 0)) + float(bar.attrib["width"]) <= width
@@ -324,7 +325,32 @@ def test_picture_shows_no_use_where_there_is_none(project: Project) -> None:
         title = bar.find("{http://www.w3.org/2000/svg}title")
         if title is not None and "firmware code" in (title.text or ""):
             top.setdefault(bar.attrib["y"], []).append(bar.attrib["fill-opacity"])
-    assert list(top.values()) == [["0.35", "1.00"], ["0.35"]]
+    # In FLEXRAM, there again magnified, and declared in AXISRAM1.
+    assert list(top.values()) == [["0.15", "1.00"], ["0.15", "1.00"], ["0.15"]]
+
+
+@pytest.mark.parametrize(("used", "share"), [(88 * KB, 0.0014), (30 * MB, 0.49), (1, 0.0)])
+def test_picture_is_to_scale(project: Project, used: int, share: float) -> None:
+    """What is used is as wide as it is, or has the factor beside it and more than itself around it."""
+    project.build(project.facts("one", {"xSPI2": (used, 0)}))
+    root = picture(project)
+    svg = "{http://www.w3.org/2000/svg}"
+    bars = [
+        float(bar.attrib["width"])
+        for bar in root.iter(f"{svg}rect")
+        if "pool xSPI2" in bar.findtext(f"{svg}title", "") and bar.attrib["fill-opacity"] == "1.00"
+    ]
+    whole = float(root.attrib["width"]) - 32
+    assert bars[0] == pytest.approx(whole * used / (128 * MB), abs=0.01)
+    assert bars[0] / whole <= share + 0.01
+    texts = [element.text or "" for element in root.iter(f"{svg}text")]
+    (label,) = [text for text in texts if text.startswith("xSPI2  ")]
+    factors = [text for text in texts if "times magnified: 0x7" in text]
+    assert f" of {128 * MB} bytes used (" in label
+    assert len(bars) == 1 + len(factors) and len(factors) == (used < MB)
+    assert all(bar < 0.7 * whole for bar in bars)
+    marks = [path for path in root.iter(f"{svg}path") if path.attrib.get("fill") == "#009e73"]
+    assert len(marks) == (2 if used == 1 else 1 if used < MB else 0), "what is narrower than a pixel is marked"
 
 
 def test_picture_is_written_even_if_something_is_wrong(project: Project) -> None:

@@ -118,7 +118,7 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         summary,
         index,
         alias,
-        effects.make_effects(env, programs, index.sources),
+        effects.make_effects(env, programs, index),
         model,
         headers,
         patched,

@@ -15,7 +15,7 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 
-_ALLOC, _EXECUTABLE = 0x2, 0x4  # SHF_ALLOC, SHF_EXECINSTR
+_WRITE, _ALLOC, _EXECUTABLE = 0x1, 0x2, 0x4  # SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR
 _SEGMENT_EXECUTABLE = 0x1  # PF_X
 UNDEFINED = "SHN_UNDEF"
 FUNCTION, OBJECT, NO_TYPE = "STT_FUNC", "STT_OBJECT", "STT_NOTYPE"
@@ -34,6 +34,7 @@ class Section:
     allocated: bool  # It is in memory while the program runs
     executable: bool  # It holds code
     about: int = 0  # Number of the section that relocations are for
+    writable: bool = False  # The program may write it
 
     @property
     def filled(self) -> bool:
@@ -78,7 +79,8 @@ def _section(index: int, found: Any) -> Section:
     kind, flags = str(found["sh_type"]), found["sh_flags"]
     address, size, offset = (int(found[key]) for key in ("sh_addr", "sh_size", "sh_offset"))
     allocated, executable = bool(flags & _ALLOC), bool(flags & _EXECUTABLE)
-    return Section(index, found.name, kind, address, size, offset, allocated, executable, int(found["sh_info"]))
+    about, writable = int(found["sh_info"]), bool(flags & _WRITE)
+    return Section(index, found.name, kind, address, size, offset, allocated, executable, about, writable)
 
 
 def _segment(found: Any) -> Segment:

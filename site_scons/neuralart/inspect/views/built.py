@@ -9,7 +9,6 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from neuralart import jsontext
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.flashing import plan as flash_plans
@@ -21,29 +20,16 @@ from neuralart.memory.plan import last_build, plan_report
 from neuralart.network import facts
 from neuralart.relocatable.format import load_table
 from neuralart.text import image_header
+from neuralart.text.json_shape import document, shaped
 
 _NO_TEXT = re.compile("[^\n -~\xa0-\ud7ff\ue000-\U0010ffff]")
-_NUMBER = (int, type(None))
-_MEMORY = {"name": str, "start": int, "size": int, "kind": str, "used": int, "owners": [str]}
-_PLACEMENT = {"owner": str, "kind": str, "start": int, "size": int, "used": _NUMBER, "chosen_by": str}
-_INITIALIZER = {
-    **{"network": str, "pool": str, "strategy": str, "run_address": int, "load_address": int, "capacity": int},
-    **{"cacheable": bool, "bytes": _NUMBER},
-}
-_PLAN = {
-    **{"variant": str, "board": str, "view": str, "application": _NUMBER, "descriptor": _NUMBER},
-    **{"memories": [_MEMORY], "placements": [_PLACEMENT], "initializers": [_INITIALIZER]},
-}
 _STAMPED = [{"name": str, "abi_stamp": str}]
+_NUMBER = (int, type(None))
 _CHECK = {
     **{"image": str, "kind": str, "board": str, "machine": str, "ok": bool, "errors": int, "warnings": int},
     **{"vector_table": _NUMBER, "initial_sp": _NUMBER, "reset": _NUMBER, "slot_bytes": int, "copy_size": _NUMBER},
     **{"attributes": (dict, type(None)), "networks": _STAMPED},
     "findings": [{"check": str, "level": str, "message": str, "remedy": str}],
-}
-_INDEX = {
-    **{"variant": str, "board": str, "machine": str, "toolchain": str, "networks": _STAMPED},
-    **{"firmware": {...: {"used": int, "capacity": int}}, "artefacts": [str]},
 }
 _POOL = {"fname": str, "flags": str, "address": int, "size": int, "params": int, "activations": int, "relative": bool}
 _NETWORK_REL = {
@@ -52,47 +38,6 @@ _NETWORK_REL = {
     "reloc_binary_image": dict,
     **{"relocations": {...: int}, "gen_files": {...: int}},
 }
-
-
-def _shaped(value: Any, shape: Any, where: str, name: str = "") -> Any:
-    """The members of a JSON value that a shape names; others are of a later version, and left out.
-
-    Args:
-        value: What was read.
-        shape: A type, several, a list of one shape, or members and their shapes (``...``: any names).
-        where: The file.
-        name: Of the value in it, for messages.
-
-    Raises:
-        NeuralArtError: A member is missing, or of another type.
-    """
-    place = f"{where}: {name}" if name else where
-    if isinstance(shape, dict) and isinstance(value, dict):
-        if ... in shape:
-            return {key: _shaped(each, shape[...], where, f"{name}.{key}") for key, each in value.items()}
-        missing = next((key for key in shape if key not in value), None)
-        if missing is not None:
-            raise NeuralArtError(f"'{missing}' is missing", where=place, hint="build it again")
-        return {key: _shaped(value[key], each, where, f"{name}.{key}" if name else key) for key, each in shape.items()}
-    if isinstance(shape, list) and isinstance(value, list):
-        return [_shaped(each, shape[0], where, f"{name}[{number}]") for number, each in enumerate(value)]
-    kinds = shape if isinstance(shape, tuple) else (type(shape) if isinstance(shape, dict | list) else shape,)
-    # A truth value is no number.
-    if type(value) not in kinds:
-        wanted = " or ".join("null" if kind is type(None) else kind.__name__ for kind in kinds)
-        raise NeuralArtError(f"{value!r} is no {wanted}", where=place, hint="build it again")
-    return value
-
-
-def _document(path: Path, schema: int) -> dict[str, Any]:
-    try:
-        data = jsontext.loads(read_bytes(path))
-    except ValueError as error:
-        raise NeuralArtError(f"no JSON: {error}", where=str(path), hint="build it again") from error
-    found = _shaped(data, {"schema": int}, str(path))["schema"]
-    if found != schema:
-        raise NeuralArtError(f"schema {found}, this version reads {schema}", where=str(path), hint="build it again")
-    return dict(data)
 
 
 def _rows(heads: str, rows: Iterable[Any], names: str) -> list[str]:
@@ -155,13 +100,8 @@ def _flash_plan_text(record: dict[str, Any]) -> str:
     return page(record, [title, *_rows("address bytes kind name file", writes, "@address bytes kind name file")])
 
 
-def _plan(path: Path) -> dict[str, Any]:
-    made: dict[str, Any] = _shaped(_document(path, plan_report.SCHEMA), _PLAN, str(path))
-    return made
-
-
 def _check(path: Path) -> dict[str, Any]:
-    made: dict[str, Any] = _shaped(_document(path, check_image.SCHEMA), _CHECK, str(path))
+    made: dict[str, Any] = shaped(document(path, check_image.SCHEMA), _CHECK, str(path))
     # The record's own kind is another thing, and so are findings.
     return {"image_kind": made.pop("kind"), "problems": made.pop("findings"), **made}
 
@@ -175,11 +115,6 @@ def _check_text(record: dict[str, Any]) -> str:
     remedies = ((each, f" ({each['remedy']})" if each["remedy"] else "") for each in record["problems"])
     lines += [f"  {each['level']} ({each['check']}): {each['message']}{remedy}" for each, remedy in remedies]
     return "\n".join(lines) + "\n"
-
-
-def _index(path: Path) -> dict[str, Any]:
-    made: dict[str, Any] = _shaped(last_build.read_index(path), _INDEX, str(path))
-    return made
 
 
 def _index_text(record: dict[str, Any]) -> str:
@@ -198,7 +133,7 @@ def _indented(texts: Iterable[str]) -> list[str]:
 
 
 def _network_rel(path: Path) -> dict[str, Any]:
-    made: dict[str, Any] = _shaped(_document(path, check_image.SCHEMA), _NETWORK_REL, str(path))
+    made: dict[str, Any] = shaped(document(path, check_image.SCHEMA), _NETWORK_REL, str(path))
     return made
 
 
@@ -274,9 +209,9 @@ def _view(record: Callable[[Path], dict[str, Any]], text: Callable[[dict[str, An
 NETWORK = _view(_network, _network_text)
 MANIFEST = _view(_manifest, _manifest_text)
 FLASH_PLAN = _view(_flash_plan, _flash_plan_text)
-PLAN = _view(_plan, plan_report.text)
+PLAN = _view(plan_report.read, plan_report.text)
 CHECK = _view(_check, _check_text)
-INDEX = _view(_index, _index_text)
+INDEX = _view(last_build.read_whole_index, _index_text)
 NETWORK_REL = _view(_network_rel, _network_rel_text)
 DESCRIPTOR = _view(_descriptor, _descriptor_text)
 LOAD_TABLE = _view(_load_table, _load_table_text)

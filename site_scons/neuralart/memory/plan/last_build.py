@@ -20,6 +20,7 @@ from neuralart.network.facts import Network
 from neuralart.network.pools import PoolFile, default_initializers
 from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
+from neuralart.text.json_shape import shaped
 from neuralart.vendor import mpool, profile
 from neuralart.vendor.h7_files import read_cpu_pools
 
@@ -95,6 +96,10 @@ SCHEMA = 1
 _SLOT_OF = {"network_rel.bin": "relocatable", "network_rel_params.bin": "relocatable_params"}
 _SLOT_OF |= dict.fromkeys(("load_table.xip.bin", "load_table.copy.bin"), "load_table")
 _AGAIN = "build it again"
+_INDEX = {
+    **{"variant": str, "board": str, "machine": str, "toolchain": str, "networks": [{"name": str, "abi_stamp": str}]},
+    **{"firmware": {...: {"used": int, "capacity": int}}, "artefacts": [str]},
+}
 
 
 @dataclass(frozen=True)
@@ -156,6 +161,12 @@ def read_index(path: Path) -> dict[str, Any]:
             what = "is damaged" if key in data else "is missing"
             raise NeuralArtError(f"not the index of a build: '{key}' {what}", where=where, hint=_AGAIN)
     return data
+
+
+def read_whole_index(path: Path) -> dict[str, Any]:
+    """``index.json`` with all of its members. NeuralArtError: it is none."""
+    made: dict[str, Any] = shaped(read_index(path), _INDEX, str(path))
+    return made
 
 
 def _paths(value: Any) -> bool:

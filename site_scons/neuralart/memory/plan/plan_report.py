@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from neuralart.boards.cli import size_text
@@ -12,6 +13,7 @@ from neuralart.boards.types import Board
 from neuralart.memory.layout.conflicts import claim
 from neuralart.memory.plan.plan import AddressPlan
 from neuralart.memory.regions import is_on
+from neuralart.text.json_shape import document, shaped
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,23 @@ def memories(plan: AddressPlan) -> list[MemoryUse]:
 
 
 SCHEMA = 1
+_NUMBER = (int, type(None))
+_MEMORY = {"name": str, "start": int, "size": int, "kind": str, "used": int, "owners": [str]}
+_PLACEMENT = {"owner": str, "kind": str, "start": int, "size": int, "used": _NUMBER, "chosen_by": str}
+_INITIALIZER = {
+    **{"network": str, "pool": str, "strategy": str, "run_address": int, "load_address": int, "capacity": int},
+    **{"cacheable": bool, "bytes": _NUMBER},
+}
+_PLAN = {
+    **{"variant": str, "board": str, "view": str, "application": _NUMBER, "descriptor": _NUMBER},
+    **{"memories": [_MEMORY], "placements": [_PLACEMENT], "initializers": [_INITIALIZER]},
+}
+
+
+def read(path: Path) -> dict[str, Any]:
+    """A ``plan.json`` as :func:`as_data` made it. NeuralArtError: it is missing, or no such file."""
+    made: dict[str, Any] = shaped(document(path, SCHEMA), _PLAN, str(path))
+    return made
 
 
 def as_data(plan: AddressPlan, variant: str) -> dict[str, Any]:

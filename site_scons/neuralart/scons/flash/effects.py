@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,7 +30,7 @@ from neuralart.scons.flash.images import FlashNodes, ModelNodes
 from neuralart.scons.flash.refusals import RUNS, reason
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
 from neuralart.scons.paths import LiteralWord, anchored, build_dir, word
-from neuralart.scons.registry import code_value, registry_of
+from neuralart.scons.registry import board_value, code_value, registry_of
 
 # Verb and what it does, for ``scons -h``.
 VERBS = {
@@ -41,6 +42,7 @@ VERBS = {
     "debug": "like run, but wait for gdb before the first instruction",
     "boot": "boot the virtual flash as it is and compare with golden vectors, or show outputs",
     "plan": "build, and show who has which addresses",
+    "report": "write a page with pictures: memory, lifetimes, network, firmware, flash plan, provenance",
     "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
     "export": "write sources, images and CMake and make files for a build of your own",
     "verify": "compare the virtual flash with what the build would write",
@@ -220,6 +222,50 @@ def make_bill(env: Any, programs: Sequence[VariantProgram], made: Sequence[Any])
     return base.Alias(f"sbom-{name}", nodes)
 
 
+# Of all files of a variant those that the page reads.
+_PAGE_READS = re.compile(r"\.elf$|(?:^|/)(?:index|manifest|network|plan|flash_plan(?:\.\w+)?|\w*c_info)\.json$")
+
+
+def _page_needs(node: Any, env: Any, path: Any) -> list[Any]:
+    """The code that writes the page, and the version of the library that is in it."""
+    from importlib import metadata
+
+    try:
+        version = metadata.version("bokeh")
+    except metadata.PackageNotFoundError:
+        version = ""
+    return [code_value(env, "page", "report/page", "report/report_cli.py"), env.Value(version, name="bokeh")]
+
+
+_PAGE_NEEDS = SCons.Scanner.ScannerBase(function=_page_needs, name="neuralart-page", node_class=None)
+
+
+def make_page(env: Any, program: VariantProgram, index: Any, made: Sequence[Any]) -> Any:
+    """Declare the file of the alias ``report-<variant>``. ``made``: all files of the variant; ``index`` lists them."""
+    registry, variant = registry_of(env), program.variant
+    base = registry.base
+    page = base.fs.File(f"#{build_dir(env)}/{variant.name}/report.html")
+    words: list[Any] = ["report", *word(base, Path(page.dir.get_abspath())), *_words(base, "--output", page)]
+    words += ["--title", LiteralWord(variant.title)] if variant.title else []
+    for file in registry.board_files:
+        words += _words(base, "--board-file", file)
+    line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
+    action, literals = commands.command(base, line, "REPORT   $TARGET")
+    read = [index, *(node for node in made if _PAGE_READS.search(str(node)))]
+    read += [network.provenance for network in program.networks]
+    nodes = base.Command(
+        page,
+        list(dict.fromkeys(read)),
+        action,
+        source_scanner=commands.NO_INCLUDES,
+        target_scanner=_PAGE_NEEDS,
+        **literals,
+    )
+    base.Depends(nodes, board_value(base, program.board))
+    base.Clean(made, nodes)
+    return base.Alias(f"report-{variant.name}", nodes)
+
+
 def _refused(base: Any, name: str, why: str, hint: str) -> Any:
     (alias,) = base.Alias(name, [], _REFUSE)
     plans.remember(alias, NeuralArtError(why, where=name, hint=hint))
@@ -239,11 +285,11 @@ def _show_plan(base: Any, variant: VariantConfig, build: str) -> Any:
     return alias
 
 
-def make_effects(env: Any, programs: Sequence[VariantProgram], made: Sequence[Any]) -> dict[str, Any]:
-    """Declare ``run-<variant>`` and the like. ``made``: all files of the variant.
+def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> dict[str, Any]:
+    """Declare ``run-<variant>`` and the like. ``index``: the node of ``index.json``, made of all files of the variant.
     Returns alias (a list with one node) by verb (:data:`VERBS`).
     """
-    registry = registry_of(env)
+    registry, made = registry_of(env), index.sources
     base = registry.base
     variant = programs[0].variant.name
     runner, probe = flash.runner_of(env)
@@ -257,6 +303,9 @@ def make_effects(env: Any, programs: Sequence[VariantProgram], made: Sequence[An
         name = f"{verb}-{variant}"
         if verb == "sbom":
             aliases[verb] = make_bill(env, programs, made)  # a file like others: made when something in it changed
+            continue
+        if verb == "report":
+            aliases[verb] = make_page(env, programs[0], index, made)  # likewise
             continue
         if verb == "plan":
             aliases[verb] = base.AlwaysBuild(_show_plan(base, programs[0].variant, build_dir(env)))

@@ -1,0 +1,104 @@
+"""What the page shows, read from the files that the build of a variant has left, each by its own reader."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neuralart.boards.types import Board
+from neuralart.errors import NeuralArtError
+from neuralart.files import is_file, read_bytes
+from neuralart.flashing import plan as flash_plans
+from neuralart.flashing.plan import FlashPlan
+from neuralart.memory.plan import last_build, plan_report
+from neuralart.network import facts
+from neuralart.network.facts import Listed, Network
+from neuralart.report.offload import Offload, from_c_info
+from neuralart.report.page.code_sizes import SizedPart, sizes
+from neuralart.text.elf import Elf
+from neuralart.vendor.c_info import read as c_info
+from neuralart.vendor.c_info.types import CInfo
+
+
+@dataclass(frozen=True)
+class ReportNetwork:
+    """A network of the variant."""
+
+    facts: Network  # ``network.json``
+    info: CInfo | None  # ``c_info.json``; None: the compiler wrote none that can be read
+    missing: str  # Why there is no ``info``; empty otherwise
+    offload: Offload | None  # What the NPU does, by ``info``
+    files: tuple[Listed, ...]  # Of the compile, with their hashes
+    provenance: str  # Text of ``provenance.txt``; empty if it is not there
+
+
+@dataclass(frozen=True)
+class PageFacts:
+    """A build of a variant."""
+
+    title: str  # For people; may be empty
+    index: dict[str, Any]  # ``index.json``
+    board: Board
+    plan: dict[str, Any] | None  # ``plan.json``; None: the linker alone has chosen addresses
+    flash: dict[str, FlashPlan]  # By the name of the file; none: nothing goes into a flash
+    networks: tuple[ReportNetwork, ...]
+    parts: tuple[SizedPart, ...] | None  # Of the firmware; None: it is built elsewhere
+
+
+def _network(path: Path) -> ReportNetwork:
+    folder = path.parent
+    network = facts.load(path)
+    info, missing = None, "The compiler wrote no c_info.json."
+    for found in sorted(folder.glob("*c_info.json")):
+        try:
+            info, missing = c_info.read(found, found.name), ""
+        except NeuralArtError as error:
+            missing = f"It cannot be read: {error}."
+    provenance = folder / "provenance.txt"
+    return ReportNetwork(
+        network,
+        info,
+        missing,
+        from_c_info(info) if info is not None else None,
+        facts.listed_files(folder) if is_file(folder / facts.MANIFEST) else (),
+        read_bytes(provenance).decode("utf-8", "replace") if is_file(provenance) else "",
+    )
+
+
+def gather(folder: Path, board_files: Sequence[Path] = (), title: str = "") -> PageFacts:
+    """Read everything.
+
+    Args:
+        folder: Of the variant in the build folder; ``index.json`` is in it.
+        board_files: Boards of the user's own.
+        title: Of the variant.
+
+    Raises:
+        NeuralArtError: Nothing is built there, or a file is missing or damaged.
+    """
+    from neuralart import boards
+
+    path = folder / "index.json"
+    if not is_file(path):
+        raise NeuralArtError("nothing is built here: no index.json", where=str(folder), hint="build the variant first")
+    index = last_build.read_whole_index(path)
+    top = last_build.top_folder(path)
+    board = boards.load(index["board"], board_files, path.as_posix())
+
+    def named(*endings: str) -> list[str]:
+        return [name for name in index["artefacts"] if name.endswith(endings)]
+
+    plans, images = named("/plan.json"), named(".elf")
+    flash = [name for name in named(".json") if Path(name).name.startswith("flash_plan")]
+    return PageFacts(
+        title,
+        index,
+        board,
+        plan_report.read(top / plans[0]) if plans else None,
+        {name: flash_plans.read(top / name) for name in flash},
+        tuple(_network(top / name) for name in named("/network.json")),
+        # Of several programs (models that run on several boards) the variant's own is the first.
+        sizes(Elf(read_bytes(top / images[0]), images[0]), board) if images else None,
+    )

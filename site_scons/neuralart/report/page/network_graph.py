@@ -1,0 +1,173 @@
+"""The section ``network``: the graph in the order of execution, with shapes, quantization and what needs the CPU."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from neuralart.network.facts import NEURALART
+from neuralart.report.offload import UNKNOWN, CpuEpoch
+from neuralart.report.page import figures
+from neuralart.report.page.gather import PageFacts, ReportNetwork
+from neuralart.report.page.graph_layout import INPUT, OUTPUT, GraphEdge, GraphRow, edges_of, rows_of
+from neuralart.report.page.parts import Note, PageSection, Part, Picture, count_of, cut
+from neuralart.vendor.c_info.ports import dtype_of
+from neuralart.vendor.c_info.types import CPU, InfoBuffer
+
+KEY, TITLE = "network", "Network"
+COLORS = {
+    "HW": "#009e73",
+    "EC": "#0072b2",
+    "HYBRID": "#b8860b",
+    "SW": "#d55e00",
+    "NONE": "#888888",
+    INPUT: "#888888",
+    OUTPUT: "#888888",
+}
+_WORDS = {"HW": "on the NPU", "EC": "epoch controller", "HYBRID": "NPU and CPU", "SW": "CPU (software)"}
+_HELP = (
+    "From top to bottom: the order of execution. A box is an epoch or a layer; its color tells what computes it. Lines "
+    "are tensors; those on the left skip a row. Point at a box to see all of it."
+)
+_ROW, _LONGEST = 22, 64
+_LANE = 1.6  # Width of a lane, in per cent of the picture
+_REFERENCE = "the reference compiler computes all on the CPU"
+
+
+def quantization(buffer: InfoBuffer) -> str:
+    """``0.0039, zero point -128``, ``24 channels``, or ``none``."""
+    if not buffer.scales:
+        return "none"
+    if len(buffer.scales) > 1:
+        return f"{len(buffer.scales)} channels, {min(buffer.scales):.4g} to {max(buffer.scales):.4g}"
+    zero = buffer.zero_points[0] if buffer.zero_points else 0
+    return f"{buffer.scales[0]:.4g}, zero point {zero}"
+
+
+def shape(buffer: InfoBuffer) -> str:
+    """``1×16×16×8``; ``?`` for a size that is not fixed."""
+    return "×".join("?" if each is None else str(each) for each in buffer.shape) or "scalar"
+
+
+def why_cpu(network: ReportNetwork) -> dict[int | None, str]:
+    """Why an epoch needs the CPU, by its number."""
+    if network.facts.runtime == NEURALART or network.info is None or network.info.flow == CPU:
+        return {}
+    rows: tuple[CpuEpoch, ...] = network.offload.rows if network.offload is not None else ()
+    return {row.number: "reason unknown" if row.reason == UNKNOWN else row.reason for row in rows}
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+
+
+def _about(row: GraphRow, buffers: dict[int, InfoBuffer], why: dict[int | None, str]) -> dict[str, str]:
+    """What a row of the picture says."""
+    tensors = [buffers[each] for each in (row.writes or row.reads) if each in buffers]
+    types = "; ".join(dict.fromkeys(dtype_of(each) or "unknown" for each in tensors))
+    said = {
+        "shape": "; ".join(map(shape, tensors)),
+        "dtype": types,
+        "quantization": "; ".join(map(quantization, tensors)),
+        "tensors": ", ".join(each.name for each in tensors),
+        "mark": _WORDS.get(row.kind, ""),
+    }
+    node = row.node
+    if node is None:
+        return {**said, "what": row.kind.lower(), "name": said["tensors"], "macc": "", "functions": ""}
+    operators = ", ".join(dict.fromkeys(each.type for each in node.operators if each.type)) or node.type or node.name
+    names = ", ".join(dict.fromkeys(each.name for each in node.operators if each.name)) or node.name
+    if node.number in why:
+        said["mark"] += f": {why[node.number]}"
+    macc, functions = f"{node.macc:,}" if node.macc else "", ", ".join(node.functions)
+    return {**said, "what": operators, "name": names, "macc": macc, "functions": functions}
+
+
+def _lines(edges: list[GraphEdge], rows: int, left: float) -> tuple[list[list[float]], list[list[float]]]:
+    """Points of the lines; row 0 is at the top."""
+    xs: list[list[float]] = []
+    ys: list[list[float]] = []
+    for edge in edges:
+        top, bottom = rows - edge.start - 0.5, rows - edge.end - 0.5
+        if not edge.lane:
+            xs.append([left + 1, left + 1])
+            ys.append([top, bottom])
+            continue
+        x = left - edge.lane * _LANE
+        xs.append([left, x, x, left])
+        ys.append([top - 0.2, top - 0.5, bottom + 0.5, bottom + 0.2])
+    return xs, ys
+
+
+def _picture(key: str, network: ReportNetwork, rows: list[GraphRow]) -> Picture:
+    assert network.info is not None
+    buffers = {buffer.id: buffer for buffer in network.info.buffers}
+    why, edges = why_cpu(network), edges_of(rows)
+    left = 1 + _LANE * max((edge.lane for edge in edges), default=0)
+    said = []
+    for number, row in enumerate(rows):
+        about = _about(row, buffers, why)
+        shown = {f"short_{name}": _short(about[name]) for name in ("what", "name", "shape", "quantization", "mark")}
+        place = {"left": left, "right": left + 2, "y": len(rows) - number - 0.5, "color": COLORS[row.kind]}
+        types = f"{about['dtype']}, {about['quantization']}" if about["dtype"] else ""
+        said.append({**about, **shown, **place, "label": row.label, "types": _short(types)})
+    figure = figures.new(_ROW * len(rows) + 10, (0, 100), (0, len(rows)), zoom="")
+    figure.axis.visible = False
+    xs, ys = _lines(edges, len(rows), left)
+    figure.multi_line(xs=xs, ys=ys, line_color=figures.INK, line_width=1.5)
+    source = figures.columns(said)
+    boxes = figure.hbar(
+        y="y",
+        left="left",
+        right="right",
+        height=0.7,
+        fill_color="color",
+        line_color=None,
+        source=source,
+        name="counted",
+    )
+    room = 98 - left
+    for column, share in (("label", 0.03), ("short_what", 0.07), ("short_name", 0.26), ("short_shape", 0.5)):
+        _write(figure, source, left + room * share, column)
+    _write(figure, source, left + room * 0.62, "types")
+    _write(figure, source, left + room * 0.84, "short_mark")
+    tips = [("", "what"), ("name", "name"), ("computed", "mark"), ("output", "tensors"), ("shape", "shape")]
+    tips += [("type", "dtype"), ("quantization", "quantization"), ("MACC", "macc"), ("functions", "functions")]
+    figures.hover(figure, boxes, tips)
+    return Picture(key, f"Network {network.facts.name}", figure, len(rows), scrolls=True)
+
+
+def _write(figure: Any, source: Any, x: float, column: str) -> None:
+    """A column of texts; the page gives them their color."""
+    style = {"text_font_size": "12px", "text_baseline": "middle", "text_color": figures.INK}
+    figure.text(x=x, y="y", text=column, source=source, **style)
+
+
+def _of_network(number: int, network: ReportNetwork, most: int) -> list[Part]:
+    name, info = network.facts.name, network.info
+    if info is None or info.graph is None:
+        why = network.missing or "The compiler's file has no graph."
+        return [Note(f"Network {name}: unknown. {why}", "unknown")]
+    rows, left = cut(rows_of(info), most)
+    epochs = [row for row in rows if row.node is not None]
+    macc = f", {network.facts.macc:,} multiply-accumulate operations" if network.facts.macc else ""
+    said = [f"{count_of(len(epochs), 'layer' if info.flow == CPU else 'epoch')}{macc}."]
+    cpu = sum(row.kind in ("SW", "HYBRID") for row in epochs)
+    parts: list[Part] = []
+    if network.facts.runtime == NEURALART:
+        said.append(f"All run on the CPU: {_REFERENCE}.")
+    elif info.flow == CPU:
+        said.append("All run on the CPU: this target has no NPU.")
+    elif cpu:
+        percent = network.offload.percent if network.offload is not None else None
+        share = "" if percent is None else f" {percent} % of the epochs need no CPU."
+        parts.append(Note(f"Network {name}: {count_of(cpu, 'epoch')} of {len(epochs)} need the CPU.{share}", "warning"))
+    else:
+        said.append("No epoch needs the CPU.")
+    parts.insert(0, Note(" ".join([f"Network {name}:", *said, *([left] if left else [])])))
+    return [*parts, _picture(f"{KEY}-{number}", network, list(rows))]
+
+
+def section(facts: PageFacts, most: int) -> PageSection:
+    """The section; ``most``: rows or boxes of a picture."""
+    found = [part for number, network in enumerate(facts.networks) for part in _of_network(number, network, most)]
+    return PageSection(KEY, TITLE, (Note(_HELP), *found))
