@@ -104,6 +104,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         firmware=fields.word(top, "firmware") if "firmware" in entries else "",
         external_ram=_given(entries, "external_ram", fields.window, None),
         narrow_display=fields.flag(top, "narrow_display"),
+        clocks=_given(entries, "clocks", fields.clocks, {}),
         note=fields.text(top, "note"),
         where=str(path),
         files=tuple(str(file) for file in files),
