@@ -33,9 +33,10 @@ CPU_H = """#define STAI_TINY_IN_NUM (1)
   (1234)
 """
 CPU_C = '#include "tiny.h"\n.tool_version = STAI_INIT_VERSION(3, 0, 0),\nstai_return_code stai_tiny_init(void) { }\n'
+WANT = Want()
 
 
-def tree(folder: Path, want: Want = Want(), *leave_out: str) -> Path:
+def tree(folder: Path, want: Want = WANT, *leave_out: str) -> Path:
     made = shape.make(want)
     for name in leave_out:
         made.files.pop(name)

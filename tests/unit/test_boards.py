@@ -454,12 +454,17 @@ BAD = [
         "title: A board",
         "titel: A board",
         "mine.yaml:2: unknown key 'titel' "
-        "(did you mean 'title'? known: base, boot, code, console, cpu, data, device, external_ram, family, firmware, "
-        "flash, machines, memory, memory_pools, mpool, narrow_display, note, profile, registers, "
+        "(did you mean 'title'? known: base, boot, clocks, code, console, cpu, data, device, external_ram, family, "
+        "firmware, flash, machines, memory, memory_pools, mpool, narrow_display, note, profile, registers, "
         "relocatable, schema, security, slots, switches, target, title, "
         "windows)",
     ),
     ("title: A board of mine\n", "", "mine.yaml:1: 'title' is missing"),
+    (
+        "title: A board of mine\n",
+        "title: A\nclocks: {npu_mhz: 0}\n",
+        "mine.yaml:3: clocks.npu_mhz: 0 is out of range, allowed: 0x1 to 0x186a0",
+    ),
     ("target: stm32n6", "target: stm32 n6", "mine.yaml:3: target: 'stm32 n6' is not one word"),
     (
         "security: secure",

@@ -88,6 +88,7 @@ def test_totals_and_record_of_a_network() -> None:
         "ideal_inferences_per_second": 800e6 / 4708,
         "peak_bytes_per_second": 880 * 800e6 / 100,
         "average_bytes_per_second": (4608 + 28420 + 880) * 800e6 / 27748,
+        "gops": 453988 * 0.8 / 27748,
         "pools": {},
     }
     assert record["totals"]["pools"]["npuRAM5"]["read"] == 20400
@@ -130,6 +131,7 @@ def test_a_table_of_the_compiler_has_no_types(tmp_path: Path, capsys: pytest.Cap
     assert record["missing"] == [
         "no c_info.json beside network.csv: no operators, no units",
         "no network.c beside network.csv: types of epochs unknown",
+        "no pool file (--pools): epochs that the bytes of a pool bound are 'unknown'",
     ]
 
 
@@ -207,12 +209,13 @@ def test_sums_of_a_published_network() -> None:
     """One epoch stands for the published sums: the summary prints them to the last digit."""
     whole = EpochEstimate(1, "HW", (), (), 510646150, 7485802, 15424817)
     lines = summary(NetworkEstimate("yolo", ("x",), (whole,)), HZ)
-    assert lines[1:6] == [
+    assert lines[1:7] == [
         "cycles       : 15424817 (total max_cycles, NPU clock)",
         "ideal cycles : 7485802 (total compute_cycles, NPU clock)",
         "ops          : 510646150",
         "ops/cycle    : 33 (ideal 68)",
         "inf/s        : 64.8 at 1000 MHz (ideal 133.6)",
+        "GOPS         : 33.1",
     ]
 
 

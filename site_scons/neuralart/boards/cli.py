@@ -131,6 +131,7 @@ def description(board: Board) -> str:
             f"flash: {flash['part']} at 0x{int(flash['base']):08x}, {size_text(int(flash['size']))}, "
             f"sector {size_text(int(flash['sector']))}, page {flash['page']}, loader {flash['loader'] or '-'}"
         )
+    lines += [f"clock {name}: {clock}" for name, clock in board.clocks.items()]
     lines += [f"slot {name}: 0x{address:08x}" for name, address in board.slots.items()]
     if board.boot is not None:
         boot = board.boot

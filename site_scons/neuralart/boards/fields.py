@@ -231,6 +231,11 @@ def slots(value: Value) -> dict[str, int]:
     return made
 
 
+def clocks(value: Value) -> dict[str, int]:
+    """Clocks in MHz."""
+    return {name: entry.integer(1, 100_000) for name, entry in value.fields(("cpu_mhz", "npu_mhz")).items()}
+
+
 def switches(value: Value) -> dict[str, str]:
     """Boot switches in words, by mode."""
     return {mode: entry.text() for mode, entry in value.mapping().items()}

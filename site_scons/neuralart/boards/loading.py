@@ -110,6 +110,7 @@ def made(name: str, top: Value, files: Sequence[Path]) -> Board:
         memory=fields.memory(memory),
         windows=_given(entries, "windows", lambda value: fields.windows(value, memory), ()),
         relocatable=_given(entries, "relocatable", lambda value: fields.load_slots(value, top, flash), None),
+        clocks=_given(entries, "clocks", fields.clocks, {}),
         machines=fields.machines(fields.need(top, "machines")),
         where=str(files[-1]),
         files=tuple(str(file) for file in files),

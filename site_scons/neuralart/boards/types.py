@@ -160,6 +160,7 @@ class Board:
     firmware: str = ""  # Folder of its C and linker scripts in the reference application; empty: of its name
     external_ram: tuple[int, int] | None = None  # Where the chip maps external RAM, fitted or not: first, behind
     narrow_display: bool = False  # The second line of a greeting needs two lines of its display
+    clocks: Mapping[str, int] = field(default_factory=dict)  # ``cpu_mhz``, ``npu_mhz``: the highest it is made for
     note: str = ""  # Honest limits
     where: str = ""  # The file it came from
     files: tuple[str, ...] = ()  # All that made it: the families and boards it is based on, its own file last

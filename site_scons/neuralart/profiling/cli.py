@@ -1,10 +1,22 @@
-"""``neuralart profile``: what the compiler expects of a network, epoch by epoch and as a whole."""
+"""``neuralart profile``: what the compiler expects of a network, and what a board measured, epoch by epoch."""
 
 from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuralart.errors import NeuralArtError, nearest
+
+if TYPE_CHECKING:
+    from neuralart.profiling.estimate import NetworkEstimate
+    from neuralart.profiling.join import ProfiledNetwork
+    from neuralart.profiling.measured import NetworkMeasurement
+
+_LOG = "neuralart_profile.log"
+_DEFAULT_NPU_HZ = 10**9
 
 
 def _megahertz(text: str) -> float:
@@ -17,45 +29,188 @@ def _megahertz(text: str) -> float:
     return value * 1e6
 
 
+def _batch(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and 0 < int(text) < 1 << 20):
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of samples from 1")
+    return int(text)
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare the options."""
-    parser.add_argument(
-        "network", metavar="NETWORK", help="folder of a compile, c_info.json, network.csv, network.c, or a variant"
-    )
-    parser.add_argument("-n", "--name", default="", help="C name of the network, where a folder holds several")
-    parser.add_argument(
-        "--npu-mhz", type=_megahertz, default=1e9, metavar="MHZ", dest="npu_hz", help="clock of the NPU (default: 1000)"
-    )
-    parser.add_argument(
-        "--pools", type=Path, metavar="FILE", help=".mpool: how fast the pools are, where the files do not tell"
-    )
-    parser.add_argument(
-        "--build", type=Path, default=Path("build"), metavar="DIR", help="build folder of a variant (default: build)"
-    )
-    parser.add_argument("--json", action="store_true", help="for programs (docs/reference/profile.md)")
+    """Declare the options; those that ST's npu_profiler.py has are called as there."""
+    add = parser.add_argument
+    text = "folder of a compile, c_info.json, network.csv, network.c, or a variant"
+    add("network", metavar="NETWORK", nargs="?", default="", help=text)
+    add("-c", "--cfile", dest="network_too", default="", metavar="NETWORK", help="the same")
+    add("-n", "--name", default="", help="C name of the network, where a folder or a log holds several")
+    text = "what a board measured: a saved log of npu_profiler, checker or validate, or a c_info.json with times"
+    add("-d", "--desc", default="", metavar="FILE", help=text)
+    text = "so many samples of each pass of the log (default: all)"
+    add("-b", "--batch", type=_batch, default=0, metavar="N", help=text)
+    text = "clock of the NPU (default: the log's, that of the variant's board, or 1000)"
+    add("--npu-mhz", type=_megahertz, metavar="MHZ", dest="npu_hz", help=text)
+    text = "clock of the CPU (default: the log's, or that of the variant's board)"
+    add("--cpu-mhz", type=_megahertz, metavar="MHZ", dest="cpu_hz", help=text)
+    add("--pools", type=Path, metavar="FILE", help=".mpool: how fast the pools are, where the files do not tell")
+    text = "build folder of a variant (default: build)"
+    add("--build", type=Path, default=Path("build"), metavar="DIR", help=text)
+    text = "0: sums alone, 1: a line for each epoch (default), 2: all that is known of each epoch"
+    add("-v", "--verbosity", type=int, choices=(0, 1, 2), nargs="?", const=1, default=1, help=text)
+    add("--plot", action="store_true", help="the time of each epoch as a bar of characters")
+    add("--no-color", action="store_true", help="taken as npu_profiler's; there are no colors")
+    add("--log", type=Path, nargs="?", const=Path(_LOG), metavar="FILE", help=f"write the text there too ({_LOG})")
+    add("--csv", type=Path, metavar="FILE", help="write a line for each measured epoch")
+    add("-o", "--output", type=Path, metavar="FILE", help="write the profile for programs (profile.json)")
+    add("--json", action="store_true", help="print it (docs/reference/profile.md)")
+
+
+def _estimates(args: argparse.Namespace) -> list[NetworkEstimate]:
+    from neuralart.profiling import estimate
+
+    named = args.network or args.network_too
+    if args.network and args.network_too:
+        raise NeuralArtError("a network and -c", hint="give one of them")
+    if not named:
+        return []
+    path = Path(named)
+    speeds = estimate.speeds_of(args.pools) if args.pools else {}
+    if path.is_dir():
+        return [estimate.of_folder(path, args.name, speeds)]
+    if path.exists() or path.suffix:
+        return [estimate.of_file(path, speeds)]
+    found = estimate.of_variant(named, args.build)
+    chosen = [each for each in found if args.name in ("", each.name)]
+    if not chosen:
+        raise NeuralArtError(f"no network '{args.name}'", where=named, hint=nearest(args.name, [e.name for e in found]))
+    return chosen
+
+
+def _measurements(args: argparse.Namespace, estimates: list[NetworkEstimate]) -> list[NetworkMeasurement]:
+    """What was measured; without ``-d`` the times that a c_info has."""
+    from neuralart.profiling import estimate
+
+    desc: str = args.desc.removeprefix("file:")
+    if not desc and not any(each.executions for each in estimates):
+        return []
+    from neuralart.profiling.counter_log import read_counter_log
+    from neuralart.profiling.join import of_executions
+
+    if not desc:
+        return [of_executions(each) for each in estimates if each.executions]
+    if desc.split(":")[0] in ("serial", "socket") or desc.startswith(":"):
+        what = "no board can be asked: nothing here speaks the validation protocol of ST's firmware"
+        hint = "npu_profiler.py --debug --log FILE measures there; then -d FILE"
+        raise NeuralArtError(what, where=f"--desc {args.desc}", hint=hint)
+    path = Path(desc)
+    if path.suffix != ".json":
+        return read_counter_log(path, args.batch)
+    found = estimate.of_file(path)
+    # After a validation on an NPU a c_info may have its times alone.
+    epochs = found.epochs or (estimates[0].epochs if len(estimates) == 1 else ())
+    return [of_executions(replace(found, epochs=epochs))]
+
+
+def _pick(found: list[NetworkMeasurement], name: str) -> NetworkMeasurement:
+    """The measurement of a network. A log of one network needs no name, which a project may call as it likes."""
+    named = [each for each in found if each.name == name]
+    if len(named) == 1 or len(found) == 1:
+        return (named or found)[0]
+    names = [each.name for each in found]
+    raise NeuralArtError(f"{len(found)} networks were measured", where=found[0].source, hint=nearest(name, names))
+
+
+def _board_clocks(args: argparse.Namespace) -> dict[str, int]:
+    """Clocks of the board that a variant was built for, if it is one of ours."""
+    index = args.build / (args.network or args.network_too or "-") / "index.json"
+    if not index.is_file():
+        return {}
+    from neuralart import boards
+    from neuralart.memory.plan.last_build import read_index
+
+    try:
+        board = boards.load(read_index(index)["board"])
+    except NeuralArtError:
+        return {}  # A board of a project: its file is not known here
+    return {key: mhz * 1_000_000 for key, mhz in board.clocks.items()}
+
+
+def _joined(
+    args: argparse.Namespace, estimates: list[NetworkEstimate], defaults: dict[str, int]
+) -> list[tuple[NetworkEstimate, ProfiledNetwork | None]]:
+    """Each network with its measurement."""
+    measured = _measurements(args, estimates)
+    if not measured:
+        return [(each, None) for each in estimates]
+    from neuralart.profiling.estimate import NetworkEstimate
+    from neuralart.profiling.join import join
+
+    pairs: list[tuple[NetworkEstimate, ProfiledNetwork | None]] = []
+    compiles: list[NetworkEstimate | None] = [*estimates] or [None]
+    if not estimates and not args.name:
+        compiles *= len(measured)
+    for number, each in enumerate(compiles):
+        name = args.name or (each.name if each is not None else measured[number].name)
+        one = _pick(measured, name)
+        told = {"mcu": one.clocks.mcu or defaults.get("cpu_mhz"), "npu": one.clocks.npu or defaults.get("npu_mhz")}
+        given = {"mcu": args.cpu_hz, "npu": args.npu_hz}
+        clocks = replace(one.clocks, **{key: round(given[key]) if given[key] else told[key] for key in given})
+        missing = ("no compile was named (-c): no compiler estimate",)
+        pairs.append((each or NetworkEstimate(one.name, (), (), missing), join(one, each, clocks)))
+    return pairs
+
+
+def _text(
+    args: argparse.Namespace, each: NetworkEstimate, measured: ProfiledNetwork | None, npu_hz: float
+) -> list[str]:
+    from neuralart.inspect.tables import table
+    from neuralart.profiling import totals
+
+    lines = []
+    if each.source:
+        name = each.name or Path(args.network or args.network_too).name
+        lines += [f"{name}: estimate of the compiler ({', '.join(each.source)}); cycles of the NPU clock"]
+        lines += table(totals.HEADS, totals.rows(each, npu_hz)) if args.verbosity else []
+        lines += [f"  {line}" for line in totals.summary(each, npu_hz)]
+    if measured is not None:
+        from neuralart.profiling import measured_report as report
+
+        found = measured.measurement
+        lines.append(f"{found.name or 'network'}: measured ({found.source}: {found.how})")
+        lines += table(report.HEADS, report.measured_rows(measured)) if args.verbosity else []
+        if args.verbosity > 1:
+            lines += [f"  {line}" for epoch in measured.epochs for line in report.epoch_lines(measured, epoch)]
+        lines += [f"  {line}" for line in report.measured_summary(measured)]
+        lines += [f"  {line}" for line in report.bars(measured)] if args.plot else []
+    return lines
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the estimate. NeuralArtError: there is no such network, or one of its files is wrong."""
-    from neuralart.inspect.tables import table
-    from neuralart.profiling import estimate, totals
+    """Print the profile. NeuralArtError: there is no such network, or one of its files is wrong."""
+    from neuralart.files import write_text
+    from neuralart.profiling import measured_report as report
+    from neuralart.profiling import totals
 
-    path = Path(args.network)
-    speeds = estimate.speeds_of(args.pools) if args.pools else {}
-    if path.is_dir():
-        found = [estimate.of_folder(path, args.name, speeds)]
-    elif path.exists() or path.suffix:
-        found = [estimate.of_file(path, speeds)]
-    else:
-        found = [each for each in estimate.of_variant(args.network, args.build) if args.name in ("", each.name)]
-    records = [totals.to_record(each, args.npu_hz) for each in found]
-    if args.json:
-        print(json.dumps(records[0] if len(records) == 1 else records, indent=1, allow_nan=False))
-        return 0
-    for each in found:
-        print(f"{each.name or path.name}: estimate of the compiler ({', '.join(each.source)}); cycles of the NPU clock")
-        for line in table(totals.HEADS, totals.rows(each, args.npu_hz)):
-            print(line)
-        for line in totals.summary(each, args.npu_hz):
-            print(f"  {line}")
+    estimates = _estimates(args)
+    if not estimates and not args.desc:
+        raise NeuralArtError("nothing to profile", hint="name a compile or a variant, or -d LOG")
+    defaults = _board_clocks(args)
+    pairs = _joined(args, estimates, defaults)
+    if args.csv is not None and (len(pairs) != 1 or pairs[0][1] is None):
+        raise NeuralArtError("a table is of one network that was measured", where="--csv", hint="-d LOG, --name NAME")
+    lines: list[str] = []
+    records: list[dict[str, Any]] = []
+    for each, measured in pairs:
+        told = measured.clocks.npu if measured is not None else None
+        npu_hz = args.npu_hz or told or defaults.get("npu_mhz") or _DEFAULT_NPU_HZ
+        if args.json or args.output is not None:
+            records.append(totals.to_record(each, npu_hz))
+            records[-1]["measured"] = measured and report.measured_record(measured)
+        if measured is not None and args.csv is not None:
+            write_text(args.csv, report.as_csv(measured))
+        lines += _text(args, each, measured, npu_hz) if not args.json or args.log is not None else []
+    made = json.dumps(records[0] if len(records) == 1 else records, indent=1, allow_nan=False)
+    if args.output is not None:
+        write_text(args.output, made + "\n")
+    if args.log is not None:
+        write_text(args.log, "".join(f"{line}\n" for line in lines))
+    print(made if args.json else "\n".join(lines))
     return 0

@@ -6,19 +6,20 @@ A software epoch counts 0 operations and next to no cycles: an estimate says not
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import MappingProxyType
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
-from neuralart.memory.plan.last_build import network_folders
+from neuralart.network.facts import Port
 from neuralart.vendor import mpool, network_csv
 from neuralart.vendor.c_info import read as c_info
-from neuralart.vendor.c_info.types import CInfo
+from neuralart.vendor.c_info.ports import ports
+from neuralart.vendor.c_info.types import CInfo, Execution
 from neuralart.vendor.network_c import read as network_c
-from neuralart.vendor.network_c.types import GeneratedNetwork
+from neuralart.vendor.network_c.types import GeneratedNetwork, NetworkPort
 from neuralart.vendor.network_csv import NetworkCsv
 
 COMPUTE, NOTHING, UNKNOWN = "compute", "nothing", "unknown"
@@ -67,6 +68,10 @@ class NetworkEstimate:
     source: tuple[str, ...]  # The files that it was read from
     epochs: tuple[EpochEstimate, ...]  # In order of execution, without the parameters before and the return behind them
     missing: tuple[str, ...] = ()  # Sentences: which file is missing, and what it would add
+    inputs: tuple[Port, ...] = ()  # Empty if the files do not tell them
+    outputs: tuple[Port, ...] = ()  # The same
+    executions: tuple[Execution, ...] = ()  # Times that a validation wrote into the c_info, in order of execution
+    device: str = ""  # The board that it ran on
 
 
 @dataclass(frozen=True)
@@ -137,7 +142,17 @@ def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> Net
             )
         )
     missing = () if estimates else (f"{info.file} has no power_estimates: no operations and no cycles per epoch",)
-    return NetworkEstimate(info.name, (info.file,), tuple(epochs), missing)
+    graph = info.graph
+    sides = (_ports(info, graph.inputs), _ports(info, graph.outputs)) if graph is not None else ((), ())
+    return NetworkEstimate(info.name, (info.file,), tuple(epochs), missing, *sides, info.executions, info.device)
+
+
+def _ports(info: CInfo, ids: Sequence[int]) -> tuple[Port, ...]:
+    """Inputs or outputs; none where one of them has a shape that is not fixed: nothing else here needs it."""
+    try:
+        return ports(info, ids)
+    except NeuralArtError:
+        return ()
 
 
 def from_csv(
@@ -183,7 +198,14 @@ def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
         )
         for position, block in enumerate(network.blocks)
     )
-    return NetworkEstimate(network.name, (network.where,), epochs)
+    inputs, outputs = (tuple(map(_port, side)) for side in (network.inputs, network.outputs))
+    return NetworkEstimate(network.name, (network.where,), epochs, (), inputs, outputs)
+
+
+def _port(port: NetworkPort) -> Port:
+    quant, size = port.quant, port.row.end - port.row.start
+    scale, zero_point = (quant.scales[0], quant.zero_points[0]) if quant is not None and quant.scales else (0.0, 0)
+    return Port(port.row.name, port.pool, port.address, size, port.mem_shape, port.dtype, scale, zero_point)
 
 
 def traffic_of(epochs: Iterable[EpochEstimate]) -> dict[str, PoolAccess]:
@@ -241,17 +263,34 @@ def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] = NO
     of_code = None if code is None else from_network_c(network_c.read(code))
     if info is not None:
         estimate = from_c_info(c_info.read(info), speeds)
-        estimate = estimate if estimate.epochs or of_code is None else replace(of_code, missing=estimate.missing)
+        if not estimate.epochs and of_code is not None:
+            times = estimate.executions
+            estimate = replace(of_code, missing=estimate.missing, executions=times, device=estimate.device)
+        if table is not None and all(epoch.max_cycles is None for epoch in estimate.epochs):
+            estimate = _with_figures(estimate, from_csv(network_csv.read(table), speeds=speeds))
     elif table is not None:
         types = {epoch.id: epoch.type for epoch in of_code.epochs} if of_code else {}
         estimate = from_csv(network_csv.read(table), types, speeds)
     else:
         assert of_code is not None  # else the folder was refused
         estimate = of_code
-    return replace(estimate, missing=(*estimate.missing, *_missing(info, table, code)))
+    return replace(estimate, missing=(*estimate.missing, *_missing(info, table, code, speeds)))
 
 
-def _missing(info: Path | None, table: Path | None, code: Path | None) -> tuple[str, ...]:
+def _with_figures(estimate: NetworkEstimate, of_csv: NetworkEstimate) -> NetworkEstimate:
+    """Epochs of one source with the figures of a ``network.csv``."""
+    figures = {epoch.id: epoch for epoch in of_csv.epochs}
+    keys = ("operations", "compute_cycles", "max_cycles", "bound", "pools")
+    epochs = (
+        replace(epoch, **{key: getattr(figures[epoch.id], key) for key in keys}) if epoch.id in figures else epoch
+        for epoch in estimate.epochs
+    )
+    return replace(estimate, source=(*estimate.source, *of_csv.source), epochs=tuple(epochs), missing=())
+
+
+def _missing(
+    info: Path | None, table: Path | None, code: Path | None, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS
+) -> tuple[str, ...]:
     found = []
     if info is None:
         beside = code or table
@@ -259,6 +298,8 @@ def _missing(info: Path | None, table: Path | None, code: Path | None) -> tuple[
         found.append(f"no c_info.json beside {beside.name if beside else 'the others'}: {adds}")
         if table is not None and code is None:
             found.append("no network.c beside network.csv: types of epochs unknown")
+        if table is not None and not speeds:
+            found.append("no pool file (--pools): epochs that the bytes of a pool bound are 'unknown'")
     return tuple(found)
 
 
@@ -268,7 +309,7 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkE
         return from_c_info(c_info.read(path), speeds)
     if path.suffix == ".csv":
         estimate = from_csv(network_csv.read(path), speeds=speeds)
-        return replace(estimate, missing=_missing(None, path, None))
+        return replace(estimate, missing=_missing(None, path, None, speeds))
     if path.suffix == ".c":
         return replace(from_network_c(network_c.read(path)), missing=_missing(None, None, path))
     raise NeuralArtError(
@@ -280,6 +321,8 @@ def of_file(path: Path, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> NetworkE
 
 def of_variant(variant: str, build: Path) -> list[NetworkEstimate]:
     """The estimates of the last build of a variant. NeuralArtError: it was not built, or its files are gone."""
+    from neuralart.memory.plan.last_build import network_folders
+
     index = build / variant / "index.json"
     if not index.is_file():
         raise NeuralArtError(

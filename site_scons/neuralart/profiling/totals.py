@@ -212,6 +212,7 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
             "max_cycles": totals.max_cycles,
             "operations_per_cycle": ratio(totals.operations, totals.max_cycles),
             "ideal_operations_per_cycle": ratio(totals.operations, totals.compute_cycles),
+            "gops": None if totals.operations is None else gops(totals.operations, most, npu_hz),
             "inferences_per_second": totals.inferences_per_second,
             "ideal_inferences_per_second": totals.ideal_inferences_per_second,
             "pools": pools,
@@ -253,6 +254,7 @@ def summary(estimate: NetworkEstimate, npu_hz: float) -> list[str]:
             f"(ideal {whole_operations_per_cycle(found.operations, found.compute_cycles)})",
             f"inf/s        : {found.inferences_per_second:.1f} at {npu_hz / 1e6:g} MHz (ideal "
             + (f"{found.ideal_inferences_per_second:.1f})" if found.ideal_inferences_per_second else "-)"),
+            f"GOPS         : {gops(found.operations, found.max_cycles, npu_hz):.1f}",
         ]
         if found.software:
             lines.append(f"note         : the time of {found.software} software epochs is in no estimate")

@@ -42,7 +42,7 @@ def child_environment(own: dict[str, str]) -> dict[str, str]:
 
 def identity(board: Board) -> str:
     """A hash of all that a board says, and not where its files are."""
-    text = repr(replace(board, where="", files=(), mpool="", profile="", memory_pools=""))
+    text = repr(replace(board, where="", files=(), mpool="", profile="", memory_pools="", clocks={}))
     return hashlib.sha256(text.encode()).hexdigest()
 
 

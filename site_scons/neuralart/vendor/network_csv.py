@@ -107,6 +107,8 @@ class _Table:
 
     def number(self, cell: str, line: int, title: str) -> float:
         text = cell.strip()
+        if text == "0":  # As most are
+            return 0
         if _NUMBER.fullmatch(text) is None:
             self.fail(line, f"'{text[:40]}' under '{title}' is no number")
         value = float(text)

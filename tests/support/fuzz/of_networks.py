@@ -24,13 +24,15 @@ from neuralart.text.c_source import decode
 from neuralart.vendor import mpool, profile
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.network_c.read import parse as parse_c
-from support import firmware
+from support import counter_logs, firmware
 from support.fuzz import MODELS, POOLS, PROFILES, ROOT
 from support.fuzz.damage import aimed, damage, header_words, json_tree, text
 from support.fuzz.judge import Kind, command, findings
 from support.inspect_files import FILES
 
 _KNOWN = ("compile", "--quiet", "--target", "stm32n6", "--name", "net")
+_LOGGED = counter_logs.log([counter_logs.LoggedEpoch(1, inputs={0: 9}), counter_logs.LoggedEpoch(-1, "EXTRA", -1)])
+_LOGS = [text.encode() for text in (_LOGGED, counter_logs.PRINTED + counter_logs.BLOCKS)]
 _CPU_POOLS = ROOT / "site_scons/neuralart/boards/data/pools/stm32h747i-disco.json"
 
 
@@ -223,6 +225,7 @@ KINDS = [
     Kind("mempools.json", _GOOD["h7_pools"], look, json_tree),
     Kind("stmaic_BOARD-1.conf", _GOOD["h7_conf"], look, json_tree),
     Kind("network.csv", _GOOD["network_csv"], look, text),
+    Kind("npu_profiler.log", _LOGS, command(lambda path: ["profile", "-d", path, "-v", "2", "--plot"]), text),
     Kind("atonn_options.ini", _GOOD["atonn_options"], look, text),
     Kind("network_generate_report.txt", _GOOD["report"], look, text),
     Kind("network.raw", _GOOD["raw"], look, damage),

@@ -1,0 +1,120 @@
+"""Figures that tools of the vendor print for people: npu_profiler's blocks of each epoch, and the table of times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from neuralart.profiling.measured import (
+    BusBursts,
+    CacheCounts,
+    Clocks,
+    MeasuredEpoch,
+    MeasuredTensor,
+    NetworkMeasurement,
+    Phases,
+    StreamActivity,
+)
+from neuralart.vendor.report.tables import ReportLine, after, read_nodes, whole
+from neuralart.vendor.report.types import NodeTime
+
+# ``results v2.0 - "kws"`` begins what is said of a network; the word in front differs with the tool.
+_RESULTS = re.compile(r'results v[\d.]{1,9}(?: - "([^"]{0,64})")?')
+_LEVEL = re.compile(r"^\[[A-Z](?::\w+)?\]\s?")
+_BLOCK = re.compile(r"EpochBlock_\d+ .*\(c_idx=\d+, num=(-?\d+):(-?\d+), c_type=(\w+), extra=(\d+)\)")
+_CYCLES = re.compile(r"mcu cycles\s+: \[(\d+), (\d+), (\d+)\]")
+_CORE = re.compile(r"core npu cycles\s+: (\d+) ")
+_PORT = re.compile(r"busif ([01])\s+: .*rburst\[1,2,4,8\]x8=\(([\d,]+)\) wburst\[1,2,4,8\]x8=\(([\d,]+)\)")
+_STREAM = re.compile(r"STRENG\.(\d+)\.([io]): busif=\d, (\d+) cycles")
+_CACHE = re.compile(r"NPU cache cnts\s+: R\[([^]]*)\], W\[([^]]*)\]")
+_NAME = re.compile(r"EpochBlock_(\d+)(?: -> (\d+))?")
+_KIND = re.compile(r"epoch(?: \((EC|SW|HYBRID|MIX|extra)[^)]*\))?")
+
+Tensors = Mapping[str, tuple[tuple[MeasuredTensor, ...], tuple[MeasuredTensor, ...]]]
+
+
+@dataclass
+class _Part:
+    """What a log says of one network."""
+
+    name: str
+    lines: list[ReportLine] = field(default_factory=list)
+
+
+def measurements(text: str, where: str, clocks: Clocks, tensors: Tensors) -> list[NetworkMeasurement]:
+    """Each network that a log has figures of; none if it has none. ``tensors``: inputs and outputs by network."""
+    parts: list[_Part] = []
+    for number, raw in enumerate(text.splitlines(), 1):
+        bare = _LEVEL.sub("", raw[:4096]).strip()
+        if found := _RESULTS.search(bare):
+            parts.append(_Part(found[1] or ""))
+        elif parts:
+            parts[-1].lines.append(ReportLine(number, bare))
+    made = []
+    for part in parts:
+        name = part.name or (next(iter(tensors)) if len(tensors) == 1 else "")
+        epochs, how = _blocks(part), "blocks of npu_profiler"
+        missing = ["no cycles of the NPU before and behind its work: they are in a log made with --debug"]
+        if not epochs:
+            nodes = read_nodes(part.lines, [])
+            epochs, how = [epoch for node in nodes if (epoch := _row(node)) is not None], "table of times"
+            missing = ["no cycles of the NPU and no counters: npu_profiler --debug tells them"]
+        elif any(epoch.streams for epoch in epochs):
+            missing.append("npu_profiler prints one mean of an engine that reads and writes: --debug tells both")
+        if epochs:
+            inputs, outputs = tensors.get(name, ((), ()))
+            samples = whole(after(part.lines, "nb sample(s)")) or 0
+            sources = (name, where, f"{how}, means of {samples} samples", clocks, tuple(epochs), samples)
+            made.append(NetworkMeasurement(*sources, inputs, outputs, missing=tuple(missing)))
+    return made
+
+
+def _row(node: NodeTime) -> MeasuredEpoch | None:
+    """A row of the table of times; None if it is no epoch."""
+    name, kind = _NAME.match(node.name), _KIND.fullmatch(node.type)
+    if name is None or kind is None or len(node.cycles) != 3:
+        return None
+    word = {None: "HW", "MIX": "HYBRID", "extra": "EXTRA"}.get(kind[1], kind[1])
+    return MeasuredEpoch(int(name[1]), int(name[2] or name[1]), str(word), Phases(*node.cycles))
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d{1,18}", text))
+
+
+def _blocks(part: _Part) -> list[MeasuredEpoch]:
+    found: list[MeasuredEpoch] = []
+    said: dict[str, object] = {}
+    streams: list[StreamActivity] = []
+    ports: dict[int, BusBursts] = {}
+
+    def close() -> None:
+        if said:
+            found.append(MeasuredEpoch(**said, streams=tuple(streams), ports=dict(ports)))  # type: ignore[arg-type]
+        said.clear()
+        streams.clear()
+        ports.clear()
+
+    for line in part.lines:
+        bare = line.bare
+        if block := _BLOCK.match(bare):
+            close()
+            first, last = int(block[1]), int(block[2])
+            said.update(first=first, last=max(first, last), kind=block[3])
+        elif bare == "Summary":
+            break
+        elif not said:
+            continue
+        elif cycles := _CYCLES.match(bare):
+            said["mcu"] = Phases(*_numbers(bare.split("->")[0])) if cycles else None
+        elif core := _CORE.match(bare):
+            said["npu"] = Phases(None, int(core[1]), None)
+        elif (port := _PORT.match(bare)) and len(_numbers(port[2])) == len(_numbers(port[3])) == 4:
+            ports[int(port[1])] = BusBursts(_numbers(port[2]), _numbers(port[3]))
+        elif stream := _STREAM.search(bare):
+            streams.append(StreamActivity(stream[2], int(stream[1]), int(stream[3])))
+        elif cache := _CACHE.match(bare):
+            said["cache"] = CacheCounts(_numbers(cache[1]), _numbers(cache[2]))
+    close()
+    return found
