@@ -1,4 +1,4 @@
-"""``requirements.lock``: all packages that are asked for, in versions that fit, with hashes and without an index."""
+"""The lock files: all packages that are asked for, in versions that fit, with hashes and without an index."""
 
 from __future__ import annotations
 
@@ -15,15 +15,22 @@ from packaging.utils import canonicalize_name
 from neuralart.doctor.surroundings import EXTRAS, PACKAGES
 
 REPO = Path(__file__).resolve().parents[2]
-TEXT = (REPO / "requirements.lock").read_text("utf-8")
+# What ./sconsw installs for a build, and for tests; the extra of pyproject.toml that each is made of.
+BUILD, ALL = "requirements-build.lock", "requirements.lock"
+FILES = {BUILD: "build", ALL: "test"}
 PROJECT = tomllib.loads((REPO / "pyproject.toml").read_text("utf-8"))
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 PLATFORMS = (("linux", "posix", "Linux"), ("win32", "nt", "Windows"), ("darwin", "posix", "Darwin"))
 
 
-def locked() -> list[tuple[Requirement, list[str]]]:
+def text_of(file: str) -> str:
+    return (REPO / file).read_text("utf-8")
+
+
+def locked(file: str) -> list[tuple[Requirement, list[str]]]:
     """Each entry with its hashes."""
-    logical = re.sub(r"\\\n", " ", "\n".join(line for line in TEXT.splitlines() if not line.startswith("#")))
+    lines = text_of(file).splitlines()
+    logical = re.sub(r"\\\n", " ", "\n".join(line for line in lines if not line.startswith("#")))
     found = []
     for line in filter(None, map(str.strip, logical.splitlines())):
         head, *hashes = re.split(r"\s+--hash=", line)
@@ -31,7 +38,7 @@ def locked() -> list[tuple[Requirement, list[str]]]:
     return found
 
 
-def wanted(extra: str = "test") -> list[Requirement]:
+def wanted(extra: str) -> list[Requirement]:
     """What pyproject.toml asks for, extras of this project's own resolved."""
     project = PROJECT["project"]
     found = [Requirement(text) for text in project["dependencies"]]
@@ -50,9 +57,10 @@ def wanted(extra: str = "test") -> list[Requirement]:
     return found
 
 
+@pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("python", PYTHONS)
 @pytest.mark.parametrize("platform", PLATFORMS, ids=[each[0] for each in PLATFORMS])
-def test_it_fits_what_is_asked_for(python: str, platform: tuple[str, str, str]) -> None:
+def test_it_fits_what_is_asked_for(file: str, python: str, platform: tuple[str, str, str]) -> None:
     """Of each package exactly one version counts, and that one is in the range."""
     environment = {
         **default_environment(),
@@ -60,20 +68,23 @@ def test_it_fits_what_is_asked_for(python: str, platform: tuple[str, str, str]) 
         **{"os_name": platform[1], "platform_system": platform[2]},
     }
     versions: dict[str, list[str]] = {}
-    for requirement, _ in locked():
+    for requirement, _ in locked(file):
         if requirement.marker is None or requirement.marker.evaluate(environment):
             (pin,) = requirement.specifier
             versions.setdefault(canonicalize_name(requirement.name), []).append(pin.version)
-    for requirement in wanted():
+    for requirement in wanted(FILES[file]):
         found = versions.get(canonicalize_name(requirement.name), [])
         assert len(found) == 1 and requirement.specifier.contains(found[0]), f"{requirement}: {found}: lock again"
     assert not {name: found for name, found in versions.items() if len(found) > 1}
 
 
-def test_what_those_need_in_turn_is_in_it_and_nothing_else() -> None:
+@pytest.mark.parametrize("file", FILES)
+def test_what_those_need_in_turn_is_in_it_and_nothing_else(file: str) -> None:
     """As the packages say that are installed here, for this Python and this system."""
-    pins = {canonicalize_name(each.name): next(iter(each.specifier)).version for each, _ in locked() if _counts(each)}
-    todo = [*wanted(), *(Requirement(text) for text in PROJECT["build-system"]["requires"])]
+    pins = {
+        canonicalize_name(each.name): next(iter(each.specifier)).version for each, _ in locked(file) if _counts(each)
+    }
+    todo = [*wanted(FILES[file]), *(Requirement(text) for text in PROJECT["build-system"]["requires"])]
     reached: set[tuple[str, str]] = set()
     while todo:
         needed = todo.pop()
@@ -101,21 +112,45 @@ def _needs(name: str, extra: str) -> list[Requirement]:
     return chosen
 
 
-def test_every_entry_is_one_version_with_hashes() -> None:
-    entries = locked()
+@pytest.mark.parametrize("file", FILES)
+def test_every_entry_is_one_version_with_hashes(file: str) -> None:
+    entries = locked(file)
     assert len(entries) > 20
     for requirement, hashes in entries:
         assert [pin.operator for pin in requirement.specifier] == ["=="], requirement
         assert hashes and all(re.fullmatch(r"sha256:[0-9a-f]{64}", each) for each in hashes), requirement
 
 
-def test_it_names_no_place_to_get_packages_from() -> None:
-    assert not re.search(r"://|--(extra-)?index|--find-links|--trusted|@ ", TEXT)
+@pytest.mark.parametrize("file", FILES)
+def test_it_names_no_place_to_get_packages_from(file: str) -> None:
+    assert not re.search(r"://|--(extra-)?index|--find-links|--trusted|@ ", text_of(file))
 
 
-def test_what_builds_the_project_is_in_it() -> None:
+def test_what_a_build_has_is_not_installed_again_for_tests() -> None:
+    everything = {(each.name, str(each.specifier)): hashes for each, hashes in locked(ALL)}
+    for each, hashes in locked(BUILD):
+        assert everything.get((each.name, str(each.specifier))) == hashes, f"{each}: lock again"
+
+
+def test_a_build_is_light() -> None:
+    names = {canonicalize_name(each.name) for each, _ in locked(BUILD)}
+    assert not names & {"mypy", "ruff", "ai-edge-litert", "hypothesis", "pytest", "numpy", "cmake", "pillow"}
+    assert {"scons", "unicorn", "rich"} <= names
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_its_size_is_said(file: str) -> None:
+    """``./sconsw`` prints the number in the third line. What is installed here may be that of another system."""
+    (said,) = re.findall(r"\A#.*\n#.*\n# About (\d+) MB installed\.$", text_of(file), re.M)
+    names = {canonicalize_name(each.name) for each, _ in locked(file) if _counts(each)}
+    size = sum(each.size or 0 for name in names for each in metadata.distribution(name).files or ()) / 1e6
+    assert 0.7 * size < int(said) < 1.3 * size, f"say about {size:.0f} MB"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_what_builds_the_project_is_in_it(file: str) -> None:
     """``./sconsw`` installs the project without build isolation: nothing is fetched without its hash."""
-    names = {canonicalize_name(requirement.name) for requirement, _ in locked()}
+    names = {canonicalize_name(requirement.name) for requirement, _ in locked(file)}
     for text in (*PROJECT["build-system"]["requires"], "editables"):
         assert canonicalize_name(Requirement(text).name) in names
 

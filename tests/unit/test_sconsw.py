@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -77,9 +78,9 @@ class Machine:
             (self.packages / package).mkdir(parents=True, exist_ok=True)
             (self.bin / name).rename(self.packages / package / name)
 
-    def installed(self) -> None:
+    def installed(self, *args: str) -> None:
         """The first call has been here already."""
-        assert self.run().returncode == 0
+        assert self.run(*args).returncode == 0
         self.log.unlink()
 
     def run(
@@ -111,7 +112,7 @@ def machine(tmp_path: Path) -> Machine:
     """Everything is installed, .venv is not made, the caller is root."""
     tree = tmp_path / "a tree with $paces"
     tree.mkdir()
-    for name in ("sconsw", "pyproject.toml", "requirements.lock"):
+    for name in ("sconsw", "pyproject.toml", "requirements.lock", "requirements-build.lock"):
         shutil.copy2(REPO / name, tree / name)
     made = Machine(tmp_path, tree, tmp_path / "bin", tmp_path / "packages")
     made.bin.mkdir()
@@ -124,6 +125,7 @@ def machine(tmp_path: Path) -> Machine:
     made.fake("arm-none-eabi-gcc", GCC)
     made.fake("qemu-system-arm")
     made.fake("cc")
+    made.fake("nproc", "echo 3\n")
     made.fake("id", "echo ${FAKE_UID-0}\n")
     made.fake(
         "apt-get",
@@ -133,13 +135,13 @@ def machine(tmp_path: Path) -> Machine:
     return made
 
 
-WORK = ["venv-python", "-m", "SCons"]
+WORK = ["venv-python", "-m", "SCons", "-Q", "-j3"]
 
 
-def _pip() -> list[list[str]]:
-    """What is installed: all with its hash, then this project without anything else."""
+def _pip(file: str = "requirements-build.lock") -> list[list[str]]:
+    """What is installed: what the file lists with its hashes, then this project without anything else."""
     pip = ["venv-python", "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    locked = [*pip, "--require-hashes", "--requirement", "requirements.lock"]
+    locked = [*pip, "--require-hashes", "--requirement", file]
     return [locked, [*pip, "--no-deps", "--no-build-isolation", "--editable", "."]]
 
 
@@ -167,8 +169,14 @@ def test_first_call_makes_the_environment_and_builds(machine: Machine) -> None:
     assert ["python3", "-m", "venv", str(machine.tree / ".venv")] in machine.calls
     assert machine.calls_of("venv-python") == [*_pip(), WORK]
     assert machine.calls_of("apt-get", "sudo") == []
-    for word in ("venv .venv", "pip install"):
-        assert word in done.stderr, "it says what it does"
+    said = done.stderr.splitlines()
+    assert len(said) == 2 and said[0].endswith("-m venv .venv"), "it says what it does"
+    count, size, names = re.fullmatch(
+        r"sconsw: pip installs (\d+) Python packages into .venv, about (\d+) MB \(requirements-build.lock\): (.*)",
+        said[1],
+    ).groups()
+    assert int(count) == len(set(names.split())) > 20 and 50 < int(size) < 200
+    assert {"scons", "unicorn"} < set(names.split()) and not {"mypy", "ruff", "numpy"} & set(names.split())
     assert done.stdout == f"in {machine.tree}\n"
 
 
@@ -326,7 +334,7 @@ def test_later_calls_install_nothing_and_pass_arguments_on(machine: Machine) -> 
     done = machine.run(*ARGUMENTS)
     assert done.returncode == 0
     assert done.stderr == ""
-    assert [call for call in machine.calls if call[0] != "arm-none-eabi-gcc"] == [[*WORK, *ARGUMENTS]]
+    assert [call for call in machine.calls if call[0] not in ("arm-none-eabi-gcc", "nproc")] == [[*WORK, *ARGUMENTS]]
 
 
 def test_test_starts_pytest(machine: Machine) -> None:
@@ -381,7 +389,56 @@ def test_the_status_is_that_of_the_work(machine: Machine, status: int) -> None:
     assert machine.run(FAKE_STATUS=str(status)).returncode == status
 
 
-@pytest.mark.parametrize("name", ["pyproject.toml", "requirements.lock"])
+@pytest.fixture
+def tools(machine: Machine) -> None:
+    """What the tests need of the system, too."""
+    for name in ("make", "gdb-multiarch"):
+        machine.fake(name)
+
+
+@pytest.mark.usefixtures("tools")
+def test_the_first_test_installs_only_the_rest(machine: Machine) -> None:
+    machine.installed()
+    done = machine.run("test", "x")
+    pip = ["venv-python", "-m", "pip", "--version"]
+    tests = ["venv-python", "-m", "pytest", "-n", "auto", "--dist", "worksteal", "x"]
+    assert machine.calls_of("venv-python") == [pip, *_pip("requirements.lock"), tests]
+    (said,) = done.stderr.splitlines()
+    assert " (requirements.lock): " in said and " mypy " in said and said.count(" numpy ") == 1
+    assert " scons " not in said and " unicorn" not in said, "they are there already"
+    # Then neither has anything to install.
+    for words in (("test", "x"), ()):
+        machine.log.unlink()
+        assert machine.run(*words).stderr == ""
+        assert len(machine.calls_of("venv-python")) == 1
+
+
+@pytest.mark.usefixtures("tools")
+def test_tests_first_install_all_at_once(machine: Machine) -> None:
+    said = machine.run("test", "x").stderr
+    assert " scons " in said and " mypy " in said
+    machine.log.unlink()
+    assert machine.run().stderr == ""
+    assert machine.calls_of("venv-python") == [WORK]
+
+
+@pytest.mark.parametrize("flags", ["-j5", "-k -j 5", "--jobs=5"])
+def test_jobs_of_ones_own(machine: Machine, flags: str) -> None:
+    machine.installed()
+    machine.run("x", SCONSFLAGS=flags)
+    assert machine.calls[-1] == ["venv-python", "-m", "SCons", "-Q", "x"]
+    machine.run("-j7", SCONSFLAGS="-k")
+    assert machine.calls[-1] == [*WORK, "-j7"], "the last one counts"
+
+
+def test_the_number_of_cores_is_unknown(machine: Machine) -> None:
+    machine.installed()
+    (machine.bin / "nproc").unlink()
+    machine.run()
+    assert machine.calls[-1] == [*WORK[:-1], "-j1"]
+
+
+@pytest.mark.parametrize("name", ["pyproject.toml", "requirements-build.lock"])
 def test_changed_requirements_are_installed(name: str, machine: Machine) -> None:
     machine.installed()
     path = machine.tree / name
@@ -406,7 +463,7 @@ def test_half_made_environment_is_made_again(machine: Machine) -> None:
     machine.fake("venv-python", VENV_PYTHON, machine.tree / ".venv" / "bin").rename(machine.tree / ".venv/bin/python")
     assert machine.run(FAKE_HAS_PIP="1").returncode == 0
     assert ["python3", "-m", "venv", str(machine.tree / ".venv")] in machine.calls
-    assert machine.calls[-3:] == [*_pip(), WORK]
+    assert machine.calls_of("venv-python")[-3:] == [*_pip(), WORK]
 
 
 def test_a_moved_tree_is_installed_again(machine: Machine) -> None:
