@@ -131,7 +131,7 @@ def shortened(text: str, path: str) -> str:
     for _ in range(left):
         # The last detail, while there is one.
         del lines[max((n for n, line in enumerate(lines) if line.startswith("    ")), default=-1)]
-    details = f" and {left} more lines" if left else ""
+    details = f" and {left} more line{'s' if left > 1 else ''}" if left else ""
     return "\n".join([*lines, f"  more         {len(files.splitlines())} artefacts{details}: {path}", ""])
 
 

@@ -112,7 +112,8 @@ def _changed(node: Any, stored: Any) -> bool:
             return True
         return bool(stored.bactsig != hash_signature(node.get_executor().get_contents()))
     except (AttributeError, OSError, ValueError):
-        return True  # nothing is known of it
+        # Nothing is known of it; or another thread has found it to be up to date just now, and forgot the rest.
+        return node.get_state() not in _DONE
 
 
 def _is_file(node: Any) -> bool:
