@@ -42,6 +42,10 @@ COMMANDS = {
         "neuralart.profiling.cli",
         "show what the compiler expects of a network and what a board measured, by epoch",
     ),
+    "diff": (
+        "neuralart.profiling.diff_cli",
+        "compare two builds, compiles or profiles: epochs, cycles, memory, symbols",
+    ),
     "inspect": ("neuralart.inspect.cli", "show what a file is and says: network.c, reports, pools, models, images"),
     "lint": ("neuralart.lint.cli", "look for the known traps in networks, pool files, sources and linker scripts"),
     "doctor": ("neuralart.doctor.cli", "show the tools on this machine, and what each missing one means"),
@@ -74,6 +78,7 @@ EXAMPLES = {
     "patch": "patch ../firmware --network out --aspect-ratio crop --diff",
     "report": "report digits-n6 -o report.html",
     "profile": "profile out -d npu_profiler.log --npu-mhz 800",
+    "diff": "diff build.old/digits-n6 digits-n6 --markdown",
     "inspect": "inspect network.c flash_plan.json doorbell.tflite",
     "lint": "lint digits-n6 src/ app.ld",
     "doctor": "doctor run-digits-n6",

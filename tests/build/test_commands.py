@@ -7,6 +7,8 @@ import subprocess
 
 import pytest
 
+from neuralart.profiling.diff_cli import diff
+from neuralart.profiling.sides import side_of
 from support.sconsproject import Project
 
 pytestmark = [pytest.mark.arm, pytest.mark.long]
@@ -190,3 +192,13 @@ def test_own_vectors_of_a_variant(built: Project) -> None:
     failed = built.run("run-digits-n6", "run-other", code=2)
     assert "20 vectors bit-exact" in failed.out
     assert "vector 0" in failed.err
+
+
+def test_two_builds_differ(built: Project, capsys: pytest.CaptureFixture[str]) -> None:
+    """Memory, flash and functions of one build and of a change of it."""
+    build = built.path("build")
+    a, b = (side_of(name, build) for name in ("digits-n6", "digits-n6-rel"))
+    record = diff(a, b)
+    assert record["networks"][0]["matched"] == 6 and record["ram"]["DTCM"][0] < record["ram"]["DTCM"][1]
+    assert record["flash"]["digits.xSPI2"][1] is None and record["symbols"]["na_softmax_s8"][1] is None
+    assert a.ram["AXISRAM3 of digits"] == 2560 and diff(a, a)["symbols"] == {}

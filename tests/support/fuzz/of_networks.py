@@ -80,6 +80,9 @@ def _grouped() -> dict[str, list[bytes]]:
 
 
 _GOOD = _grouped()
+_ESTIMATES = [estimate.from_c_info(parse_c_info(data, "c_info.json")) for data in _GOOD["c_info"][:2]]
+_MEASURED = {"epochs": [{"first": 1, "duration_ms": 2.5}], "totals": {"duration_ms": 2.5}}
+_PROFILES = [json.dumps({**totals.to_record(each, 1e9), "measured": _MEASURED}).encode() for each in _ESTIMATES]
 
 
 def _network(**changes: object) -> facts.Network:
@@ -226,6 +229,7 @@ KINDS = [
     Kind("stmaic_BOARD-1.conf", _GOOD["h7_conf"], look, json_tree),
     Kind("network.csv", _GOOD["network_csv"], look, text),
     Kind("npu_profiler.log", _LOGS, command(lambda path: ["profile", "-d", path, "-v", "2", "--plot"]), text),
+    Kind("profile.json", _PROFILES, command(lambda path: ["diff", path, path, "--markdown"]), json_tree),
     Kind("atonn_options.ini", _GOOD["atonn_options"], look, text),
     Kind("network_generate_report.txt", _GOOD["report"], look, text),
     Kind("network.raw", _GOOD["raw"], look, damage),
