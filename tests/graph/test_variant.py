@@ -307,7 +307,10 @@ def test_boards_with_the_same_core_share_the_runtime(env: Any, gcc: Toolchain) -
     shared = {str(node) for node in graphs.linked(one.firmware.elf)} & {
         str(node) for node in graphs.linked(two.firmware.elf)
     }
-    assert {name.split("/runtime/")[-1] for name in shared if name.endswith(".o")} >= {"kernels/add.o", "memory/banks.o"}
+    assert {name.split("/runtime/")[-1] for name in shared if name.endswith(".o")} >= {
+        "kernels/add.o",
+        "memory/banks.o",
+    }
     assert not [name for name in shared if "/boards/" in name]
     # Bytes that depend on neither the time nor the user.
     (library,) = [node for node in one.firmware.elf.sources if str(node).endswith(".a")]
