@@ -1,4 +1,4 @@
-/* Memory for malloc. -DPROGRAM_HEAP_BYTES=N in the defines of the application gives another size. */
+/* Memory for malloc. PROGRAM_HEAP_BYTES=N in the defines of the application gives another size. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -7,20 +7,30 @@
 #define PROGRAM_HEAP_BYTES 16384
 #endif
 
-void *sbrk(ptrdiff_t bytes);
+#define TEXT_OF(value) #value
+#define TEXT(value) TEXT_OF(value)
+
+/* The names that picolibc's malloc looks for. */
+__asm__(".section .noinit.heap,\"aw\",%nobits\n"
+        ".balign 8\n"
+        ".global __heap_start, __heap_end\n"
+        "__heap_start: .space " TEXT(PROGRAM_HEAP_BYTES) "\n"
+        "__heap_end:\n"
+        ".text\n");
+
+#ifndef _PICOLIBC__
+
+extern uint8_t __heap_start[], __heap_end[];
 void *_sbrk(ptrdiff_t bytes);
 
-static uint8_t heap[PROGRAM_HEAP_BYTES] __attribute__((section(".noinit.heap"), aligned(8)));
-static size_t used;
-
-void *sbrk(ptrdiff_t bytes) {
-  if (bytes < 0 ? used < (size_t)-bytes : sizeof heap - used < (size_t)bytes) {
+void *_sbrk(ptrdiff_t bytes) {
+  static uint8_t *end = __heap_start;
+  if (bytes > __heap_end - end || bytes < __heap_start - end) {
     errno = ENOMEM;
     return (void *)-1;
   }
-  used += (size_t)bytes;
-  return &heap[used - (size_t)bytes];
+  end += bytes;
+  return end - bytes;
 }
 
-/* The name in newlib. */
-void *_sbrk(ptrdiff_t bytes) { return sbrk(bytes); }
+#endif

@@ -339,13 +339,18 @@ def test_in_a_folder_below(env: Any, users: Path) -> None:
             {"relocatable": RelocatableConfig()},
             r"^variants\.yaml:9: relocatable: the firmware that loads a model is this",
         ),
-        ({"kernels": "mve"}, r"^variants\.yaml:9: kernels: mve, but the application is your own"),
+        ({"kernels": "mve"}, r"^variants\.yaml:9: kernels: mve, but the application brings its own"),
     ],
 )
 def test_settings_of_the_reference_application(env: Any, users: Path, settings: Any, said: str) -> None:
-    for app in (external(), sources()):
+    for app in (external(), sources(runtime="app")):
         with pytest.raises(SCons.Errors.UserError, match=said):
             program(env, app, DIGITS, **settings)
+
+
+def test_kernels_of_a_program_of_the_user_s(env: Any, users: Path) -> None:
+    elf = program(env, sources(script=""), DIGITS, board="mps3-an547", kernels="mve")
+    assert [name for name in names(elf.depends) if name.endswith("/libkernels-mve.a")]
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ _ASSERTED = re.compile(r"^(?P<region>\w+) is too small: ")
 _ENTRY = re.compile(r"warning: cannot find entry symbol (?P<name>\S+?);")
 _NO_LIBRARY = re.compile(r"^cannot find -l(?P<name>[^\s:]+)")
 # The object or archive in front of a place.
-_OBJECT = re.compile(r"^.*?\.(?:o|obj|a|lib)(?:\([^)]*\))?:(?=.)")
-_C_LIBRARY = re.compile(r"lib(?:c|c_nano|g|m|gcc|stdc\+\+)\.a\(")
+_OBJECT = re.compile(r"^.*?\.(?:o|obj|a|lib)(?:\([^)]*\))?:(?=[^(])")
+_C_LIBRARY = re.compile(r"(lib(?:c|c_nano|g|m|gcc|stdc\+\+)\.a)\(")
 _OURS = re.compile(r"(?:^|/)firmware/(?:boards|program|runtime|h747)/")
 _REGIONS = re.compile(r"^(\S+) +0x([0-9a-f]+) +0x([0-9a-f]+)(?: +[a-z!]+)?$", re.M)
 _USERS = re.compile(r"^ (\.\S+|COMMON)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+) (\S.*)$", re.M)
@@ -72,8 +72,11 @@ class ProgramFacts:
 
 
 def place(text: str) -> str:
-    """A place as people name it: ``src/main.c:7`` of ``build/obj/main.o:./src/main.c:7``."""
-    return re.sub(r"^(?:\./)+", "", _OBJECT.sub("", text, count=1))
+    """A place as people name it: ``src/main.c:7`` of ``build/obj/main.o:./src/main.c:7``.
+
+    Without debug information it is the object or the file, whose section says nothing to people.
+    """
+    return re.sub(r"^(?:\./)+", "", _OBJECT.sub("", text, count=1)).partition(":(")[0]
 
 
 def _lines(text: str) -> list[str]:
@@ -91,11 +94,8 @@ def references(text: str) -> Iterator[MissingName]:
         missing = _UNDEFINED.match(line)
         if missing is not None and missing["name"] not in known:
             known.add(missing["name"])
-            library = re.search(r"([^/\\]+\.a)\(", file) if _C_LIBRARY.search(file) else None
-            at = place(missing["where"])
-            # No line is known: object and section say less than the function.
-            at = at.partition(":(")[0] if ":(" in at else at
-            yield MissingName(missing["name"], at, user, library[1] if library is not None else "")
+            library = _C_LIBRARY.search(missing["where"]) or _C_LIBRARY.search(file)
+            yield MissingName(missing["name"], place(missing["where"]), user, library[1] if library is not None else "")
 
 
 def users(map_text: str, region: str) -> list[tuple[int, str]]:
@@ -162,7 +162,7 @@ def _undefined(text: str, known: ProgramFacts) -> NeuralArtError | None:
     more = f" ({len(missing) - 1} more: VERBOSE=1)" if len(missing) > 1 else ""
     if name == "main":
         what = "no main(), which the start-up code calls"
-        return NeuralArtError(what, hint=f"{near}; {hint}" if near else hint)
+        return NeuralArtError(what, hint=f"{near} {hint}" if near else hint)
     hint = near or hint or "name the source file or the library that has it in application: {sources: ...}"
     if chosen.library:
         return NeuralArtError(
