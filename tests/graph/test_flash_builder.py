@@ -217,7 +217,8 @@ def test_load_alias(board: Any, gcc: Any) -> None:
     alias = board.LoadAlias("load-app", "app.elf", rel, plan, vectors="models")
     assert alias.always_build and str(alias) == "load-app"
     words = graphs.command(alias)[3:]
-    assert words[:7] == ["run", "--board", BOARD, "--machine", "unicorn", "--elf", "app.elf"]
+    assert words[:5] == ["run", "--board", BOARD, "--machine", "unicorn"]
+    assert words[5:9] == ["--name", "load-app", "--elf", "app.elf"]
     for option, node in (("--model", rel.image), ("--network", rel.network.facts)):
         assert words[words.index(option) + 1] == str(node)
     assert words[words.index("--vectors") + 1] == "models" and words[words.index("--plan") + 1] == plan
