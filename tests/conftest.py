@@ -39,6 +39,7 @@ _REASONS = {
     "arm": _arm_reason,
     "qemu": lambda: "" if shutil.which("qemu-system-arm") else "qemu-system-arm is not installed",
     "gdb": lambda: "" if shutil.which("gdb-multiarch") else "gdb-multiarch is not installed",
+    "browser": lambda: "" if shutil.which("chromium") else "chromium is not installed",
     "hostcc": lambda: "" if shutil.which("cc") else "no C compiler for this machine",
     "real": lambda: "" if os.environ.get("NEURALART_REAL_DATA") else "NEURALART_REAL_DATA is not set",
 }
@@ -46,7 +47,7 @@ _REASONS = {
 
 # ``./sconsw test`` measures coverage in tests that are `seen`. What computes at length is not: seen, it takes three
 # times as long, and shows hardly a line that others do not show.
-_UNSEEN = {"long", "fuzz", "torture", "zoo", "qemu", "gdb", "hostcc", "real"}
+_UNSEEN = {"long", "fuzz", "torture", "zoo", "qemu", "gdb", "browser", "hostcc", "real"}
 _SEEN_TIERS = {"unit", "graph"}
 
 

@@ -21,7 +21,7 @@ from neuralart.resources import PACKAGE
 
 LARGEST = 2_000_000
 """Bytes of a page."""
-_MOST = (1200, 600, 300, 150, 75)
+_MOST = (800, 400, 200, 100, 50)
 """Rows of a graph and boxes of lifetimes: the next number is tried if the page is too large."""
 _TEMPLATES = PACKAGE / "report" / "page" / "templates"
 
