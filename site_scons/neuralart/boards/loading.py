@@ -98,6 +98,7 @@ def load(name: str, extra: Sequence[Path] = (), where: str = "") -> Board:
         flash=flash,
         slots=_given(entries, "slots", fields.slots, {}),
         switches=_given(entries, "switches", fields.switches, {}),
+        debug=_given(entries, "debug", fields.debug, None),
         boot=_given(entries, "boot", fields.boot, None),
         windows=_given(entries, "windows", lambda value: fields.windows(value, memory), ()),
         relocatable=_given(entries, "relocatable", lambda value: fields.load_slots(value, top, flash), None),
