@@ -211,8 +211,9 @@ def pyocd(bench: Bench, words: list[str], folder: Path) -> str:
     try:
         board = bench.taken(word_after(words, "-u"))
         if words[0] == "commander":
-            _, address, count, name = word_after(words, "-c").split()
-            (folder / name).write_bytes(board.get(int(address, 16), int(count)))
+            for line in (words[n + 1] for n, word in enumerate(words) if word == "-c"):
+                _, address, count, name = line.split()
+                (folder / name).write_bytes(board.get(int(address, 16), int(count)))
         elif words[0] == "load":
             data = (folder / words[-1]).read_bytes()
             bench.erase_and_write(board, int(word_after(words, "--base-address"), 16), data)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart import plugins
@@ -127,10 +128,15 @@ class CubeProgrammer(Programmer):
                 return self.failed(session, what, f"{switches_of(board)}; then power-cycle it")
         return self.failed(session, what, hint or switches_of(board))
 
-    def read(self, session: ProbeSession, address: int, count: int) -> Answer:
-        """Upload."""
-        path, words = session.file(".bin"), self._loader(session, address)
-        return self._talk(session, *words, "-u", f"0x{address:08x}", f"0x{count:x}", path.name, count=count)
+    def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
+        """Upload, one part each time: whether it takes several is not documented."""
+        answers = [
+            self._talk(
+                session, *self._loader(session, address), "-u", f"0x{address:08x}", f"0x{count:x}", name, count=count
+            )
+            for name, address, count in parts
+        ]
+        return next((answer for answer in answers if answer.status), answers[-1])
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """Download, and let it compare for itself as well."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from neuralart.text.ihex import ihex
 SERVER = "ST-LINK_gdbserver"
 _ADDRESS = re.compile(r"(?:[A-Za-z0-9._-]+|\[[0-9a-fA-F:]+\])?:\d{1,5}")
 _STARTING = 20.0
+_QUIETLY = ("set pagination off", "set confirm off", "set tcp auto-retry off")
 
 
 @dataclass
@@ -88,9 +89,9 @@ class Gdb(Programmer):
             what, hint = reason(str(ended), session.job.board)
             raise self.failed(session, f"{SERVER} does not start: {what}", hint or "start it by hand") from None
 
-    def _gdb(self, session: ProbeSession, *commands: str, count: int = 0) -> Answer:
+    def _gdb(self, session: ProbeSession, *commands: str, count: int = 0, end: str = "disconnect") -> Answer:
         assert isinstance(session, Attached)
-        script = ("set pagination off", "set confirm off", f"target remote {session.server}", *commands, "disconnect")
+        script = (*_QUIETLY, f"target remote {session.server}", *commands, end)
         return self.call(
             session, [*("-nx", "-q", "-batch"), *(each for line in script for each in ("-ex", line))], count
         )
@@ -118,16 +119,18 @@ class Gdb(Programmer):
             return Identity(None)
         return super().check_device(session)
 
-    def read(self, session: ProbeSession, address: int, count: int) -> Answer:
+    def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
         """``dump``."""
-        path = session.file(".bin")
-        return self._gdb(session, f"dump binary memory {path.name} 0x{address:x} 0x{address + count:x}", count=count)
+        lines = [f"dump binary memory {name} 0x{address:x} 0x{address + count:x}" for name, address, count in parts]
+        return self._gdb(session, *lines, count=sum(count for _, _, count in parts))
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``load``: gdb erases the flash blocks of its server's memory map, and writes RAM directly."""
         path = session.file(".hex")
         path.write_text(ihex(address, data), "ascii")
-        return self._gdb(session, f"load {path.name}", count=2 * len(data))
+        # After a load gdb wants to start there: what the core was doing goes on instead.
+        lines = ("set $before = $pc", f"load {path.name}", "set $pc = $before")
+        return self._gdb(session, *lines, count=2 * len(data))
 
     def restart(self, session: ProbeSession) -> Answer:
         """Reset and run."""
@@ -138,8 +141,8 @@ class Gdb(Programmer):
         return self.program(session, address, data)
 
     def run_from(self, session: ProbeSession, stack: int, entry: int) -> Answer:
-        """Set both registers and go on; the core runs when the connection ends."""
-        return self._gdb(session, f"set $sp = 0x{stack:x}", f"set $pc = 0x{entry & ~1:x}", "continue &")
+        """Set both registers and detach: the core goes on."""
+        return self._gdb(session, f"set $sp = 0x{stack:x}", f"set $pc = 0x{entry & ~1:x}", end="detach")
 
     def script(self, job: FlashJob) -> CommandScript:
         """Turn each file into one that knows its address, then load it."""
@@ -162,8 +165,8 @@ class Gdb(Programmer):
 
 
 def server_words(board: Board, serial: str, port: int, cube: Path) -> list[str]:
-    """Arguments of ST's server: SWD, the folder of STM32CubeProgrammer, the core, the probe, the loader."""
-    words = ["-p", str(port), "-d", "-s", "-cp", str(cube.resolve().parent)]
+    """Arguments of ST's server: SWD, one connection after the other; programmer, core, probe, loader."""
+    words = ["-p", str(port), "-d", "-s", "-e", "-cp", str(cube.resolve().parent)]
     words += ["-m", str(board.debug.access_port)] if board.debug is not None and board.debug.access_port else []
     words += ["-i", serial] if serial else []
     if board.flash.get("loader"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart import plugins
@@ -40,10 +41,10 @@ class OpenOcd(Programmer):
         assert debug is not None
         return self.call(session, self._words(debug.openocd, session.serial, *commands), count)
 
-    def read(self, session: ProbeSession, address: int, count: int) -> Answer:
+    def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
         """``dump_image``, of a core that stands still after a reset: then external flash is set up."""
-        path = session.file(".bin")
-        return self._openocd(session, "reset init", f"dump_image {path.name} 0x{address:08x} 0x{count:x}", count=count)
+        lines = [f"dump_image {name} 0x{address:08x} 0x{count:x}" for name, address, count in parts]
+        return self._openocd(session, "reset init", *lines, count=sum(count for _, _, count in parts))
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``flash write_image``, which erases what it writes."""

@@ -67,8 +67,8 @@ class Programmer(Runner):
         """List the probes that it sees. NeuralArtError: it cannot be asked, or is another version than it must be."""
 
     @abstractmethod
-    def read(self, session: ProbeSession, address: int, count: int) -> Answer:
-        """Read memory into the file that :meth:`ProbeSession.file` names; the file says whether it worked."""
+    def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
+        """Read memory: name of the file that it goes to, address and count of each part. The files say what worked."""
 
     @abstractmethod
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
@@ -91,7 +91,7 @@ class Programmer(Runner):
         register = _in_debug(session.job.board).idcode
         if register is None:
             return Identity(None)
-        said = self.bytes_at(session, register, 4, "cannot connect")
+        (said,) = self.bytes_of(session, [(register, 4)], "cannot connect")
         return Identity(int.from_bytes(said, "little") & 0xFFF)
 
     # ---- what they have in common
@@ -163,15 +163,18 @@ class Programmer(Runner):
         what, hint = symptoms.reason(answer.text, session.job.board)
         return self.failed(session, f"{doing}: {what}", hint or "DRY=1 shows the command, to type it by hand")
 
-    def bytes_at(self, session: ProbeSession, address: int, count: int, doing: str = "") -> bytes:
+    def bytes_of(self, session: ProbeSession, ranges: Sequence[tuple[int, int]], doing: str = "") -> list[bytes]:
         """Memory of the device; ``doing``: what cannot be done without. NeuralArtError: it cannot be read."""
-        answer = self.read(session, address, count)
-        path = session.folder / f"part{session.number}.bin"
-        data = path.read_bytes() if path.is_file() else b""
-        path.unlink(missing_ok=True)
-        if len(data) != count:
-            raise self.complaint(session, doing or f"cannot read {count} bytes at 0x{address:08x}", answer)
-        return data
+        parts = [(session.file(".bin").name, address, count) for address, count in ranges]
+        answer = self.read(session, parts)
+        found = []
+        for name, address, count in parts:
+            path = session.folder / name
+            found.append(path.read_bytes() if path.is_file() else b"")
+            path.unlink(missing_ok=True)
+            if len(found[-1]) != count:
+                raise self.complaint(session, doing or f"cannot read {count} bytes at 0x{address:08x}", answer)
+        return found
 
     # ---- what is refused before anything is touched
 
@@ -199,7 +202,7 @@ class Programmer(Runner):
             return
         if any(write.address == at for write in session.job.plan.writes):
             return
-        found = self.bytes_at(session, at, 4)
+        (found,) = self.bytes_of(session, [(at, 4)])
         if found != _SIGNED:
             raise self.failed(
                 session,
@@ -228,13 +231,16 @@ class Programmer(Runner):
             check_plan(FlashPlan(session.job.plan.board, here, session.job.plan.where), nor)
         return {write.name: found[write.name] for write in writes}
 
-    def _read_sectors(self, session: ProbeSession, write: Write, nor: Nor) -> None:
-        chip = nor.chip
-        numbers = sectors_of(write, chip)
-        start, count = numbers.start * chip.sector, len(numbers) * chip.sector
-        data = self.bytes_at(session, chip.base + start, count)
-        nor.erase(start, count)
-        nor.program(start, data)
+    def _read_sectors(self, session: ProbeSession, nors: Mapping[str, Nor], writes: Sequence[Write]) -> None:
+        spans = []
+        for write in writes:
+            chip = nors[write.name].chip
+            numbers = sectors_of(write, chip)
+            spans.append((numbers.start * chip.sector, len(numbers) * chip.sector))
+        ranges = [(nors[write.name].chip.base + at, count) for write, (at, count) in zip(writes, spans, strict=True)]
+        for write, (at, count), data in zip(writes, spans, self.bytes_of(session, ranges), strict=True):
+            nors[write.name].erase(at, count)
+            nors[write.name].program(at, data)
 
     def flash(self, job: FlashJob) -> tuple[Written, ...]:
         """Compare, write what differs, read back, start the device. NeuralArtError: it is not as planned then."""
@@ -242,10 +248,9 @@ class Programmer(Runner):
         files = dict(zip((write.name for write in writes), contents(job.plan, writes, job.top), strict=True))
         with self.session(job) as session:
             nors = self._mirror(session, writes)
-            self.check_device(session)
-            self._check_boot_loader(session, writes)
-            for write in writes:
-                self._read_sectors(session, write, nors[write.name])
+            if self.check_device(session).device_id is not None:  # a virtual board behind a server has no boot ROM
+                self._check_boot_loader(session, writes)
+            self._read_sectors(session, nors, writes)
             steps = [
                 (write, address, data)
                 for write in writes
@@ -278,13 +283,13 @@ class Programmer(Runner):
 
     def _holds(self, session: ProbeSession, address: int, data: bytes) -> bool:
         try:
-            return self.bytes_at(session, address, len(data)) == data
+            return self.bytes_of(session, [(address, len(data))]) == [data]
         except NeuralArtError:
             return False
 
     def _check_hashes(self, session: ProbeSession, writes: Sequence[Write]) -> None:
-        for write in writes:
-            data = self.bytes_at(session, write.address, write.bytes)
+        held = self.bytes_of(session, [(write.address, write.bytes) for write in writes])
+        for write, data in zip(writes, held, strict=True):
             if hashlib.sha256(data).hexdigest() != write.sha256:
                 said = [symptoms.reason(answer.text, session.job.board) for answer in session.answers]
                 what, hint = next((each for each in reversed(said) if each[1]), ("whatever the programmer says", ""))
@@ -331,8 +336,8 @@ class Programmer(Runner):
         with self.session(job) as session:
             self._mirror(session, writes)
             self.check_device(session)
-            for write, data in zip(writes, files, strict=True):
-                held = self.bytes_at(session, write.address, write.bytes)
+            found = self.bytes_of(session, [(write.address, write.bytes) for write in writes])
+            for write, data, held in zip(writes, files, found, strict=True):
                 if held != data:
                     at = first_difference(data, held)
                     return Mismatch(write, at, data[at], held[at])

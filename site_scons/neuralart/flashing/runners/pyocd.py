@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart import plugins
@@ -55,10 +56,11 @@ class PyOcd(Programmer):
     def _pyocd(self, session: ProbeSession, verb: str, *words: str, count: int = 0) -> Answer:
         return self.call(session, [verb, *self._options(session.job, session.serial), *words], count)
 
-    def read(self, session: ProbeSession, address: int, count: int) -> Answer:
+    def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
         """``savemem``."""
-        path = session.file(".bin")
-        return self._pyocd(session, "commander", "-c", f"savemem 0x{address:08x} {count} {path.name}", count=count)
+        lines = [("-c", f"savemem 0x{address:08x} {count} {name}") for name, address, count in parts]
+        words = [word for line in lines for word in line]
+        return self._pyocd(session, "commander", *words, count=sum(count for _, _, count in parts))
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``load``, which erases sectors."""

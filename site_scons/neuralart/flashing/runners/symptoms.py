@@ -43,9 +43,14 @@ SYMPTOMS = (
     _symptom(
         r"no stm32 target|core id|DEV_(?:TARGET|CONNECT|NO_DEVICE)|connect to (?:the )?(?:target|device)"
         r"|init mode failed|examination failed|no ACK|target not|cannot halt|timed out while"
-        r"|remote (?:connection closed|failure)|doesn't support read_memory",
+        r"|remote failure|doesn't support read_memory",
         "the device does not answer",
         "{switches}",
+    ),
+    _symptom(
+        r"connection (?:refused|timed out|reset)|remote connection closed",
+        "the gdb server does not answer",
+        "does it still run? SERVER=HOST:PORT says where",
     ),
     _symptom(
         r"external ?loader|\.stldr|loader init",
