@@ -125,7 +125,7 @@ def test_board_of_the_users(env: Any, gcc: Toolchain, tree: Path, tmp_path: Path
     net = NetworkConfig("digits", MODEL, vectors=str(tmp_path / "vectors elsewhere"))
     made = env.NeuralArtVariant(variant(board="mine", networks=(net,)))
     for verb in effects.VERBS:
-        if verb in ("load", "export", "plan", "sbom"):
+        if verb in ("load", "export", "plan", "sbom", "reset", "monitor"):
             continue  # its networks are linked into the firmware; an export starts no program, a plan reads the project
         (node,) = made.effects[verb][0].sources if verb == "report" else made.effects[verb]
         words = graphs.command(node)
@@ -162,10 +162,20 @@ def refusal(made: Any, verb: str) -> str:
 @pytest.mark.parametrize(
     ("changes", "verb", "words"),
     [
-        ({"machine": "silicon"}, "run", "run-digits-n6: nothing here can run on silicon yet (choose machine:"),
-        ({"machine": "silicon"}, "boot", "boot-digits-n6: nothing here can run on silicon yet (choose machine:"),
-        ({"machine": "silicon"}, "flash", "flash-digits-n6: nothing here can write on silicon yet"),
-        ({"machine": "silicon"}, "verify", "verify-digits-n6: nothing here can"),
+        ({"machine": "silicon"}, "run", "run-digits-n6: nothing here reads the outputs of a real board yet (flash-,"),
+        ({"machine": "silicon", "runner": "virtual"}, "flash", "flash-digits-n6: runner virtual writes a file, and"),
+        (
+            {"machine": "silicon", "runner": "virtual"},
+            "load",
+            "load-digits-n6: runner virtual loads no images",
+        ),
+        (
+            {"machine": "silicon", "runner": "pyocd"},
+            "verify",
+            "verify-digits-n6: runner pyocd writes internal",
+        ),
+        ({}, "reset", "reset-digits-n6: machine unicorn is no board with a cable (run- and boot-"),
+        ({}, "monitor", "monitor-digits-n6: machine unicorn is no board with a cable"),
         (
             {"board": "mps3-an547"},
             "flash-application",
@@ -290,9 +300,54 @@ def test_one_at_a_time_has_the_flash(several: dict[str, Any]) -> None:
     assert shared.pop("plan") == []
     assert shared.pop("sbom") == []
     assert shared.pop("report") == []
+    assert shared.pop("reset") == shared.pop("monitor") == []
     (one,) = {tuple(nodes) for nodes in shared.values()}
     assert len(one) == 1
     assert several["boot-model-two"].side_effects != list(one)
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """What the command line says."""
+    words: dict[str, str] = {}
+    monkeypatch.setattr(SCons.Script, "ARGUMENTS", words)
+    return words
+
+
+def test_a_real_board(env: Any, gcc: Toolchain, said: dict[str, str]) -> None:
+    said |= {"SERIAL": "0042", "FORCE": "1", "DRY": "0", "SERVER": "localhost:3333", "PORT": "/dev/ttyACM1"}
+    made = env.NeuralArtVariant(variant(machine="silicon", runner="gdb"))
+    commands = {verb: graphs.command(made.effects[verb][0])[3:] for verb in ("flash-model", "load", "debug", "monitor")}
+    record = f"{FOLDER}/flash-gdb-0042.json"
+    assert commands["flash-model"] == [
+        *("flash", "--plan", f"{FOLDER}/flash_plan.json", "--runner", "gdb", "--probe", "0042", "--record", record),
+        *("--only", "model", "--force", "--server", "localhost:3333"),
+    ]
+    device = ["--board", BOARD, "--probe", "0042"]
+    image, server = ["--elf", f"{FOLDER}/firmware.elf"], ["--server", "localhost:3333"]
+    assert commands["load"] == ["device", "load", *device, *image, *server, "--runner", "gdb"]
+    assert commands["debug"] == ["device", "debug", *device, *image, *server]
+    assert commands["monitor"] == ["device", "monitor", *device, "--port", "/dev/ttyACM1"]
+    nodes = [made.effects[verb][0] for verb in ("flash", "verify", "boot", "reset", "load", "debug", "monitor")]
+    assert len({tuple(node.side_effects) for node in nodes}) == 1, "one probe: one at a time"
+
+
+def test_who_writes(env: Any, gcc: Toolchain, said: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line, the environment, the variant, what is installed."""
+
+    def runner(name: str, **changes: Any) -> str:
+        words = graphs.command(env.NeuralArtVariant(variant(name, machine="silicon", **changes)).effects["flash"][0])
+        return words[words.index("--runner") + 1]
+
+    assert runner("a", runner="gdb") == "gdb"
+    assert runner("b") == "cubeprogrammer", "whether it is installed or not: it says how to get it"
+    env["NEURALART_RUNNER"] = "cubeprogrammer"
+    assert runner("c", runner="gdb") == "cubeprogrammer"
+    said["RUNNER"] = "gdb"
+    assert runner("d") == "gdb"
+    said["RUNNER"] = "gbd"
+    with pytest.raises(SCons.Errors.UserError, match=r"RUNNER=: no flash runner 'gbd' \(did you mean 'gdb'"):
+        runner("e")
 
 
 def test_a_folder_in_place_of_the_flash(env: Any, gcc: Toolchain, tree: Path) -> None:

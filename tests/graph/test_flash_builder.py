@@ -135,7 +135,7 @@ def test_one_at_a_time_has_a_device(board: Any, plan: str) -> None:
 def test_the_record_goes_with_clean(board: Any, plan: str) -> None:
     (alias,) = board.NeuralArtFlash("flash-kws", plan)
     targets = graphs.names(SCons.Environment.CleanTargets[alias])
-    assert [Path(name).name for name in targets] == ["flash.nor", "flash.nor.lock"]
+    assert [Path(name).name for name in targets] == ["flash.nor", "flash.nor.lock", "flash.nor.journal"]
 
 
 def test_order_of_the_command_line(board: Any, plan: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,7 +161,10 @@ def test_what_is_shown(board: Any, plan: str, dry: bool, monkeypatch: pytest.Mon
     [
         ({"NEURALART_BOARD": ""}, "flash-kws: NeuralArtFlash: no board (set NEURALART_BOARD)"),
         ({"NEURALART_RUNNER": "virtul"}, "NEURALART_RUNNER: no flash runner 'virtul' (did you mean 'virtual'?"),
-        ({"NEURALART_MACHINE": "silicon"}, "flash-kws: nothing here can write on silicon yet (choose machine:"),
+        (
+            {"NEURALART_MACHINE": "silicon", "NEURALART_RUNNER": "virtual"},
+            "flash-kws: runner virtual writes a file, and machine silicon boots from none (RUNNER=",
+        ),
         ({"NEURALART_PROBE": "../x"}, "NEURALART_PROBE: '../x' is no serial number of a probe"),
         ({"NEURALART_FLASH_PART": "modle"}, "NEURALART_FLASH_PART is 'modle' (did you mean 'model'?"),
         ({"NEURALART_FLASH_VERB": "erase"}, "NEURALART_FLASH_VERB is 'erase'"),
@@ -234,7 +237,7 @@ def test_load_alias(board: Any, gcc: Any) -> None:
     ("options", "said"),
     [
         ({"vectros": "models"}, "LoadAlias: unknown option 'vectros' (did you mean 'vectors'?"),
-        ({"vectors": "models", "machine": "silicon"}, "load-app: nothing here can run on silicon yet"),
+        ({"vectors": "models", "machine": "silicon"}, "load-app: nothing here reads the outputs of a real board"),
         ({"vectors": "models", "machine": "quemu"}, "no machine 'quemu'"),
     ],
 )

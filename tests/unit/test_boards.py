@@ -454,8 +454,8 @@ BAD = [
         "title: A board",
         "titel: A board",
         "mine.yaml:2: unknown key 'titel' "
-        "(did you mean 'title'? known: base, boot, clocks, code, console, cpu, data, device, external_ram, family, "
-        "firmware, flash, machines, memory, memory_pools, mpool, narrow_display, note, profile, registers, "
+        "(did you mean 'title'? known: base, boot, clocks, code, console, cpu, data, debug, device, external_ram, "
+        "family, firmware, flash, machines, memory, memory_pools, mpool, narrow_display, note, profile, registers, "
         "relocatable, schema, security, slots, switches, target, title, "
         "windows)",
     ),

@@ -184,7 +184,7 @@ def test_own_project_file() -> None:
 
 VARIANT_KEYS = (
     "allow_reference_on_hardware, application, board, dead_bank, defines, kernels, machine, network, networks, "
-    "optimization, overrides, patch, relocatable, reserved, sign, slots, title, toolchain"
+    "optimization, overrides, patch, relocatable, reserved, runner, sign, slots, title, toolchain"
 )
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, extra_options, failures, initializers, "
@@ -254,7 +254,8 @@ BAD = [
         "    title: all",
         "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: "
         "allow_reference_on_hardware, application, board, dead_bank, "
-        "defines, kernels, machine, network, networks, optimization, patch, relocatable, reserved, sign, slots, "
+        "defines, kernels, machine, network, networks, optimization, patch, relocatable, reserved, runner, sign, "
+        "slots, "
         "toolchain)",
     ),
     (

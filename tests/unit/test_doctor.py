@@ -12,13 +12,13 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli, config
-from neuralart.doctor import asking, compilers, known_bad, programs, surroundings
+from neuralart.doctor import compilers, known_bad, programs, surroundings
 from neuralart.doctor.examine import compilers_of, examine, system_of
 from neuralart.doctor.known_bad import Circumstances
 from neuralart.doctor.programs import CMAKE, CUBEIDE, MAKE, PROGRAMMER, QEMU, SIGNING, TOOLS
 from neuralart.doctor.types import BROKEN, MISSING, OK, UNFIT, Host, Need
 from neuralart.errors import NeuralArtError
-from neuralart.vendor import releases
+from neuralart.vendor import asking, releases
 from support.fake_tools import FakeMachine
 
 SLEEP = f"{shutil.which('sleep')} 60"

@@ -14,7 +14,8 @@ from neuralart.errors import NeuralArtError
 from neuralart.flashing import plan as plans
 from neuralart.flashing.nor import Mismatch, Written
 from neuralart.flashing.plan import Write
-from neuralart.flashing.runners import Capabilities, FlashJob, Refusal, Runner, Virtual, find
+from neuralart.flashing.runners import Capabilities, FlashJob, Refusal, Runner, find
+from neuralart.flashing.runners.virtual import Virtual
 
 BOARD = boards.load("stm32n6570-dk", [])
 SILICON, UNICORN = Machine("silicon", ()), Machine("unicorn", ())
@@ -126,7 +127,10 @@ def test_words_of_the_command(shelf: Shelf) -> None:
 def test_refusals_are_data(shelf: Shelf) -> None:
     other = boards.load("mps3-an547", [])
     assert Virtual().refusal("write", BOARD, UNICORN) == ("", "")
-    assert Virtual().refusal("write", BOARD, SILICON)[0] == "nothing here can write on silicon yet"
+    assert (
+        Virtual().refusal("write", BOARD, SILICON)[0]
+        == "runner virtual writes a file, and machine silicon boots from none"
+    )
     assert shelf.refusal("write", BOARD, SILICON) == ("", "")
     assert shelf.refusal("write", BOARD, UNICORN) == (
         "runner shelf cannot write machine unicorn",

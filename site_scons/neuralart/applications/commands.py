@@ -10,9 +10,10 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from neuralart.config.application import CMAKE, CUBEIDE, MAKE, ApplicationConfig, ExternalConfig
-from neuralart.doctor import asking, programs
+from neuralart.doctor import programs
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
+from neuralart.vendor import asking
 
 _BELOW = "directory: FOLDER below it"
 CMAKE_FOLDER, WORKSPACE = "cmake", "workspace"

@@ -62,7 +62,8 @@ def size_text(size: int) -> str:
     return str(size)
 
 
-def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+def table(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines with the columns of rows below each other."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
@@ -71,7 +72,7 @@ def listing(boards: Sequence[Board]) -> str:
     """One line for each board."""
     rows = [("BOARD", "TARGET", "CPU", "MACHINES", "TITLE")]
     rows += [(b.name, b.target, b.cpu, ",".join(b.machines), b.title) for b in boards]
-    return "\n".join(_table(rows))
+    return "\n".join(table(rows))
 
 
 def _enabled_by(region: MemoryRegion, board: Board) -> str:
@@ -111,7 +112,7 @@ def description(board: Board) -> str:
         if board.security == "secure"
         else "one security state",
         "",
-        *_table(_memory_rows(board)),
+        *table(_memory_rows(board)),
         "",
     ]
     for name, section in (("code", board.code), ("data", board.data)):

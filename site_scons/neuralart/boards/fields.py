@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.boards import types
-from neuralart.boards.types import Boot, Console, Enable, FlashWindow, LoadSlots, Machine, MemoryRegion, Registers
+from neuralart.boards.types import (
+    Boot,
+    Console,
+    DebugAccess,
+    Enable,
+    FlashWindow,
+    LoadSlots,
+    Machine,
+    MemoryRegion,
+    Registers,
+)
 from neuralart.errors import nearest
 from neuralart.files import is_file
 from neuralart.text.values import Value
@@ -18,6 +28,7 @@ KINDS = ("ram", "flash", "psram", "rom")
 OWNERS = ("cpu", "npu", "cpu+npu", "periph")
 SECURITIES = ("secure", "none")
 MACHINES = ("silicon", "unicorn", "qemu")
+CONNECT_MODES = ("NORMAL", "HOTPLUG", "UR", "POWERDOWN")
 # Cores that gcc takes to have MVE unless told otherwise.
 _MVE_CORES = ("cortex-m55", "cortex-m85")
 _ADDRESS_SPACE = 1 << 32
@@ -219,6 +230,20 @@ def flash(value: Value) -> dict[str, str | int]:
     for key in ("sector", "page"):
         made[key] = _power_of_two(need(value, key))
     return {**made, "loader": text(value, "loader")}
+
+
+def debug(value: Value) -> DebugAccess:
+    """How debug probes reach the device."""
+    fields = value.fields(keys_of(DebugAccess))
+    return DebugAccess(
+        device_id=need(value, "device_id").integer(1, 0xFFF),
+        idcode=_register(value, "idcode"),
+        access_port=_number(value, "access_port", 0, 255) or 0,
+        mode=fields["mode"].choice(CONNECT_MODES) if "mode" in fields else "NORMAL",
+        programmer=text(value, "programmer"),
+        openocd=file(fields["openocd"]) if "openocd" in fields else "",
+        pyocd=text(value, "pyocd"),
+    )
 
 
 def slots(value: Value) -> dict[str, int]:

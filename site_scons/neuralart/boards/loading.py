@@ -107,6 +107,7 @@ def made(name: str, top: Value, files: Sequence[Path]) -> Board:
         mpool=_given(entries, "mpool", fields.file, ""),
         profile=_given(entries, "profile", fields.file, ""),
         memory_pools=_given(entries, "memory_pools", fields.file, ""),
+        debug=_given(entries, "debug", fields.debug, None),
         memory=fields.memory(memory),
         windows=_given(entries, "windows", lambda value: fields.windows(value, memory), ()),
         relocatable=_given(entries, "relocatable", lambda value: fields.load_slots(value, top, flash), None),

@@ -111,6 +111,19 @@ class Registers:
 
 
 @dataclass(frozen=True)
+class DebugAccess:
+    """How debug probes reach the device."""
+
+    device_id: int  # DEV_ID of DBGMCU_IDCODE, for example 0x486
+    idcode: int | None = None  # Address of that register; None: not given
+    access_port: int = 0  # Number of the core's access port
+    mode: str = "NORMAL"  # How STM32CubeProgrammer connects: ``NORMAL``, ``HOTPLUG``, ``UR`` or ``POWERDOWN``
+    programmer: str = ""  # Versions of STM32CubeProgrammer that know the device; empty: any
+    openocd: str = ""  # Configuration of OpenOCD (path); empty: it does not know the device
+    pyocd: str = ""  # pyOCD's name of the device; empty: it does not know it
+
+
+@dataclass(frozen=True)
 class Machine:
     """Where an image executes."""
 
@@ -154,6 +167,7 @@ class Board:
     flash: Mapping[str, str | int] = field(default_factory=dict)  # part, base, size, sector, page (bytes), loader
     slots: Mapping[str, int] = field(default_factory=dict)  # Flash addresses by name; advice, the mpool wins
     switches: Mapping[str, str] = field(default_factory=dict)  # Boot switches, in words, by mode
+    debug: DebugAccess | None = None  # How debug probes reach the device; None: not given
     boot: Boot | None = None  # How an image gets from flash to where it runs; None: it is loaded in place
     windows: tuple[FlashWindow, ...] = ()  # Memories behind a controller that must be in memory-mapped mode
     relocatable: LoadSlots | None = None  # Where relocatable models are; None: not given

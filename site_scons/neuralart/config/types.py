@@ -155,6 +155,7 @@ class VariantConfig(Located):
     board: str  # Name of a board
     machine: str  # ``unicorn``, ``qemu``, ``silicon``; empty: the board's first
     networks: tuple[NetworkConfig, ...]  # In the order given
+    runner: str = ""  # Name of the flash runner; empty: what fits the machine
     toolchain: ToolchainConfig = ToolchainConfig()  # Cross compiler
     optimization: str = "-O2"  # GCC optimization flag of the firmware, for example ``-O2``
     kernels: str = "c"  # ``c``, or ``mve``: for cores with the M-profile Vector Extension; the same results

@@ -199,6 +199,13 @@ KEYS: tuple[Key, ...] = (
         f"{either(MACHINES)}: where the image executes",
         "the first machine of the board",
     ),
+    Key(
+        "runner",
+        Value.text,
+        "who writes the flash of `machine: silicon`, see [flash-runners.md](flash-runners.md); `RUNNER=` on the "
+        "command line wins",
+        "what is installed and knows the board",
+    ),
     Key("network", _one_network, "one network", needed=True, decides=("networks",)),
     Key("networks", _network_names, "several: `[digits, wake_word]`; one of the two keys must be there", needed=True),
     Key(

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from neuralart.doctor.asking import check_range, fits
 from neuralart.doctor.types import ERROR, NOTE, WARNING, Remark
 from neuralart.resources import PACKAGE, stable_name
 from neuralart.text import yaml_values
 from neuralart.text.values import Value
 from neuralart.vendor import releases
+from neuralart.vendor.asking import check_range, fits
 from neuralart.vendor.releases import dotted
 
 SCHEMA = 1

@@ -7,9 +7,10 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
-from neuralart.doctor.asking import ask, fits, in_places, on_path
 from neuralart.doctor.types import BROKEN, MISSING, NOTE, OK, UNFIT, WARNING, Host, Remark, ToolRow
 from neuralart.errors import NeuralArtError
+from neuralart.flashing.runners.process import cube_places
+from neuralart.vendor.asking import ask, fits, in_places, on_path
 
 
 @dataclass(frozen=True)
@@ -27,18 +28,6 @@ class Tool:
     fits: str = ""  # Range of versions that work; empty: any
 
 
-def _programmer(program: str) -> dict[str, tuple[str, ...]]:
-    roots = ("/usr/local/STMicroelectronics/STM32Cube", "~/STMicroelectronics/STM32Cube")
-    cube, clt = "C:/Program Files/STMicroelectronics/STM32Cube", ("/opt/st/stm32cubeclt_*", "/opt/ST/STM32CubeCLT_*")
-    inside = f"STM32CubeProgrammer/bin/{program}"
-    app = "STM32CubeProgrammer/STM32CubeProgrammer.app/Contents/MacOs/bin"
-    return {
-        "linux": tuple(f"{root}/{inside}" for root in (*roots, *clt)),
-        "windows": (f"{cube}/{inside}.exe", f"C:/ST/STM32CubeCLT_*/{inside}.exe"),
-        "mac": (f"/Applications/STMicroelectronics/STM32Cube/{app}/{program}",),
-    }
-
-
 QEMU = Tool(
     "qemu-system-arm",
     ("qemu-system-arm",),
@@ -54,7 +43,7 @@ PROGRAMMER = Tool(
     r"STM32CubeProgrammer(?: version:?)?\s+v?(\d+(?:\.\d+)+)",
     means="writing to the flash of a real board",
     get="install STM32CubeProgrammer or STM32CubeCLT of ST, and put its bin folder on PATH",
-    places=_programmer("STM32_Programmer_CLI"),
+    places=cube_places("STM32_Programmer_CLI"),
 )
 SIGNING = Tool(
     "signing-tool",
@@ -63,7 +52,7 @@ SIGNING = Tool(
     r"(?i)signing\s*tool[^\n\d]*v?(\d+(?:\.\d+)+)",
     means="signed images, the only ones that the boot ROM of an STM32N6 starts from flash",
     get="it comes with STM32CubeProgrammer; put its bin folder on PATH",
-    places=_programmer("STM32_SigningTool_CLI"),
+    places=cube_places("STM32_SigningTool_CLI"),
 )
 CUBEIDE = Tool(
     "stm32cubeide",

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.files import alone_with
+from neuralart.files import alone_with, read_bytes, write_bytes
 from neuralart.flashing.runners import DEFAULT, FlashJob, Runner, find
 from neuralart.text.progress import at_work
 
@@ -25,6 +25,10 @@ def configure_flash(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--nor", "--record", dest="record", required=True, type=Path, metavar="FILE", help=text)
     parser.add_argument("--runner", default=DEFAULT, metavar="NAME", help="what writes (default: %(default)s)")
     parser.add_argument("--probe", default="", metavar="SERIAL", help="which device, of a runner that has several")
+    parser.add_argument("--server", default="", metavar="HOST:PORT", help="a gdb server that runs, for --runner gdb")
+    parser.add_argument("--force", action="store_true", help="write what the device holds already, too")
+    text = "write nothing: print the commands, and write them as scripts beside the plan"
+    parser.add_argument("--dry-run", action="store_true", help=text)
     parser.add_argument("--only", choices=PARTS, help="a part; model: the initializers and their descriptor")
     text = "folder that the plan's paths start from (default: .)"
     parser.add_argument("--top", type=Path, default=Path(), metavar="DIR", help=text)
@@ -61,12 +65,37 @@ def chosen(args: argparse.Namespace) -> tuple[Runner, FlashJob]:
     runner = find(args.runner, "--runner")
     plan = read(args.plan)
     board = boards.load(plan.board, args.board_file, where=plan.where)
-    return runner, FlashJob(plan, board, args.record, args.probe, args.only, args.top)
+    job = FlashJob(plan, board, args.record, args.probe, args.only, args.top, force=args.force, server=args.server)
+    return runner, job
+
+
+def _show(runner: Runner, job: FlashJob, plan: Path) -> int:
+    """Print what a person would type, and write scripts for people without this package."""
+    from neuralart.flashing.plan import contents
+    from neuralart.flashing.runners import process
+
+    contents(job.plan, job.plan.chosen(job.only), job.top)
+    script = runner.script(job)
+    name = plan.stem + (f".{job.only}" if job.only else "")
+    for file in script.files():
+        write_bytes(plan.with_name(file.name), read_bytes(file))
+    shell, batch = plan.with_name(f"{name}.sh"), plan.with_name(f"{name}.bat")
+    write_bytes(shell, script.shell(job.top, plan.parent).encode())
+    write_bytes(batch, script.batch(job.top, plan.parent).encode())
+    programmer = process.find(("STM32_Programmer_CLI",), process.cube_places("STM32_Programmer_CLI"))
+    found = {"STM32_Programmer_CLI": str(programmer)} if programmer is not None else {}
+    loaders = (programmer.resolve().parent if programmer is not None else Path()) / "ExternalLoader"
+    for line in script.lines(job.top, found, loaders):
+        print(line)
+    print(f"# the same as scripts: {shell}, {batch}")
+    return 0
 
 
 def run_flash(args: argparse.Namespace) -> int:
     """Write it. NeuralArtError: something given is wrong; the file is as it was then."""
     runner, job = chosen(args)
+    if args.dry_run:
+        return _show(runner, job, args.plan)
     with at_work("flash"), alone_with(args.record):
         done = runner.flash(job)
     for written in done:

@@ -64,6 +64,12 @@ def chip_of(board: Board) -> Chip:
     return Chip(base, size, sector)
 
 
+def chips_of(board: Board) -> tuple[Chip, ...]:
+    """All flash of a board whose sectors are known: its NOR flash, and what is inside the device."""
+    inside = tuple(Chip(each.base, each.size, each.sector) for each in board.memory if each.sector)
+    return (*((chip_of(board),) if "base" in board.flash else ()), *inside)
+
+
 class Nor:
     """The contents of a chip. Offsets count from its first byte."""
 
@@ -228,10 +234,33 @@ class Mismatch:
         )
 
 
-def _sectors(write: Write, nor: Nor) -> range:
-    chip = nor.chip
+def _parts_of(write: Write, data: bytes, chip: Chip) -> Iterator[tuple[int, int, bytes]]:
+    """(sector, offset in the chip, bytes) of what a write says."""
+    begin = write.address - chip.base
+    for number in sectors_of(write, chip):
+        start = number * chip.sector
+        first, last = max(start, begin), min(start + chip.sector, begin + len(data))
+        yield number, first, data[first - begin : last - begin]
+
+
+def sectors_of(write: Write, chip: Chip) -> range:
+    """Numbers of the sectors that a write touches."""
     first = (write.address - chip.base) // chip.sector
     return range(first, (write.end - chip.base - 1) // chip.sector + 1)
+
+
+def changes(write: Write, data: bytes, nor: Nor, *, force: bool = False) -> list[tuple[int, bytes]]:
+    """Address and bytes of each stretch of adjoining sectors that do not hold their bytes; ``force``: of all."""
+    found: list[tuple[int, bytearray]] = []
+    behind = -1
+    for number, first, part in _parts_of(write, data, nor.chip):
+        if not force and nor.read(first, len(part)) == part:
+            continue
+        if number != behind:
+            found.append((nor.chip.base + first, bytearray()))
+        found[-1][1].extend(part)
+        behind = number + 1
+    return [(address, bytes(stretch)) for address, stretch in found]
 
 
 def check_plan(plan: FlashPlan, nor: Nor) -> None:
@@ -245,7 +274,7 @@ def check_plan(plan: FlashPlan, nor: Nor) -> None:
                 f"[0x{chip.base:08x}, 0x{chip.base + chip.size:08x})",
                 where=plan.where,
             )
-        for number in _sectors(write, nor):
+        for number in sectors_of(write, chip):
             if number in owner:
                 other, start = owner[number], chip.base + number * chip.sector
                 raise NeuralArtError(
@@ -268,19 +297,16 @@ def _foreign(nor: Nor, start: int, end: int) -> tuple[int, int] | None:
     return end - len(kept), start + len(data.rstrip(blank))
 
 
-def _one(write: Write, data: bytes, nor: Nor) -> Written:
+def apply(write: Write, data: bytes, nor: Nor, *, force: bool = False) -> Written:
+    """Make a chip in memory hold a write's bytes. ``force``: sectors that hold them already are written as well."""
     chip = nor.chip
-    begin = write.address - chip.base
-    end = begin + len(data)
     erased, kept, lost = 0, 0, []
-    for number in _sectors(write, nor):
-        start = number * chip.sector
-        first, last = max(start, begin), min(start + chip.sector, end)
-        part = data[first - begin : last - begin]
-        if nor.read(first, len(part)) == part:
+    for number, first, part in _parts_of(write, data, chip):
+        if not force and nor.read(first, len(part)) == part:
             kept += 1
             continue
-        for outside in (_foreign(nor, start, first), _foreign(nor, last, start + chip.sector)):
+        start = number * chip.sector
+        for outside in (_foreign(nor, start, first), _foreign(nor, first + len(part), start + chip.sector)):
             if outside is not None:
                 lost.append((chip.base + outside[0], chip.base + outside[1]))
         nor.erase(start, chip.sector)
@@ -289,20 +315,22 @@ def _one(write: Write, data: bytes, nor: Nor) -> Written:
     return Written(write, erased, kept, tuple(lost))
 
 
-def program_plan(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path()) -> tuple[Written, ...]:
+def program_plan(
+    plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = Path(), *, force: bool = False
+) -> tuple[Written, ...]:
     """Write what a plan says, all of which must fit, into a chip in memory; nothing unless all is in order.
 
-    A sector that holds its bytes already is left alone. ``only`` is ``application``, ``model`` (initializers and their
-    descriptor) or None; paths of the plan start from ``top``. NeuralArtError: a file has changed or is missing, or the
-    plan does not fit into the chip.
+    A sector that holds its bytes already is left alone unless ``force`` is given. ``only`` is ``application``,
+    ``model`` (initializers and their descriptor) or None; paths of the plan start from ``top``. NeuralArtError: a file
+    has changed or is missing, or the plan does not fit into the chip.
     """
     check_plan(plan, nor)
     writes = plan.chosen(only)
     files = contents(plan, writes, top)
-    return tuple(_one(write, data, nor) for write, data in zip(writes, files, strict=True))
+    return tuple(apply(write, data, nor, force=force) for write, data in zip(writes, files, strict=True))
 
 
-def _first_difference(one: bytes, other: bytes) -> int:
+def first_difference(one: bytes, other: bytes) -> int:
     """Index; the bytes are known to differ somewhere."""
     return next(n for n, (a, b) in enumerate(zip(one, other, strict=True)) if a != b)
 
@@ -314,6 +342,6 @@ def verify_plan(plan: FlashPlan, nor: Nor, only: str | None = None, top: Path = 
     for write, data in zip(writes, contents(plan, writes, top), strict=True):
         held = nor.read(write.address - nor.chip.base, len(data))
         if held != data:
-            at = _first_difference(data, held)
+            at = first_difference(data, held)
             return Mismatch(write, at, data[at], held[at])
     return None

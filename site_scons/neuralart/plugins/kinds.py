@@ -47,7 +47,10 @@ KINDS: Mapping[str, Kind] = {
             1,
             "neuralart.flashing.runners:Runner",
             "what writes the flash of a device: `NEURALART_RUNNER`, `neuralart flash --runner`",
-            own={"virtual": "neuralart.flashing.runners"},
+            own={
+                name: f"neuralart.flashing.runners.{name}"
+                for name in ("virtual", "cubeprogrammer", "gdb", "openocd", "pyocd")
+            },
         ),
         Kind(
             "boards",

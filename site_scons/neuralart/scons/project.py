@@ -22,7 +22,7 @@ from neuralart.config.types import AdoptedConfig, VariantConfig, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash import effects
-from neuralart.scons.flash.flash import keep_order
+from neuralart.scons.flash.flash import ARGUMENTS, keep_order
 from neuralart.scons.paths import anchored, named
 from neuralart.scons.registry import registry_of
 from neuralart.scons.variant import VariantNodes
@@ -88,6 +88,7 @@ class Project:
                 "  scons VERBOSE=1 ...".ljust(width_of_targets) + "show whole commands and summaries",
                 "  scons --no-color ...".ljust(width_of_targets) + "no colors, as with NO_COLOR=1",
                 "  scons WAIT=0 ...".ljust(width_of_targets) + "fail while another scons builds here",
+                *(f"  scons {name}=...".ljust(width_of_targets) + text for name, text in ARGUMENTS.items()),
                 "",
             ]
         )
@@ -110,7 +111,7 @@ class Project:
         """
         names = tuple(known)
         for name in given:
-            if name not in names:
+            if name not in names and name not in ARGUMENTS:
                 raise NeuralArtError(f"unknown variable '{name}=' on the command line", hint=nearest(name, names))
 
     @at_read_time

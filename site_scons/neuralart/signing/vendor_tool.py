@@ -14,12 +14,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from neuralart.doctor import programs
-from neuralart.doctor.asking import ask, fits
 from neuralart.doctor.examine import system_of
 from neuralart.doctor.types import BROKEN, Host
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.text import image_header
+from neuralart.vendor.asking import ask, fits
 
 #: The first release that puts the vector table right behind the header unless it is told otherwise.
 ALIGNS = ">=2.21"

@@ -101,7 +101,10 @@ def load_method(env: Any, name: str, elf: Any, model: Any, plan: Any, **options:
         FlashNodes(None, next(iter(found.values())), None, found),
         ModelNodes(model.image, model.params, model.results),
     )
-    why, hint = reason("load", program, flash.runner_of(env)[0])
+    if machine.kind == "silicon":
+        what, hint = "nothing here reads the outputs of a real board yet", "machine='unicorn' compares them"
+        raise NeuralArtError(what, where=name, hint=hint)
+    why, hint = reason("load", program, flash.runner_of(env, board, machine)[0])
     if why:
         raise NeuralArtError(why, where=name, hint=hint)
     alias = run_alias(registry.base, name, "load", [program])

@@ -17,7 +17,8 @@ from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_text
-from neuralart.flashing.runners import Runner, Virtual
+from neuralart.flashing.runners import Runner
+from neuralart.flashing.runners.virtual import Virtual
 from neuralart.network import facts
 from neuralart.scons import commands, plans
 from neuralart.scons.failures import in_action
@@ -27,7 +28,7 @@ from neuralart.scons.firmware.memory_builder import LoadedImage
 from neuralart.scons.flash import flash
 from neuralart.scons.flash.flash import FlashingPlan
 from neuralart.scons.flash.images import FlashNodes, ModelNodes
-from neuralart.scons.flash.refusals import RUNS, reason
+from neuralart.scons.flash.refusals import ON_DEVICE, RUNS, reason
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
 from neuralart.scons.paths import LiteralWord, anchored, build_dir, word
 from neuralart.scons.registry import board_value, code_value, registry_of
@@ -35,7 +36,7 @@ from neuralart.scons.registry import board_value, code_value, registry_of
 # Verb and what it does, for ``scons -h``.
 VERBS = {
     "run": "write a fresh virtual flash, boot from it and compare with golden vectors, or show outputs",
-    "flash": "write the variant's own virtual flash, which stays",
+    "flash": "write the variant's own virtual flash, which stays, or a real board's",
     "flash-application": "write the application only",
     "flash-model": "write constants and identity descriptor only",
     "load": "load the relocatable model in each mode and on each machine, and compare or show outputs",
@@ -45,7 +46,9 @@ VERBS = {
     "report": "write a page with pictures: memory, lifetimes, network, firmware, flash plan, provenance",
     "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
     "export": "write sources, images and CMake and make files for a build of your own",
-    "verify": "compare the virtual flash with what the build would write",
+    "verify": "compare the flash with what the build would write",
+    "reset": "start a real board anew",
+    "monitor": "print what the serial port of a real board says",
 }
 _PART = {"flash": "", "flash-application": "application", "flash-model": "model"}
 
@@ -176,12 +179,37 @@ def run_alias(base: Any, name: str, verb: str, programs: Sequence[VariantProgram
     return alias
 
 
+def _device(env: Any, verb: str, program: VariantProgram, runner: Runner, probe: str) -> Any:
+    """The alias of what is done with a real board besides writing its flash."""
+    base, variant, sources = registry_of(env).base, program.variant.name, []
+    words: list[Any] = ["device", verb, "--board", program.board.name]
+    words += ["--probe", LiteralWord(probe)] if probe else []
+    if verb in ("load", "debug"):
+        assert program.firmware is not None  # else there is a reason not to come here
+        words += _words(base, "--elf", program.firmware.elf)
+        sources = [program.firmware.elf, program.firmware.check]
+    server, port = flash.argument(env, "SERVER"), flash.argument(env, "PORT")
+    if verb == "monitor":
+        words += ["--port", LiteralWord(port)] if port else []
+    else:
+        words += ["--server", LiteralWord(server)] if server else []
+    words += ["--runner", runner.name] if verb not in ("debug", "monitor") else []
+    for file in registry_of(base).board_files:
+        words += _words(base, "--board-file", file)
+    line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
+    action, literals = commands.command(base, line, _shown(verb, variant, program, ""))
+    (alias,) = base.Alias(f"{verb}-{variant}", sources, [action], **literals)
+    flash.hold(base, runner, probe, base.fs.File(f"#{build_dir(env)}/{variant}/device"), alias)
+    return alias
+
+
 def _flash(env: Any, verb: str, program: VariantProgram, runner: Runner, probe: str) -> Any:
     """The alias of what writes a device, or compares it."""
     assert program.flash is not None  # else there is a reason not to come here
     variant = program.variant.name
     done, shown = "verify" if verb == "verify" else "write", _shown(verb, variant, program, "")
-    plan = FlashingPlan(done, runner, probe, _PART.get(verb, ""), shown, tuple(registry_of(env).board_files))
+    files, options = tuple(registry_of(env).board_files), flash.options_of(env)
+    plan = FlashingPlan(done, runner, probe, _PART.get(verb, ""), shown, files, options)
     return plans.make(env, flash.NAME, flash.VARIABLES, plan, f"{verb}-{variant}", program.flash.plan)[0]
 
 
@@ -292,7 +320,8 @@ def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> di
     registry, made = registry_of(env), index.sources
     base = registry.base
     variant = programs[0].variant.name
-    runner, probe = flash.runner_of(env)
+    program = programs[0]
+    runner, probe = flash.runner_of(env, program.board, program.machine, program.variant.runner)
     folder = base.fs.Dir(f"#{build_dir(env)}/{variant}")
     record = flash.record_of(folder, runner, probe)
     # What virtual boards boot, with every runner.
@@ -316,6 +345,8 @@ def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> di
             alias = _refused(base, name, why, hint)
         elif verb == "export":
             alias = make_export(env, programs[0])
+        elif verb in ON_DEVICE and program.machine.kind == "silicon":
+            alias = _device(env, verb, program, runner, probe)
         elif verb in RUNS:
             alias = run_alias(base, name, verb, programs, nor)
             if verb == "boot":

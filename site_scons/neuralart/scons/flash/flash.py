@@ -21,9 +21,12 @@ import SCons.Node.Alias
 import SCons.Node.FS
 import SCons.Scanner
 
+from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.flashing import runners
+from neuralart.flashing.journal import SUFFIX
 from neuralart.flashing.runners import Runner
+from neuralart.flashing.runners.choice import fitting
 from neuralart.scons import plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time
@@ -73,6 +76,7 @@ class FlashingPlan:
     part: str  # ``application``, ``model``, or empty for all
     shown: str  # What users see
     board_files: tuple[Any, ...] = ()  # The user's own board descriptions
+    options: tuple[str, ...] = ()  # Further words of the command: of FORCE, DRY and SERVER
 
 
 @dataclass(frozen=True)
@@ -84,10 +88,45 @@ class Flashing:
     record: Any  # What says what the device holds
 
 
-def runner_of(env: Any) -> tuple[Runner, str]:
-    """The runner and the probe that the construction variables name. NeuralArtError: There is no such runner."""
-    name, probe = (str(env.subst(env[key])) for key in ("NEURALART_RUNNER", "NEURALART_PROBE"))
-    return runners.find(name, "NEURALART_RUNNER"), probe
+# What the command line may set for flash-, verify-, reset- and so on, with what it means.
+ARGUMENTS = {
+    "RUNNER": "who writes the board",
+    "SERIAL": "serial number of its probe",
+    "SERVER": "gdb server that runs, HOST:PORT",
+    "FORCE": "1: write what it holds already, too",
+    "DRY": "1: print the commands instead",
+    "PORT": "its serial port",
+}
+
+
+def argument(env: Any, name: str, variable: str = "") -> str:
+    """What the command line says, else a construction variable."""
+    from SCons.Script import ARGUMENTS as SAID
+
+    return str(SAID.get(name, "") or (env.subst(env[variable]) if variable else ""))
+
+
+def options_of(env: Any) -> tuple[str, ...]:
+    """Words of ``neuralart flash`` that the command line asks for."""
+    server = argument(env, "SERVER")
+    said = {"--force": argument(env, "FORCE"), "--dry-run": argument(env, "DRY")}
+    words = [option for option, value in said.items() if value not in ("", "0")]
+    return (*words, *(["--server", server] if server else []))
+
+
+def runner_of(env: Any, board: Board, machine: Machine, said: str = "") -> tuple[Runner, str]:
+    """The runner and the probe: of the command line, else of construction variables, else ``said`` by a variant,
+    else what fits. NeuralArtError: There is no such runner.
+    """
+    probe = argument(env, "SERIAL", "NEURALART_PROBE")
+    for name, where in (
+        (argument(env, "RUNNER"), "RUNNER="),
+        (str(env.subst(env["NEURALART_RUNNER"])), "NEURALART_RUNNER"),
+        (said, "runner:"),
+    ):
+        if name:
+            return runners.find(name, where), probe
+    return fitting(board, machine), probe
 
 
 def record_of(folder: Any, runner: Runner, probe: str) -> Any:
@@ -110,7 +149,8 @@ def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
 
 def clean(env: Any, nodes: Any, record: Any) -> None:
     """``scons -c`` removes the record, and what a killed process left beside it."""
-    env.Clean(nodes, [record, SCons.Node.FS.File(f"{record.name}.lock", record.dir, record.fs)])
+    beside = [SCons.Node.FS.File(record.name + suffix, record.dir, record.fs) for suffix in (".lock", SUFFIX)]
+    env.Clean(nodes, [record, *beside])
 
 
 def _choice(env: Any, key: str, known: Sequence[str]) -> str:
@@ -125,17 +165,17 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> FlashingPlan:
     from neuralart.memory.image.check_image import machine_of
 
     verb, part = _choice(env, "NEURALART_FLASH_VERB", list(VERBS)), _choice(env, "NEURALART_FLASH_PART", PARTS)
-    runner, probe = runner_of(env)
     made = plans.known(source[0], FilePart)
     name = made.data[0] if made is not None else plans.board_name(env, NAME, target[0])
     registry = registry_of(env)
     board = registry.board(name, NAME)
     machine = machine_of(board, str(env.subst(env["NEURALART_MACHINE"])))
+    runner, probe = runner_of(env, board, machine)
     what, hint = runner.refusal(verb, board, machine)
     if what:
         raise NeuralArtError(what, where=str(target[0]), hint=hint)
     shown = f"{VERBS[verb].upper():<8} {target[0]} on {board.name}" + (f", {part} only" if part else "")
-    return FlashingPlan(verb, runner, probe, part, shown, tuple(registry.board_files))
+    return FlashingPlan(verb, runner, probe, part, shown, tuple(registry.board_files), options_of(env))
 
 
 @at_read_time
@@ -189,6 +229,7 @@ def _words(found: Flashing, env: Any) -> list[Any]:
     # The record is no target, and all the same it never is in the source tree.
     said += [*(LiteralWord(text) for text in before), option, *word(env, Path(found.record.get_abspath()))]
     said += ["--only", plan.part] if plan.part else []
+    said += [LiteralWord(text) for text in plan.options]
     for file in plan.board_files:
         said += ["--board-file", *word(env, place(file))]
     return said
@@ -227,7 +268,12 @@ VARIABLES = (
     ),
     plans.of_plan("_NEURALART_FLASHFLAGS", Flashing, NAME, _words),
     plans.of_plan("_NEURALART_FLASHSHOWN", Flashing, NAME, _shown),
-    Variable("NEURALART_RUNNER", "text", runners.DEFAULT, "Who writes: the name of a flash runner."),
+    Variable(
+        "NEURALART_RUNNER",
+        "text",
+        "",
+        "Who writes: the name of a flash runner; empty: the virtual flash, or for silicon what is installed.",
+    ),
     Variable("NEURALART_PROBE", "text", "", "Serial number of the device; empty: the only one."),
     Variable("NEURALART_FLASH_PART", "text", "", "`application` or `model`; empty: all of the plan."),
     Variable("NEURALART_FLASH_VERB", "text", "write", "`write`, or `verify`: compare the device with the plan."),

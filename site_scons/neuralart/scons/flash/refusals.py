@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 
 RUNS = ("run", "debug", "boot", "load")
+# What is done with a real board and needs no flash plan.
+ON_DEVICE = ("boot", "load", "debug", "reset", "monitor")
 _FROM_PLAN = ("run", "debug")
 _WRITES = ("flash", "flash-application", "flash-model", "verify")
 
@@ -60,11 +62,28 @@ _FOREIGN = (
         "'relocatable: true' in the variant makes a model to load",
     ),
 )
+_DEVICE = (
+    Refusal(
+        lambda of: of["verb"] in ("load", "debug") and of["program"].firmware is None,
+        "its image is built by the application's own project",
+        "neuralart device load --elf FILE loads it",
+    ),
+    Refusal(
+        lambda of: of["verb"] == "load" and type(of["runner"]).load is Runner.load,
+        "runner {runner.name} loads no images",
+        "RUNNER=gdb does",
+    ),
+)
 _MACHINE = (
     Refusal(
+        lambda of: of["verb"] in ("reset", "monitor"),
+        "machine {machine.kind} is no board with a cable",
+        "run- and boot- show what it says",
+    ),
+    Refusal(
         lambda of: of["machine"].kind == "silicon",
-        "nothing here can run on silicon yet",
-        "choose machine: unicorn or qemu where the board has one",
+        "nothing here reads the outputs of a real board yet",
+        "flash-, load-, boot- and monitor- work with one; machine: unicorn or qemu compares outputs",
     ),
     Refusal(
         lambda of: of["machine"].kind == "qemu" and of["external"] is not None,
@@ -97,7 +116,7 @@ _NOTHING = (
     Refusal(
         lambda of: of["verb"] not in _FROM_PLAN and not _in_flash(of),
         "nothing of this variant is kept in external flash",
-        "run- loads its image in place",
+        "{loads} loads its image in place",
     ),
     Refusal(
         lambda of: of["verb"] == "flash-application" and _in_flash(of) and not _application(of),
@@ -120,7 +139,7 @@ _NOTHING = (
 def reason(verb: str, program: VariantProgram, runner: Runner) -> tuple[str, str]:
     """Why this cannot be done, and what to do; two empty texts if it can."""
     networks, external = program.networks, program.external
-    subjects = {
+    subjects: dict[str, Any] = {
         "verb": verb,
         "program": program,
         "board": program.board,
@@ -128,8 +147,12 @@ def reason(verb: str, program: VariantProgram, runner: Runner) -> tuple[str, str
         "foreign": next((network for network in networks if network.runtime != NEURALART), None),
         "external": external[0] if external else None,
     }
+    silicon = program.machine.kind == "silicon"
+    subjects |= {"runner": runner, "loads": "load-" if silicon else "run-"}
     if verb == "export":
         return first_refusal(_EXPORT, **subjects)
+    if silicon and verb in ON_DEVICE:
+        return first_refusal(_DEVICE, **subjects)
     found = first_refusal(_FOREIGN, **subjects)
     if not found[0]:
         device = runner.refusal("verify" if verb == "verify" else "write", program.board, program.machine)

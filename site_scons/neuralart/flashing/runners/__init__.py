@@ -6,7 +6,8 @@ In order to define your own runner, you need to:
    as well: ``refusals`` are looked at before anything is started.
 2. Implement ``write``: it compares with the device, leaves alone what holds its bytes already, and says for each write
    how many sectors it erased and kept. Implement ``verify`` as well if the device can be read.
-3. Register the class as a plugin (:func:`neuralart.plugins.register`, kind ``runners``) under its name;
+3. Implement ``reset`` if it can, and ``script`` if it works by commands that a person could type.
+4. Register the class as a plugin (:func:`neuralart.plugins.register`, kind ``runners``) under its name;
    ``NEURALART_RUNNER`` and ``neuralart flash --runner`` then know it.
 
 The build asks a runner for names and refusals only. It is ``neuralart flash``, a process of its own, that writes.
@@ -28,9 +29,19 @@ if TYPE_CHECKING:
     from neuralart.boards.types import Board, Machine
     from neuralart.flashing.nor import Mismatch, Written
     from neuralart.flashing.plan import FlashPlan
+    from neuralart.flashing.script import CommandScript
 
 
 DEFAULT = "virtual"
+# What a runner can do with a device.
+EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL = (
+    "flash external",
+    "flash internal",
+    "reset",
+    "load RAM",
+    "gdb server",
+    "serial",
+)
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 
@@ -41,6 +52,7 @@ class Capabilities:
     machines: frozenset[str]  # Kinds of machine whose flash it reaches: ``silicon``, ``unicorn``, ``qemu``
     verify: bool = True  # It can read the device and compare
     probes: bool = False  # Its devices are told apart by a serial number
+    does: frozenset[str] = frozenset({EXTERNAL})  # What it can do: :data:`EXTERNAL` and so on
 
 
 @dataclass(frozen=True)
@@ -70,6 +82,8 @@ class FlashJob:
     probe: str = ""  # Serial number of the device; empty: the only one
     only: str | None = None  # A part of the plan, ``application`` or ``model``; None: all of it
     top: Path = Path()  # Folder that the plan's paths start from
+    force: bool = False  # Write what the device holds already, too
+    server: str = ""  # ``HOST:PORT`` of a gdb server that runs already, for the runner that talks to one
 
 
 class Runner(ABC):
@@ -124,6 +138,18 @@ class Runner(ABC):
         NeuralArtError: a file has changed or is missing, or the device cannot be written.
         """
 
+    def reset(self, job: FlashJob) -> None:
+        """Start the device anew. NeuralArtError: it cannot be reached, or this runner cannot."""
+        raise NeuralArtError(f"runner {self.name} cannot reset a device", where=str(job.record))
+
+    def load(self, job: FlashJob, elf: Path) -> int:
+        """Load an image where it is linked, and run it. Returns its entry. NeuralArtError: it does not arrive."""
+        raise NeuralArtError(f"runner {self.name} loads no images", where=str(elf), hint="RUNNER=gdb does")
+
+    def script(self, job: FlashJob) -> CommandScript:
+        """What a person types who does by hand what :meth:`flash` does. NeuralArtError: nothing can be typed."""
+        raise NeuralArtError(f"runner {self.name} starts no program: there is nothing to show", where=str(job.record))
+
     def verify(self, job: FlashJob) -> Mismatch | None:
         """Compare the device with a plan.
 
@@ -166,54 +192,3 @@ def find(name: str, where: str = "") -> Runner:
     """The runner of a name. NeuralArtError: there is none."""
     runner: Runner = plugins.find("runners", name, where).made()
     return runner
-
-
-class Virtual(Runner):
-    """Writes the virtual flash of a machine that is simulated or emulated; a serial number tells two of them apart."""
-
-    name = "virtual"
-    capabilities = Capabilities(frozenset({"unicorn", "qemu"}), verify=True, probes=True)
-    refusals = (
-        Refusal(
-            lambda of: of["machine"].kind == "silicon",
-            "nothing here can write on silicon yet",
-            "choose machine: unicorn or qemu where the board has one",
-        ),
-    )
-
-    def record_name(self, probe: str) -> str:
-        """The flash itself."""
-        return f"flash{self._serial(probe)}.nor"
-
-    def device(self, record: str, probe: str) -> str:
-        """Each file is a device."""
-        return record
-
-    def words(self, probe: str) -> list[str]:
-        """The file says all."""
-        return ["--nor"]
-
-    def flash(self, job: FlashJob) -> tuple[Written, ...]:
-        """Write it; there is no other record to keep."""
-        return self.write(job)
-
-    def write(self, job: FlashJob) -> tuple[Written, ...]:
-        """Write the file, whole or not at all; it is left alone if it holds everything already."""
-        from neuralart.flashing.nor import Nor, chip_of, load_for, program_plan
-
-        chip = chip_of(job.board)
-        new = not job.record.exists()
-        nor = Nor(chip) if new else load_for(job.record, job.board)
-        done = program_plan(job.plan, nor, job.only, job.top)
-        if new or any(written.erased for written in done):
-            nor.save(job.record)
-        return done
-
-    def verify(self, job: FlashJob) -> Mismatch | None:
-        """Compare the file with the plan."""
-        from neuralart.flashing.nor import load_for, verify_plan
-
-        return verify_plan(job.plan, load_for(job.record, job.board), job.only, job.top)
-
-
-plugins.register("runners", Virtual.name, Virtual, protocol=1)

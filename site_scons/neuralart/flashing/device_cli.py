@@ -1,0 +1,119 @@
+"""``neuralart device``: reset a board, load an image and run it, wait for a debugger, show its serial port."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from neuralart.errors import NeuralArtError
+from neuralart.flashing.runners import FlashJob, find
+
+if TYPE_CHECKING:
+    from neuralart.boards.types import Board
+
+_BAUD = 921600
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, text in (
+        ("reset", "start the device anew"),
+        ("boot", "start the device anew, from flash; say how its switches must stand"),
+        ("load", "load an image where it is linked, compare it, and run it"),
+        ("debug", "start a gdb server and say how gdb is called; Ctrl-C ends it"),
+        ("monitor", "print what the serial port says; Ctrl-C ends it"),
+    ):
+        action = actions.add_parser(name, help=text)
+        action.add_argument("--board", required=True, metavar="NAME", help="the board")
+        action.add_argument("--board-file", action="append", default=[], type=Path, metavar="FILE", help="one of yours")
+        action.add_argument("--probe", default="", metavar="SERIAL", help="which probe, where several are connected")
+        if name in ("load", "debug"):
+            action.add_argument("--elf", required=True, type=Path, metavar="FILE", help="the image")
+        if name == "monitor":
+            text = "/dev/ttyACM0, COM4, socket://HOST:PORT, rfc2217://HOST:PORT (default: that of the probe)"
+            action.add_argument("--port", default="", metavar="URL", help=text)
+            action.add_argument("--baud", type=int, default=_BAUD, metavar="N", help="default: %(default)s")
+            action.add_argument("--seconds", type=float, metavar="N", help="end after so many seconds of silence")
+        else:
+            action.add_argument("--server", default="", metavar="HOST:PORT", help="a gdb server that runs, for gdb")
+        if name not in ("debug", "monitor"):
+            action.add_argument("--runner", default="cubeprogrammer", metavar="NAME", help="who (default: %(default)s)")
+
+
+def _job(args: argparse.Namespace, board: Board) -> FlashJob:
+    from neuralart.flashing.plan import FlashPlan
+
+    plan = FlashPlan(board.name, ())
+    return FlashJob(plan, board, Path(f"flash-{args.action}"), args.probe, server=getattr(args, "server", ""))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do it. NeuralArtError: the device does not answer, or what is given is wrong."""
+    from neuralart import boards
+
+    board = boards.load(args.board, args.board_file)
+    job = _job(args, board)
+    if args.action == "monitor":
+        return _monitor(args)
+    if args.action == "debug":
+        return _debug(args, job)
+    runner = find(args.runner, "--runner")
+    if args.action == "load":
+        print(f"{args.elf}: compared, running from 0x{runner.load(job, args.elf):08x}")
+        return 0
+    runner.reset(job)
+    print(f"{board.name}: reset")
+    if args.action == "boot" and "flash" in board.switches:
+        print(f"it starts from flash with {board.switches['flash']}, then a power cycle")
+    return 0
+
+
+def _debug(args: argparse.Namespace, job: FlashJob) -> int:
+    from neuralart.flashing.runners.gdb import Attached, Gdb
+
+    with Gdb().session(job) as session:
+        assert isinstance(session, Attached)
+        print(f"gdb: {session.program} {args.elf} -ex 'target remote {session.server}' -ex load", flush=True)
+        try:
+            sys.stdin.read()
+        except KeyboardInterrupt:
+            return 0
+    return 0
+
+
+def _serial_port(args: argparse.Namespace) -> str:
+    from neuralart.flashing.runners.connected import usb_probes
+
+    found = [each for each in usb_probes() if each.port and args.probe in ("", each.serial)]
+    if len(found) != 1:
+        known = ", ".join(f"{each.port} ({each.serial})" for each in found)
+        what = f"{len(found)} serial ports of probes: {known}" if found else "no serial port of a probe is found"
+        raise NeuralArtError(what, where="device monitor", hint="name it: PORT=... or --port, for example /dev/ttyACM0")
+    return found[0].port
+
+
+def _monitor(args: argparse.Namespace) -> int:
+    import importlib
+
+    try:
+        serial: Any = importlib.import_module("serial")
+    except ImportError as error:
+        raise NeuralArtError(
+            "pyserial is not installed", where="device monitor", hint="pip install pyserial"
+        ) from error
+    port = args.port or _serial_port(args)
+    try:
+        stream = serial.serial_for_url(port, baudrate=args.baud, timeout=args.seconds)
+        with stream:
+            # One byte at least, and then whatever is there: lines appear when they are sent.
+            while data := stream.read(max(1, stream.in_waiting)):
+                sys.stdout.write(data.decode("utf-8", "replace"))
+                sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 0
+    except (serial.SerialException, ValueError, OSError) as error:
+        raise NeuralArtError(f"the port ends: {error}", where=port, hint="does another program use it?") from error
+    return 0

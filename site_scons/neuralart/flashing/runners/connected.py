@@ -1,0 +1,31 @@
+"""Debug probes of ST on this machine, as the operating system lists them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from neuralart.flashing.runners.session import ConnectedProbe
+
+_DEVICES = Path("/sys/bus/usb/devices")
+_ST = "0483"
+# Products that are ST-LINKs: V2, V2-1, V3.
+_PROBES = ("3744", "3748", "374")
+
+
+def usb_probes(devices: Path | None = None) -> list[ConnectedProbe]:
+    """ST-LINKs by the serial numbers of their USB descriptors; none where the system does not show them."""
+    folder = devices or _DEVICES
+    found = []
+    for device in sorted(folder.iterdir()) if folder.is_dir() else []:
+        if _text(device / "idVendor") == _ST and _text(device / "idProduct").startswith(_PROBES):
+            ports = sorted(path.name for path in device.glob("*/tty/tty*"))
+            port = f"/dev/{ports[0]}" if ports else ""
+            found.append(ConnectedProbe(_text(device / "serial"), _text(device / "product"), port=port))
+    return [probe for probe in found if probe.serial]
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace").strip()
+    except OSError:
+        return ""

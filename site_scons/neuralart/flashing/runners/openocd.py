@@ -1,0 +1,84 @@
+"""OpenOCD: for boards that it knows; the board's file names the configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from neuralart import plugins
+from neuralart.boards.types import Board
+from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, Capabilities, FlashJob
+from neuralart.flashing.runners.connected import usb_probes
+from neuralart.flashing.runners.process import Answer
+from neuralart.flashing.runners.programmer import Programmer, needs_debug
+from neuralart.flashing.runners.session import ConnectedProbe, ProbeSession
+from neuralart.flashing.script import Around, Beside, CommandScript, Word
+
+
+class OpenOcd(Programmer):
+    """Writes silicon by OpenOCD."""
+
+    name = "openocd"
+    capabilities = Capabilities(
+        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB})
+    )
+    refusals = (needs_debug("openocd"),)
+    programs = ("openocd",)
+    get = "install OpenOCD 0.12 or newer (Debian, Ubuntu: openocd)"
+
+    def probes(self, program: Path, folder: Path, board: Board | None = None) -> list[ConnectedProbe]:
+        """It lists none: those of ST on this machine, as the system lists them."""
+        return usb_probes()
+
+    def _words(self, config: str, serial: str, *commands: str) -> list[str]:
+        chosen = [f"adapter serial {serial}"] if serial else []
+        # Names of files are ours, and relative: nothing here has to be quoted for Tcl.
+        script = (*chosen, "init", *commands, "shutdown")
+        return ["-f", config, *(word for line in script for word in ("-c", line))]
+
+    def _openocd(self, session: ProbeSession, *commands: str, count: int = 0) -> Answer:
+        debug = session.job.board.debug
+        assert debug is not None
+        return self.call(session, self._words(debug.openocd, session.serial, *commands), count)
+
+    def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
+        """``dump_image``, of a core that stands still after a reset: then external flash is set up."""
+        lines = [f"dump_image {name} 0x{address:08x} 0x{count:x}" for name, address, count in parts]
+        return self._openocd(session, "reset init", *lines, count=sum(count for _, _, count in parts))
+
+    def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
+        """``flash write_image``, which erases what it writes."""
+        path = session.file(".bin")
+        path.write_bytes(data)
+        line = f"flash write_image erase {path.name} 0x{address:08x} bin"
+        return self._openocd(session, "reset init", line, count=2 * len(data))
+
+    def put(self, session: ProbeSession, address: int, data: bytes) -> Answer:
+        """``load_image``."""
+        path = session.file(".bin")
+        path.write_bytes(data)
+        return self._openocd(session, "reset init", f"load_image {path.name} 0x{address:08x} bin", count=len(data))
+
+    def run_from(self, session: ProbeSession, stack: int, entry: int) -> Answer:
+        """Set both registers and go on."""
+        return self._openocd(session, "halt", f"reg sp 0x{stack:08x}", f"reg pc 0x{entry & ~1:08x}", "resume")
+
+    def restart(self, session: ProbeSession) -> Answer:
+        """Reset and run."""
+        return self._openocd(session, "reset run")
+
+    def script(self, job: FlashJob) -> CommandScript:
+        """One call for each file, then a reset; the board's configuration lies beside the script."""
+        debug = job.board.debug
+        assert debug is not None
+        head = ("openocd", "-f", Beside(Path(debug.openocd)))
+        serial = ("-c", f"adapter serial {job.probe}") if job.probe else ()
+        rows: list[tuple[Word, ...]] = []
+        for write in self.in_order(job):
+            # Tcl reads a name in braces as it stands.
+            line = Around("program {", Path(write.file), f"}} 0x{write.address:08x} verify")
+            rows.append((*head, *serial, "-c", line, "-c", "shutdown"))
+        return CommandScript((*rows, (*head, *serial, "-c", "init", "-c", "reset run", "-c", "shutdown")))
+
+
+plugins.register("runners", OpenOcd.name, OpenOcd, protocol=1)

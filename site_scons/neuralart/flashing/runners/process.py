@@ -1,0 +1,154 @@
+"""Programs of others that reach a device: found, started with nothing to read from, ended when they take too long."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from neuralart.errors import NeuralArtError
+from neuralart.vendor.asking import in_places, on_path
+
+# Bytes of what a program says that are kept: its end, where the reason stands.
+_MOST = 1 << 18
+# Seconds for a connection, and bytes a second of the slowest flash.
+CONNECTING, SLOWEST = 60.0, 10_000
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a program did."""
+
+    words: tuple[str, ...]  # How it was called
+    status: int  # How it ended
+    text: str  # What it printed, both streams
+    late: bool = False  # It took too long and was ended
+
+
+def patience(count: int) -> float:
+    """Seconds after which a program that moves so many bytes is taken for stuck."""
+    return CONNECTING + count / SLOWEST
+
+
+def cube_places(program: str) -> dict[str, tuple[str, ...]]:
+    """Where installers put a program of STM32CubeProgrammer, by system."""
+    roots = ("/usr/local/STMicroelectronics/STM32Cube", "~/STMicroelectronics/STM32Cube")
+    cube, clt = "C:/Program Files/STMicroelectronics/STM32Cube", ("/opt/st/stm32cubeclt_*", "/opt/ST/STM32CubeCLT_*")
+    inside = f"STM32CubeProgrammer/bin/{program}"
+    app = "STM32CubeProgrammer/STM32CubeProgrammer.app/Contents/MacOs/bin"
+    return {
+        "linux": tuple(f"{root}/{inside}" for root in (*roots, *clt)),
+        "windows": (f"{cube}/{inside}.exe", f"C:/ST/STM32CubeCLT_*/{inside}.exe"),
+        "mac": (f"/Applications/STMicroelectronics/STM32Cube/{app}/{program}",),
+    }
+
+
+def find(names: tuple[str, ...], places: Mapping[str, tuple[str, ...]]) -> Path | None:
+    """A program: on PATH, then where installers put it; None: it is not here."""
+    system = {"win32": "windows", "darwin": "mac"}.get(sys.platform, "linux")
+    hits = on_path(names, os.environ, system)
+    return hits[0] if hits else next(iter(in_places(places.get(system, ()), os.environ, system)), None)
+
+
+def _environment() -> dict[str, str]:
+    # Messages are looked at: they have to be English, and numbers have to have points.
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("LC_", "PYTHON"))}
+    return {**kept, "LC_ALL": "C", "LANG": "C", "LANGUAGE": ""}
+
+
+def _started(words: Sequence[str], folder: Path, **streams: object) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+            list(words),
+            cwd=folder,
+            env=_environment(),
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            **streams,
+        )
+    except (OSError, ValueError) as error:
+        raise NeuralArtError(
+            f"cannot be started: {getattr(error, 'strerror', None) or error}", where=str(words[0])
+        ) from error
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """End a program, and on POSIX what it started."""
+    with contextlib.suppress(OSError):
+        if os.name == "posix":
+            os.kill(-process.pid, signal.SIGKILL)  # The group that it leads
+        process.kill()
+    process.wait()
+
+
+def call(words: Sequence[str], folder: Path, seconds: float) -> Answer:
+    """Run a program in a folder to its end, or for so many seconds. NeuralArtError: it cannot be started."""
+    said = folder / ".said"
+    with said.open("w+b") as stream:
+        process = _started(words, folder, stdout=stream)
+        late = False
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            late = True
+        finally:
+            if process.poll() is None:
+                _end(process)
+        stream.seek(max(0, stream.seek(0, os.SEEK_END) - _MOST))
+        text = stream.read().decode("utf-8", "replace")
+    return Answer(tuple(words), process.returncode, text, late)
+
+
+@contextlib.contextmanager
+def served(words: Sequence[str], folder: Path, port: int, seconds: float) -> Iterator[None]:
+    """Start a server and wait until its port listens; end it behind the block.
+
+    NeuralArtError: it cannot be started, ends before it listens, or does not listen in time; it says the text that
+    the server printed.
+    """
+    said = folder / ".served"
+    with said.open("w+b") as stream:
+        process = _started(words, folder, stdout=stream)
+        try:
+            if not _listens(process, port, seconds):
+                text = said.read_bytes()[-_MOST:].decode("utf-8", "replace")
+                raise ServerEnded(text)
+            yield
+        finally:
+            _end(process)
+
+
+class ServerEnded(Exception):
+    """A server does not listen; the argument is what it printed."""
+
+
+def _listens(process: subprocess.Popen[bytes], port: int, seconds: float) -> bool:
+    """Ask the system rather than the server: a connection of ours would be its one client."""
+    import socket
+    import time
+
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and process.poll() is None:
+        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                return True
+        time.sleep(0.05)
+    return False
+
+
+def free_port() -> int:
+    """A port of this machine that no program listens on."""
+    import socket
+
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

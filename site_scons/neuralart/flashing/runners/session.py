@@ -1,0 +1,72 @@
+"""A probe while it is ours, what devices say of themselves, and what an image is made of."""
+
+from __future__ import annotations
+
+import re
+import struct
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from neuralart.boards.types import Board
+from neuralart.errors import NeuralArtError
+from neuralart.files import read_bytes
+from neuralart.flashing.runners import FlashJob
+from neuralart.flashing.runners.process import Answer
+from neuralart.text.elf import Elf
+
+
+@dataclass(frozen=True)
+class ConnectedProbe:
+    """A debug probe on this machine."""
+
+    serial: str  # Its serial number
+    board: str = ""  # What it says it is soldered to
+    firmware: str = ""  # Version of its firmware
+    port: str = ""  # Where the system has it
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a device says of itself."""
+
+    device_id: int | None  # DEV_ID; None: it cannot be asked
+    voltage: str = ""  # As the probe measures it
+    mode: str = ""  # How the program says that it connected
+    flash_size: int | None = None  # Bytes of flash inside the device; None: unknown
+
+
+@dataclass
+class ProbeSession:
+    """A probe that is ours while this lasts."""
+
+    job: FlashJob  # What is done
+    program: Path  # What does it
+    serial: str  # The probe; empty: the only one, which has no number
+    folder: Path  # For files on their way; programs start here
+    number: int = 0  # Of the last file
+    answers: list[Answer] = field(default_factory=list)  # What programs said
+
+    def file(self, suffix: str) -> Path:
+        """The name of a new file, of letters that no program takes for something else."""
+        self.number += 1
+        return self.folder / f"part{self.number}{suffix}"
+
+
+def number_in(text: str, label: str) -> str:
+    """What stands behind a label and a colon in a program's table; empty: it has no such line."""
+    found = re.search(rf"^\s*{label}\s*:[ \t]*(\S[^\r\n]*?)\s*$", text, re.MULTILINE | re.IGNORECASE)
+    return found[1] if found else ""
+
+
+def image_parts(elf: Path, board: Board) -> tuple[list[tuple[int, bytes]], int, int]:
+    """Address and bytes of each part of an image, its stack pointer and its entry, from its vector table."""
+    file = Elf(read_bytes(elf), str(elf))
+    parts = [(each.load, file.bytes_of(each, "a segment")) for each in file.segments if each.file_size]
+    for address, data in parts:
+        region = board.region_at(address)
+        if region is None:
+            raise NeuralArtError(f"{len(data)} bytes at 0x{address:08x}: no memory of {board.name}", where=str(elf))
+    if not parts or len(parts[0][1]) < 8:
+        raise NeuralArtError("nothing of it is loaded", where=str(elf), hint="is it a linked image?")
+    stack, entry = struct.unpack_from("<2I", min(parts)[1])
+    return parts, stack, entry

@@ -1,0 +1,126 @@
+"""The command lines of a flash runner, for people without this package: to read, as a shell script, and for Windows."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PureWindowsPath
+
+from neuralart.errors import NeuralArtError
+
+_BARE = re.compile(r"[A-Za-z0-9_./:=+,@-]+")
+_NOT_IN_BATCH = re.compile(r'["\r\n]')
+
+
+@dataclass(frozen=True)
+class Loader:
+    """An external loader, in the folder that STM32CubeProgrammer has for them."""
+
+    name: str  # Its file
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A file of ours, which a script has beside itself."""
+
+    path: Path  # The file
+
+
+@dataclass(frozen=True)
+class Around:
+    """A path within a longer word."""
+
+    before: str  # Text in front of it
+    path: Path  # The path
+    behind: str  # Text behind it
+
+
+Word = str | Path | Loader | Beside | Around
+
+
+@dataclass(frozen=True)
+class CommandScript:
+    """Commands in order; a path is that of a plan, relative to the top folder."""
+
+    rows: Sequence[tuple[Word, ...]]  # Program and words of each
+
+    def files(self) -> list[Path]:
+        """What has to be copied beside a script."""
+        return list(dict.fromkeys(word.path for row in self.rows for word in row if isinstance(word, Beside)))
+
+    def _uses_loaders(self) -> bool:
+        return any(isinstance(word, Loader) for row in self.rows for word in row)
+
+    def lines(self, top: Path, programs: dict[str, str], loaders: Path) -> list[str]:
+        """As they are typed here, with the programs that are found."""
+
+        def shown(word: Word) -> str:
+            if isinstance(word, Loader):
+                return str(loaders / word.name)
+            if isinstance(word, Around):
+                return f"{word.before}{(top / word.path).as_posix()}{word.behind}"
+            if isinstance(word, Beside):
+                return str(word.path)
+            return str(top / word) if isinstance(word, Path) else programs.get(word, word)
+
+        return [shlex.join(shown(word) for word in row) for row in self.rows]
+
+    def shell(self, top: Path, folder: Path) -> str:
+        """A script for a POSIX shell that lies in a folder; it may be moved together with the files."""
+
+        def said(word: Word) -> str:
+            if isinstance(word, Loader):
+                return f'"$loaders"/{shlex.quote(word.name)}'
+            word = _plain(top, folder, word)
+            return f"./{shlex.quote(_below(top, folder, word))}" if isinstance(word, Path) else shlex.quote(word)
+
+        head = ["#!/bin/sh", "# Written by neuralart. Each command ends the script if it fails.", "set -eu"]
+        head.append('cd "$(dirname "$0")"')
+        if self._uses_loaders():
+            head.append(
+                'programmer=$(command -v STM32_Programmer_CLI) || { echo "no STM32_Programmer_CLI" >&2; exit 1; }'
+            )
+            head.append('loaders=$(dirname "$programmer")/ExternalLoader')
+        return "\n".join([*head, *(" ".join(said(word) for word in row) for row in self.rows), ""])
+
+    def batch(self, top: Path, folder: Path) -> str:
+        """The same for Windows. NeuralArtError: a name cannot be written there."""
+
+        def said(word: Word) -> str:
+            if isinstance(word, Loader):
+                return f'"%LOADERS%\\{_batch_text(word.name)}"'
+            word = _plain(top, folder, word)
+            if isinstance(word, Path):
+                return f'"{_batch_text(str(PureWindowsPath(_below(top, folder, word))))}"'
+            return word if _BARE.fullmatch(word) else f'"{_batch_text(word)}"'
+
+        head = ["@echo off", "rem Written by neuralart. Each command ends the script if it fails.", "setlocal"]
+        head.append('cd /d "%~dp0"')
+        if self._uses_loaders():
+            head.append('for %%I in (STM32_Programmer_CLI.exe) do set "LOADERS=%%~dp$PATH:IExternalLoader"')
+        rows = [f"{' '.join(said(word) for word in row)} || exit /b 1" for row in self.rows]
+        return "\r\n".join([*head, *rows, ""])
+
+
+def _plain(top: Path, folder: Path, word: str | Path | Beside | Around) -> str | Path:
+    """A word that is a text or a path."""
+    if isinstance(word, Around):
+        return f"{word.before}{_below(top, folder, word.path)}{word.behind}"
+    return word.path.name if isinstance(word, Beside) else word
+
+
+def _below(top: Path, folder: Path, path: Path) -> str:
+    try:
+        return Path(os.path.relpath(top / path, folder)).as_posix()
+    except ValueError as error:
+        raise NeuralArtError("it lies on another drive than the script", where=str(path)) from error
+
+
+def _batch_text(text: str) -> str:
+    """Within double quotes only a percent sign means something."""
+    if _NOT_IN_BATCH.search(text):
+        raise NeuralArtError(f"{text!r} cannot stand in a script for Windows", hint="rename the file")
+    return text.replace("%", "%%")
