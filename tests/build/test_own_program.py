@@ -124,3 +124,10 @@ def test_a_status_and_what_only_the_user_stops(doorbell: Project) -> None:
     )
     doorbell.edit("main.c", "exit(text[0]);", 'for (;;) __asm__ volatile("wfi");')
     assert "the core sleeps at main+0x" in doorbell.run("run-doorbell").out
+
+
+def test_a_board_without_an_npu(objects: None, tmp_path: Path) -> None:
+    words = ["new", str(tmp_path / "bell"), "--board", "stm32h747i-disco", "--model", str(MODEL)]
+    assert cli.main([*words, "--toolpath", str(package_parent())]) == 0
+    out = Project(tmp_path / "bell").run("run-bell").out
+    assert "  | output[0] = 0." in out and "the program ended with status 0 on unicorn" in out
