@@ -61,6 +61,7 @@ def _mistaken(text: str, wrote: str) -> str:
     if wrote.startswith("void "):
         return f"{text}{wrote}\n"
     like = "LL_ATON_RT_RuntimeInit();" if wrote == "HAL_Init();" else wrote
+    like = "DOORBELL_IN_1_TYPE *input = (DOORBELL_IN_1_TYPE *)DOORBELL_IN_1_ADDRESS;" if "static" in wrote else like
     same = difflib.get_close_matches(like, [line.strip() for line in lines], 1, 0.4)
     at = next(number for number, line in enumerate(lines) if line.strip() == same[0])
     indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
