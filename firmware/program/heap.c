@@ -11,7 +11,7 @@
 #define TEXT(value) TEXT_OF(value)
 
 /* The names that picolibc's malloc looks for. */
-__asm__(".section .noinit.heap,\"aw\",%nobits\n"
+__asm__(".section .bss.heap,\"aw\",%nobits\n"
         ".balign 8\n"
         ".global __heap_start, __heap_end\n"
         "__heap_start: .space " TEXT(PROGRAM_HEAP_BYTES) "\n"

@@ -61,6 +61,7 @@ def _mistaken(text: str, wrote: str) -> str:
     if wrote.startswith("void "):
         return f"{text}{wrote}\n"
     like = "LL_ATON_RT_RuntimeInit();" if wrote == "HAL_Init();" else wrote
+    like = "DOORBELL_IN_1_TYPE *input = (DOORBELL_IN_1_TYPE *)DOORBELL_IN_1_ADDRESS;" if "static" in wrote else like
     same = difflib.get_close_matches(like, [line.strip() for line in lines], 1, 0.4)
     at = next(number for number, line in enumerate(lines) if line.strip() == same[0])
     indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
@@ -124,3 +125,10 @@ def test_a_status_and_what_only_the_user_stops(doorbell: Project) -> None:
     )
     doorbell.edit("main.c", "exit(text[0]);", 'for (;;) __asm__ volatile("wfi");')
     assert "the core sleeps at main+0x" in doorbell.run("run-doorbell").out
+
+
+def test_a_board_without_an_npu(objects: None, tmp_path: Path) -> None:
+    words = ["new", str(tmp_path / "bell"), "--board", "stm32h747i-disco", "--model", str(MODEL)]
+    assert cli.main([*words, "--toolpath", str(package_parent())]) == 0
+    out = Project(tmp_path / "bell").run("run-bell").out
+    assert "  | output[0] = 0." in out and "the program ended with status 0 on unicorn" in out

@@ -272,7 +272,8 @@ def test_application_larger_than_its_memory(project: Project) -> None:
     """The generated linker script ends where the boot loader's copy ends."""
     before = plan_file(project).read_bytes()
     enlarge(project, 1 << 20)
-    assert re.search(r"region `CODE' overflowed by \d+ bytes", refused(project).err)
+    said = r"region CODE is full: \d+ bytes too many \(largest: ballast of main.o, \d+ bytes; "
+    assert re.search(said, refused(project).err)
     assert not plan_file(project).exists() or plan_file(project).read_bytes() == before
 
 

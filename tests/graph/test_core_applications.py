@@ -13,6 +13,7 @@ from neuralart.app_config import generate
 from neuralart.app_config.kinds import KINDS
 from neuralart.compilers.reference.cpu import compile as cpu_compile
 from neuralart.config.app_config import AppConfig
+from neuralart.config.application import ELF, SOURCES, ApplicationConfig, SourcesConfig
 from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.resources import board_data_dir
@@ -255,6 +256,44 @@ def test_objects_are_shared_whatever_the_aspect_ratio_is(env: Any, gcc: Toolchai
     )
     first, second = (set(graphs.names(made.firmware.elf.sources)) for made in (fit, crop))
     assert {name.split("/")[1] for name in first ^ second} == {"fit", "crop"}
+
+
+def own(*files: str, **settings: Any) -> ApplicationConfig:
+    return ApplicationConfig(SOURCES, sources=SourcesConfig(files, **settings), places={"": "variants.yaml:7"})
+
+
+def test_a_plain_main_gets_what_stands_around_it(env: Any, gcc: Toolchain, tree: Path) -> None:
+    (tree / "main.c").write_text("int main(void) { return 0; }\n")
+    elf = env.NeuralArtVariant(variant("mine", H7, application=own("main.c"))).firmware.elf
+    linked = {Path(name).name for name in graphs.names(graphs.linked(elf))}
+    assert {"main.o", "digits.o", "startup_armv7m.o", "stdio.o", "run_main.o", "conv2d.o", "legacy_network.o"} <= linked
+    argv = graphs.command(elf)
+    # What replaces weak functions of the start-up code is no part of an archive: nothing would ask for it.
+    assert any(word.endswith("/stm32h747i-disco/memories.o") for word in argv)
+    assert "-Wl,--wrap=main" in argv and argv[argv.index("-T") + 1].endswith("STM32H747XIHx_CM7.ld")
+    script = own("main.c", linker_script="main.c")
+    theirs = env.NeuralArtVariant(variant("theirs", H7, application=script)).firmware.elf
+    assert "startup_armv7m.o" not in {Path(name).name for name in graphs.names(graphs.linked(theirs))}
+    assert "-Wl,--wrap=main" not in graphs.command(theirs)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"application": ApplicationConfig(ELF, elf="a.elf", places={"": "variants.yaml:7"})},
+            f"variants.yaml:7: 'application: elf' does not go with board {H7}, which has no NPU (",
+        ),
+        (
+            {"application": own("main.c"), "patch": PatchConfig()},
+            "variants.yaml:7: 'application: sources' does not go with 'patch' ('application: {sources",
+        ),
+    ],
+)
+def test_applications_that_a_core_does_not_have(env: Any, settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(SCons.Errors.UserError) as caught:
+        env.NeuralArtVariant(variant("mine", H7, **settings))
+    assert str(caught.value).startswith(said)
 
 
 def test_paths_of_a_project_are_relative_to_its_file(env: Any, gcc: Toolchain, tree: Path) -> None:

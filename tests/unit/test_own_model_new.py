@@ -21,7 +21,7 @@ MODEL = REPO / "models" / "digits" / "digits.tflite"
 FILES = [
     *[".gitignore", *(f".vscode/{name}.json" for name in ("extensions", "launch", "tasks", "variants.schema"))],
     "README.md",
-    *["SConstruct", "models/door_bell.tflite", "variants.yaml"],
+    *["SConstruct", "main.c", "models/door_bell.tflite", "variants.yaml"],
 ]
 
 
@@ -38,19 +38,17 @@ def test_a_project_for_each_board(tmp_path: Path, board: str, capsys: pytest.Cap
         f"variant door-bell, network door_bell, board {board}\n  models/door_bell.tflite: 6 epochs, 4136 bytes" in said
     )
     assert said.endswith(f"  next: cd '{folder.as_posix()}'; scons; scons run-door-bell\n")
-    own = boards.load(board).target != "stm32h7" and not board.startswith("mps2")
-    assert _files(folder) == sorted([*FILES, *(["main.c"] if own else [])])
+    assert _files(folder) == FILES
     assert (folder / "models/door_bell.tflite").read_bytes() == MODEL.read_bytes()
     file = config.read(folder / "variants.yaml")
     variant = file.variant("door-bell")
     (model,) = [name for name in FILES if name.endswith(".tflite")]
     assert (variant.board, variant.networks[0].name, variant.networks[0].model) == (board, "door_bell", model)
-    assert file.config.default == (("door-bell", "door-bell-check") if own else ("door-bell",))
-    if own:
-        assert variant.application.sources is not None and variant.application.sources.files == ("main.c",)
-        # What feeds and measures is the same network in the reference application.
-        assert file.variant("door-bell-check").application.kind == "reference"
-        assert "NN_Instance_door_bell" in (folder / "main.c").read_text("utf-8")
+    assert file.config.default == ("door-bell", "door-bell-check")
+    assert variant.application.sources is not None and variant.application.sources.files == ("main.c",)
+    # What feeds and measures is the same network in the reference application.
+    assert file.variant("door-bell-check").application.kind == "reference"
+    assert re.search(r"\b(LL_ATON_RT_Main\(&NN_Instance|ai)_door_bell", (folder / "main.c").read_text("utf-8"))
     ast.parse((folder / "SConstruct").read_text("utf-8"))
     tasks = json.loads((folder / ".vscode/tasks.json").read_text("utf-8"))["tasks"]
     assert [task["args"] for task in tasks] == [["door-bell"], ["run-door-bell"], ["-c"], ["debug-door-bell"]]

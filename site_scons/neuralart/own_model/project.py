@@ -30,8 +30,8 @@ TEMPLATES = {
     "README.md": "README.md.j2",
 }
 """File of a project -> template. Whatever else a project gets is a row here."""
-MAIN = {"main.c": "main.c.j2"}
-"""The same for boards with an NPU."""
+MAIN = {False: "main.c.j2", True: "main_cpu.c.j2"}
+"""Template of ``main.c``: for a board with an NPU, and for one whose networks run on its core."""
 SCHEMA = ".vscode/variants.schema.json"
 """Where variants.yaml names its schema, for editors."""
 
@@ -104,12 +104,12 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
         "model": names.model,
         "board": board.name,
         "cpu": cpu,
-        "check": names.variant if cpu else f"{names.variant}-check",
+        "check": f"{names.variant}-check",
         "macro": names.network.upper(),
         "toolpath": toolpath,
     }
     made = {}
-    for file, template in {**TEMPLATES, **({} if cpu else MAIN)}.items():
+    for file, template in {**TEMPLATES, "main.c": MAIN[cpu]}.items():
         quoted = {key: _plain(text) if isinstance(text, str) else text for key, text in said.items()}
         values = (
             {**quoted, "title": json.dumps(f"{names.variant} on {board.title}")} if file.endswith(".yaml") else said

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
+from neuralart.applications.sources import collect
 from neuralart.boards.types import Board
 from neuralart.config import patch as patches
+from neuralart.config.application import REFERENCE, SOURCES
 from neuralart.config.patch import PatchConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
 from neuralart.errors import NeuralArtError
@@ -28,6 +31,7 @@ from neuralart.scons.registry import registry_of
 
 # What the application takes of the code that it shares with others.
 _SHARED_APP = ("host_link", "user_io", "text_line")
+_SCRIPT = "STM32CubeIDE/CM7/STM32H747XIHx_CM7.ld"
 # Where no header of app_config defines it.
 _ASPECT_RATIOS = {"fit": 1, "crop": 2, "padding": 3}
 # Keys of a variant that are about flash, or about a loader.
@@ -40,12 +44,13 @@ class CpuVariant:
 
     program: VariantProgram  # Its image and what belongs to it
     headers: list[AppConfigNodes]  # Header of ``app_config``, if it has settings for one
-    patched: PatchedNodes  # The application's sources
+    patched: PatchedNodes | None  # The camera application's sources; None: the program is the user's own
 
     @property
     def files(self) -> list[Any]:
         """What a summary lists besides network and image."""
-        return [*(node for nodes in self.headers for node in nodes.files), *self.patched.patched, self.patched.index]
+        patched = [*self.patched.patched, self.patched.index] if self.patched is not None else []
+        return [*(node for nodes in self.headers for node in nodes.files), *patched]
 
 
 def _network_of(variant: VariantConfig, board: Board) -> NetworkConfig:
@@ -70,10 +75,15 @@ def _network_of(variant: VariantConfig, board: Board) -> NetworkConfig:
 
 def _reference(board: Board, config: PatchConfig) -> PatchConfig:
     """The section for the reference application: its folder, and its linker script for this board."""
-    root = firmware_dir() / "h747"
-    config = replace(config, application=str(root))
-    own = sorted((root / "boards" / (board.firmware or board.name)).glob("*.ld"))
-    return replace(config, linker_script=str(own[0])) if own and not config.linker_script else config
+    config = replace(config, application=str(firmware_dir() / "h747"))
+    own = _script(board)
+    return replace(config, linker_script=str(own)) if own is not None and not config.linker_script else config
+
+
+def _script(board: Board) -> Path | None:
+    """The linker script for a board, unless it is that of the application."""
+    folder = firmware_dir() / "h747" / "boards" / (board.firmware or board.name)
+    return next(iter(sorted(folder.glob("*.ld"))), None)
 
 
 def _aspect_ratio(network: NetworkConfig, config: PatchConfig, where: str) -> str:
@@ -93,6 +103,8 @@ def make_variant(env: Any, variant: VariantConfig, board: Board) -> CpuVariant:
     NeuralArtError: Something is missing or cannot work.
     """
     network = _network_of(variant, board)
+    if variant.application.kind != REFERENCE:
+        return _own_program(env, variant, board, network)
     config = variant.patch or PatchConfig()
     where = config.said() or variant.said()
     own = not config.application
@@ -121,40 +133,76 @@ def _include(env: Any, board: Board, recipe: Recipe) -> list[Any]:
     return [base.Dir(f"#{firmware.board_folder(env, board, recipe)}"), *(base.fs.Dir(path) for path in paths)]
 
 
-def _shared_sources(board: Board) -> list[Path]:
+def _memories(board: Board) -> list[Path]:
+    """Code of a board alone; it replaces weak functions of the start-up code."""
+    return sorted((firmware_dir() / "h747" / "boards" / (board.firmware or board.name)).glob("*.c"))
+
+
+def _around_main(board: Board) -> list[Path]:
     root = firmware_dir()
-    own = root / "h747" / "boards"
-    return [
-        *sorted(own.glob("*.c")),
-        *sorted((own / (board.firmware or board.name)).glob("*.c")),
-        *sorted((root / "boards").glob("console.c")),
-        firmware.console_driver(board),
-        *(root / "app" / f"{name}.c" for name in _SHARED_APP),
-        root / "runtime" / "ll_aton_runtime.c",
-        *sorted((root / "runtime" / "legacy").glob("*.c")),
-    ]
+    console = [*sorted((root / "boards").glob("console.c")), firmware.console_driver(board)]
+    return [*sorted((root / "h747" / "boards").glob("*.c")), *_memories(board), *console]
 
 
-def _shared_objects(env: Any, board: Board, recipe: Recipe) -> list[Any]:
-    """Start-up code, console, host link and runtime: the same for every variant of this board with these flags."""
+def _runtime() -> list[Path]:
+    root = firmware_dir() / "runtime"
+    return [root / "ll_aton_runtime.c", *sorted((root / "legacy").glob("*.c"))]
+
+
+def _objects(env: Any, board: Board, recipe: Recipe, sources: Sequence[Path]) -> list[Any]:
+    """Objects that are the same for every variant of this board with these flags."""
     registry = registry_of(env)
     folder = firmware.board_folder(env, board, recipe)
+    registry.once("h747-files", folder, lambda: firmware.board_files(env, board, folder))
+    include = _include(env, board, recipe)
+    made = []
+    for source in sources:
+        stem = f"{folder}/{source.relative_to(firmware_dir()).with_suffix('.o').as_posix()}"
+        one = partial(compile_object, recipe, stem, registry.base.fs.File(str(source)), include)
+        made.append(registry.once("h747-object", stem, one))
+    return made
 
-    def make() -> list[Any]:
-        firmware.board_files(env, board, folder)
-        include = _include(env, board, recipe)
-        root = firmware_dir()
-        return [
-            compile_object(
-                recipe,
-                f"{folder}/{source.relative_to(root).with_suffix('.o').as_posix()}",
-                registry.base.fs.File(str(source)),
-                include,
-            )
-            for source in _shared_sources(board)
-        ]
 
-    return registry.once("h747-objects", folder, make)
+def _own_program(env: Any, variant: VariantConfig, board: Board, config: NetworkConfig) -> CpuVariant:
+    """A variant whose sources are the user's own, with what the board puts around a plain ``main``.
+    NeuralArtError: It is another kind of application, or is to be patched as well.
+    """
+    from neuralart.scons.application import application
+
+    app = variant.application
+    if app.kind != SOURCES or variant.patch is not None:
+        raise NeuralArtError(
+            f"'application: {app.kind}' does not go with "
+            + ("'patch'" if app.kind == SOURCES else f"board {board.name}, which has no NPU"),
+            where=app.said(),
+            hint="'application: {sources: ...}' is a program of your own, 'patch: {application: FOLDER}' a camera's",
+        )
+    chosen = collect(app, application.root_of(env, variant))
+    nodes = make_cpu_network(env, config, board)
+    machine = machine_of(variant, board)
+    found = find_toolchain(env, variant.toolchain, variant.said("toolchain"))
+    recipe = make_recipe(env, replace(variant, defines=(*variant.defines, *chosen.defines)), machine, found)
+    fs = registry_of(env).base.fs
+    folder = f"{build_dir(env)}/{variant.name}"
+    paths = [fs.Dir(str(path)) for path in (*chosen.include_dirs, firmware_dir() / "boards")]
+    paths += nodes.include_dirs
+    sources = [*nodes.c, *(fs.File(str(path)) for path in chosen.files)]
+    objects = application.user_objects(recipe, f"{folder}/obj", sources, paths)
+    archives = [fs.File(str(path)) for path in chosen.archives]
+    archives.append(firmware.kernel_library(env, variant, board, machine, recipe))
+    objects += _objects(env, board, recipe, _runtime())
+    flags: tuple[str, ...] = recipes.LINK_FLAGS
+    script = chosen.linker_script
+    if script is None:
+        around = _objects(env, board, recipe, _around_main(board))
+        archives.append(firmware.library_around_main(env, board, recipe, around))
+        # In an archive nothing would ask for it: what it replaces is there.
+        objects += _objects(env, board, recipe, _memories(board))
+        script = _script(board) or firmware_dir() / "h747" / _SCRIPT
+        flags += ("-Wl,--wrap=main",)
+    elf, link_map = recipes.link(recipe, folder, objects, script, (), flags, chosen.libraries, archives)
+    image = firmware.finish_image(env, variant, board, machine, [nodes], elf, link_map, found)
+    return CpuVariant(VariantProgram(variant, board, machine, [nodes], None, image, None), [], None)
 
 
 def _network_objects(network: CpuNetworkNodes, recipe: Recipe) -> list[Any]:
@@ -191,7 +239,8 @@ def _image(
     for source in [*patched.sources, *(node for nodes in headers for node in nodes.sources)]:
         stem = f"{folder}/app/{PurePosixPath(str(source)).stem}"
         objects.append(compile_object(recipe, f"{stem}.o", source, paths))
-    objects += _shared_objects(env, board, shared)
+    link_and_io = [firmware_dir() / "app" / f"{name}.c" for name in _SHARED_APP]
+    objects += _objects(env, board, shared, [*_around_main(board), *link_and_io, *_runtime()])
     objects.append(firmware.kernel_library(env, variant, board, machine, shared))
     elf, link_map = recipes.link(recipe, folder, objects, Path(patched.linker_script.get_abspath()))
     return firmware.finish_image(env, variant, board, machine, [network], elf, link_map, found)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from neuralart.boards.types import Board
 from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
@@ -85,7 +84,6 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
     if is_cpu(board):
         from neuralart.scons import h747
 
-        _refuse_application(variant, board)
         made = h747.make_variant(env, variant, board)
         networks, programs = made.program.networks, [made.program]
         headers, patched, others = made.headers, made.patched, made.files
@@ -123,15 +121,6 @@ def variant_method(env: Any, variant: VariantConfig) -> VariantNodes:
         headers,
         patched,
     )
-
-
-def _refuse_application(variant: VariantConfig, board: Board) -> None:
-    if variant.application.kind != REFERENCE:
-        raise NeuralArtError(
-            f"'application' is for boards with an NPU, {board.name} has none",
-            where=variant.application.said(),
-            hint="'patch: {application: FOLDER}' fits the sources of your application to the network",
-        )
 
 
 def _refuse_other_runtime(network: NetworkNodes) -> None:

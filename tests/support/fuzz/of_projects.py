@@ -10,7 +10,7 @@ from typing import Any
 
 from neuralart import boards, config
 from neuralart.app_config import application
-from neuralart.applications import commands, errorlines, lock_facts, version_lock
+from neuralart.applications import commands, errorlines, link_errors, lock_facts, version_lock
 from neuralart.compilers.stedgeai import failures
 from neuralart.config import app_config as app_configs
 from neuralart.errors import NeuralArtError
@@ -69,6 +69,29 @@ variants:
     optimization: -Os
     overrides:
       digits: {output_data_type: float32, options: []}
+"""
+_LINKER = b"""\
+arm-none-eabi/bin/ld: build/v/obj/main.o: in function `helper':
+./src/main.c:7: undefined reference to `LL_ATON_RT_RuntimInit'
+arm-none-eabi/bin/ld: b.o: in function `f':
+./b.c:1: multiple definition of `f'; a.o:./a.c:3: first defined here
+arm-none-eabi/bin/ld: region `CODE' overflowed by 10140 bytes
+arm-none-eabi/bin/ld: cannot find -lx: No such file or directory
+collect2: error: ld returned 1 exit status
+"""
+_MAP = b"""\
+Memory Configuration
+
+Name             Origin             Length             Attributes
+CODE             0x00000000         0x00000400         xr
+DATA             0x30000000         0x00020000         rw
+
+Linker script and memory map
+
+ .text.helper   0x00000080       0x20 build/v/obj/main.o
+ .text.a_function_with_a_long_name
+                0x000000a0      0x800 /usr/lib/libc.a(libc_printf.c.o)
+ .bss.x         0x30000000   0x124f80 build/v/obj/main.o
 """
 _OWN_VARIANTS = (ROOT / "variants.yaml").read_bytes()
 _APP_CONFIG = b"""\
@@ -349,6 +372,8 @@ KINDS = [
         for name in (*FILES, LINKER)
     ),
     Kind("compiler-output", [_ERRORS], lambda p: errorlines.find(p.read_text("utf-8", "replace").splitlines()), text),
+    Kind("linker-output", [_LINKER], lambda p: str(link_errors.of_link(p.read_text("utf-8", "replace"))), text),
+    Kind("firmware.map", [_MAP], lambda p: link_errors.users(p.read_text("utf-8", "replace"), "CODE"), text),
     Kind(".project", [_PROJECT], _xml, text),
     Kind(".cproject", [_CPROJECT], _configurations, text),
     Kind("linted.ld", [_SCRIPT], findings(lambda p: ["lint", "--board", "stm32n6570-dk", p]), text, cost=10),

@@ -184,10 +184,16 @@ def program_library(env: Any, board: Board, recipe: Recipe) -> tuple[Any, Any]:
 
     An archive: what the user's own sources define is not taken from it.
     """
+    include = [registry_of(env).base.fs.Dir(str(firmware_dir() / "runtime" / "include"))]
+    objects, memory_ld = board_objects(env, board, recipe, include)
+    return library_around_main(env, board, recipe, objects), memory_ld
+
+
+def library_around_main(env: Any, board: Board, recipe: Recipe, objects: Sequence[Any]) -> Any:
+    """Objects of a board and what is the same for each, as an archive."""
     registry = registry_of(env)
     folder = board_folder(env, board, recipe)
     root, fs = firmware_dir(), registry.base.fs
-    objects, memory_ld = board_objects(env, board, recipe, [fs.Dir(str(root / "runtime" / "include"))])
 
     def make() -> Any:
         include = [fs.Dir(str(root / "boards"))]
@@ -197,7 +203,7 @@ def program_library(env: Any, board: Board, recipe: Recipe) -> tuple[Any, Any]:
         ]
         return make_library(recipe, f"{folder}/libprogram.a", [*objects, *own])
 
-    return registry.once("program-library", folder, make), memory_ld
+    return registry.once("library", f"{folder}/libprogram.a", make)
 
 
 @dataclass(frozen=True)
