@@ -101,7 +101,7 @@ class _AnyValue(Value):
         return _AnyValue(self.shape.parts.setdefault(name, Shape()), self._dice, self._all)
 
     def _one_of(self, *choices: Any) -> Any:
-        """An answer that nobody got so far, or any."""
+        """An answer that was not given so far, or any."""
         tried = self.shape.tried.setdefault(choices, set())
         left = [each for each in choices if each not in tried] or choices
         answer = left[int(self._dice.random() * len(left))]
