@@ -12,8 +12,8 @@ from pathlib import Path
 
 from neuralart.resources import package_parent
 
-# A comment in front of a block that is not executed; its language; its text.
-_BLOCK = re.compile(r"^(<!-- not executed: [^\n]*-->\n)?```(\w+)\n(.*?)^```$", re.M | re.S)
+# A comment in front of a block that is not executed, or whose commands fail; its language; its text.
+_BLOCK = re.compile(r"^(?:<!-- (not executed|fails)\b[^\n]*-->\n)?```(\w+)\n(.*?)^```$", re.M | re.S)
 _MARK = "@@ command {} @@"
 _ANY = "[...]"
 
@@ -24,6 +24,7 @@ class Command:
 
     text: str
     said: tuple[str, ...]  # Lines that it prints, in their order; [...] stands for anything
+    fails: bool = False  # It ends with another status than 0, and what it prints includes its error output
 
     def missing(self, output: str) -> str:
         """The first line that the output does not have behind those before it; empty: it has all."""
@@ -38,21 +39,27 @@ class Command:
 def commands(page: Path) -> list[Command]:
     """What a page does. A ``yaml`` block is added to the end of variants.yaml."""
     found = []
-    for skipped, language, text in _BLOCK.findall(page.read_text("utf-8")):
-        if skipped:
+    for comment, language, text in _BLOCK.findall(page.read_text("utf-8")):
+        if comment == "not executed":
             continue
         if language == "yaml":
             found.append(Command(f"cat >> variants.yaml <<'END'\n{text}END", ()))
         elif language == "console":
             for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
                 command, *said = part.splitlines()
-                found.append(Command(command, tuple(said)))
+                if ended := re.search(r"<<'(\w+)'$", command):
+                    at = said.index(ended[1]) + 1
+                    command, said = "\n".join([command, *said[:at]]), said[at:]
+                found.append(Command(command, tuple(said), comment == "fails"))
     return found
 
 
 def executed(found: list[Command], folder: Path, more: Mapping[str, str]) -> list[str]:
     """Run commands one after the other in one shell, with ``more`` variables. Returns what each prints."""
-    script = "set -e\n" + "".join(f"echo '{_MARK.format(n)}'\n{each.text}\n" for n, each in enumerate(found))
+    script = "set -e\n"
+    for number, each in enumerate(found):
+        line = f"if {each.text} 2>&1; then echo 'it did not fail' >&2; exit 1; fi" if each.fails else each.text
+        script += f"echo '{_MARK.format(number)}'\n{line}\n"
     # What ``. .venv/bin/activate`` does, and an installed package.
     path = os.pathsep.join((str(Path(sys.executable).parent), os.environ["PATH"]))
     environment = {

@@ -1,4 +1,4 @@
-"""What the how-to pages and the README tell to type exists: commands, options, rules of lint, targets."""
+"""What the documentation tells to type exists: commands, options, rules of lint, targets; every option is on a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from neuralart.scons.flash import effects
 
 REPO = Path(__file__).resolve().parents[2]
 HOW_TO = REPO / "docs" / "how-to"
-PAGES = [REPO / "README.md", *sorted(HOW_TO.glob("*.md"))]
+PAGES = [REPO / "README.md", *sorted((REPO / "docs").rglob("*.md"))]
 MISTAKES = "typical-mistakes.md"
 ST, TROUBLE = HOW_TO / "coming-from-st-tools.md", HOW_TO / "troubleshooting.md"
 STATES = {"works", "partly", "no effect", "not yet"}
@@ -56,8 +56,8 @@ def _help(*words: str) -> str:
 def test_commands_and_options_exist(page: Path) -> None:
     for call in _calls(page):
         words = [word.rstrip(".,:;") for word in call.split()[1:]]
-        if not re.fullmatch(r"[a-z-]+", words[0]):
-            continue  # neuralart VERB and the like
+        if not re.fullmatch(r"[a-z][a-z-]*", words[0]):
+            continue  # neuralart VERB, neuralart --help and the like
         assert words[0] in cli.COMMANDS, f"{page.name}: {call}"
         text = _help(*words[: 2 if words[0] in ("relocatable", "application") and len(words) > 1 else 1])
         assert text, f"{page.name}: {call}"
@@ -65,10 +65,25 @@ def test_commands_and_options_exist(page: Path) -> None:
             assert re.search(rf"(?<![\w-]){option}(?![\w-])", text), f"{page.name}: {call}: no option {option}"
 
 
+def test_each_option_is_on_a_page() -> None:
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    missing = []
+    # What a build calls `application` with are keys of variants.yaml in other words.
+    for command in cli.COMMANDS.keys() - {"application"}:
+        helps = [_help(command)]
+        if " ACTION" in helps[0]:
+            helps += [_help(command, part) for part in re.findall(r"^    ([a-z]+)  ", helps[0], re.M)]
+            assert len(helps) > 2 and all(helps)
+        unfolded = re.sub(r"-\n +", "-", "".join(helps))
+        options = set(re.findall(r"(?<![\w-])--[a-z][\w-]*", unfolded)) - {"--help"}
+        missing += [f"{command} {option}" for option in sorted(options) if not re.search(rf"{option}(?![\w-])", text)]
+    assert missing == []
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_verbs_of_targets_exist(page: Path) -> None:
     found = set(re.findall(r"\b(\w+)-<variant>", page.read_text("utf-8")))
-    assert found <= {*effects.VERBS, "flash-application", "flash-model", "model"}, page.name
+    assert found <= {*effects.VERBS, "flash-application", "flash-model", "application", "model"}, page.name
 
 
 def test_each_option_of_the_scripts_has_a_row() -> None:
