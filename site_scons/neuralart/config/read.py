@@ -17,7 +17,7 @@ from neuralart.text.values import Location, Value
 
 SCHEMA = 1
 KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
-VERBS = ("run-", "debug-", "flash-", "boot-", "load-", "plan-", "report-", "export-", "verify-", "sbom-")
+VERBS = ("run-", "debug-", "flash-", "boot-", "load-", "plan-", "profile-", "report-", "export-", "verify-", "sbom-")
 # flash-application-NAME and flash-model-NAME write a part of NAME.
 FLASH_PARTS = ("application-", "model-")
 # Folders of the build directory that do not belong to one variant.
