@@ -16,7 +16,6 @@ from neuralart.profiling.measured import (
     NetworkMeasurement,
     Phases,
     milliseconds,
-    with_extra,
 )
 
 # Logs print nine decimals of a scale.
@@ -98,12 +97,11 @@ def _epochs(found: Sequence[ProfiledEpoch], estimate: NetworkEstimate) -> Iterat
 
 def join(measurement: NetworkMeasurement, estimate: NetworkEstimate | None, clocks: Clocks) -> ProfiledNetwork:
     """Put both together. NeuralArtError: the measurement is of another build."""
-    whole = with_extra(measurement.epochs)
     if estimate is None:
-        return ProfiledNetwork(measurement, clocks, tuple(map(ProfiledEpoch, whole)))
+        return ProfiledNetwork(measurement, clocks, tuple(map(ProfiledEpoch, measurement.epochs)))
     found = tuple(
         ProfiledEpoch(one, tuple(epoch for epoch in estimate.epochs if one.first <= epoch.id <= one.last))
-        for one in whole
+        for one in measurement.epochs
     )
     notes = []
     differences: list[str] = []
