@@ -66,6 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--no-color", action="store_true", help="taken as npu_profiler's; there are no colors")
     add("--log", type=Path, nargs="?", const=Path(_LOG), metavar="FILE", help=f"write the text there too ({_LOG})")
     add("--csv", type=Path, metavar="FILE", help="write a line for each measured epoch")
+    add("--perfetto", type=Path, metavar="FILE", help="write a trace for ui.perfetto.dev")
     add("-o", "--output", type=Path, metavar="FILE", help="write the profile for programs (profile.json)")
     add("--json", action="store_true", help="print it (docs/reference/profile.md)")
 
@@ -218,7 +219,7 @@ def run(args: argparse.Namespace) -> int:
 
     NeuralArtError: there is no such network, or one of its files is wrong.
     """
-    from neuralart.files import write_text
+    from neuralart.files import write_bytes, write_text
     from neuralart.profiling import measured_report as report
     from neuralart.profiling import totals
 
@@ -242,6 +243,10 @@ def run(args: argparse.Namespace) -> int:
     made = json.dumps(records[0] if len(records) == 1 else records, indent=1, allow_nan=False)
     if args.output is not None:
         write_text(args.output, made + "\n")
+    if args.perfetto is not None:
+        from neuralart.profiling.perfetto import trace_of
+
+        write_bytes(args.perfetto, trace_of(pairs, _npu_hz(args, pairs[0][1], defaults)))
     if args.log is not None:
         write_text(args.log, "".join(f"{line}\n" for line in lines))
     print(made if args.json else "\n".join(lines))
