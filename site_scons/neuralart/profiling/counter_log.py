@@ -114,7 +114,7 @@ class _Log:
             self._tensor = {}
         elif self._tensor is not None and (found := _FIELD.search(text)):
             self._described(found[1], (found[2] or "").strip().strip('"'), opens=bool(found[3]))
-        for name, value, unit in _FREQ.findall(text):
+        for name, value, unit in _FREQ.findall(text) if "_freq" in text else ():
             self.clocks.setdefault(name, int(value) * (1_000_000 if unit else 1))
 
     def _described(self, key: str, value: str, *, opens: bool) -> None:

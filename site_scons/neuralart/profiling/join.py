@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
@@ -56,6 +57,11 @@ class ProfiledNetwork:
     epochs: tuple[ProfiledEpoch, ...]  # In order of execution
     estimate: NetworkEstimate | None = None
     notes: tuple[str, ...] = ()  # What could not be compared
+
+    @cached_property
+    def whole_ms(self) -> float:
+        """All epochs together; 0 if the clock of the CPU is not known."""
+        return sum(self.milliseconds(each.measured) or 0.0 for each in self.epochs)
 
     def milliseconds(self, epoch: MeasuredEpoch) -> float | None:
         """How long an epoch took; None if the clock of the CPU is not known."""

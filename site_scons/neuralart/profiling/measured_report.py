@@ -38,6 +38,10 @@ def _core(phases: Phases | None) -> int | None:
     return None if phases is None else phases.core
 
 
+def _fields(record: Phases | None) -> dict[str, Any] | None:
+    return None if record is None else asdict(record)
+
+
 def _bus(ports: Mapping[int, BusBursts], core: int | None, npu_hz: int | None) -> dict[str, Any]:
     return {
         str(port): {
@@ -58,16 +62,15 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
     compute, most, operations = (epoch.sum_of(key) for key in ("compute_cycles", "max_cycles", "operations"))
     apart = None if core is None or most is None else core - most
     took = network.milliseconds(one)
-    whole = [each for each in map(network.milliseconds, (each.measured for each in network.epochs)) if each]
     return {
         "first": one.first,
         "last": one.last,
         "type": one.kind,
         "epochs": [each.id for each in epoch.expected],
         "duration_ms": took,
-        "share": ratio(took, sum(whole)),
-        "mcu_cycles": None if one.mcu is None else asdict(one.mcu),
-        "npu_cycles": None if one.npu is None else asdict(one.npu),
+        "share": ratio(took, network.whole_ms),
+        "mcu_cycles": _fields(one.mcu),
+        "npu_cycles": _fields(one.npu),
         "max_cycles": most,
         "difference": apart,
         "difference_to_measured": ratio(apart, core),
@@ -117,8 +120,8 @@ def _totals(network: ProfiledNetwork) -> dict[str, Any]:
         "duration_ms": took,
         "npu_core_ms": core_took,
         "npu_core_share": ratio(core_took, took),
-        "mcu_cycles": None if mcu is None else asdict(mcu),
-        "npu_cycles": None if npu is None else asdict(npu),
+        "mcu_cycles": _fields(mcu),
+        "npu_cycles": _fields(npu),
         "inferences_per_second": per_second(cycles or 0, clocks.mcu or 0),
         "gops": None if operations is None else gops(operations, npu_total or 0, clocks.npu or 0),
         "core_gops": None if operations is None else gops(operations, _core(npu) or 0, clocks.npu or 0),
