@@ -202,3 +202,15 @@ def test_two_builds_differ(built: Project, capsys: pytest.CaptureFixture[str]) -
     assert record["networks"][0]["matched"] == 6 and record["ram"]["DTCM"][0] < record["ram"]["DTCM"][1]
     assert record["flash"]["digits.xSPI2"][1] is None and record["symbols"]["na_softmax_s8"][1] is None
     assert a.ram["AXISRAM3 of digits"] == 2560 and diff(a, a)["symbols"] == {}
+
+
+def test_limits_of_a_profile(built: Project) -> None:
+    """The reference compiler estimates nothing: a limit of cycles cannot be kept, one of shares is broken."""
+    assert "epochs       : 6 (6 SW)" in built.run("profile-digits-n6").out
+    old = "    vectors: models/digits/vectors\n"
+    built.edit("variants.yaml", old, f"{old}    budgets: {{min_inferences_per_second: 10, max_sw_share: 99}}\n")
+    result = built.run("profile-digits-n6", code=2)
+    rate, share = [line for line in result.err.splitlines() if line.startswith("neuralart profile: variants.yaml:")]
+    assert rate.endswith("min_inferences_per_second: inferences per second of network digits: nothing tells it")
+    assert "max_sw_share: per cent of the epochs that the CPU computes of network digits: 100, allowed: 99" in share
+    assert "epoch 0 (CONV_2D) 1" in share

@@ -7,11 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from neuralart.config import app_config, application, keys, networks, patch, tables, variant_keys
+from neuralart.config import app_config, application, budgets, keys, networks, patch, tables, variant_keys
 from neuralart.config.app_config import AppConfig, AudioConfig
 from neuralart.config.application import ExternalConfig, SourcesConfig
 from neuralart.config.keys import Key
-from neuralart.config.types import NetworkConfig, RelocatableConfig, SignConfig, ToolchainConfig, VariantConfig
+from neuralart.config.types import (
+    Budgets,
+    NetworkConfig,
+    RelocatableConfig,
+    SignConfig,
+    ToolchainConfig,
+    VariantConfig,
+)
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Value
 
@@ -24,7 +31,7 @@ BESIDE = {
     RelocatableConfig: set(),
     SignConfig: set(),
     patch.PatchConfig: {"where", "places"},
-    networks.Budgets: {"places"},
+    Budgets: {"places"},
     AppConfig: {"where", "places"},
     AudioConfig: set(),
     SourcesConfig: set(),
@@ -37,7 +44,7 @@ OWNERS = [
     (RelocatableConfig, variant_keys.RELOCATABLE_KEYS),
     (SignConfig, variant_keys.SIGN_KEYS),
     (patch.PatchConfig, patch.KEYS),
-    (networks.Budgets, networks.BUDGET_KEYS),
+    (Budgets, budgets.BUDGET_KEYS),
     (AppConfig, app_config.KEYS),
     (AudioConfig, app_config.AUDIO_KEYS),
     (SourcesConfig, application.SOURCES_KEYS),

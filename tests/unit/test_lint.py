@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.config.networks import read_budgets, resolve_budgets
+from neuralart.config.budgets import read_budgets, resolve_budgets
 from neuralart.config.types import Budgets
 from neuralart.errors import NeuralArtError
 from neuralart.lint import budgets, engine, gather, types

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from neuralart import boards, cli, config
-from neuralart.config import app_config, application, networks, patch, variant_keys
+from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
 from neuralart.config.keys import names
 from neuralart.errors import NeuralArtError
 from neuralart.own_model import schema_cli
@@ -114,7 +114,7 @@ def _keys(schema: dict[str, Any], top: dict[str, Any]) -> Iterator[tuple[str, ..
 def test_every_declared_key() -> None:
     schema = validator("variants").schema
     found = set(_keys(schema, schema))
-    tables = [networks.KEYS, networks.BUDGET_KEYS, variant_keys.KEYS, variant_keys.TOOLCHAIN_KEYS]
+    tables = [networks.KEYS, budgets.BUDGET_KEYS, variant_keys.KEYS, variant_keys.TOOLCHAIN_KEYS]
     tables += [
         variant_keys.RELOCATABLE_KEYS,
         patch.KEYS,

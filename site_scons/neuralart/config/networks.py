@@ -7,6 +7,7 @@ from typing import Any
 
 from neuralart import plugins
 from neuralart.config import app_config
+from neuralart.config.budgets import BUDGET_KEYS, POOL, read_budgets, resolve_budgets
 from neuralart.config.keys import (
     PATH,
     WORDS,
@@ -18,11 +19,10 @@ from neuralart.config.keys import (
     members,
     named,
     names,
-    section,
     text_or_none,
 )
 from neuralart.config.keys import read_settings as read_keys
-from neuralart.config.types import COMPILERS, STRATEGIES, AdoptedConfig, Budgets, NetworkConfig
+from neuralart.config.types import COMPILERS, STRATEGIES, AdoptedConfig, NetworkConfig
 from neuralart.errors import NeuralArtError
 from neuralart.text.values import Location, Value
 
@@ -40,7 +40,6 @@ PIN_FORM = 'a version of ST Edge AI Core, like "4.0.*" or "4.0.1"'
 CHANNEL_POSITIONS = ("chfirst", "chlast")
 
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
-POOL = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]*", re.ASCII)
 _C_FILE = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*\.c", re.ASCII)
 
 
@@ -160,40 +159,6 @@ def _strategies(value: Value) -> Settings:
 
 def _chosen(merged: Settings) -> tuple[tuple[str, str], ...]:
     return tuple((pool, strategy) for pool, (strategy, _) in members(merged, "strategies").items() if strategy)
-
-
-BUDGET_KEYS: tuple[Key, ...] = (
-    Key("max_sw_epochs", Value.integer, "epochs that the CPU computes, alone or together with the NPU"),
-    Key(
-        "forbidden_pools",
-        lambda value: distinct(value, lambda item: item.matching(POOL, "the name of a pool, like hyperRAM or xSPI1")),
-        "pools, by fname or report name (`xSPI1` or `hyperRAM`), of which nothing may be used",
-    ),
-    Key("max_weights", Value.integer, "bytes of constants in all pools together; a virtual pool counts with its parts"),
-    Key("max_activations", Value.integer, "bytes of activations in all pools together"),
-    Key(
-        "max_cycles",
-        lambda value: value.integer(0, 10**15),
-        "NPU cycles of one inference as the compiler estimates them. Software epochs count 0 there",
-    ),
-    Key(
-        "min_offload",
-        lambda value: value.integer(0, 100),
-        "per cent of the epochs that the NPU computes alone; shared ones do not count",
-    ),
-)
-
-
-def read_budgets(value: Value) -> Settings:
-    """Read ``budgets:``, keyed like ``budgets.max_weights``: an override may change one limit and keep the rest."""
-    return section("budgets", value, BUDGET_KEYS)
-
-
-def resolve_budgets(merged: Settings) -> Budgets | None:
-    """The limits among merged settings of a network; None where there is no limit."""
-    mine = members(merged, "budgets")
-    values = {key: setting[0] for key, setting in mine.items()}
-    return Budgets(**values, places={key: setting[1] for key, setting in mine.items()}) or None
 
 
 # In the order of the documentation, which is that of the words of a compile.
@@ -368,7 +333,7 @@ KEYS: tuple[Key, ...] = (
     Key(
         "budgets",
         read_budgets,
-        f"limits, checked before the link: {listed(BUDGET_KEYS)}. [lint.md](lint.md)",
+        f"limits, checked before the link or by `profile-<variant>`: {listed(BUDGET_KEYS)}. [lint.md](lint.md)",
         "no limit",
         section=True,
         join=resolve_budgets,

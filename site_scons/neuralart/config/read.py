@@ -18,7 +18,7 @@ from neuralart.text.values import Location, Value
 SCHEMA = 1
 KEYS = ("schema", "default", "boards", "defaults", "networks", "variants")
 VERBS = (
-    *("run-", "debug-", "flash-", "boot-", "load-", "plan-", "report-", "export-", "verify-", "sbom-"),
+    *("run-", "debug-", "flash-", "boot-", "load-", "plan-", "profile-", "report-", "export-", "verify-", "sbom-"),
     *("reset-", "monitor-"),
 )
 # flash-application-NAME and flash-model-NAME write a part of NAME.

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from neuralart.config import app_config, application, networks, patch, variant_keys
+from neuralart.config import app_config, application, budgets, networks, patch, variant_keys
 from neuralart.config.keys import Key
 from neuralart.config.read import KEYS, SCHEMA
 from neuralart.text import shapes
 from neuralart.text.shapes import Schema, closed, described
 
 _DECLARED: tuple[tuple[Key, ...], ...] = (
-    networks.BUDGET_KEYS,
+    budgets.BUDGET_KEYS,
     app_config.KEYS,
     app_config.AUDIO_KEYS,
     patch.KEYS,
     variant_keys.TOOLCHAIN_KEYS,
     variant_keys.RELOCATABLE_KEYS,
+    variant_keys.SIGN_KEYS,
     *application.KEYS.values(),
 )
 _DOCS = {frozenset(key.name for key in keys): {key.name: key.doc for key in keys} for keys in _DECLARED}

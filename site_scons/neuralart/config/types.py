@@ -50,6 +50,11 @@ class Budgets:
     max_activations: int | None = None  # Bytes of activations, all pools together
     max_cycles: int | None = None  # NPU cycles of one inference as the compiler estimates them
     min_offload: int | None = None  # Per cent of the epochs that the NPU computes alone
+    min_inferences_per_second: float | None = None
+    max_sw_share: float | None = None  # Per cent of the measured time, else of the epochs, that the CPU computes
+    max_bytes: tuple[tuple[str, int], ...] = ()  # Traffic of one inference over a pool, by report name
+    baseline: str = ""  # Path of a ``profile.json``, relative to the project file
+    tolerance: float | None = None  # Per cent that figures may be above the baseline
     # Where each limit was written
     places: Mapping[str, Location] = field(default_factory=dict, compare=False, repr=False)
 

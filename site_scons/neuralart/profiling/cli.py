@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from neuralart.profiling.join import ProfiledNetwork
     from neuralart.profiling.measured import NetworkMeasurement
 
+FAILED = 2
 _LOG = "neuralart_profile.log"
 _DEFAULT_NPU_HZ = 10**9
 
@@ -54,11 +56,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "build folder of a variant (default: build)"
     add("--build", type=Path, default=Path("build"), metavar="DIR", help=text)
     text = "0: sums alone, 1: a line for each epoch (default), 2: all that is known of each epoch"
+    add(
+        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
+    )
+    text = "end with 2 where a variant's network is above one of its limits (budgets in the project file)"
+    add("--check", action="store_true", help=text)
     add("-v", "--verbosity", type=int, choices=(0, 1, 2), nargs="?", const=1, default=1, help=text)
     add("--plot", action="store_true", help="the time of each epoch as a bar of characters")
     add("--no-color", action="store_true", help="taken as npu_profiler's; there are no colors")
     add("--log", type=Path, nargs="?", const=Path(_LOG), metavar="FILE", help=f"write the text there too ({_LOG})")
     add("--csv", type=Path, metavar="FILE", help="write a line for each measured epoch")
+    add("--perfetto", type=Path, metavar="FILE", help="write a trace for ui.perfetto.dev")
     add("-o", "--output", type=Path, metavar="FILE", help="write the profile for programs (profile.json)")
     add("--json", action="store_true", help="print it (docs/reference/profile.md)")
 
@@ -183,9 +191,35 @@ def _text(
     return lines
 
 
+def _broken(
+    args: argparse.Namespace, pairs: list[tuple[NetworkEstimate, ProfiledNetwork | None]], defaults: dict[str, int]
+) -> list[str]:
+    """What is above its limit. NeuralArtError: no variant of the project file is profiled."""
+    from neuralart import config
+    from neuralart.profiling.limits import broken
+
+    networks = config.read(args.file).variant(args.network or args.network_too).networks
+    by_name = {network.name: network.budgets for network in networks}
+    found = []
+    for each, measured in pairs:
+        # A network that runs on the core has the name that its application knows.
+        budgets = by_name.get(each.name) if len(by_name) > 1 else next(iter(by_name.values()))
+        npu_hz = _npu_hz(args, measured, defaults)
+        found += broken(budgets, each, measured, npu_hz, args.file.parent) if budgets is not None else []
+    return found
+
+
+def _npu_hz(args: argparse.Namespace, measured: ProfiledNetwork | None, defaults: dict[str, int]) -> float:
+    told = measured.clocks.npu if measured is not None else None
+    return float(args.npu_hz or told or defaults.get("npu_mhz") or _DEFAULT_NPU_HZ)
+
+
 def run(args: argparse.Namespace) -> int:
-    """Print the profile. NeuralArtError: there is no such network, or one of its files is wrong."""
-    from neuralart.files import write_text
+    """Print the profile. Returns 2 if a limit is to be checked and not kept.
+
+    NeuralArtError: there is no such network, or one of its files is wrong.
+    """
+    from neuralart.files import write_bytes, write_text
     from neuralart.profiling import measured_report as report
     from neuralart.profiling import totals
 
@@ -199,8 +233,7 @@ def run(args: argparse.Namespace) -> int:
     lines: list[str] = []
     records: list[dict[str, Any]] = []
     for each, measured in pairs:
-        told = measured.clocks.npu if measured is not None else None
-        npu_hz = args.npu_hz or told or defaults.get("npu_mhz") or _DEFAULT_NPU_HZ
+        npu_hz = _npu_hz(args, measured, defaults)
         if args.json or args.output is not None:
             records.append(totals.to_record(each, npu_hz))
             records[-1]["measured"] = measured and report.measured_record(measured)
@@ -210,7 +243,14 @@ def run(args: argparse.Namespace) -> int:
     made = json.dumps(records[0] if len(records) == 1 else records, indent=1, allow_nan=False)
     if args.output is not None:
         write_text(args.output, made + "\n")
+    if args.perfetto is not None:
+        from neuralart.profiling.perfetto import trace_of
+
+        write_bytes(args.perfetto, trace_of(pairs, _npu_hz(args, pairs[0][1], defaults)))
     if args.log is not None:
         write_text(args.log, "".join(f"{line}\n" for line in lines))
     print(made if args.json else "\n".join(lines))
-    return 0
+    broken = _broken(args, pairs, defaults) if args.check else []
+    for line in broken:
+        print(f"neuralart profile: {line}", file=sys.stderr)
+    return FAILED if broken else 0

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
@@ -27,6 +28,7 @@ from neuralart.profiling.measured import (
     rounded_mean,
 )
 
+K = TypeVar("K")
 _STAT = re.compile(r"(?:^|[\s\]])s:(config|node):(\S+)")
 _FREQ = re.compile(r"\b(mcu|noc|npu|nic)_freq[:=](\d{1,12})(MHz)?")
 # The last record of a run: the counters of the network as a whole.
@@ -48,7 +50,7 @@ class _Node:
     key: tuple[int, int, int, str]  # Index, first and last epoch, kind
     line: int
     counters: dict[str, list[int]] = field(default_factory=dict)
-    streams: dict[tuple[str, int], int] = field(default_factory=dict)
+    streams: dict[tuple[str, int], list[int]] = field(default_factory=dict)
     ports: dict[tuple[int, str], list[int]] = field(default_factory=dict)
 
 
@@ -85,6 +87,7 @@ class _Log:
         self.models: dict[str, _Model] = {}
         self.device = ""
         self._open: _Run | None = None
+        self._extra = False
         self._about = ""
         self._tensor: dict[str, str] | None = None
 
@@ -111,7 +114,7 @@ class _Log:
             self._tensor = {}
         elif self._tensor is not None and (found := _FIELD.search(text)):
             self._described(found[1], (found[2] or "").strip().strip('"'), opens=bool(found[3]))
-        for name, value, unit in _FREQ.findall(text):
+        for name, value, unit in _FREQ.findall(text) if "_freq" in text else ():
             self.clocks.setdefault(name, int(value) * (1_000_000 if unit else 1))
 
     def _described(self, key: str, value: str, *, opens: bool) -> None:
@@ -143,30 +146,33 @@ class _Log:
                 self.runs.append(self._open)
                 if len(self.runs) > _MOST_RUNS:
                     raise ValueError
-            epoch = first if first >= 0 else current
-            self._open.nodes.append(_Node((index, epoch, last if last >= 0 else epoch, parts[7]), number))
+            self._extra = parts[7] == "EXTRA" and bool(self._open.nodes)
+            if not self._extra:
+                epoch = first if first >= 0 else current
+                self._open.nodes.append(_Node((index, epoch, last if last >= 0 else epoch, parts[7]), number))
             return
         if self._open is None or what == "evt_post_end":
             return
         node = self._open.nodes[-1]
         if what in ("mcu_cycles", "npu_cycles"):
-            node.counters[what] = _three(parts[1:])
+            self._count(node.counters, what, _numbers(parts[1:], 3))
         elif what == "streng_active" and parts[1] in ("i", "o"):
-            node.streams[parts[1], int(parts[2])] = int(parts[3])
+            self._count(node.streams, (parts[1], int(parts[2])), _numbers(parts[3:4], 1))
         elif what in ("port0", "port1"):
-            node.ports[int(what[-1]), parts[2]] = _four(parts[3:])
+            self._count(node.ports, (int(what[-1]), parts[2]), _numbers(parts[3:], 4))
         elif what == "npu_cache":
-            node.counters[f"npu_cache:{parts[1]}"] = _four(parts[2:])
+            self._count(node.counters, f"npu_cache:{parts[1]}", _numbers(parts[2:], 4))
+
+    def _count(self, counted: dict[K, list[int]], key: K, values: list[int]) -> None:
+        """An EXTRA epoch is a part of the one before it: their counts are added."""
+        before = counted.get(key, [0] * len(values)) if self._extra else [0] * len(values)
+        counted[key] = [one + other for one, other in zip(before, values, strict=True)]
 
 
-def _three(texts: Sequence[str]) -> list[int]:
-    pre, core, post = (int(text) for text in texts)
-    return [pre, core, post]
-
-
-def _four(texts: Sequence[str]) -> list[int]:
-    one, two, four, eight = (int(text) for text in texts)
-    return [one, two, four, eight]
+def _numbers(texts: Sequence[str], count: int) -> list[int]:
+    if len(texts) != count:
+        raise ValueError
+    return [int(text) for text in texts]
 
 
 def _epoch(nodes: Sequence[_Node]) -> MeasuredEpoch:
@@ -178,7 +184,7 @@ def _epoch(nodes: Sequence[_Node]) -> MeasuredEpoch:
 
     streams: dict[tuple[str, int], list[int]] = {}
     for node in nodes:
-        for key, cycles in node.streams.items():
+        for key, (cycles,) in node.streams.items():
             streams.setdefault(key, []).append(cycles)
     bus = next((node.ports for node in nodes if node.ports), {})
     ports = {

@@ -54,16 +54,12 @@ def _pairs(a: Mapping[str, Any], b: Mapping[str, Any]) -> dict[str, list[Any]]:
     return {name: [a.get(name), b.get(name)] for name in names if a.get(name) != b.get(name)}
 
 
-def _sum(epochs: Sequence[EpochEstimate], key: str) -> int | None:
-    known = [value for epoch in epochs if (value := getattr(epoch, key)) is not None]
-    return sum(known) if known else None
-
-
 def _totals(side: NetworkSide) -> dict[str, float | None]:
     from neuralart.profiling.estimate import traffic_of
+    from neuralart.profiling.totals import known_sum
 
     figures: dict[str, float | None] = {"epochs": len(side.epochs)}
-    figures |= {key: _sum(side.epochs, key) for key in ("operations", "compute_cycles", "max_cycles")}
+    figures |= {key: known_sum(side.epochs, key) for key in ("operations", "compute_cycles", "max_cycles")}
     for name, access in traffic_of(side.epochs).items():
         figures |= {f"{name} read": access.read, f"{name} written": access.written}
     return {**figures, "measured ms": side.duration_ms}

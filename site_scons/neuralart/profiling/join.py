@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
@@ -16,7 +17,6 @@ from neuralart.profiling.measured import (
     NetworkMeasurement,
     Phases,
     milliseconds,
-    with_extra,
 )
 
 # Logs print nine decimals of a scale.
@@ -58,6 +58,11 @@ class ProfiledNetwork:
     estimate: NetworkEstimate | None = None
     notes: tuple[str, ...] = ()  # What could not be compared
 
+    @cached_property
+    def whole_ms(self) -> float:
+        """All epochs together; 0 if the clock of the CPU is not known."""
+        return sum(self.milliseconds(each.measured) or 0.0 for each in self.epochs)
+
     def milliseconds(self, epoch: MeasuredEpoch) -> float | None:
         """How long an epoch took; None if the clock of the CPU is not known."""
         return milliseconds(epoch.mcu.total if epoch.mcu is not None else None, self.clocks.mcu)
@@ -98,12 +103,11 @@ def _epochs(found: Sequence[ProfiledEpoch], estimate: NetworkEstimate) -> Iterat
 
 def join(measurement: NetworkMeasurement, estimate: NetworkEstimate | None, clocks: Clocks) -> ProfiledNetwork:
     """Put both together. NeuralArtError: the measurement is of another build."""
-    whole = with_extra(measurement.epochs)
     if estimate is None:
-        return ProfiledNetwork(measurement, clocks, tuple(map(ProfiledEpoch, whole)))
+        return ProfiledNetwork(measurement, clocks, tuple(map(ProfiledEpoch, measurement.epochs)))
     found = tuple(
         ProfiledEpoch(one, tuple(epoch for epoch in estimate.epochs if one.first <= epoch.id <= one.last))
-        for one in whole
+        for one in measurement.epochs
     )
     notes = []
     differences: list[str] = []

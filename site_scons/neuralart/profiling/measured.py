@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 # Bursts of a bus interface move 1, 2, 4 or 8 words of 8 bytes.
 BURSTS = (1, 2, 4, 8)
@@ -72,7 +71,7 @@ class MeasuredEpoch:
 
     first: int  # Number of the epoch, or of the first one of a blob
     last: int  # Number of the last one
-    kind: str  # ``HW``, ``SW``, ``HYBRID``, ``EC``; ``EXTRA``: a part of the HYBRID epoch before it
+    kind: str  # ``HW``, ``SW``, ``HYBRID``, ``EC``; what the tools call EXTRA is a part of the epoch before it
     mcu: Phases | None = None  # CPU cycles
     npu: Phases | None = None  # NPU cycles
     streams: tuple[StreamActivity, ...] = ()  # Engines that were active, inputs first
@@ -152,50 +151,6 @@ def milliseconds(cycles: int | None, clock: int | None) -> float | None:
     return None if cycles is None or not clock else 1e3 * cycles / clock
 
 
-def with_extra(epochs: Iterable[MeasuredEpoch]) -> tuple[MeasuredEpoch, ...]:
-    """Epochs whose ``EXTRA`` parts are added to the epoch that they belong to."""
-    whole: list[MeasuredEpoch] = []
-    for epoch in epochs:
-        if epoch.kind != "EXTRA" or not whole:
-            whole.append(epoch)
-            continue
-        both = (whole[-1], epoch)
-        spreads = [each.spread for each in both if each.spread is not None]
-        whole[-1] = replace(
-            whole[-1],
-            mcu=total_phases(both, "mcu"),
-            npu=total_phases(both, "npu"),
-            streams=_added(both),
-            spread=(sum(low for low, _ in spreads), sum(high for _, high in spreads)) if len(spreads) == 2 else None,
-            ports={
-                port: _bursts([each.ports[port] for each in both if port in each.ports]) for port in whole[-1].ports
-            },
-            cache=None if whole[-1].cache is None or epoch.cache is None else _cache(whole[-1].cache, epoch.cache),
-        )
-    return tuple(whole)
-
-
-def _added(epochs: Iterable[MeasuredEpoch]) -> tuple[StreamActivity, ...]:
-    sums: dict[tuple[str, int], int] = {}
-    for epoch in epochs:
-        for stream in epoch.streams:
-            key = stream.direction, stream.engine
-            sums[key] = sums.get(key, 0) + stream.cycles
-    return tuple(StreamActivity(*key, cycles) for key, cycles in sorted(sums.items()))
-
-
-def _sums(rows: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    return tuple(map(sum, zip(*rows, strict=True)))
-
-
-def _bursts(all_of: Sequence[BusBursts]) -> BusBursts:
-    return BusBursts(_sums(each.read for each in all_of), _sums(each.written for each in all_of))
-
-
-def _cache(one: CacheCounts, other: CacheCounts) -> CacheCounts:
-    return CacheCounts(_sums((one.read, other.read)), _sums((one.written, other.written)))
-
-
 def jitter(epochs: Iterable[MeasuredEpoch]) -> float | None:
     """The widest spread of an epoch's CPU cycles over the samples, as a share of its mean; None: not told."""
     shares = [
@@ -203,4 +158,4 @@ def jitter(epochs: Iterable[MeasuredEpoch]) -> float | None:
         for epoch in epochs
         if epoch.spread is not None and epoch.mcu is not None and (total := epoch.mcu.total)
     ]
-    return max(shares) if shares and all(map(math.isfinite, shares)) else None
+    return max(shares, default=None)

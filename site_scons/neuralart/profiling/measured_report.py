@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -31,12 +31,15 @@ HEADS = (
     "operators",
 )
 _NONE = Phases(None, 0, None)
-_CSV_CYCLES = ("mcu_pre", "mcu_core", "mcu_post", "npu_pre", "npu_core", "npu_post")
 _BAR = 60
 
 
 def _core(phases: Phases | None) -> int | None:
     return None if phases is None else phases.core
+
+
+def _fields(record: Phases | None) -> dict[str, Any] | None:
+    return None if record is None else asdict(record)
 
 
 def _bus(ports: Mapping[int, BusBursts], core: int | None, npu_hz: int | None) -> dict[str, Any]:
@@ -59,16 +62,15 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
     compute, most, operations = (epoch.sum_of(key) for key in ("compute_cycles", "max_cycles", "operations"))
     apart = None if core is None or most is None else core - most
     took = network.milliseconds(one)
-    whole = [each for each in map(network.milliseconds, (each.measured for each in network.epochs)) if each]
     return {
         "first": one.first,
         "last": one.last,
         "type": one.kind,
         "epochs": [each.id for each in epoch.expected],
         "duration_ms": took,
-        "share": ratio(took, sum(whole)),
-        "mcu_cycles": None if one.mcu is None else asdict(one.mcu),
-        "npu_cycles": None if one.npu is None else asdict(one.npu),
+        "share": ratio(took, network.whole_ms),
+        "mcu_cycles": _fields(one.mcu),
+        "npu_cycles": _fields(one.npu),
         "max_cycles": most,
         "difference": apart,
         "difference_to_measured": ratio(apart, core),
@@ -118,8 +120,8 @@ def _totals(network: ProfiledNetwork) -> dict[str, Any]:
         "duration_ms": took,
         "npu_core_ms": core_took,
         "npu_core_share": ratio(core_took, took),
-        "mcu_cycles": None if mcu is None else asdict(mcu),
-        "npu_cycles": None if npu is None else asdict(npu),
+        "mcu_cycles": _fields(mcu),
+        "npu_cycles": _fields(npu),
         "inferences_per_second": per_second(cycles or 0, clocks.mcu or 0),
         "gops": None if operations is None else gops(operations, npu_total or 0, clocks.npu or 0),
         "core_gops": None if operations is None else gops(operations, _core(npu) or 0, clocks.npu or 0),
@@ -151,23 +153,24 @@ def measured_record(network: ProfiledNetwork) -> dict[str, Any]:
 
 
 def as_csv(network: ProfiledNetwork) -> str:
-    """A line for each epoch; what is not known stays empty."""
+    """A line for each epoch, with all that is known of it: ``mcu_cycles.core``, ``bus.0.read``; unknown stays empty."""
+    rows = [dict(_flat("", epoch_record(network, epoch))) for epoch in network.epochs]
     text = io.StringIO()
-    records = [epoch_record(network, epoch) for epoch in network.epochs]
-    plain = ("first", "last", "type", "duration_ms", "share")
-    compared = ("max_cycles", "difference", "compute_ratio", "core_gops")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([*plain, *_CSV_CYCLES, *compared, "bus_read", "bus_written", "operators"])
-    for record, epoch in zip(records, network.epochs, strict=True):
-        cycles = [
-            (record[f"{clock}_cycles"] or {}).get(key) for clock in ("mcu", "npu") for key in ("pre", "core", "post")
-        ]
-        bus = [
-            sum(port[key] for port in record["bus"].values()) if record["bus"] else None for key in ("read", "written")
-        ]
-        row = [*(record[key] for key in plain), *cycles, *(record[key] for key in compared), *bus]
-        writer.writerow(["" if cell is None else cell for cell in row] + [" ".join(epoch.operators)])
+    writer = csv.DictWriter(text, dict.fromkeys(key for row in rows for key in row), lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
     return text.getvalue()
+
+
+def _flat(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """Cells of a record; a list is one cell, but that of the streams: each engine has its own."""
+    if name == "streams":
+        yield from ((f"{name}.{s['engine']}.{s['direction']}", s["cycles"]) for s in value)
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from _flat(f"{name}.{key}".lstrip("."), inner)
+    else:
+        yield name, " ".join(map(str, value)) if isinstance(value, list) else value
 
 
 def _number(value: float | None, form: str, unit: str = "") -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from neuralart.profiling.measured import (
     BusBursts,
@@ -15,6 +15,7 @@ from neuralart.profiling.measured import (
     NetworkMeasurement,
     Phases,
     StreamActivity,
+    total_phases,
 )
 from neuralart.vendor.report.tables import ReportLine, after, read_nodes, whole
 from neuralart.vendor.report.types import NodeTime
@@ -58,7 +59,7 @@ def measurements(text: str, where: str, clocks: Clocks, tensors: Tensors) -> lis
         missing = ["no cycles of the NPU before and behind its work: they are in a log made with --debug"]
         if not epochs:
             nodes = read_nodes(part.lines, [])
-            epochs, how = [epoch for node in nodes if (epoch := _row(node)) is not None], "table of times"
+            epochs, how = _rows(nodes), "table of times"
             missing = ["no cycles of the NPU and no counters: npu_profiler --debug tells them"]
         elif any(epoch.streams for epoch in epochs):
             missing.append("npu_profiler prints one mean of an engine that reads and writes: --debug tells both")
@@ -70,13 +71,20 @@ def measurements(text: str, where: str, clocks: Clocks, tensors: Tensors) -> lis
     return made
 
 
-def _row(node: NodeTime) -> MeasuredEpoch | None:
-    """A row of the table of times; None if it is no epoch."""
-    name, kind = _NAME.match(node.name), _KIND.fullmatch(node.type)
-    if name is None or kind is None or len(node.cycles) != 3:
-        return None
-    word = {None: "HW", "MIX": "HYBRID", "extra": "EXTRA"}.get(kind[1], kind[1])
-    return MeasuredEpoch(int(name[1]), int(name[2] or name[1]), str(word), Phases(*node.cycles))
+def _rows(nodes: Sequence[NodeTime]) -> list[MeasuredEpoch]:
+    """Rows of the table of times that are epochs; an extra one is a part of the one before it."""
+    found: list[MeasuredEpoch] = []
+    for node in nodes:
+        name, kind = _NAME.match(node.name), _KIND.fullmatch(node.type)
+        if name is None or kind is None or len(node.cycles) != 3:
+            continue
+        first, cycles = int(name[1]), Phases(*node.cycles)
+        one = MeasuredEpoch(first, int(name[2] or first), {None: "HW", "MIX": "HYBRID"}.get(kind[1], kind[1]), cycles)
+        if kind[1] == "extra" and found:
+            found[-1] = replace(found[-1], mcu=total_phases((found[-1], one), "mcu"))
+        else:
+            found.append(one)
+    return found
 
 
 def _numbers(text: str) -> tuple[int, ...]:

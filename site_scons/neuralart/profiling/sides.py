@@ -41,14 +41,28 @@ class BuildSide:
     symbols: Mapping[str, int] = field(default_factory=dict)  # Functions and variables of the firmware
 
 
+def read_profile(path: Path, name: str) -> NetworkSide:
+    """A network of a ``profile.json``; the only one may be called otherwise. NeuralArtError: it has no such network."""
+    found = _profiles(path)
+    if name not in found and len(found) != 1:
+        raise NeuralArtError(f"no profile of network '{name}'", where=path.as_posix(), hint="neuralart profile -o")
+    return found.get(name) or next(iter(found.values()))
+
+
+def _profiles(path: Path) -> dict[str, NetworkSide]:
+    """The networks of a ``profile.json``; none if it is another file."""
+    root = json_values.parse_tool(read_bytes(path), path.as_posix())
+    entries = root.items() if type(root.value) is list else [root]
+    if not all(type(entry.value) is dict and entry.string_at("kind") == _PROFILE for entry in entries):
+        return {}
+    return dict(map(_profile, entries))
+
+
 def side_of(text: str, build: Path) -> BuildSide:
     """A side by its name: a file, a folder, or a variant that was built. NeuralArtError: it is none, or is damaged."""
     path = Path(text)
-    if path.suffix == ".json" and path.is_file():
-        root = json_values.parse_tool(read_bytes(path), path.as_posix())
-        entries = root.items() if type(root.value) is list else [root]
-        if entries and all(type(e.value) is dict and e.string_at("kind") == _PROFILE for e in entries):
-            return BuildSide(text, dict(_profile(entry) for entry in entries))
+    if path.suffix == ".json" and path.is_file() and (profiles := _profiles(path)):
+        return BuildSide(text, profiles)
     folder = build / text if not path.exists() and not path.suffix else path
     if (folder / _INDEX).is_file():
         return _build(text, folder)

@@ -142,7 +142,8 @@ class EstimateTotals:
     software: int  # Epochs whose time the estimate leaves out
 
 
-def _sum(epochs: tuple[EpochEstimate, ...], key: str) -> int | None:
+def known_sum(epochs: Sequence[EpochEstimate], key: str) -> int | None:
+    """Sum of a figure over epochs; None where none of them tells it."""
     known = [value for epoch in epochs if (value := getattr(epoch, key)) is not None]
     return sum(known) if known else None
 
@@ -150,12 +151,12 @@ def _sum(epochs: tuple[EpochEstimate, ...], key: str) -> int | None:
 def totals_of(estimate: NetworkEstimate, npu_hz: float) -> EstimateTotals:
     """Add up an estimate."""
     epochs = estimate.epochs
-    compute, most = _sum(epochs, "compute_cycles"), _sum(epochs, "max_cycles")
+    compute, most = known_sum(epochs, "compute_cycles"), known_sum(epochs, "max_cycles")
     types = Counter(epoch.type for epoch in epochs)
     return EstimateTotals(
         epochs=len(epochs),
         types=dict(sorted(types.items())),
-        operations=_sum(epochs, "operations"),
+        operations=known_sum(epochs, "operations"),
         compute_cycles=compute,
         max_cycles=most,
         inferences_per_second=per_second(most or 0, npu_hz),

@@ -43,6 +43,7 @@ VERBS = {
     "debug": "like run, but wait for gdb before the first instruction",
     "boot": "boot the virtual flash as it is and compare with golden vectors, or show outputs",
     "plan": "build, and show who has which addresses",
+    "profile": "build, and show what is expected of each epoch; fail where a limit of a network is not kept",
     "report": "write a page with pictures: memory, lifetimes, network, firmware, flash plan, provenance",
     "sbom": "write a bill of materials (CycloneDX): models, weights, tools, sources and images with their hashes",
     "export": "write sources, images and CMake and make files for a build of your own",
@@ -50,6 +51,8 @@ VERBS = {
     "reset": "start a real board anew",
     "monitor": "print what the serial port of a real board says",
 }
+# Verbs that show something of what was built, and words of their command.
+_SHOWN = {"plan": (), "profile": ("--check",)}
 _PART = {"flash": "", "flash-application": "application", "flash-model": "model"}
 
 
@@ -300,15 +303,15 @@ def _refused(base: Any, name: str, why: str, hint: str) -> Any:
     return alias
 
 
-def _show_plan(base: Any, variant: VariantConfig, build: str) -> Any:
-    """The alias that shows the address plan of what was built."""
-    name, file = f"plan-{variant.name}", variant.where.file
+def _show(base: Any, variant: VariantConfig, build: str, verb: str, *more: str) -> Any:
+    """The alias that calls our command of the same name for what was built."""
+    name, file = f"{verb}-{variant.name}", variant.where.file
     if not file:
-        return _refused(base, name, "its variant is in no project file", "build/VARIANT/plan.json has its addresses")
-    words = ["plan", variant.name, *_words(base, "--file", base.fs.File(anchored(file)))]
+        return _refused(base, name, "its variant is in no project file", f"neuralart {verb} works by hand")
+    words = [verb, variant.name, *_words(base, "--file", base.fs.File(anchored(file)))]
     words += _words(base, "--build", base.fs.Dir(f"#{build}"))
-    line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
-    action, literals = commands.command(base, line, f"PLAN     {variant.name}")
+    line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words, *more]
+    action, literals = commands.command(base, line, f"{verb.upper():<8} {variant.name}")
     (alias,) = base.Alias(name, [base.fs.File(f"#{build}/{variant.name}/index.json")], [action], **literals)
     return alias
 
@@ -336,8 +339,8 @@ def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> di
         if verb == "report":
             aliases[verb] = make_page(env, programs[0], index, made)  # likewise
             continue
-        if verb == "plan":
-            aliases[verb] = base.AlwaysBuild(_show_plan(base, programs[0].variant, build_dir(env)))
+        if verb in _SHOWN:
+            aliases[verb] = base.AlwaysBuild(_show(base, programs[0].variant, build_dir(env), verb, *_SHOWN[verb]))
             continue
         found = (reason(verb, program, runner) for program, _ in _steps(verb, programs) or [(programs[0], "")])
         why, hint = next((each for each in found if each[0]), ("", ""))
