@@ -255,9 +255,7 @@ def test_what_fits(board: str, here: tuple[str, ...], name: str, monkeypatch: py
 
 def test_a_program_that_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "find", lambda names, places: None)
-    with pytest.raises(
-        NeuralArtError, match=r"^runner cubeprogrammer: no STM32_Programmer_CLI: neither on PATH"
-    ):
+    with pytest.raises(NeuralArtError, match=r"^runner cubeprogrammer: no STM32_Programmer_CLI: neither on PATH"):
         find("cubeprogrammer").flash(matrix.job_of("cubeprogrammer", tmp_path))
 
 
