@@ -56,16 +56,14 @@ class OpenOcd(Programmer):
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``flash write_image``, which erases what it writes."""
-        path = session.file(".bin")
-        path.write_bytes(data)
-        line = f"flash write_image erase {path.name} 0x{address:08x} bin"
+        name = session.written(data)
+        line = f"flash write_image erase {name} 0x{address:08x} bin"
         return self._openocd(session, "reset init", line, count=2 * len(data))
 
     def put(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``load_image``."""
-        path = session.file(".bin")
-        path.write_bytes(data)
-        return self._openocd(session, "reset init", f"load_image {path.name} 0x{address:08x} bin", count=len(data))
+        name = session.written(data)
+        return self._openocd(session, "reset init", f"load_image {name} 0x{address:08x} bin", count=len(data))
 
     def run_from(self, session: ProbeSession, stack: int, entry: int) -> Answer:
         """Set both registers and go on."""
