@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -299,25 +298,33 @@ def test_reset_and_boot(bench: Bench, capsys: pytest.CaptureFixture[str]) -> Non
     assert "not reset: the device does not answer" in capsys.readouterr().err
 
 
-@pytest.fixture
-def talking() -> Iterator[int]:
-    """A port whose other end says two lines."""
+def test_monitor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """A port whose other end says two lines, and is then gone."""
+    serial = pytest.importorskip("serial", reason="pyserial is not installed")
+    opened = threading.Event()
+
+    def open_port(*words: object, **more: object) -> object:
+        # What is sent before the port is open is thrown away, as by a real one.
+        try:
+            return real(*words, **more)
+        finally:
+            opened.set()
+
+    real = serial.serial_for_url
+    monkeypatch.setattr(serial, "serial_for_url", open_port)
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
         def talk() -> None:
             stream, _ = listener.accept()
             with stream:
+                assert opened.wait(20)
                 stream.sendall(b"hello\n\xffboard\n")
 
         thread = threading.Thread(target=talk)
         thread.start()
-        yield listener.getsockname()[1]
+        port = f"socket://127.0.0.1:{listener.getsockname()[1]}"
+        status = cli.main(["device", "monitor", "--board", matrix.N6, "--port", port])
         thread.join(20)
-
-
-def test_monitor(talking: int, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("serial", reason="pyserial is not installed")
-    status = cli.main(["device", "monitor", "--board", matrix.N6, "--port", f"socket://127.0.0.1:{talking}"])
     said = capsys.readouterr()
     assert said.out == "hello\n\ufffdboard\n"
     assert status == 1 and "the port ends" in said.err, "a cable that falls out"

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.asking import in_places, on_path
@@ -62,7 +62,7 @@ def _environment() -> dict[str, str]:
     return {**kept, "LC_ALL": "C", "LANG": "C", "LANGUAGE": ""}
 
 
-def _started(words: Sequence[str], folder: Path, output: BinaryIO) -> subprocess.Popen[bytes]:
+def _started(words: Sequence[str], folder: Path, output: BinaryIO) -> Any:
     try:
         return subprocess.Popen(
             list(words),
@@ -79,7 +79,7 @@ def _started(words: Sequence[str], folder: Path, output: BinaryIO) -> subprocess
         ) from error
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: Any) -> None:
     """End a program, and on POSIX what it started."""
     with contextlib.suppress(OSError):
         if os.name == "posix":
@@ -129,7 +129,7 @@ class ServerEnded(Exception):
     """A server does not listen; the argument is what it printed."""
 
 
-def _listens(process: subprocess.Popen[bytes], port: int, seconds: float) -> bool:
+def _listens(process: Any, port: int, seconds: float) -> bool:
     """Ask the system rather than the server: a connection of ours would be its one client."""
     import socket
     import time
