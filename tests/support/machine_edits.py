@@ -68,6 +68,7 @@ LEFT_OUT = {
     "failures": "only ST Edge AI Core reads it: tests/build/test_vendor_failures.py",
     "overrides": "it is there whenever `mpool` is",
     "network": "drawn with `networks`",
+    "runner": "only what is done with a real board reads it",
     "relocatable": "the second variant has it; its keys are drawn",
     "also_on": "a second board needs pools in external memories: tests/build/test_relocatable_variants.py",
 }

@@ -15,7 +15,7 @@ from neuralart import boards, cli, config
 from neuralart.doctor import compilers, known_bad, programs, surroundings
 from neuralart.doctor.examine import compilers_of, examine, system_of
 from neuralart.doctor.known_bad import Circumstances
-from neuralart.doctor.programs import CMAKE, CUBEIDE, MAKE, PROGRAMMER, QEMU, SIGNING, TOOLS
+from neuralart.doctor.programs import CMAKE, CUBEIDE, MAKE, PROBE_TOOLS, PROGRAMMER, QEMU, SIGNING, TOOLS
 from neuralart.doctor.types import BROKEN, MISSING, OK, UNFIT, Host, Need
 from neuralart.errors import NeuralArtError
 from neuralart.vendor import asking, releases
@@ -185,6 +185,9 @@ def test_the_ranges_are_those_of_the_package() -> None:
         (SIGNING, "STM32 Signing Tool v2.19.0", "2.19.0"),
         (SIGNING, "  STM32MP SigningTool_CLI version 2.21.0 ", "2.21.0"),
         (CMAKE, "cmake version 3.30.0-rc2", "3.30.0"),
+        (PROBE_TOOLS[0], "Open On-Chip Debugger 0.12.0+dev-01", "0.12.0"),
+        (PROBE_TOOLS[1], "GNU gdb (Debian 13.1-3) 13.1\nCopyright", "13.1"),
+        (PROBE_TOOLS[2], "0.36.0", "0.36.0"),
         (MAKE, "GNU Make 4.4.1\nBuilt for x86", "4.4.1"),
     ],
 )
@@ -426,6 +429,19 @@ def test_real_boards_need_the_programmer(fake: FakeMachine, tmp_path: Path) -> N
     assert report(fake, variants, ("digits-silicon",)).ok
     assert not report(fake, variants, ("flash-digits-silicon",)).ok
     assert not report(fake, variants, ("flash-application-digits-silicon",)).ok
+    assert not report(fake, variants, ("reset-digits-silicon",)).ok
+    assert "openocd" not in by_tool(report(fake, variants))
+
+
+def test_real_boards_need_the_program_of_their_runner(fake: FakeMachine, tmp_path: Path) -> None:
+    fake.gcc()
+    fake.says("STM32_SigningTool_CLI", "STM32 Signing Tool v2.19.0")
+    variants = project(tmp_path / "p", PROJECT.replace("machine: silicon,", "machine: silicon, runner: openocd,"))
+    row = by_tool(report(fake, variants, ("flash-digits-silicon",)))["openocd"]
+    assert (row.status, row.blocks) == (MISSING, True) and "Debian, Ubuntu: openocd" in row.get
+    fake.says("openocd", "Open On-Chip Debugger 0.12.0")
+    found = report(fake, variants, ("flash-digits-silicon",))
+    assert found.ok and by_tool(found)["openocd"].version == "0.12.0"
 
 
 def test_models_that_are_loaded_on_further_boards(whole: FakeMachine, tmp_path: Path) -> None:

@@ -221,7 +221,7 @@ def test_the_c_library_is_asked_for_the_cores_of_the_boards(machine: Machine) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "packages"), [([], []), (["test"], ["gcc", "libc6-dev", "make", "gdb-multiarch"])]
+    ("arguments", "packages"), [([], []), (["test"], ["gcc", "libc6-dev", "make", "gdb-multiarch", "openocd"])]
 )
 def test_a_host_compiler_make_and_gdb_are_only_for_the_tests(
     machine: Machine, arguments: list[str], packages: list[str]

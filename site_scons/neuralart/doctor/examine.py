@@ -13,7 +13,7 @@ from neuralart.config.types import VariantConfig
 from neuralart.doctor import compilers, known_bad, programs, surroundings
 from neuralart.doctor.compilers import STEDGEAI, Wanted, wanted
 from neuralart.doctor.known_bad import Circumstances
-from neuralart.doctor.programs import QEMU, TOOLS
+from neuralart.doctor.programs import PROBE_TOOLS, QEMU, TOOLS
 from neuralart.doctor.types import ERROR, MISSING, NOTE, OK, UNFIT, WARNING, Examination, Host, Need, Remark, ToolRow
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes
@@ -23,9 +23,10 @@ ALWAYS = ("python", "scons", "pyyaml", "jinja2", "pyelftools", "packaging", "fil
 # Tools of an application that brings a build of its own.
 _APPLICATIONS = {"make": "make", "cmake": "cmake", "cubeide": "stm32cubeide"}
 # What executes an image, by kind of machine, and the verbs that do it.
-_MACHINES = {"unicorn": ("unicorn",), "qemu": ("qemu-system-arm",), "silicon": ("cubeprogrammer", "signing-tool")}
+_MACHINES = {"unicorn": ("unicorn",), "qemu": ("qemu-system-arm",)}
 _VIRTUAL = ("run-", "debug-", "boot-")
-_EXECUTING = {"unicorn": _VIRTUAL, "qemu": _VIRTUAL, "silicon": ("flash-", "run-")}
+_DEVICE = ("flash-", "verify-", "load-", "boot-", "reset-")
+_EXECUTING = {"unicorn": _VIRTUAL, "qemu": _VIRTUAL, "silicon": _DEVICE}
 _PARTS = ("application-", "model-")
 _Variants = Sequence[tuple[VariantConfig, Board]]
 
@@ -90,7 +91,9 @@ def needs(
             # A model is loaded on all of its boards; what else there is to do is done on the first.
             verbs = _EXECUTING.get(machine.kind, ()) if number == 0 else ()
             verbs = (*verbs, "load-") if variant.relocatable is not None else verbs
-            for tool in _MACHINES.get(machine.kind, ()):
+            # A runner and its program have one name.
+            on_silicon = (variant.runner or "cubeprogrammer", "signing-tool")
+            for tool in _MACHINES.get(machine.kind, on_silicon):
                 use.setdefault(tool, []).extend(f"{verb}{variant.name}" for verb in verbs)
     return {
         tool: Need(tuple(dict.fromkeys(build.get(tool, ()))), tuple(dict.fromkeys(use.get(tool, ()))))
@@ -144,12 +147,15 @@ def system_of(platform: str) -> str:
 
 
 def _rows(host: Host, variants: _Variants, others: Mapping[str, Board]) -> list[ToolRow]:
+    named = {variant.runner for variant, _ in variants}
+    probes = [programs.row(tool, host) for tool in PROBE_TOOLS]
     return [
         *surroundings.python_rows(),
         *(compilers.gcc_row(wanted, host) for wanted in compilers_of(variants, others)),
         programs.qemu_row(models_of(variants, others), host),
         *(compilers.stedgeai_row(pin, host) for pin in pins_of(variants)),
         *(programs.row(tool, host) for tool in TOOLS if tool is not QEMU),
+        *(row for row in probes if row.status != MISSING or row.tool in named),
     ]
 
 

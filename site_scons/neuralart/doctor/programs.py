@@ -9,7 +9,11 @@ from pathlib import Path
 
 from neuralart.doctor.types import BROKEN, MISSING, NOTE, OK, UNFIT, WARNING, Host, Remark, ToolRow
 from neuralart.errors import NeuralArtError
+from neuralart.flashing.runners.cubeprogrammer import CubeProgrammer
+from neuralart.flashing.runners.gdb import Gdb
+from neuralart.flashing.runners.openocd import OpenOcd
 from neuralart.flashing.runners.process import cube_places
+from neuralart.flashing.runners.pyocd import PyOcd
 from neuralart.vendor.asking import ask, fits, in_places, on_path
 
 
@@ -38,12 +42,12 @@ QEMU = Tool(
 )
 PROGRAMMER = Tool(
     "cubeprogrammer",
-    ("STM32_Programmer_CLI", "STM32_Programmer_CLI.sh"),
+    CubeProgrammer.programs,
     ("--version",),
     r"STM32CubeProgrammer(?: version:?)?\s+v?(\d+(?:\.\d+)+)",
     means="writing to the flash of a real board",
-    get="install STM32CubeProgrammer or STM32CubeCLT of ST, and put its bin folder on PATH",
-    places=cube_places("STM32_Programmer_CLI"),
+    get=CubeProgrammer.get,
+    places=CubeProgrammer.places,
 )
 SIGNING = Tool(
     "signing-tool",
@@ -84,6 +88,15 @@ MAKE = Tool(
     means="applications that are built with make (application: make), and use of an exported network.mk",
     get="install GNU make",
     fits=">=3.81",
+)
+_OTHERWISE = "the flash runner of this name"
+# What other flash runners than cubeprogrammer start; shown where it is there, or where a variant names the runner.
+PROBE_TOOLS = (
+    Tool(
+        "openocd", OpenOcd.programs, ("--version",), r"Open On-Chip Debugger (\d+(?:\.\d+)+)", _OTHERWISE, OpenOcd.get
+    ),
+    Tool("gdb", Gdb.programs, ("--version",), r"GNU gdb [^\n]*?(\d+\.\d+(?:\.\d+)*)", _OTHERWISE, Gdb.get),
+    Tool("pyocd", PyOcd.programs, ("--version",), r"(\d+\.\d+(?:\.\d+)*)", _OTHERWISE, PyOcd.get, fits=">=0.34"),
 )
 TOOLS = (QEMU, PROGRAMMER, SIGNING, CUBEIDE, CMAKE, MAKE)
 

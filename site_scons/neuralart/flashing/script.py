@@ -31,7 +31,7 @@ class Beside:
 
 @dataclass(frozen=True)
 class Around:
-    """A path within a longer word."""
+    """A path within a line of Tcl, which is one word."""
 
     before: str  # Text in front of it
     path: Path  # The path
@@ -61,7 +61,7 @@ class CommandScript:
             if isinstance(word, Loader):
                 return str(loaders / word.name)
             if isinstance(word, Around):
-                return f"{word.before}{(top / word.path).as_posix()}{word.behind}"
+                return f"{word.before}{_tcl((top / word.path).as_posix())}{word.behind}"
             if isinstance(word, Beside):
                 return str(word.path)
             return str(top / word) if isinstance(word, Path) else programs.get(word, word)
@@ -108,7 +108,7 @@ class CommandScript:
 def _plain(top: Path, folder: Path, word: str | Path | Beside | Around) -> str | Path:
     """A word that is a text or a path."""
     if isinstance(word, Around):
-        return f"{word.before}{_below(top, folder, word.path)}{word.behind}"
+        return f"{word.before}{_tcl(_below(top, folder, word.path))}{word.behind}"
     return word.path.name if isinstance(word, Beside) else word
 
 
@@ -117,6 +117,10 @@ def _below(top: Path, folder: Path, path: Path) -> str:
         return Path(os.path.relpath(top / path, folder)).as_posix()
     except ValueError as error:
         raise NeuralArtError("it lies on another drive than the script", where=str(path)) from error
+
+
+def _tcl(text: str) -> str:
+    return re.sub(r"([^A-Za-z0-9_./:-])", r"\\\1", text)
 
 
 def _batch_text(text: str) -> str:

@@ -20,6 +20,7 @@ FAULTS = (
     "no power",
     "wrong switches",
     "other device",
+    "other mode",
     "no FSBL",
     "old version",
     "cable pulled",

@@ -30,6 +30,9 @@ NOT_MET = {
     ("gdb", "sn ignored"): "-",
     ("openocd", "sn ignored"): "-",
     ("pyocd", "sn ignored"): "-",
+    ("gdb", "other mode"): "-",
+    ("openocd", "other mode"): "-",
+    ("pyocd", "other mode"): "-",
     ("openocd", "no FSBL"): "-",
     ("pyocd", "no FSBL"): "-",
 }

@@ -77,7 +77,7 @@ def _table(bench: Bench, board: FakeBoard, mode: str) -> str:
         serial=board.serial,
         board=board.board.name.upper(),
         voltage=voltage,
-        mode=MODES[mode],
+        mode="Normal" if bench.fault == "other mode" else MODES[mode],
         device_id=board.device_id,
         name="STM32N6xx",
         size=_size(board),

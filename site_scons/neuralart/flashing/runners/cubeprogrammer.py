@@ -140,9 +140,8 @@ class CubeProgrammer(Programmer):
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """Download, and let it compare for itself as well."""
-        path, words = session.file(".bin"), self._loader(session, address)
-        path.write_bytes(data)
-        return self._talk(session, *words, "-w", path.name, f"0x{address:08x}", "-v", count=2 * len(data))
+        name, words = session.written(data), self._loader(session, address)
+        return self._talk(session, *words, "-w", name, f"0x{address:08x}", "-v", count=2 * len(data))
 
     def put(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """Download: it knows RAM from flash by the address."""

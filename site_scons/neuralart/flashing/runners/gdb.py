@@ -126,10 +126,9 @@ class Gdb(Programmer):
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``load``: gdb erases the flash blocks of its server's memory map, and writes RAM directly."""
-        path = session.file(".hex")
-        path.write_text(ihex(address, data), "ascii")
+        name = session.written(ihex(address, data).encode("ascii"), ".hex")
         # After a load gdb wants to start there: what the core was doing goes on instead.
-        lines = ("set $before = $pc", f"load {path.name}", "set $pc = $before")
+        lines = ("set $before = $pc", f"load {name}", "set $pc = $before")
         return self._gdb(session, *lines, count=2 * len(data))
 
     def restart(self, session: ProbeSession) -> Answer:

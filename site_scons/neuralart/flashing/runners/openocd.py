@@ -7,12 +7,15 @@ from pathlib import Path
 
 from neuralart import plugins
 from neuralart.boards.types import Board
+from neuralart.files import read_bytes, write_bytes
 from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, Capabilities, FlashJob
 from neuralart.flashing.runners.connected import usb_probes
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.programmer import Programmer, needs_debug
 from neuralart.flashing.runners.session import ConnectedProbe, ProbeSession
 from neuralart.flashing.script import Around, Beside, CommandScript, Word
+
+_CONFIG = "board.cfg"
 
 
 class OpenOcd(Programmer):
@@ -30,16 +33,21 @@ class OpenOcd(Programmer):
         """It lists none: those of ST on this machine, as the system lists them."""
         return usb_probes()
 
-    def _words(self, config: str, serial: str, *commands: str) -> list[str]:
-        chosen = [f"adapter serial {serial}"] if serial else []
-        # Names of files are ours, and relative: nothing here has to be quoted for Tcl.
-        script = (*chosen, "init", *commands, "shutdown")
-        return ["-f", config, *(word for line in script for word in ("-c", line))]
-
     def _openocd(self, session: ProbeSession, *commands: str, count: int = 0) -> Answer:
         debug = session.job.board.debug
         assert debug is not None
-        return self.call(session, self._words(debug.openocd, session.serial, *commands), count)
+        # OpenOCD puts the name into a line of Tcl: a copy has a name that means nothing there.
+        write_bytes(session.folder / _CONFIG, read_bytes(Path(debug.openocd)))
+        chosen = [f"adapter serial {session.serial}"] if session.serial else []
+        lines = (*chosen, "init", *commands, "shutdown")
+        words = [
+            "-s",
+            str(Path(debug.openocd).parent),
+            "-f",
+            _CONFIG,
+            *(word for line in lines for word in ("-c", line)),
+        ]
+        return self.call(session, words, count)
 
     def read(self, session: ProbeSession, parts: Sequence[tuple[str, int, int]]) -> Answer:
         """``dump_image``, of a core that stands still after a reset: then external flash is set up."""
@@ -48,16 +56,14 @@ class OpenOcd(Programmer):
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``flash write_image``, which erases what it writes."""
-        path = session.file(".bin")
-        path.write_bytes(data)
-        line = f"flash write_image erase {path.name} 0x{address:08x} bin"
+        name = session.written(data)
+        line = f"flash write_image erase {name} 0x{address:08x} bin"
         return self._openocd(session, "reset init", line, count=2 * len(data))
 
     def put(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``load_image``."""
-        path = session.file(".bin")
-        path.write_bytes(data)
-        return self._openocd(session, "reset init", f"load_image {path.name} 0x{address:08x} bin", count=len(data))
+        name = session.written(data)
+        return self._openocd(session, "reset init", f"load_image {name} 0x{address:08x} bin", count=len(data))
 
     def run_from(self, session: ProbeSession, stack: int, entry: int) -> Answer:
         """Set both registers and go on."""
@@ -75,8 +81,7 @@ class OpenOcd(Programmer):
         serial = ("-c", f"adapter serial {job.probe}") if job.probe else ()
         rows: list[tuple[Word, ...]] = []
         for write in self.in_order(job):
-            # Tcl reads a name in braces as it stands.
-            line = Around("program {", Path(write.file), f"}} 0x{write.address:08x} verify")
+            line = Around("program ", Path(write.file), f" 0x{write.address:08x} verify")
             rows.append((*head, *serial, "-c", line, "-c", "shutdown"))
         return CommandScript((*rows, (*head, *serial, "-c", "init", "-c", "reset run", "-c", "shutdown")))
 

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, BinaryIO
 
 from neuralart.errors import NeuralArtError
 from neuralart.vendor.asking import in_places, on_path
@@ -61,16 +62,16 @@ def _environment() -> dict[str, str]:
     return {**kept, "LC_ALL": "C", "LANG": "C", "LANGUAGE": ""}
 
 
-def _started(words: Sequence[str], folder: Path, **streams: object) -> subprocess.Popen[bytes]:
+def _started(words: Sequence[str], folder: Path, output: BinaryIO) -> Any:
     try:
-        return subprocess.Popen(  # type: ignore[call-overload, no-any-return]
+        return subprocess.Popen(
             list(words),
             cwd=folder,
             env=_environment(),
             stdin=subprocess.DEVNULL,
+            stdout=output,
             stderr=subprocess.STDOUT,
             start_new_session=True,
-            **streams,
         )
     except (OSError, ValueError) as error:
         raise NeuralArtError(
@@ -78,7 +79,7 @@ def _started(words: Sequence[str], folder: Path, **streams: object) -> subproces
         ) from error
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _end(process: Any) -> None:
     """End a program, and on POSIX what it started."""
     with contextlib.suppress(OSError):
         if os.name == "posix":
@@ -91,7 +92,7 @@ def call(words: Sequence[str], folder: Path, seconds: float) -> Answer:
     """Run a program in a folder to its end, or for so many seconds. NeuralArtError: it cannot be started."""
     said = folder / ".said"
     with said.open("w+b") as stream:
-        process = _started(words, folder, stdout=stream)
+        process = _started(words, folder, stream)
         late = False
         try:
             process.wait(seconds)
@@ -114,7 +115,7 @@ def served(words: Sequence[str], folder: Path, port: int, seconds: float) -> Ite
     """
     said = folder / ".served"
     with said.open("w+b") as stream:
-        process = _started(words, folder, stdout=stream)
+        process = _started(words, folder, stream)
         try:
             if not _listens(process, port, seconds):
                 text = said.read_bytes()[-_MOST:].decode("utf-8", "replace")
@@ -128,7 +129,7 @@ class ServerEnded(Exception):
     """A server does not listen; the argument is what it printed."""
 
 
-def _listens(process: subprocess.Popen[bytes], port: int, seconds: float) -> bool:
+def _listens(process: Any, port: int, seconds: float) -> bool:
     """Ask the system rather than the server: a connection of ours would be its one client."""
     import socket
     import time

@@ -64,16 +64,14 @@ class PyOcd(Programmer):
 
     def program(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``load``, which erases sectors."""
-        path = session.file(".bin")
-        path.write_bytes(data)
-        words = ("--format", "bin", "--base-address", f"0x{address:08x}", "--erase", "sector", "--no-reset", path.name)
+        name = session.written(data)
+        words = ("--format", "bin", "--base-address", f"0x{address:08x}", "--erase", "sector", "--no-reset", name)
         return self._pyocd(session, "load", *words, count=2 * len(data))
 
     def put(self, session: ProbeSession, address: int, data: bytes) -> Answer:
         """``loadmem``."""
-        path = session.file(".bin")
-        path.write_bytes(data)
-        return self._pyocd(session, "commander", "-c", f"loadmem 0x{address:08x} {path.name}", count=len(data))
+        name = session.written(data)
+        return self._pyocd(session, "commander", "-c", f"loadmem 0x{address:08x} {name}", count=len(data))
 
     def run_from(self, session: ProbeSession, stack: int, entry: int) -> Answer:
         """Set both registers and go on."""

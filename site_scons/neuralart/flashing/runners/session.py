@@ -9,7 +9,7 @@ from pathlib import Path
 
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import read_bytes, write_bytes
 from neuralart.flashing.runners import FlashJob
 from neuralart.flashing.runners.process import Answer
 from neuralart.text.elf import Elf
@@ -45,6 +45,12 @@ class ProbeSession:
     folder: Path  # For files on their way; programs start here
     number: int = 0  # Of the last file
     answers: list[Answer] = field(default_factory=list)  # What programs said
+
+    def written(self, data: bytes, suffix: str = ".bin") -> str:
+        """The name of a new file with these bytes. NeuralArtError: the disk is full."""
+        path = self.file(suffix)
+        write_bytes(path, data)
+        return path.name
 
     def file(self, suffix: str) -> Path:
         """The name of a new file, of letters that no program takes for something else."""

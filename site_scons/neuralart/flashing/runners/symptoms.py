@@ -13,7 +13,7 @@ class Symptom:
     """A reason that programs give."""
 
     says: re.Pattern[str]  # What one of them prints
-    what: str  # What is so
+    what: str  # What is so; ``{line}``: the line that it prints
     hint: str  # What to do; ``{switches}`` is filled in
 
 
@@ -59,7 +59,7 @@ SYMPTOMS = (
     ),
     _symptom(
         r"unknown (?:option|argument|target)|invalid (?:option|command)|unrecognized|wrong (?:command|argument)",
-        "it does not know a word of the command",
+        "it does not take the command: {line}",
         "another version of it may; DRY=1 shows the whole command",
     ),
     _symptom(r"protected|failed to erase|error erasing", "the flash does not take it", "is it write protected?"),
@@ -82,8 +82,9 @@ def complains(text: str) -> bool:
 def reason(text: str, board: Board) -> tuple[str, str]:
     """What a program that failed says: the meaning and what to do, or its own words and nothing."""
     for symptom in SYMPTOMS:
-        if symptom.says.search(text):
-            return symptom.what, symptom.hint.format(switches=switches_of(board))
+        if found := symptom.says.search(text):
+            line = text[text.rfind("\n", 0, found.start()) + 1 :].splitlines()[0].strip()
+            return symptom.what.replace("{line}", line), symptom.hint.format(switches=switches_of(board))
     own = _ERROR.search(text)
     lines = text.strip().splitlines()
     return f"it says: {own[0].strip() if own else lines[-1].strip()}" if lines else "it says nothing", ""
