@@ -58,6 +58,7 @@ COMMANDS = {
     "appconfig": ("neuralart.app_config.cli", "write app_config.h or ai_model_config.h for an application"),
     "plugins": ("neuralart.plugins.cli", "list compilers, boards, rules and so on, and who brings them"),
     "import": ("neuralart.model_zoo.cli", "turn a model-zoo user_config.yaml into entries of variants.yaml"),
+    "adopt": ("neuralart.adopt.adopt_cli", "find the networks and builds of a repository, and write its variants.yaml"),
     "completion": ("neuralart.completion", "print a script with which a shell completes this command"),
 }
 # What a call of each looks like, behind ``neuralart``; its help shows it.
@@ -92,6 +93,7 @@ EXAMPLES = {
     "appconfig": "appconfig --network network.json --config app.yaml -o Inc/app_config.h",
     "plugins": "plugins --added compilers boards",
     "import": "import user_config.yaml -o variants.yaml",
+    "adopt": "adopt ../firmware -o variants.yaml",
     "completion": "completion bash > ~/.local/share/bash-completion/completions/neuralart",
 }
 

@@ -17,6 +17,7 @@ from support import vendor_network_c as shape
 from support.vendor_network_c import RELEASES, Want
 
 BASE = 0x71000000
+PLAIN = Want()
 RAW = "network_atonbuf.xSPI2.raw"
 # Its headers are all that a network for the core without description has.
 CPU_H = """#define STAI_TINY_IN_NUM (1)
@@ -33,10 +34,9 @@ CPU_H = """#define STAI_TINY_IN_NUM (1)
   (1234)
 """
 CPU_C = '#include "tiny.h"\n.tool_version = STAI_INIT_VERSION(3, 0, 0),\nstai_return_code stai_tiny_init(void) { }\n'
-WANT = Want()
 
 
-def tree(folder: Path, want: Want = WANT, *leave_out: str) -> Path:
+def tree(folder: Path, want: Want = PLAIN, *leave_out: str) -> Path:
     made = shape.make(want)
     for name in leave_out:
         made.files.pop(name)

@@ -414,6 +414,25 @@ def test_rules_decide_in_their_order() -> None:
     assert made.networks == (("net", "X/App/network.c"), ("net", "net_ecblobs.h"))
 
 
+def test_what_the_c_includes_keeps_its_name() -> None:
+    for place in ("Model/network_ecblobs.h", "blobs.h"):
+        said = refusal(stage, ALL, rules(**{"*_ecblobs.h": place}))
+        assert said.startswith(f"v.yaml:7: stage: net_ecblobs.h cannot become {place}: net.c includes it by its name")
+    assert "(Model/ puts it there under its own name)" in refusal(
+        stage, ALL, rules(**{"net_ecblobs.h": "Model/network_ecblobs.h"})
+    )
+    assert "Model/net_ecblobs.h" in stage(ALL, rules(**{"*_ecblobs.h": "Model/net_ecblobs.h"})).files
+
+
+def test_a_network_whose_c_has_another_name() -> None:
+    names = ("network.c", "network_ecblobs.h", "network_data.xSPI2.bin")
+    adopted = [Generated("digits", Path("out") / name, "network") for name in names]
+    assert stage(adopted, rules(**{"network*": "Model/", "*": ""})).networks == (
+        ("digits", "Model/network.c"),
+        ("digits", "Model/network_ecblobs.h"),
+    )
+
+
 def test_a_rule_for_a_file_that_is_not_made() -> None:
     said = refusal(stage, ALL, rules(**{"network.c": "x.c"}))
     assert said.startswith("v.yaml:7: stage: no file network.c is generated (did you mean")

@@ -31,7 +31,7 @@ FLOORS = (
     {"emulator", "report"},
     {"lint", "export"},
     {"doctor", "inspect"},
-    {"applications", "own_model", "profiling", "sbom", "signing"},
+    {"adopt", "applications", "own_model", "profiling", "sbom", "signing"},
     {"validation"},
     {"cli"},
     {"__main__", "completion", "scons"},
@@ -61,6 +61,7 @@ SAME_NAME: dict[str, str] = {}
 # Texts of the code that name a board, and why.
 NAMES_BOARDS = {
     "cli.py": "examples of calls",
+    "adopt/entries.py": "what trees call the boards besides their names",
     "config/read.py": "an example in a hint",
     "memory/layout/relative_pools.py": "an example in a hint",
     "model_zoo/vocabulary.py": "the board that a family of the model zoo means",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import fingerprint as module
-from neuralart.compilers.command_line import AUTO, COMPILERS, RECORDED, REFERENCE, STEDGEAI, rooms_of
+from neuralart.compilers.command_line import ADOPTED, AUTO, COMPILERS, RECORDED, REFERENCE, STEDGEAI, rooms_of
 from neuralart.resources import PACKAGE
 
 FILES = {
@@ -163,12 +163,13 @@ def _copy(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("changed", "kinds"),
     [
-        ("compilers/stedgeai/install.py", {STEDGEAI, RECORDED, AUTO}),
+        ("compilers/stedgeai/install.py", {STEDGEAI, RECORDED, ADOPTED, AUTO}),
         ("compilers/recorded.py", {RECORDED, AUTO}),
+        ("compilers/adopted.py", {ADOPTED, AUTO}),
         ("compilers/reference/lower.py", {REFERENCE, AUTO}),
         ("compilers/reference/operators/gelu.py", {REFERENCE, AUTO}),
         ("compilers/reference/cpu/compile.py", {REFERENCE, AUTO}),
-        ("compilers/command_line.py", {REFERENCE, STEDGEAI, RECORDED, AUTO}),
+        ("compilers/command_line.py", {REFERENCE, STEDGEAI, RECORDED, ADOPTED, AUTO}),
         ("model/tflite.py", {REFERENCE, AUTO}),
         ("compilers/cli.py", set()),
         ("lint/types.py", set()),

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from neuralart.compilers.protocol import FileSet
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, initializer_name
 from neuralart.compilers.stedgeai import run as folders
 from neuralart.compilers.stedgeai.facts_of import CPU_NUMERICS, cpu_facts, macc_of, npu_facts, stamp
@@ -54,7 +53,8 @@ class AdoptPlan:
     found: GeneratedSet
     pools: PoolFile | None  # None: the network runs on the core
     initializers: Mapping[str, Path]  # fname of a pool -> the user's file
-    files: FileSet  # What comes out
+    plain: Mapping[str, str]  # Files that come out, by role (as those of a compile), else by their own names
+    raws: Mapping[str, str]  # Initializers that come out, by the fname of their pool
     copied: Mapping[str, Path] = field(repr=False)  # Name of a file that comes out -> the file that it is a copy of
 
     @property
@@ -123,7 +123,7 @@ def plan(
             where=where or found.where,
             hint="rename the initializer",
         )
-    return AdoptPlan(found, pools, chosen, FileSet(plain, raws), copied)
+    return AdoptPlan(found, pools, chosen, plain, raws, copied)
 
 
 def _checked(found: GeneratedSet, mpool: PoolFile) -> PoolFile:
@@ -268,9 +268,9 @@ def adopt(planned: AdoptPlan, name: str, output: Path) -> tuple[Network, tuple[s
         fname: read(path, pools[fname], found.needed[fname], path.as_posix())
         for fname, path in planned.initializers.items()
     }
-    files |= {planned.files.initializers[fname]: data for fname, data in raws.items()}
+    files |= {planned.raws[fname]: data for fname, data in raws.items()}
     for role in ("c_info", "report"):
-        files.setdefault(planned.files.plain[role], stand_in(planned.files.plain[role]))
+        files.setdefault(planned.plain[role], stand_in(planned.plain[role]))
     facts = _npu(name, planned, raws, notes) if found.flow == NPU else _cpu(name, planned, notes)
     files[FACTS] = to_json(facts).encode()
     files[MANIFEST] = manifest(name, files).encode()
@@ -323,4 +323,4 @@ def adopt_asked(args: argparse.Namespace, output: Path) -> str:
             said = "unknown" if pool.activations is None else f"{pool.activations:,} B"
             lines.append(f"  {pool.fname:<12} weights {pool.weights:>10,} B  activations {said:>12}")
     lines += [f"  note: {note}" for note in notes]
-    return "\n".join([*lines, f"  {output.as_posix()}: {len(planned.files.names)} files"])
+    return "\n".join([*lines, f"  {output.as_posix()}: {len(planned.plain) + len(planned.raws)} files"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -101,7 +100,7 @@ class AdoptedC:
         from neuralart.compilers.adopted import plan_of
 
         planned = plan_of(job.args)
-        return replace(planned.files, sources=tuple(planned.sources))
+        return FileSet(dict(planned.plain), dict(planned.raws), tuple(planned.sources))
 
     def compile(self, job: Job, output: Path) -> str:
         """Copy the files, and say what they are."""

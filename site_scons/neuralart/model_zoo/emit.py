@@ -74,11 +74,13 @@ def scalar(value: object) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _lines(settings: Mapping[str, object], indent: str) -> list[str]:
+def lines(settings: Mapping[str, object], indent: str) -> list[str]:
+    """Lines of YAML for nested settings."""
     made: list[str] = []
-    for key, value in settings.items():
+    for name, value in settings.items():
+        key = scalar(name)
         if isinstance(value, Mapping):
-            made += [f"{indent}{key}:", *_lines(value, indent + "  ")]
+            made += [f"{indent}{key}:", *lines(value, indent + "  ")]
         elif isinstance(value, Sequence) and not isinstance(value, str):
             items = [scalar(item) for item in value]
             line = f"{indent}{key}: [{', '.join(items)}]"
@@ -92,6 +94,6 @@ def text(imported: Imported, origin: str) -> str:
     """A whole file: one network and one variant; ``origin``: the file it came from."""
     shown = "".join(char if " " <= char <= "~" else "?" for char in origin)
     head = f"# From {shown}, a configuration of the model zoo ({imported.release}), by neuralart import."
-    network = ["networks:", f"  {imported.network}:", *_lines(imported.settings, "    ")]
-    variant = ["variants:", f"  {imported.variant}:", *_lines(imported.variant_settings, "    ")]
+    network = ["networks:", f"  {imported.network}:", *lines(imported.settings, "    ")]
+    variant = ["variants:", f"  {imported.variant}:", *lines(imported.variant_settings, "    ")]
     return "\n".join([head, "schema: 1", "", *network, "", *variant, ""])

@@ -5,10 +5,14 @@ from __future__ import annotations
 import contextlib
 import json
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from neuralart import boards, config
+from neuralart.adopt import builds, flash
+from neuralart.adopt import networks as adopt_networks
+from neuralart.adopt import tree as adopt_tree
 from neuralart.app_config import application
 from neuralart.applications import commands, errorlines, link_errors, lock_facts, version_lock
 from neuralart.compilers.stedgeai import failures
@@ -19,8 +23,9 @@ from neuralart.network import facts
 from neuralart.patching import patchlist
 from neuralart.text import yaml_values
 from neuralart.text.linker_script import read as linker_script
+from neuralart.vendor.generated import cpu_headers
 from support import app_configs as headers
-from support import firmware
+from support import firmware, repositories
 from support.fuzz import ROOT
 from support.fuzz.damage import json_tree, text
 from support.fuzz.judge import Kind, command, findings
@@ -290,7 +295,49 @@ warnings:
   - {id: slow, pattern: 'slow (?:path|way) (\\d+)', text: '{count} slow paths: {names}'}
 """
 
+
+def _shape(name: str) -> tuple[Callable[[Path], object], Callable[[str], bytes]]:
+    """Other files of a repository, and one of its own."""
+
+    def content(path: str) -> bytes:
+        with tempfile.TemporaryDirectory() as folder:
+            return (repositories.SHAPES[name](Path(folder)) / path).read_bytes()
+
+    return repositories.SHAPES[name], content
+
+
+def _adopted(path: Path) -> object:
+    """A repository with one damaged file: everything that is found in it."""
+    found = adopt_tree.look(path.parent, "tree")
+    made = builds.builds(found)
+    return made, builds.linker_scripts(found, made), flash.commands(found), adopt_networks.networks(found)
+
+
+_EI, _EI_FILE = _shape("ei")
+_CMAKE, _CMAKE_FILE = _shape("cmake")
+
 KINDS = [
+    *(
+        Kind(f"{name}.adopted", [_EI_FILE(name)], _adopted, text, file=name, prepare=_EI, cost=5)
+        for name in ("Makefile", "flash.sh", "flash.bat")
+    ),
+    Kind("app.ioc.adopted", [_CMAKE_FILE("app.ioc")], _adopted, text, file="app.ioc", prepare=_CMAKE, cost=5),
+    Kind(
+        "CMakeLists.txt.adopted",
+        [_CMAKE_FILE("Appli/CMakeLists.txt")],
+        _adopted,
+        text,
+        file="CMakeLists.txt",
+        prepare=_CMAKE,
+        cost=5,
+    ),
+    Kind(
+        "network.h.adopted",
+        [repositories.H747_H.encode()],
+        lambda path: cpu_headers.parse([path.read_text("utf-8", "replace")], "network"),
+        text,
+        file="network.h",
+    ),
     Kind("variants.yaml", [VARIANTS, _OWN_VARIANTS], _variants, text),
     Kind(
         "planned.yaml",

@@ -9,6 +9,7 @@ from typing import Any
 from neuralart.boards.types import Board
 from neuralart.compilers import adopted
 from neuralart.compilers.command_line import ADOPTED
+from neuralart.compilers.protocol import FileSet
 from neuralart.config import keys
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
@@ -99,7 +100,7 @@ def adopted_plan(env: Any, config: NetworkConfig, board: Board) -> CompilePlan:
         compiler=ChosenCompiler(ADOPTED, ADOPTED, runtime=made.runtime),
         words=words,
         key=json.dumps(key, sort_keys=True),
-        files=made.files,
+        files=FileSet(dict(made.plain), dict(made.raws)),
         sources=[*(env.fs.File(str(path)) for path in made.sources), *read],
         pools=made.pools,
         includes={made.found.c_file: RUNTIME_INCLUDES} if ours else {},

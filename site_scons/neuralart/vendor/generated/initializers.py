@@ -66,38 +66,64 @@ def _named(path: Path, pool: str) -> bool:
     return re.search(rf"(?:^|[._-]){re.escape(pool)}(?:[._-]|$)", path.name) is not None
 
 
+def first_address(data: bytes) -> int | None:
+    """Where the first byte of an Intel HEX file belongs, by its beginning alone; None if that does not say it."""
+    upper = 0
+    for line in data.decode("ascii", "replace").splitlines():
+        record = re.fullmatch(r":([0-9A-Fa-f]{2})([0-9A-Fa-f]{4})(0[024])([0-9A-Fa-f]+)", line.strip())
+        if record is None:
+            return None
+        if record[3] == "00" and record[1] != "00":
+            return upper + int(record[2], 16)
+        upper = int(record[4][:4], 16) << (16 if record[3] == "04" else 4)
+    return None
+
+
 def _fits(path: Path, pool: MemoryPool, needed: int) -> bool:
     try:
+        if is_hex(path):
+            with path.open("rb") as stream:
+                # Most are of another place: the rest of them need not be read.
+                at = first_address(stream.read(512))
+            if at is None or at > pool.address:
+                return False
         read(path, pool, needed)
     except NeuralArtError:
         return False
     return True
 
 
-def choose(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
-    """The files that can be the constants of a pool, of which the first kind that there is counts; more than one: it
-    cannot be said which.
-
-    By the pool in its name; else Intel HEX at its address; else what is named after the network and its constants.
+def _kinds(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> tuple[list[Path], ...]:
+    """Files that can be the constants of a pool, the surest kind first: by the pool in the name, by an address in it,
+    by a name after the network.
     """
-    needed = found.needed[pool.fname]
     other = [each for each in found.needed if each != pool.fname]
     named = [path for path in files if _named(path, pool.fname)]
     plain = [path for path in files if not any(_named(path, each) for each in other)]
-    kinds = (
+    return (
         [path for path in named if not is_hex(path) and path.name.startswith(found.stem)],
         [path for path in named if not is_hex(path)],
         [path for path in named if is_hex(path)],
         [path for path in plain if is_hex(path) and path.name.startswith(found.stem)],
         [path for path in plain if path.name.startswith(f"{found.stem}_") and _WEIGHTS.search(path.name)],
-        [path for path in plain if is_hex(path) or _WEIGHTS.search(path.name)],
+        [path for path in plain if is_hex(path)],
+        [path for path in plain if path.parent == found.folder and _WEIGHTS.search(path.name)],
     )
-    # The one that fits is meant. Where none does, why the first does not is the true reason.
-    for kind in kinds:
-        fitting = [path for path in kind if _fits(path, pool, needed)]
-        if fitting:
-            return fitting
-    return next((kind for kind in kinds if kind), [])[:1]
+
+
+def fitting(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
+    """The files that can be the constants of a pool, of the surest kind that there is; more than one: it cannot be said
+    which.
+    """
+    needed = found.needed[pool.fname]
+    fits = ([path for path in kind if _fits(path, pool, needed)] for kind in _kinds(found, pool, files))
+    return next((kind for kind in fits if kind), [])
+
+
+def choose(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list[Path]:
+    """The same; where none fits, the surest of those that do not: why it does not is the true reason."""
+    kinds = (kind for kind in _kinds(found, pool, files) if kind)
+    return fitting(found, pool, files) or next(kinds, [])[:1]
 
 
 def beside(folder: Path) -> list[Path]:

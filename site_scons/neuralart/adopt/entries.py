@@ -1,0 +1,245 @@
+"""What was found becomes networks and variants: which board, which build and which files belong together."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from neuralart import boards
+from neuralart.adopt.builds import CUBEMX, FoundBuild
+from neuralart.adopt.flash import FlashCommand
+from neuralart.adopt.networks import FoundNetwork
+from neuralart.adopt.tree import Repository
+from neuralart.boards.types import Board
+from neuralart.network.facts import LL_ATON, NEURALART
+from neuralart.network.targets import CPU, NPU, flow_of
+
+# What trees call the boards besides their names: folders of their support packages.
+_ALSO = {
+    "stm32n6570-dk": ("stm32n6570-discovery", "stm32n6570dk"),
+    "nucleo-n657x0-q": ("stm32n6xx-nucleo", "nucleo-n657x0"),
+    "stm32h747i-disco": ("stm32h747i-discovery", "stm32h747i-eval"),
+}
+_IOC_BOARD = re.compile(r"^board=(.+)$", re.M)
+_FSBL = re.compile(r"fsbl|bootloader", re.I)
+_WEIGHTS = re.compile(r"network|weight|model|atonbuf|param", re.I)
+_NAME = re.compile(r"[^A-Za-z0-9_]+")
+_RUNS = {NPU: "the NPU", CPU: "the core"}
+
+
+class _Address(int):
+    """Written as people write addresses."""
+
+    def __repr__(self) -> str:
+        return f"0x{self:08x}"
+
+
+@dataclass(frozen=True)
+class Entries:
+    """What goes into variants.yaml, and what does not."""
+
+    networks: Mapping[str, Mapping[str, object]]  # By name
+    variants: Mapping[str, Mapping[str, object]]  # By name
+    notes: tuple[str, ...] = ()  # What is worth a look, or why something is left out
+
+
+@dataclass(frozen=True)
+class FoundTree:
+    """All that was found."""
+
+    repository: Repository = field(repr=False)
+    networks: Sequence[FoundNetwork]
+    builds: Sequence[FoundBuild]
+    scripts: Sequence[str]
+    flash: Sequence[FlashCommand]
+    boards: Sequence[str]  # Boards that the tree is for
+
+
+def boards_in(text: str, known: Sequence[str]) -> list[str]:
+    """Boards that a text names, by their names or what trees call them, the most frequent first."""
+    plain = text.lower().replace("_", "-")
+    counts = {name: sum(plain.count(word) for word in (name, *_ALSO.get(name, ()))) for name in known}
+    return sorted((name for name in known if counts[name]), key=lambda name: (-counts[name], name))
+
+
+def boards_of(repository: Repository, builds: Sequence[FoundBuild], known: Sequence[str]) -> list[str]:
+    """Boards that a tree is for: by the projects that are made for one, by the folders of its builds, by its README."""
+    told = [match[1] for build in builds if build.kind == CUBEMX for match in _IOC_BOARD.finditer(build.text)]
+    folders = [build.folder for build in builds]
+    readme = [repository.text(path) for path in repository.own("readme*") if "/" not in path]
+    contents = [build.text for build in builds]
+    for texts in (told, folders, contents, [repository.root.name], readme):
+        found = [board for text in texts for board in boards_in(text, known)[:1]]
+        if found:
+            return list(dict.fromkeys(found))
+    return []
+
+
+def _common(one: str, other: str) -> int:
+    """How many folders two paths share."""
+    pairs = zip(one.split("/"), other.split("/"), strict=False)
+    return next((number for number, (a, b) in enumerate(pairs) if a != b), 99)
+
+
+def _build_for(network: FoundNetwork, board: str, found: FoundTree) -> FoundBuild | None:
+    """The build that is most likely this network's: its text or its folder names the board, it is near."""
+    usable = [build for build in found.builds if build.kind != CUBEMX]
+    mine = [build for build in usable if board in boards_in(build.file, found.boards)]
+    others = [build for build in usable if not boards_in(build.file, found.boards)]
+    order = {"make": 0, "cmake": 1, "cubeide": 2}
+
+    def rank(build: FoundBuild) -> tuple[bool, bool, int, int]:
+        names_it = network.c_file.rpartition("/")[2] in build.text
+        return (
+            bool(build.why),
+            not names_it and build.kind != "cubeide",
+            order[build.kind],
+            -_common(build.file, network.c_file),
+        )
+
+    return min(mine or others, key=rank, default=None)
+
+
+def _stage(network: FoundNetwork) -> dict[str, str]:
+    assert network.generated is not None
+    place = "./" if network.folder == "." else f"{network.folder}/"
+    return {**dict.fromkeys(network.generated.code, place), "*": ""}
+
+
+def _unique(name: str, taken: Mapping[str, object]) -> str:
+    number, free = 2, name
+    while free.lower() in {each.lower() for each in taken}:
+        free, number = f"{name}_{number}", number + 1
+    return free
+
+
+def _network_name(network: FoundNetwork, board: str, several: bool) -> str:
+    stem = network.c_file.rpartition("/")[2].removesuffix(".c")
+    name = f"{stem}_{board}" if several and board else stem
+    name = _NAME.sub("_", name).strip("_") or "network"
+    return name if not name[0].isdigit() else f"net_{name}"
+
+
+def _below(shown: str, path: str) -> str:
+    """A path of the tree as variants.yaml names it."""
+    return path if shown == "." else f"{shown}/{path}" if path != "." else shown
+
+
+def _compiler(network: FoundNetwork, found: FoundTree, shown: str) -> dict[str, object]:
+    folder = _below(shown, network.folder)
+    several = [other for other in found.networks if other.folder == network.folder]
+    elsewhere = {pool: _below(shown, path) for pool, path in network.initializers.items()}
+    same = all(
+        path.rpartition("/")[0] == ("" if network.folder == "." else network.folder)
+        for path in network.initializers.values()
+    )
+    if same and len(several) == 1:
+        return {"adopted": folder}
+    told: dict[str, object] = {"folder": folder}
+    if len(several) > 1:
+        told["c_file"] = network.c_file.rpartition("/")[2]
+    if elsewhere:
+        told["initializers"] = elsewhere
+    return {"adopted": told}
+
+
+def _slots(found: FoundTree, board: Board, pools: set[int]) -> dict[str, object]:
+    """The application's slot, where the tree flashes it elsewhere than the board has it."""
+    places = {
+        each.address
+        for each in found.flash
+        if each.address is not None
+        and each.address not in pools
+        and not _FSBL.search(each.file)
+        and not _WEIGHTS.search(each.file.rpartition("/")[2])
+        and board.region_at(each.address) is not None
+    }
+    slot = board.boot.slot if board.boot is not None else ""
+    if len(places) != 1 or slot not in board.slots or board.slots[slot] in places:
+        return {}
+    return {"slots": {slot: _Address(places.pop())}}
+
+
+def _flash_notes(found: FoundTree) -> list[str]:
+    """Constants that a command flashes elsewhere than where the network reads them."""
+    notes = []
+    for network in found.networks:
+        if network.generated is None or network.generated.flow == CPU:
+            continue
+        pools = {pool.fname: pool.address for pool in network.generated.pools.pools}
+        for fname in network.generated.needed:
+            mine = {network.initializers.get(fname, ""), f"{network.folder}/network_data.hex"}
+            for each in found.flash:
+                if each.file in mine and each.address not in (None, pools.get(fname)):
+                    notes.append(
+                        f"{each.said_in} writes {each.file} to 0x{each.address or 0:08x}, {network.c_file} reads pool "
+                        f"{fname} at 0x{pools.get(fname, 0):08x}"
+                    )
+    return notes
+
+
+def _why_not(network: FoundNetwork, board: str, build: FoundBuild | None, found: FoundTree, flow: str) -> str:
+    """Why there is no entry for a network; empty: there is one. ``flow``: where networks of the board run."""
+    if network.why or network.generated is None:
+        return network.why
+    if not board and found.boards:
+        return f"the tree is for {' and '.join(found.boards)}, its folder for none of them (--board NAME)"
+    if not board:
+        return "nothing names a board that is known (--board NAME)"
+    if network.generated.flow != flow:
+        return f"it runs on {_RUNS[network.generated.flow]}, networks of {board} on {_RUNS[flow]}"
+    if flow == CPU:
+        ours = network.runtime == NEURALART
+        return (
+            "" if ours else f"'application' is for boards with an NPU, {board} has none (env.Network gives its files)"
+        )
+    if build is None:
+        return "there is no build of its program"
+    return f"{build.file}: {build.why}" if build.why else ""
+
+
+def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
+    """Networks and variants for everything that can be built as it lies there.
+
+    Args:
+        found: What is there.
+        known: Names of the boards that are known.
+        shown: The tree's folder as variants.yaml names it.
+    """
+    networks: dict[str, Mapping[str, object]] = {}
+    variants: dict[str, Mapping[str, object]] = {}
+    notes: list[str] = []
+    loaded: dict[str, Board] = {}
+    several = len({network.c_file.rpartition("/")[2] for network in found.networks}) < len(found.networks)
+    stem = _NAME.sub("-", found.repository.root.resolve().name).strip("-").lower() or "tree"
+    for network in found.networks:
+        board = _board_for(network, found, known)
+        build = _build_for(network, board, found)
+        if board:
+            loaded[board] = loaded.get(board) or boards.load(board)
+        flow = flow_of(loaded[board].target) if board else ""
+        why = _why_not(network, board, build, found, flow)
+        if why or network.generated is None:
+            notes.append(f"no entry for {network.c_file}: {why}")
+            continue
+        name = _unique(_network_name(network, board, several), networks)
+        networks[name] = {"compiler": _compiler(network, found, shown)}
+        variant: dict[str, object] = {"board": board, "network": name}
+        if network.runtime == LL_ATON:
+            # No virtual machine has an NPU.
+            variant["machine"] = "silicon"
+        if flow != CPU and build is not None:
+            variant["application"] = {build.kind: {"folder": shown, **build.settings, "stage": _stage(network)}}
+            pools = {pool.address for pool in network.generated.pools.pools}
+            variant |= _slots(found, loaded[board], pools)
+        variants[_unique(f"{stem}-{board}" if len(found.boards) > 1 else stem, variants)] = variant
+    return Entries(networks, variants, (*notes, *_flash_notes(found)))
+
+
+def _board_for(network: FoundNetwork, found: FoundTree, known: Sequence[str]) -> str:
+    """The board of a network: the one that its folder names, else the only one of the tree."""
+    named = boards_in(network.folder, known)
+    if named:
+        return named[0] if named[0] in found.boards else ""
+    return found.boards[0] if len(found.boards) == 1 else ""

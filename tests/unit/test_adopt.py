@@ -1,0 +1,204 @@
+"""``neuralart adopt``: repositories of the shapes that public ones have become entries, or the true reason is said."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from neuralart import cli, config
+from support import repositories
+from support.repositories import SHAPES, put
+from support.vendor_network_c import Want
+
+Adopt = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def adopt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Adopt:
+    def run(shape: str, *words: str) -> tuple[int, str, str]:
+        if shape in SHAPES and not (tmp_path / shape).exists():
+            SHAPES[shape](tmp_path / shape)
+        status = cli.main(["adopt", shape, *words])
+        done = capsys.readouterr()
+        return status, done.out, done.err
+
+    monkeypatch.chdir(tmp_path)
+    return run
+
+
+def found(adopt: Adopt, shape: str) -> dict:
+    status, out, err = adopt(shape, "--json")
+    assert (status, err) == (0, "")
+    made = json.loads(out)
+    assert list(made) == ["networks", "board", "build", "linker_scripts", "flash"]
+    return made
+
+
+def test_what_is_found(adopt: Adopt) -> None:
+    made = found(adopt, "make")
+    assert made["networks"] == [
+        {
+            "c_name": name,
+            "runtime": "ll_aton",
+            "c_file": f"Model/{board}/network.c",
+            "initializers": {"xSPI2": f"Model/{board}/network_data.xSPI2.bin"},
+        }
+        for board, name in (("NUCLEO-N657X0-Q", "Default"), ("STM32N6570-DK", "network"))
+    ]
+    assert made["board"] == ["nucleo-n657x0-q", "stm32n6570-dk"]
+    assert made["build"][0] == {"kind": "make", "file": "Application/NUCLEO-N657X0-Q/Makefile"}
+    assert [each["kind"] for each in made["build"]] == ["make", "make", "cubeide", "cubeide"]
+    assert made["linker_scripts"] == [f"Application/{board}/app.ld" for board in ("NUCLEO-N657X0-Q", "STM32N6570-DK")]
+    assert made["flash"][:3] == [
+        {"file": "FSBL/ai_fsbl.hex", "address": "0x70000000", "said_in": "README.md:3"},
+        {
+            "file": "build/Application/STM32N6570-DK/Project_sign.bin",
+            "address": "0x70100000",
+            "said_in": "README.md:4",
+        },
+        {"file": "Model/STM32N6570-DK/network_data.hex", "address": "0x71000000", "said_in": "README.md:5"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("shape", "kind", "settings", "initializers"),
+    [
+        (
+            "cmake",
+            "cmake",
+            {"directory": "Appli", "artefact": "cube_app.elf"},
+            {"xSPI2": "cmake/network_atonbuf.xSPI2.raw"},
+        ),
+        ("cubeide", "cubeide", {"directory": "FSBL", "configuration": "Debug"}, {}),
+        ("ei", "make", {"artefact": "build/out/Project.elf"}, {"xSPI2": "ei/Upload/network_data.hex"}),
+        ("audio", "make", {"directory": "Projects/GS", "artefact": "BuildGCC/BM/GS_Audio.elf"}, {}),
+    ],
+)
+def test_entries(
+    adopt: Adopt, tmp_path: Path, shape: str, kind: str, settings: dict[str, str], initializers: dict[str, str]
+) -> None:
+    assert adopt(shape, "-o", "variants.yaml")[:2] == (0, "")
+    variant = config.read(tmp_path / "variants.yaml").variant(shape)
+    (network,) = variant.networks
+    assert (variant.board, variant.machine, network.compiler, network.model) == (
+        "stm32n6570-dk",
+        "silicon",
+        "adopted",
+        "",
+    )
+    assert network.adopted is not None
+    assert (tmp_path / network.adopted.folder / "network.c").is_file()
+    assert dict(network.adopted.initializers) == initializers
+    assert variant.application.kind == kind
+    external = variant.application.external
+    assert external is not None
+    assert {key: getattr(external, key) for key in settings} == settings
+    assert external.folder == shape
+    assert external.options == (("--preset=Debug",) if kind == "cmake" else ())
+    # Its own files stay where they are, and nothing else is put beside them.
+    first, last = external.stage.rules[0], external.stage.rules[-1]
+    assert (first.pattern, last.pattern, last.destination) == ("network.c", "*", "")
+    assert (tmp_path / shape / first.destination / "network.c").is_file()
+    assert dict(variant.slots) == ({"application": 0x70080000} if shape == "ei" else {})
+
+
+def test_two_boards_are_two_variants(adopt: Adopt, tmp_path: Path) -> None:
+    status, out, _ = adopt("make")
+    assert status == 0
+    (tmp_path / "variants.yaml").write_text(out)
+    project = config.read(tmp_path / "variants.yaml")
+    assert list(project.config.titles) == ["make-nucleo-n657x0-q", "make-stm32n6570-dk"]
+    variant = project.variant("make-nucleo-n657x0-q")
+    assert variant.networks[0].name == "network_nucleo_n657x0_q"
+    external = variant.application.external
+    assert external is not None
+    assert external.directory == "Application/NUCLEO-N657X0-Q"
+    assert external.artefact == "build/Application/NUCLEO-N657X0-Q/Project.elf"
+    status, out, err = adopt("make", "--board", "stm32n6570-dk")
+    assert "nucleo" not in out
+    assert "note: no entry for Model/NUCLEO-N657X0-Q/network.c: the tree is for stm32n6570-dk" in err
+
+
+def test_why_there_is_no_entry(adopt: Adopt, tmp_path: Path) -> None:
+    for shape, why in (
+        ("xip", "Appli/AI/App/network.c: pool xSPI2 is relative"),
+        ("h747", "'application' is for boards with an NPU, stm32h747i-disco has none (env.Network gives its files)"),
+    ):
+        status, out, err = adopt(shape)
+        assert (status, out) == (1, ""), shape
+        assert why in err
+        assert err.splitlines()[-1] == (
+            f"neuralart adopt: error: {shape}: no variant can be made of it (the notes above say what is missing)"
+        )
+    made = found(adopt, "h747")
+    assert (made["networks"][0]["runtime"], made["networks"][0]["initializers"]) == ("network_runtime", {})
+    assert made["board"] == "stm32h747i-disco"
+    assert found(adopt, "xip")["linker_scripts"][0] == "Appli/STM32N657XX_ROMxspi2.ld"
+    SHAPES["cubeide"](tmp_path / "bare")
+    (tmp_path / "bare/README.md").unlink()
+    assert "nothing names a board that is known (--board NAME)" in adopt("bare")[2]
+    assert "networks of stm32h747i-disco on the core" in adopt("bare", "--board", "stm32h747i-disco")[2]
+    (tmp_path / "bare/FSBL/.cproject").unlink()
+    assert "there is no build of its program" in adopt("bare", "--board", "stm32n6570-dk")[2]
+    assert "no board 'dk'" in adopt("bare", "--board", "dk")[2]
+
+
+def test_a_tree_that_is_not_understood(adopt: Adopt, tmp_path: Path) -> None:
+    put(tmp_path / "other", {"src/main.c": "int main(void) { return 0; }\n", "Makefile": "all:\n\tcc src/main.c\n"})
+    status, out, err = adopt("other")
+    assert (status, out) == (1, "")
+    assert [re.sub(":.*", "", line) for line in err.splitlines() if line.startswith("looked")] == [
+        f"looked for {what}" for what in ("networks", "constants", "builds", "linker scripts", "flash addresses")
+    ]
+    assert "LL_ATON_EpochBlockItems_<name>" in err
+    assert "neuralart adopt: error: other: no generated network is in it" in err
+    assert found(adopt, "other") == {"networks": [], "board": None, "build": [], "linker_scripts": [], "flash": []}
+    assert "no such folder" in adopt("nowhere")[2]
+
+
+def test_a_file_that_is_there_stays(adopt: Adopt, tmp_path: Path) -> None:
+    (tmp_path / "variants.yaml").write_text("mine\n")
+    status, _, err = adopt("make", "-o", "variants.yaml")
+    assert (status, (tmp_path / "variants.yaml").read_text()) == (1, "mine\n")
+    assert "variants.yaml: is there already (another name, or --force to replace it)" in err
+    assert adopt("make", "-o", "variants.yaml", "--force")[0] == 0
+    assert config.read(tmp_path / "variants.yaml").config.default
+
+
+def test_constants_that_cannot_be_right(adopt: Adopt, tmp_path: Path) -> None:
+    """At another address, in several places, flashed elsewhere than they are read."""
+    made = repositories.network("Model", Want(), "network_data.hex", at=0x70380000)
+    put(tmp_path / "wrong", {**made, "README.md": "STM32N6570-DK\n"})
+    err = adopt("wrong")[2]
+    assert "Model/network_data.hex: its bytes belong to 0x70380000, pool xSPI2 of network.c is at 0x71000000" in err
+    raw = "network_atonbuf.xSPI2.raw"
+    made = repositories.network("Model", Want(), f"/a/{raw}")
+    put(tmp_path / "twice", {**made, f"b/{raw}": made[f"a/{raw}"], "README.md": "STM32N6570-DK\n"})
+    assert f"a/{raw}, b/{raw} may be it" in adopt("twice")[2]
+    SHAPES["ei"](tmp_path / "moved")
+    script = tmp_path / "moved/flash.sh"
+    script.write_text(script.read_text() + f"{repositories.FLASH_CLI} -w Upload/network_data.hex 0x70180000\n")
+    assert (
+        "note: flash.sh:5 writes Upload/network_data.hex to 0x70180000, Model/network.c reads pool xSPI2 at 0x71000000"
+        in adopt("moved")[2]
+    )
+
+
+def test_few_files_are_read(adopt: Adopt, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of sources only the beginning, of libraries nothing."""
+    SHAPES["make"](tmp_path / "make")
+    put(tmp_path / "make", {f"Drivers/HAL/hal_{number}.c": "int a;\n" for number in range(50)})
+    opened: list[str] = []
+    real = Path.open
+
+    def counted(path: Path, *args: object, **named: object) -> object:
+        opened.append(path.as_posix())
+        return real(path, *args, **named)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", counted)
+    assert adopt("make", "--json")[0] == 0
+    assert not [path for path in opened if "/Drivers/" in path]
