@@ -340,7 +340,7 @@ COMMANDS = {
     "application/application.py": 2,
     "firmware/firmware.py": 2,
     "flash/effects.py": 2,
-    "flash/images.py": 1,
+    "flash/images.py": 2,
     "loaded_variant.py": 1,
     "network/network.py": 1,
     "report.py": 1,

@@ -65,6 +65,7 @@ LEFT_OUT = {
     "labels": "only runs read them",
     "min_cos": "only `neuralart validate` reads it",
     "min_accuracy": "only `neuralart validate` reads it",
+    "fsbl": "a file of the vendor's: tests/build/test_signing_build.py",
     "failures": "only ST Edge AI Core reads it: tests/build/test_vendor_failures.py",
     "overrides": "it is there whenever `mpool` is",
     "network": "drawn with `networks`",

@@ -183,7 +183,8 @@ def test_own_project_file() -> None:
 
 
 VARIANT_KEYS = (
-    "allow_reference_on_hardware, application, board, dead_bank, defines, kernels, machine, network, networks, "
+    "allow_reference_on_hardware, application, board, dead_bank, defines, fsbl, kernels, machine, network, "
+    "networks, "
     "optimization, overrides, patch, relocatable, reserved, runner, sign, slots, title, toolchain"
 )
 NETWORK_KEYS = (
@@ -254,7 +255,7 @@ BAD = [
         "    title: all",
         "variants.yaml:10: defaults.variant.title: cannot be the same for all of them (allowed here: "
         "allow_reference_on_hardware, application, board, dead_bank, "
-        "defines, kernels, machine, network, networks, optimization, patch, relocatable, reserved, runner, sign, "
+        "defines, fsbl, kernels, machine, network, networks, optimization, patch, relocatable, reserved, runner, sign, "
         "slots, "
         "toolchain)",
     ),

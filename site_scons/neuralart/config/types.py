@@ -169,6 +169,7 @@ class VariantConfig(Located):
     dead_bank: str = "fault"  # What a virtual board does at an access to a bank that is off: ``fault`` or ``zeros``
     allow_reference_on_hardware: bool = False  # The reference runtime computes in software there: that is meant
     defines: tuple[str, ...] = ()  # Further preprocessor definitions of the firmware, ``NAME`` or ``NAME=value``
+    fsbl: str = ""  # File of the first-stage boot loader, relative to the project file; empty: not in the flash plan
     sign: SignConfig = SignConfig()  # The header of the image
     relocatable: RelocatableConfig | None = None  # The firmware loads its network; None: it is linked in
     patch: PatchConfig | None = None  # How sources of an application are fitted; None: as the board's kind has it

@@ -278,6 +278,13 @@ KEYS: tuple[Key, ...] = (
         "none",
     ),
     Key(
+        "fsbl",
+        Value.text,
+        "the first-stage boot loader, relative to the project file: `.hex`, `.bin` or `.elf`. It is checked, gets a "
+        "[header](image-header.md) if it has none, and is the first write of the flash plan",
+        "it is not in the plan; a board needs one all the same",
+    ),
+    Key(
         "sign",
         _sign,
         "who puts the [header](image-header.md) in front of the image: `header` (this package), `vendor` (its signing "

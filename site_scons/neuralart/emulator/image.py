@@ -16,6 +16,7 @@ from neuralart.flashing.nor import Nor
 from neuralart.memory.regions import fold
 from neuralart.text import image_header
 from neuralart.text.elf import FUNCTION, UNDEFINED, Elf
+from neuralart.text.image_header import BootImage
 
 
 @dataclass(frozen=True)
@@ -179,11 +180,24 @@ def _slot(board: Board, chain: Boot, nor: Nor) -> tuple[int, bytes]:
             hint="neuralart flash --plan flash_plan.json --nor FILE",
         )
     if chain.header_version:
+        _check_boot_loader(board, nor)
         _check_header(nor, offset, f"{chain.slot} slot (0x{slot:08x})")
     return slot, image
 
 
-def _check_header(nor: Nor, offset: int, where: str) -> None:
+def _check_boot_loader(board: Board, nor: Nor) -> None:
+    """What is in the slot of the first-stage boot loader must start, though the stand-in does its work. Nothing may be
+    there. MachineStop: the boot ROM does not start it.
+    """
+    slot = board.slots.get("fsbl")
+    if slot is None or nor.read(slot - nor.chip.base, 4) == b"\xff" * 4:
+        return
+    where = f"fsbl slot (0x{slot:08x})"
+    if _check_header(nor, slot - nor.chip.base, where).binary_type != image_header.TYPES["fsbl"]:
+        raise MachineStop(f"{where}: its header does not say fsbl; the boot chain does not start it")
+
+
+def _check_header(nor: Nor, offset: int, where: str) -> BootImage:
     """Refuse an image as the boot chain does. MachineStop: there is no header, or the image is not what it says."""
     hint = "neuralart sign puts the header in front of a bare image"
     rest = nor.chip.size - offset
@@ -196,6 +210,7 @@ def _check_header(nor: Nor, offset: int, where: str) -> None:
     wrong = image_header.problems(header)
     if wrong:
         raise MachineStop(f"{where}: {wrong[0]}; the boot chain does not start it", hint=hint)
+    return header
 
 
 def _compare(board: Board, firmware: Firmware, copied: Load) -> tuple[tuple[str, ...], bool]:

@@ -6,8 +6,8 @@ Schema 1::
       {"name": "application", "kind": "application", "file": "build/x/application.bin",
        "address": 1880096768, "bytes": 81920, "sha256": "..."}, ...]}
 
-``file`` is relative to the top folder of the project. Kinds: ``application`` (the image in its slot), ``model`` (an
-initializer, in place or staged), ``descriptor`` (which initializers are there).
+``file`` is relative to the top folder of the project. Kinds: ``fsbl`` (the first-stage boot loader), ``application``
+(the image in its slot), ``model`` (an initializer, in place or staged), ``descriptor`` (which initializers are there).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from neuralart.errors import NeuralArtError, nearest
 from neuralart.files import read_bytes, write_text
 
 SCHEMA = 1
-KINDS = ("application", "model", "descriptor")
+KINDS = ("fsbl", "application", "model", "descriptor")
 # What may be written alone. Initializers and their descriptor belong together: one without the other does not start.
 PARTS = {"application": ("application",), "model": ("model", "descriptor")}
 # The record of what a device holds, for runners whose device is no file. It tells a reader what was written last;

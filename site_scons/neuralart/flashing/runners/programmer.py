@@ -36,7 +36,7 @@ from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSe
 
 # Weights, then what says that they are there, then who uses them: a cable that falls out leaves no new application on
 # old weights.
-_ORDER = {"model": 0, "descriptor": 1, "application": 2}
+_ORDER = {"fsbl": -1, "model": 0, "descriptor": 1, "application": 2}
 _FSBL = "fsbl"
 _SIGNED = b"STM2"
 

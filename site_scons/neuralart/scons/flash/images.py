@@ -10,7 +10,7 @@ from typing import Any
 from neuralart.boards.types import Board
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes, write_text
+from neuralart.files import nearest_file, read_bytes, write_bytes, write_text
 from neuralart.fingerprint import fingerprint
 from neuralart.memory.layout.placements import Layout
 from neuralart.memory.layout.relative_pools import placed_in
@@ -23,8 +23,11 @@ from neuralart.scons.firmware.layout import layout_value
 from neuralart.scons.flash import flash_plan
 from neuralart.scons.flash.flash_plan import FlashWrite, WritesPlan
 from neuralart.scons.network.nodes import NetworkNodes
-from neuralart.scons.paths import build_dir
-from neuralart.scons.registry import board_value, registry_of
+from neuralart.scons.paths import build_dir, top
+from neuralart.scons.registry import board_value, code_value, registry_of
+
+# The slot, the write and its kind.
+FSBL = "fsbl"
 
 
 @dataclass(frozen=True)
@@ -102,6 +105,38 @@ def _write_addresses(target: list[Any], source: list[Any], env: Any) -> None:
     write_text(Path(str(target[0])), plan_report.to_json(made, env["NEURALART_VARIANT"]))
 
 
+@in_action
+def _write_boot_loader(target: list[Any], source: list[Any], env: Any) -> None:
+    from neuralart.signing import fsbl
+
+    board = registry_of(env).board(env["NEURALART_BOARD"])
+    slot, room = env["NEURALART_FSBL_SLOT"]
+    data = fsbl.boot_loader(read_bytes(Path(str(source[0]))), board, slot, room, str(source[0]))
+    write_bytes(Path(str(target[0])), data)
+
+
+def _boot_loader(env: Any, variant: VariantConfig, board: Board, layout: Layout) -> tuple[int, Any]:
+    """Address and node of the first-stage boot loader. NeuralArtError: The board starts without one, or no file."""
+    slot = next((each for each in layout.placements if each.owner == f"slot {FSBL}"), None)
+    if board.boot is None or slot is None:
+        what = f"fsbl: board {board.name} starts without a first-stage boot loader"
+        raise NeuralArtError(what, where=variant.said("fsbl"), hint="leave the key out")
+    base = registry_of(env).base
+    path = top(env) / variant.folder / variant.fsbl
+    if not path.is_file():
+        hint = nearest_file(Path(variant.folder, variant.fsbl))
+        raise NeuralArtError(f"no file '{variant.fsbl}'", where=variant.said("fsbl"), hint=hint)
+    (node,) = base.Command(
+        f"#{build_dir(env)}/{variant.name}/fsbl.bin",
+        base.File(str(path)),
+        commands.function(_write_boot_loader, "FSBL     $TARGET", "NEURALART_BOARD", "NEURALART_FSBL_SLOT"),
+        NEURALART_BOARD=board.name,
+        NEURALART_FSBL_SLOT=(slot.start, slot.end - slot.start),
+    )
+    base.Depends(node, [code_value(base, "fsbl", "signing/fsbl.py"), board_value(base, board)])
+    return slot.start, node
+
+
 def make_images(
     env: Any,
     variant: VariantConfig,
@@ -117,6 +152,8 @@ def make_images(
     folder = f"{build_dir(env)}/{variant.name}"
     application = firmware.application
     writes: list[FlashWrite] = []
+    if variant.fsbl:
+        writes.append(FlashWrite(FSBL, FSBL, *_boot_loader(env, variant, board, layout)))
     if application is not None and layout.application is not None:
         writes.append(FlashWrite("application", "application", layout.application, application))
     for image in initializers.images:
