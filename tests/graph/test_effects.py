@@ -50,7 +50,8 @@ def argv(env: Any, verb: str, **changes: Any) -> list[str]:
 
 def _run_words(env: Any, *flash: str) -> list[str]:
     facts = f"{env.NeuralArtVariant(variant('x')).networks[0].folder}/network.json"
-    words = ["run", "--board", BOARD, "--machine", "unicorn", "--elf", f"{FOLDER}/firmware.elf", "--dead-bank", "fault"]
+    words = ["run", "--board", BOARD, "--machine", "unicorn", "--name", "digits-n6"]
+    words += ["--elf", f"{FOLDER}/firmware.elf", "--dead-bank", "fault"]
     return [*words, "--network", facts, "--vectors", "models", *flash]
 
 
