@@ -33,7 +33,7 @@ def on_a_terminal(project: Project, *args: str, **env: str) -> str:
     own = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CLICOLOR_FORCE")}
     words = [sys.executable, "-W", "error", "-m", "SCons", "-Q", *args]
     files = {"stdin": subprocess.DEVNULL, "stdout": theirs, "stderr": theirs}
-    with subprocess.Popen(words, cwd=project.root, env={**own, "TERM": "xterm", **env}, **files) as started:
+    with subprocess.Popen(words, cwd=project.root, env={**own, "TERM": "xterm", **env}, **files):
         os.close(theirs)
         said = b""
         try:
