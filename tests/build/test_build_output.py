@@ -96,7 +96,9 @@ def test_errors_and_results_on_a_terminal(built: Project) -> None:
 
 @pytest.mark.qemu
 def test_runs_on_a_terminal_name_their_variant(built: Project) -> None:
-    said = on_a_terminal(built, "-j2", "run-digits-n6", "run-digits-an547")
+    drawn = on_a_terminal(built, "-j2", "run-digits-n6", "run-digits-an547")
+    # Without what moves the cursor: a slow machine shows bars.
+    said = re.sub(r"\r|\x1b\[\??[\d;]*[A-Za-ln-z]", "\n", drawn)
     assert numbers(said) == [(1, 2), (2, 2)]
     for name, machine in (("digits-n6", "unicorn"), ("digits-an547", "qemu")):
         result = rf"\x1b\[32m{name}: digits: 20 vectors bit-exact on {machine} .*\x1b\[0m$"
