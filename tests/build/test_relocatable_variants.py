@@ -144,7 +144,10 @@ def test_another_table_makes_no_other_image(built: Project) -> None:
 def test_load_in_all_modes_on_all_boards(built: Project) -> None:
     out = built.run("load-digits-n6-rel-ext").out
     found = re.findall(
-        r"^LOAD +\S+ on (\S+) \((\w+)\), (\w+)\n(?:  \| .*\n)*digits: 20 vectors bit-exact on \2 ", out, re.M
+        r"^LOAD +\S+ on (\S+) \((\w+)\), (\w+)\n(?:  digits-n6-rel-ext \| .*\n)*"
+        r"digits-n6-rel-ext: digits: 20 vectors bit-exact on \2 ",
+        out,
+        re.M,
     )
     n6, an547 = ("stm32n6570-dk-psram", "unicorn"), ("mps3-an547", "qemu")
     assert found == [(*machine, mode) for machine in (n6, an547) for mode in ("xip", "copy")]

@@ -31,8 +31,8 @@ def test_they_are_bit_exact(sources: Project, tmp_path_factory: pytest.TempPathF
     out = prepare(sources, tmp_path_factory, *(f"run-{variant}" for variant in variants), timeout=600).out
     found = [line.split(" (")[0] for line in out.splitlines() if "bit-exact" in line]
     assert found == [
-        "mobilenet: 5 vectors bit-exact on unicorn",
-        "heatmap: 6 vectors bit-exact on unicorn",
-        "detector: 6 vectors bit-exact on qemu",
-        "mobilenet: 5 vectors bit-exact on qemu",
+        "mobilenet-n6: mobilenet: 5 vectors bit-exact on unicorn",
+        "heatmap-n6: heatmap: 6 vectors bit-exact on unicorn",
+        "detector-an547: detector: 6 vectors bit-exact on qemu",
+        "mobilenet-an547: mobilenet: 5 vectors bit-exact on qemu",
     ]

@@ -26,12 +26,12 @@ TOOL = f"tool={REPO}"
 MODELS = ("digits", "mobilenet", "heatmap", "detector")
 # What a command of ours prints: a tag in capitals and the file it makes.
 _COMMAND = re.compile(
-    r"^(?:\[\d+/\d+\] )?"
-    r"(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RELOC|MODEL|TABLE|RUN|LOAD|BOOT|FLASH|VERIFY"
+    r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RELOC|MODEL|TABLE|RUN|LOAD|BOOT|FLASH|VERIFY"
     r"|EXPORT|PROFILE|SBOM|SIGN|FSBL|BUDGETS|MAKE|CMAKE|CUBEIDE|ELF|VERSIONS|AS|CXX|HEADER|PATCH)"
     r" +(\S+)",
     re.M,
 )
+_NUMBER = re.compile(r"^\[\d+/\d+\] ", re.M)
 # What SCons says of a target that is not up to date.
 _EXPLAINED = re.compile(r"^scons: (?:(?:re)?building `|Cannot explain why `)", re.M)
 
@@ -41,8 +41,13 @@ class Result:
     """What a call of scons did."""
 
     code: int
-    out: str
+    raw: str
     err: str
+
+    @property
+    def out(self) -> str:
+        """What it printed, without the numbers of the steps, which depend on what else is made."""
+        return _NUMBER.sub("", self.raw)
 
     @property
     def commands(self) -> set[tuple[str, str]]:

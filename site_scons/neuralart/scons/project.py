@@ -209,6 +209,12 @@ def _print_summary(node: Any, *, whole: bool) -> None:
         sys.stdout.write("\n" + green(title, sys.stdout) + newline + rest)
 
 
+def _target(env: Any, asked: Any) -> Any:
+    """The node of a target, as SCons looks for it."""
+    nodes = (lookup(asked) for lookup in SCons.Node.arg2nodes_lookups)
+    return next((node for node in nodes if node is not None), None) or env.fs.Entry(asked)
+
+
 def _show_steps(env: Any) -> None:
     """Number the steps of what we build. A build without steps loads nothing of it."""
     from SCons.Script import BUILD_TARGETS
@@ -229,7 +235,7 @@ def _show_steps(env: Any) -> None:
 
         with making:
             if not made:
-                made.append(BuildConsole(env.arg2nodes(list(BUILD_TARGETS)), show))
+                made.append(BuildConsole([_target(env, each) for each in BUILD_TARGETS], show))
             return made[0]
 
     def show(text: str, target: list[Any], source: list[Any], env: Any) -> None:
