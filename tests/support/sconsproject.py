@@ -27,7 +27,7 @@ MODELS = ("digits", "mobilenet", "heatmap", "detector")
 # What a command of ours prints: a tag in capitals and the file it makes.
 _COMMAND = re.compile(
     r"^(NETWORK|CC|LINK|OBJCOPY|IMAGE|MEMORY|BOARD|SOURCES|SUMMARY|PLAN|CHECK|RELOC|MODEL|TABLE|RUN|LOAD|BOOT|FLASH|VERIFY"
-    r"|EXPORT|SBOM|BUDGETS|MAKE|CMAKE|CUBEIDE|ELF|VERSIONS|AS|CXX|HEADER|PATCH)"
+    r"|EXPORT|SBOM|REPORT|BUDGETS|MAKE|CMAKE|CUBEIDE|ELF|VERSIONS|AS|CXX|HEADER|PATCH)"
     r" +(\S+)",
     re.M,
 )
