@@ -29,7 +29,7 @@ _HELP = (
 _ROW = 22  # Pixels
 # Columns of texts: where they begin, as a share of the width, and how many letters they have room for.
 _COLUMNS = (
-    *(("label", 0.03, 5), ("what", 0.07, 28), ("name", 0.26, 36), ("shape", 0.5, 18), ("types", 0.62, 36)),
+    *(("label", 0.03, 5), ("what", 0.07, 28), ("name", 0.26, 36), ("shape", 0.5, 18), ("types", 0.62, 40)),
     ("mark", 0.84, 28),
 )
 _LANE = 1.6  # Width of a lane, in per cent of the picture
@@ -37,13 +37,13 @@ _REFERENCE = "the reference compiler computes all on the CPU"
 
 
 def quantization(buffer: InfoBuffer) -> str:
-    """``0.0039, zero point -128``, ``24 channels``, or ``none``."""
+    """``scale 0.0039, zero point -128``, ``24 channels, 0.001 to 0.02``, or ``none``."""
     if not buffer.scales:
         return "none"
     if len(buffer.scales) > 1:
         return f"{len(buffer.scales)} channels, {min(buffer.scales):.4g} to {max(buffer.scales):.4g}"
     zero = buffer.zero_points[0] if buffer.zero_points else 0
-    return f"{buffer.scales[0]:.4g}, zero point {zero}"
+    return f"scale {buffer.scales[0]:.4g}, zero point {zero}"
 
 
 def shape(buffer: InfoBuffer) -> str:
