@@ -134,6 +134,23 @@ def test_board_of_the_users(env: Any, gcc: Toolchain, tree: Path, tmp_path: Path
     assert words[words.index("--vectors") + 1] == str(tmp_path / "vectors elsewhere")
 
 
+def test_the_page_depends_on_what_it_reads(env: Any, gcc: Toolchain) -> None:
+    """And on nothing else of the build: on no binary, and on no header."""
+    made = env.NeuralArtVariant(variant())
+    (node,) = made.effects["report"][0].sources
+    assert str(node) == f"{FOLDER}/report.html" and not node.always_build
+    assert node not in set(graphs.built_nodes(made.alias)), "a build makes none"
+    words = ["report", FOLDER, "--output", f"{FOLDER}/report.html", "--title", "Digits"]
+    assert graphs.command(node) == [graphs.command(node)[0], "-m", "neuralart", *words]
+    net = made.networks[0].folder
+    assert {str(each) for each in node.sources} == {
+        *(f"{FOLDER}/{name}" for name in ("index.json", "firmware.elf", "plan.json", "flash_plan.json")),
+        *(f"{net}/{name}" for name in ("network.json", "digits_c_info.json", "manifest.json", "provenance.txt")),
+    }
+    names = {each.name for each in effects._page_needs(node, env, ())}
+    assert names == {"page", "bokeh"}, "the code that writes it, and the version of the library"
+
+
 def test_plan_is_that_of_the_command_after_the_build(env: Any, gcc: Toolchain) -> None:
     assert argv(env, "plan") == ["plan", "digits-n6", "--file", "variants.yaml", "--build", "build"]
     made = env.NeuralArtVariant(variant("two", where=Location("", 0)))

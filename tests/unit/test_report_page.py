@@ -143,7 +143,7 @@ def test_network(facts: PageFacts) -> None:
         ("", "output", "", colors["OUTPUT"]),
     ]
     assert (columns["shape"][1], columns["dtype"][1]) == ("1×8×8×3", "int8")
-    assert columns["quantization"][1] == "0.0039, zero point -128"
+    assert columns["quantization"][1] == "scale 0.0039, zero point -128"
     assert notes(section, "warning").startswith("Network net: 2 epochs of 4 need the CPU. 50.0 % of the epochs")
 
 

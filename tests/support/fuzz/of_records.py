@@ -22,7 +22,9 @@ from neuralart.network import facts
 from neuralart.patching import inplace, journal, mirror
 from neuralart.patching import plan as patching
 from neuralart.relocatable.build import objects
-from support import firmware, stedgeai_case
+from neuralart.report.page import document
+from neuralart.report.page.gather import gather
+from support import firmware, page_folder, stedgeai_case
 from support.fuzz.damage import damage, json_tree
 from support.fuzz.judge import Kind, command
 from support.fuzz.of_images import _writes
@@ -188,7 +190,33 @@ _CACHES = [
 ]
 _OBJECTS = [json.dumps([{"object": "a.o", "sha256": "0" * 64, "headers": {"/x/a.h": "0" * 64}}]).encode()]
 
+
+def _drawn(path: Path) -> object:
+    """The pictures of the build that a file is a part of."""
+    folder = next(each for each in path.parents if (each / "build").is_dir()) / "build/toy-n6"
+    return document.data(document.sections(gather(folder)))
+
+
+_PAGE = {
+    "report-plan": "build/toy-n6/plan.json",
+    "report-elf": "build/toy-n6/firmware.elf",
+    "report-c_info": f"{page_folder.NET}/net_c_info.json",
+}
+
+
 KINDS = [
+    *(
+        Kind(
+            name,
+            [_of(page_folder.write, file)],
+            _drawn,
+            damage if file.endswith(".elf") else json_tree,
+            prepare=page_folder.write,
+            file=file,
+            cost=50,
+        )
+        for name, file in _PAGE.items()
+    ),
     Kind("patch-record", [_of(_patched, _RECORD)], _restored, json_tree, prepare=_patched, file=_RECORD),
     Kind(
         "patch-restored",

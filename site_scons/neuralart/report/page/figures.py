@@ -11,6 +11,8 @@ from typing import Any
 from neuralart.errors import NeuralArtError
 
 INK = "#777777"  # Until the page sets the color of its texts
+SIDES = {side: side for side in ("left", "right", "bottom", "top")}
+"""A box whose sides are columns of the same names."""
 
 
 def script() -> tuple[str, str]:
@@ -67,13 +69,22 @@ def new(height: int, x: tuple[float, float], y: tuple[float, float], *, zoom: st
     return made
 
 
+def boxes(figure: Any, rows: list[dict[str, Any]], tips: list[tuple[str, str]], **style: Any) -> Any:
+    """Draw what the page counts: a box for each row, which has ``left``, ``right``, ``bottom``, ``top`` and ``color``.
+
+    ``tips``: label and column of what is shown under the pointer. Returns the source, for texts at the boxes.
+    """
+    source = columns(rows)
+    hover(figure, figure.quad(**SIDES, fill_color="color", source=source, name="counted", **style), tips)
+    return source
+
+
 def hover(figure: Any, glyphs: Any, tips: list[tuple[str, str]]) -> None:
     """Show columns of glyphs under the pointer; ``tips``: label and column."""
     from bokeh.models import HoverTool
 
     tooltips = [(label, f"@{{{column}}}") for label, column in tips]
-    renderers = glyphs if isinstance(glyphs, list) else [glyphs]
-    figure.add_tools(HoverTool(renderers=renderers, tooltips=tooltips, point_policy="follow_mouse", visible=False))
+    figure.add_tools(HoverTool(renderers=[glyphs], tooltips=tooltips, point_policy="follow_mouse", visible=False))
 
 
 def axis_of_bytes(axis: Any, *, addresses: bool) -> None:

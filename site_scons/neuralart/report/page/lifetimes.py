@@ -57,18 +57,8 @@ def _picture(key: str, title: str, info: CInfo, buffers: Sequence[InfoBuffer], s
     ]
     figure = figures.new(360, (0, steps), (0, max(size, 1)), x_axis_label=f"{step}s", y_axis_label="offset in the pool")
     figures.axis_of_bytes(figure.yaxis, addresses=False)
-    boxes = figure.quad(
-        left="left",
-        right="right",
-        bottom="bottom",
-        top="top",
-        fill_color="color",
-        fill_alpha=0.75,
-        line_color="color",
-        source=figures.columns(rows),
-        name="counted",
-    )
-    figures.hover(figure, boxes, [("", "name"), ("offset", "offset"), ("size", "size"), (f"{step}s", "time")])
+    tips = [("", "name"), ("offset", "offset"), ("size", "size"), (f"{step}s", "time")]
+    figures.boxes(figure, rows, tips, fill_alpha=0.75, line_color="color")
     return Picture(key, title, figure, len(rows))
 
 

@@ -14,7 +14,8 @@ from neuralart.report.page.strips import StripUse
 KEY, TITLE = "memory", "Memory map"
 _HELP = (
     "Each strip is a whole memory, to scale. Pale: reserved; full color: used; a triangle marks what is too narrow to "
-    "see. Click an owner to zoom to it; drag over a strip, or turn the wheel with Ctrl, to zoom anywhere."
+    "see. Click an owner to zoom to it; drag over a strip, or turn the wheel with Ctrl, to zoom anywhere. Where the "
+    "use is unknown, all that is reserved counts."
 )
 _BY_LINKER = (
     "This variant has no address plan: the linker has chosen all addresses. The sections of the firmware are shown."

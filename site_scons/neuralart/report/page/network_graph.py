@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from neuralart.network.facts import NEURALART
 from neuralart.report.offload import UNKNOWN, CpuEpoch
 from neuralart.report.page import figures
@@ -28,19 +26,24 @@ _HELP = (
     "From top to bottom: the order of execution. A box is an epoch or a layer; its color tells what computes it. Lines "
     "are tensors; those on the left skip a row. Point at a box to see all of it."
 )
-_ROW, _LONGEST = 22, 64
+_ROW = 22  # Pixels
+# Columns of texts: where they begin, as a share of the width, and how many letters they have room for.
+_COLUMNS = (
+    *(("label", 0.03, 5), ("what", 0.07, 28), ("name", 0.26, 36), ("shape", 0.5, 18), ("types", 0.62, 40)),
+    ("mark", 0.84, 28),
+)
 _LANE = 1.6  # Width of a lane, in per cent of the picture
 _REFERENCE = "the reference compiler computes all on the CPU"
 
 
 def quantization(buffer: InfoBuffer) -> str:
-    """``0.0039, zero point -128``, ``24 channels``, or ``none``."""
+    """``scale 0.0039, zero point -128``, ``24 channels, 0.001 to 0.02``, or ``none``."""
     if not buffer.scales:
         return "none"
     if len(buffer.scales) > 1:
         return f"{len(buffer.scales)} channels, {min(buffer.scales):.4g} to {max(buffer.scales):.4g}"
     zero = buffer.zero_points[0] if buffer.zero_points else 0
-    return f"{buffer.scales[0]:.4g}, zero point {zero}"
+    return f"scale {buffer.scales[0]:.4g}, zero point {zero}"
 
 
 def shape(buffer: InfoBuffer) -> str:
@@ -56,8 +59,8 @@ def why_cpu(network: ReportNetwork) -> dict[int | None, str]:
     return {row.number: "reason unknown" if row.reason == UNKNOWN else row.reason for row in rows}
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+def _short(text: str, most: int) -> str:
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _about(row: GraphRow, buffers: dict[int, InfoBuffer], why: dict[int | None, str]) -> dict[str, str]:
@@ -67,7 +70,9 @@ def _about(row: GraphRow, buffers: dict[int, InfoBuffer], why: dict[int | None, 
     said = {
         "shape": "; ".join(map(shape, tensors)),
         "dtype": types,
-        "quantization": "; ".join(map(quantization, tensors)),
+        "quantization": (quantized := "; ".join(map(quantization, tensors))),
+        "types": f"{types}, {quantized}" if types else "",
+        "label": row.label,
         "tensors": ", ".join(each.name for each in tensors),
         "mark": _WORDS.get(row.kind, ""),
     }
@@ -105,41 +110,21 @@ def _picture(key: str, network: ReportNetwork, rows: list[GraphRow]) -> Picture:
     left = 1 + _LANE * max((edge.lane for edge in edges), default=0)
     said = []
     for number, row in enumerate(rows):
-        about = _about(row, buffers, why)
-        shown = {f"short_{name}": _short(about[name]) for name in ("what", "name", "shape", "quantization", "mark")}
-        place = {"left": left, "right": left + 2, "y": len(rows) - number - 0.5, "color": COLORS[row.kind]}
-        types = f"{about['dtype']}, {about['quantization']}" if about["dtype"] else ""
-        said.append({**about, **shown, **place, "label": row.label, "types": _short(types)})
+        about, y = _about(row, buffers, why), len(rows) - number - 0.5
+        shown = {f"short_{column}": _short(about[column], most) for column, _, most in _COLUMNS}
+        place = {"left": left, "right": left + 2, "bottom": y - 0.35, "top": y + 0.35, "y": y}
+        said.append({**about, **shown, **place, "color": COLORS[row.kind]})
     figure = figures.new(_ROW * len(rows) + 10, (0, 100), (0, len(rows)), zoom="")
     figure.axis.visible = False
     xs, ys = _lines(edges, len(rows), left)
     figure.multi_line(xs=xs, ys=ys, line_color=figures.INK, line_width=1.5)
-    source = figures.columns(said)
-    boxes = figure.hbar(
-        y="y",
-        left="left",
-        right="right",
-        height=0.7,
-        fill_color="color",
-        line_color=None,
-        source=source,
-        name="counted",
-    )
-    room = 98 - left
-    for column, share in (("label", 0.03), ("short_what", 0.07), ("short_name", 0.26), ("short_shape", 0.5)):
-        _write(figure, source, left + room * share, column)
-    _write(figure, source, left + room * 0.62, "types")
-    _write(figure, source, left + room * 0.84, "short_mark")
     tips = [("", "what"), ("name", "name"), ("computed", "mark"), ("output", "tensors"), ("shape", "shape")]
     tips += [("type", "dtype"), ("quantization", "quantization"), ("MACC", "macc"), ("functions", "functions")]
-    figures.hover(figure, boxes, tips)
-    return Picture(key, f"Network {network.facts.name}", figure, len(rows), scrolls=True)
-
-
-def _write(figure: Any, source: Any, x: float, column: str) -> None:
-    """A column of texts; the page gives them their color."""
+    source = figures.boxes(figure, said, tips, line_color=None)
     style = {"text_font_size": "12px", "text_baseline": "middle", "text_color": figures.INK}
-    figure.text(x=x, y="y", text=column, source=source, **style)
+    for column, share, _ in _COLUMNS:
+        figure.text(x=left + (98 - left) * share, y="y", text=f"short_{column}", source=source, **style)
+    return Picture(key, f"Network {network.facts.name}", figure, len(rows), scrolls=True)
 
 
 def _of_network(number: int, network: ReportNetwork, most: int) -> list[Part]:
@@ -147,7 +132,8 @@ def _of_network(number: int, network: ReportNetwork, most: int) -> list[Part]:
     if info is None or info.graph is None:
         why = network.missing or "The compiler's file has no graph."
         return [Note(f"Network {name}: unknown. {why}", "unknown")]
-    rows, left = cut(rows_of(info), most)
+    rows = rows_of(info)
+    shown, left = cut(rows, most)
     epochs = [row for row in rows if row.node is not None]
     macc = f", {network.facts.macc:,} multiply-accumulate operations" if network.facts.macc else ""
     said = [f"{count_of(len(epochs), 'layer' if info.flow == CPU else 'epoch')}{macc}."]
@@ -164,7 +150,7 @@ def _of_network(number: int, network: ReportNetwork, most: int) -> list[Part]:
     else:
         said.append("No epoch needs the CPU.")
     parts.insert(0, Note(" ".join([f"Network {name}:", *said, *([left] if left else [])])))
-    return [*parts, _picture(f"{KEY}-{number}", network, list(rows))]
+    return [*parts, _picture(f"{KEY}-{number}", network, list(shown))]
 
 
 def section(facts: PageFacts, most: int) -> PageSection:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from neuralart.memory.plan.picture import COLORS
 from neuralart.report.page import figures
@@ -14,6 +15,7 @@ _COLORS = {**COLORS, "application": COLORS["slot"], "model": COLORS["pool"]}
 _NARROW = 1 / 400  # Share of a strip; what is narrower has a mark above it
 _DECLARED, _USED = 0.18, 1.0  # Opacities
 _HEIGHT = 118
+_BAR = {"bottom": 0.12, "top": 0.72}
 _LEAST = 16  # Bytes that a strip shows at least
 
 
@@ -46,12 +48,13 @@ def strip(key: str, title: str, start: int, size: int, uses: Sequence[StripUse])
     figure.x_range.min_interval = min(_LEAST, end - start)
     figure.yaxis.visible = False
     figures.axis_of_bytes(figure.xaxis, addresses=True)
-    figure.quad(left=[start], right=[end], bottom=[0.12], top=[0.72], fill_color=None, line_color=figures.INK)
+    whole = figures.columns([{"left": start, "right": end, **_BAR}])
+    figure.quad(**figures.SIDES, source=whole, fill_color=None, line_color=figures.INK)
     rows, marks = [], []
     # Large ones first: what lies inside a larger range stays visible.
     for use in sorted(uses, key=lambda use: (-use.size, use.start, use.owner)):
-        about = {"owner": use.owner, "range": span(use.start, use.size), "color": use.color}
-        about |= {"size": count_of(use.size, "byte"), "used": use.used_text, "remark": use.remark}
+        about: dict[str, Any] = {"owner": use.owner, "range": span(use.start, use.size), "color": use.color}
+        about |= {"size": count_of(use.size, "byte"), "used": use.used_text, "remark": use.remark, **_BAR}
         for right, opacity in ((use.start + use.size, _DECLARED), (use.start + (use.used or 0), _USED)):
             low, high = max(use.start, start), min(right, end)
             if low < high:
@@ -59,18 +62,7 @@ def strip(key: str, title: str, start: int, size: int, uses: Sequence[StripUse])
                 if opacity == _USED and high - low < _NARROW * (end - start):
                     marks.append({**about, "x": (low + high) / 2})
     tips = [("", "owner"), ("range", "range"), ("size", "size"), ("used", "used"), ("", "remark")]
-    bars = figure.quad(
-        left="left",
-        right="right",
-        bottom=0.12,
-        top=0.72,
-        fill_color="color",
-        fill_alpha="opacity",
-        line_color=None,
-        source=figures.columns(rows),
-        name="counted",
-    )
-    figures.hover(figure, bars, tips)
+    figures.boxes(figure, rows, tips, fill_alpha="opacity", line_color=None)
     if marks:
         style = {"marker": "inverted_triangle", "size": 9, "fill_color": "color", "line_color": None}
         figures.hover(figure, figure.scatter(x="x", y=0.84, source=figures.columns(marks), **style), tips)

@@ -81,22 +81,13 @@ def _picture(parts: Sequence[SizedPart]) -> Picture:
     outer, inner = layout(parts)
     figure = figures.new(int(_HEIGHT), (0, _WIDTH), (0, _HEIGHT))
     figure.axis.visible = False
-    sides = {"left": "left", "right": "right", "bottom": "bottom", "top": "top"}
-    figure.quad(**sides, fill_color="color", fill_alpha=0.25, line_color=None, source=figures.columns(outer))
-    source = figures.columns(inner)
-    boxes = figure.quad(
-        **sides,
-        fill_color="color",
-        fill_alpha=0.85,
-        line_color="#ffffff",
-        line_width=0.7,
-        source=source,
-        name="counted",
-    )
-    style = {"text_font_size": "12px", "x": "left", "y": "top", "text": "text", "text_baseline": "top", "x_offset": 4}
-    figure.text(**style, y_offset=4, source=source, text_color="#ffffff")
-    figure.text(**style, y_offset=4, source=figures.columns(outer), text_color=figures.INK)
-    figures.hover(figure, boxes, [("", "name"), ("", "bytes"), ("", "group"), ("section", "section")])
+    figure.quad(**figures.SIDES, fill_color="color", fill_alpha=0.25, line_color=None, source=figures.columns(outer))
+    tips = [("", "name"), ("", "bytes"), ("", "group"), ("section", "section")]
+    source = figures.boxes(figure, inner, tips, fill_alpha=0.85, line_color="#ffffff", line_width=0.7)
+    style: dict[str, Any] = {"text_font_size": "12px", "x": "left", "y": "top", "text": "text", "text_baseline": "top"}
+    style |= {"x_offset": 4, "y_offset": 4}
+    figure.text(**style, source=source, text_color="#ffffff")
+    figure.text(**style, source=figures.columns(outer), text_color=figures.INK)
     return Picture(f"{KEY}-sizes", "All bytes of the image", figure, len(inner))
 
 
