@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -62,3 +63,17 @@ def test_the_page(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> N
     assert cli.main(words) == 0
     project.path("SConstruct").write_bytes((beside / "SConstruct").read_bytes())
     project.up_to_date("pictures")
+
+
+def test_a_newcomer_types_all_of_it() -> None:
+    """`.ci/newcomer` takes the commands from the page, those too that are not executed here."""
+    done = subprocess.run([REPO / ".ci" / "newcomer", "--list"], capture_output=True, text=True, check=True)
+    listed = done.stdout.replace('<<"END"', "<<'END'")
+    rest = listed
+    for command in commands(PAGE):
+        assert command.text in rest
+        rest = rest.partition(command.text)[2]
+    assert listed.startswith(
+        "./sconsw -h\n. .venv/bin/activate\nmkdir ../networks\ncd ../networks\npython3 -m pip download "
+    )
+    assert rest == "\n"

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +23,7 @@ from pathlib import Path
 import SCons.Environment, SCons.Errors
 import neuralart
 from neuralart import config
-from neuralart.config import tables
+from neuralart.config import schema, tables
 from neuralart.errors import NeuralArtError
 
 def network(name, mood):
@@ -51,6 +52,7 @@ try:
 except SCons.Errors.UserError as error:
     said["refused"] = str(error)
 said["table"] = tables.TABLES["network"]()
+said["schema"] = schema.variants()["$defs"]["network"]["properties"]["mood"]
 print(json.dumps(said))
 """
 
@@ -105,3 +107,7 @@ def test_it_reaches_the_compile(said: dict[str, str]) -> None:
 
 def test_the_documentation_has_a_row(said: dict[str, str]) -> None:
     assert "| `mood` | how it goes about it | `calm` |\n" in said["table"]
+
+
+def test_the_schema_for_editors_has_it(said: dict[str, Any]) -> None:
+    assert said["schema"] == {"description": "how it goes about it", "enum": ["calm", "wild"]}
