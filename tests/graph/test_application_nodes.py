@@ -244,6 +244,7 @@ CHANGES: list[dict[str, Any]] = [
     {"variables": (("A", "$(X) 2"),)},
     {"options": ("-DX=$",)},
     {"generator": "Ninja"},
+    {"preset": "Debug"},
     {"exclude": ("docs",)},
     {"stage": StageConfig("x")},
     {"stage": StageConfig("neuralart", (StageRule("a", "b"),))},

@@ -1,7 +1,7 @@
 """Public firmware repositories, adopted as they are: an image and a flash plan, or the true reason in one line.
 
-``NEURALART_REAL_TREES`` names a folder with a checkout of each; docs/reference/adopt.md has the commands. They are copied,
-and nothing is written to them.
+``NEURALART_REAL_TREES`` names a folder with a checkout of each; docs/reference/adopt.md has the commands. They are
+copied, and nothing is written to them.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from support.sconsproject import Project
 
 from neuralart import cli, config
+from support.sconsproject import Project
 
 _TREES = os.environ.get("NEURALART_REAL_TREES", "")
 _FOUND = sorted(path for path in Path(_TREES).iterdir() if path.is_dir()) if _TREES else []
