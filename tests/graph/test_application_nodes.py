@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 import SCons.Errors
 
+from neuralart.applications import seen as seen_files
+from neuralart.applications.build import inputs
 from neuralart.boards.types import Board
 from neuralart.config.application import (
     CMAKE,
@@ -87,6 +91,79 @@ def names(nodes: Any) -> set[str]:
 # ---- builds of the user's own
 
 
+def _seen(elf: Any) -> list[str]:
+    """Hashes of trees among what a program depends on."""
+    return [node.value for node in elf.depends if str(node).startswith("tree of")]
+
+
+def test_a_tree_counts_by_its_contents(env: Any, users: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever reads it again opens only what was touched; times alone change nothing."""
+    app = external()
+    tree = inputs(app, users)
+    record = users / "build/.seen-x.json"
+    old = time.time_ns() - 10 * 10**9
+    for path in tree.files.values():
+        os.utime(path, ns=(old, old))
+    monkeypatch.setattr(seen_files, "_TICK", -(10**12))  # as if all this were long ago
+    opened: list[str] = []
+    real = seen_files.read_bytes
+    monkeypatch.setattr(seen_files, "read_bytes", lambda path: opened.append(path.name) or real(path))
+    first = seen_files.digest(tree, record)
+    assert len(opened) == len(tree.files)
+    opened.clear()
+    assert (seen_files.digest(tree, record), opened) == (first, [])
+    header = users / "app/Src/settings.h"
+    header.write_bytes(header.read_bytes())
+    assert (seen_files.digest(tree, record), opened) == (first, ["settings.h"])
+    header.write_text("int other;\n")
+    assert seen_files.digest(tree, record) != first
+    for damage in ("", "{", '{"schema": 1, "files": {"app.ld": [1]}}', '{"schema": 1, "files": []}'):
+        record.write_text(damage)
+        assert seen_files.digest(inputs(app, users), record) != first
+    monkeypatch.setattr(seen_files, "_TICK", 10**18)
+    record.unlink()
+    opened.clear()
+    seen_files.digest(tree, record)
+    seen_files.digest(tree, record)
+    assert len(opened) == 2 * len(tree.files), "what is new may change within the same tick"
+
+
+def test_what_the_sconstruct_makes_in_a_tree_is_made_before(env: Any, users: Path) -> None:
+    made = users / "app/Src/version.h"
+    made.write_text("old")
+    env.Command("app/Src/version.h", [], "make it")
+    elf = program(env, external())
+    assert "app/Src/version.h" in names(elf.sources)
+    digest = _seen(elf)
+    made.write_text("new")
+    assert _seen(program(env, external(), name="w")) == digest
+
+
+def test_a_tree_with_the_sconstruct_in_it(env: Any, users: Path) -> None:
+    """What SCons writes there is no input, and nothing that git ignores."""
+    git = shutil.which("git")
+    assert git is not None
+    top = users / "app"
+    (top / ".gitignore").write_text("/Debug/\n*.log\n*.a\n/kept\n")
+    of_scons = (".sconsign.dblite", "SConstruct", "variants.yaml", "sub/.sconsign5.dblite")
+    for name in (*of_scons, "Debug/x.d", "a.log", "kept"):
+        (top / name).parent.mkdir(exist_ok=True)
+        (top / name).write_text("x")
+    subprocess.run([git, "init", "-q"], cwd=top, check=True)
+    archive = "Middlewares/ST/AI/Lib/GCC/ARMCortexM55/NetworkRuntime1200_CM55_GCC.a"
+    subprocess.run([git, "add", "-f", archive], cwd=top, check=True)
+    found = inputs(external(), users).files
+    assert archive in found, "git tracks it, whatever it ignores"
+    assert not {".sconsign.dblite", "SConstruct", "variants.yaml", "Debug/x.d", "a.log", "kept"} & found.keys()
+    assert not [name for name in found if "sconsign" in name]
+    assert {"kept", "Debug/x.d"} <= inputs(external(exclude=("!/kept", "!/Debug/", "!x.d")), users).files.keys()
+    # A tree that a repository around it ignores is a tree all the same.
+    shutil.rmtree(top / ".git")
+    (users / ".gitignore").write_text("/app/\n")
+    subprocess.run([git, "init", "-q"], cwd=users, check=True)
+    assert archive in inputs(external(), users).files
+
+
 def test_arguments_of_make(env: Any, users: Path, gcc: Toolchain) -> None:
     app = external(
         target="all",
@@ -127,7 +204,8 @@ def test_it_depends_on_every_file_of_the_user(env: Any, users: Path) -> None:
     (users / "app/gcc/build/main.o").write_text("x")
     (users / "app/Src/odd $HOME $(x).txt").write_text("x")
     elf = program(env, external())
-    found = names(elf.sources)
+    found = {*names(elf.sources), *(path.as_posix() for path in elf.attributes.neuralart_files)}
+    found = {name.removeprefix(f"{users.as_posix()}/") for name in found}
     assert {"app/gcc/Makefile", "app/app.ld", "app/Src/settings.h", "app/Src/odd $HOME $(x).txt"} <= found
     assert "app/Middlewares/ST/AI/Lib/GCC/ARMCortexM55/NetworkRuntime1200_CM55_GCC.a" in found
     assert not {name for name in found if ".git" in name or name.startswith("app/gcc/build")}
@@ -166,6 +244,7 @@ CHANGES: list[dict[str, Any]] = [
     {"variables": (("A", "$(X) 2"),)},
     {"options": ("-DX=$",)},
     {"generator": "Ninja"},
+    {"preset": "Debug"},
     {"exclude": ("docs",)},
     {"stage": StageConfig("x")},
     {"stage": StageConfig("neuralart", (StageRule("a", "b"),))},

@@ -134,7 +134,7 @@ class Project:
         return {
             name: data
             for name, data in found.items()
-            if name != "build/.toolchain.json" and not name.startswith("build/relocatable/objects/")
+            if not name.startswith(("build/.toolchain.json", "build/.seen-", "build/relocatable/objects/"))
         }
 
     def edit(self, name: str, old: str, new: str) -> None:

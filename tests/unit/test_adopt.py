@@ -98,7 +98,7 @@ def test_entries(
     assert external is not None
     assert {key: getattr(external, key) for key in settings} == settings
     assert external.folder == shape
-    assert external.options == (("--preset=Debug",) if kind == "cmake" else ())
+    assert external.preset == ("Debug" if kind == "cmake" else "")
     # Its own files stay where they are, and nothing else is put beside them.
     first, last = external.stage.rules[0], external.stage.rules[-1]
     assert (first.pattern, last.pattern, last.destination) == ("network.c", "*", "")

@@ -113,8 +113,10 @@ def external(**fields) -> ExternalConfig:
             ),
         ),
         (
-            "{cmake: {folder: app, artefact: a.elf, toolchain_file: /opt/arm.cmake}}",
-            ApplicationConfig("cmake", external=external(artefact="a.elf", toolchain_file="/opt/arm.cmake")),
+            "{cmake: {folder: app, artefact: a.elf, toolchain_file: /opt/arm.cmake, preset: Debug}}",
+            ApplicationConfig(
+                "cmake", external=external(artefact="a.elf", toolchain_file="/opt/arm.cmake", preset="Debug")
+            ),
         ),
         (
             "{cubeide: {folder: app, configuration: N6-DK}}",
@@ -201,6 +203,10 @@ def test_what_is_read(tmp_path: Path, text: str, made: ApplicationConfig) -> Non
             "{cmake: {folder: a, artefact: b, options: [-DCMAKE_TOOLCHAIN_FILE=x]}}",
             "'-DCMAKE_TOOLCHAIN_FILE=x' has a key of its own (toolchain_file: FILE)",
         ),
+        (
+            "{cmake: {folder: a, artefact: b, options: ['-DCMAKE_GENERATOR:STRING=Ninja']}}",
+            "'-DCMAKE_GENERATOR:STRING=Ninja' has a key of its own (generator: NAME)",
+        ),
         ("{cmake: {folder: a, artefact: b, toolchain_file: ../x}}", "cmake.toolchain_file: '../x' leads out"),
         ("{cubeide: {folder: a, target: all}}", "unknown key 'target' in application.cubeide"),
         ("{cubeide: {folder: a, configuration: ''}}", "cubeide.configuration: is empty"),
@@ -271,6 +277,7 @@ def test_every_field_is_on_the_command_line() -> None:
             (("e", "f"),),
             "g",
             "h",
+            "p",
             ("-Di",),
             "j",
             "k",

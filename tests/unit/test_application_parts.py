@@ -77,6 +77,11 @@ def test_cmake(tmp_path: Path) -> None:
     )
     assert (made.artefact, made.private) == (work / "cmake/build/a.elf", work / "cmake")
     assert run(config("cmake"), tree, work).lines[0] == ("/bin/tool", "-S", place, "-B", build)
+    # As STM32CubeMX lays it out: the toolchain file is beside the folder of the project.
+    (tree / "Appli").mkdir()
+    (tree / "Appli/CMakeLists.txt").write_text("")
+    made = run(config("cmake", directory="Appli", toolchain_file="t/arm.cmake", preset="Debug"), tree, work)
+    assert made.lines[0][-2:] == (f"-DCMAKE_TOOLCHAIN_FILE={tree / 't/arm.cmake'}", "--preset=Debug")
 
 
 def test_cubeide() -> None:

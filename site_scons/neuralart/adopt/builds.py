@@ -125,7 +125,7 @@ def _cmake(repository: Repository, path: str) -> FoundBuild | None:
     settings["artefact"] = name
     preset = _preset(repository, f"{folder}/CMakePresets.json" if folder != "." else "CMakePresets.json")
     if preset:
-        settings["options"] = [f"--preset={preset}"]
+        settings["preset"] = preset
     elif chain:
         settings["toolchain_file"] = chain.removeprefix(f"{folder}/") if folder != "." else chain
     why = "its program cannot be told from its text" if "$" in name else ""

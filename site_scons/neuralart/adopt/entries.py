@@ -10,7 +10,7 @@ from neuralart import boards
 from neuralart.adopt.builds import CUBEMX, FoundBuild
 from neuralart.adopt.flash import FlashCommand
 from neuralart.adopt.networks import FoundNetwork
-from neuralart.adopt.tree import Repository
+from neuralart.adopt.tree import Repository, folder_of
 from neuralart.boards.types import Board
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.network.targets import CPU, NPU, flow_of
@@ -68,7 +68,8 @@ def boards_of(repository: Repository, builds: Sequence[FoundBuild], known: Seque
     told = [match[1] for build in builds if build.kind == CUBEMX for match in _IOC_BOARD.finditer(build.text)]
     folders = [build.folder for build in builds]
     readme = [repository.text(path) for path in repository.own("readme*") if "/" not in path]
-    contents = [build.text for build in builds]
+    # Files name other boards in passing: all together mean the most frequent one.
+    contents = ["\n".join(build.text for build in builds)]
     for texts in (told, folders, contents, [repository.root.name], readme):
         found = [board for text in texts for board in boards_in(text, known)[:1]]
         if found:
@@ -127,21 +128,12 @@ def _below(shown: str, path: str) -> str:
 
 
 def _compiler(network: FoundNetwork, found: FoundTree, shown: str) -> dict[str, object]:
-    folder = _below(shown, network.folder)
-    several = [other for other in found.networks if other.folder == network.folder]
-    elsewhere = {pool: _below(shown, path) for pool, path in network.initializers.items()}
-    same = all(
-        path.rpartition("/")[0] == ("" if network.folder == "." else network.folder)
-        for path in network.initializers.values()
-    )
-    if same and len(several) == 1:
-        return {"adopted": folder}
-    told: dict[str, object] = {"folder": folder}
-    if len(several) > 1:
+    told: dict[str, object] = {"folder": _below(shown, network.folder)}
+    if len([other for other in found.networks if other.folder == network.folder]) > 1:
         told["c_file"] = network.c_file.rpartition("/")[2]
-    if elsewhere:
-        told["initializers"] = elsewhere
-    return {"adopted": told}
+    if any(folder_of(path) != network.folder for path in network.initializers.values()):
+        told["initializers"] = {pool: _below(shown, path) for pool, path in network.initializers.items()}
+    return {"adopted": told if len(told) > 1 else told["folder"]}
 
 
 def _slots(found: FoundTree, board: Board, pools: set[int]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from neuralart.applications import commands, errorlines, external, lock_facts, overlay, version_lock
-from neuralart.applications.staging import Generated, Staged, Tree, scan, stage
+from neuralart.applications.staging import Generated, Staged, Tree, ignored, scan, stage
 from neuralart.config.application import CMAKE, CUBEIDE, EXTERNAL, MAKE, ApplicationConfig
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with, read_bytes, write_bytes
@@ -62,12 +62,13 @@ def patterns(config: ApplicationConfig) -> tuple[str, ...]:
 
 
 def inputs(config: ApplicationConfig, root: Path, avoid: Sequence[Path] = ()) -> Tree:
-    """The files of the user's tree (but for build folders) that an external build depends on.
+    """The files of the user's tree that an external build depends on: not build folders, and nothing that git ignores.
 
     NeuralArtError: The folder is not there.
     """
     assert config.external is not None
-    return scan(root / config.external.folder, patterns(config), avoid, config.said("folder"))
+    folder = root / config.external.folder
+    return scan(folder, patterns(config), avoid, config.said("folder"), ignored(folder))
 
 
 def plan(request: ApplicationRequest) -> StagedTree:

@@ -42,6 +42,7 @@ _TEXTS = {
     "--target": ("NAME", "target of make or cmake"),
     "--generator": ("NAME", "generator of cmake"),
     "--toolchain-file": ("FILE", "of cmake"),
+    "--preset": ("NAME", "of cmake"),
     "--configuration": ("NAME", "of STM32CubeIDE"),
     "--executable": ("FILE", "make, cmake or STM32CubeIDE"),
 }
@@ -148,6 +149,7 @@ def config_of(args: argparse.Namespace) -> ApplicationConfig:
         variables=tuple(_variable(text) for text in args.variable),
         generator=args.generator,
         toolchain_file=args.toolchain_file,
+        preset=args.preset,
         options=tuple(args.option),
         configuration=args.configuration or CONFIGURATION,
         executable=args.executable,

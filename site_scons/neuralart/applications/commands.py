@@ -39,12 +39,12 @@ def _make(given: ExternalConfig, program: str, place: Path, jobs: int) -> Comman
     return Commands((tuple(words),), place, place / given.artefact)
 
 
-def _cmake(given: ExternalConfig, program: str, place: Path, work: Path, jobs: int) -> Commands:
+def _cmake(given: ExternalConfig, program: str, place: Path, chain: Path | None, work: Path, jobs: int) -> Commands:
     build = work / CMAKE_FOLDER
     words = [program, "-S", str(place), "-B", str(build)]
     words += ["-G", given.generator] if given.generator else []
-    if given.toolchain_file:
-        words.append(f"-DCMAKE_TOOLCHAIN_FILE={place / given.toolchain_file}")
+    words += [f"-DCMAKE_TOOLCHAIN_FILE={chain}"] if chain is not None else []
+    words += [f"--preset={given.preset}"] if given.preset else []
     words += given.options
     compile_ = [program, "--build", str(build), "--parallel", str(jobs)]
     compile_ += ["--target", given.target] if given.target else []
@@ -124,9 +124,10 @@ def commands(
         if not (place / "CMakeLists.txt").is_file():
             raise NeuralArtError(f"there is no CMakeLists.txt in {what}", where=where, hint=_BELOW)
         file = given.toolchain_file
-        if file and not (place / file).is_file():
+        chain = next((each / file for each in (place, tree) if (each / file).is_file()), None)
+        if file and chain is None:
             raise NeuralArtError(f"there is no {file} in {what}", where=config.said("toolchain_file"))
-        return _cmake(given, str(find()), place, work, jobs)
+        return _cmake(given, str(find()), place, chain, work, jobs)
     if not any((place / name).is_file() for name in ("GNUmakefile", "makefile", "Makefile")):
         raise NeuralArtError(f"there is no Makefile in {what}", where=where, hint=_BELOW)
     return _make(given, str(find()), place, jobs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +15,11 @@ from neuralart.errors import NeuralArtError, nearest
 
 # Histories of version control, caches, and what earlier builds of the user's own left: their objects belong to other
 # flags and to another network.
-USUAL = (".git", ".hg", ".svn", ".DS_Store", "__pycache__/", ".venv/", "node_modules/", ".metadata/", "*.o", "/build/")
+USUAL = (
+    *(".git", ".hg", ".svn", ".DS_Store", "__pycache__/", ".venv/", "node_modules/", ".metadata/", "*.o", "/build/"),
+    # What SCons reads and writes, where the tree is built from within.
+    *(".sconsign*", ".sconf_temp/", "/SConstruct", "/variants.yaml", "/site_scons/"),
+)
 
 
 @dataclass(frozen=True)
@@ -36,14 +41,31 @@ def _matches(pattern: str, name: str, path: str, is_folder: bool) -> bool:
     return fnmatchcase(name, pattern)
 
 
-def is_left_out(path: str, is_folder: bool, patterns: Sequence[str]) -> bool:
+def ignored(folder: Path) -> frozenset[str]:
+    """Paths below a folder that git ignores and does not track, folders with ``/`` at their end.
+
+    None without git, and none where the folder itself is ignored by a repository around it.
+    """
+    from subprocess import DEVNULL, PIPE, run
+
+    if not any((each / ".git").exists() for each in (folder.resolve(), *folder.resolve().parents)):
+        return frozenset()
+    words = ["git", "ls-files", "--others", "--ignored", "--exclude-standard", "--directory", "-z"]
+    try:
+        done = run(words, cwd=folder, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, check=False)
+    except OSError:
+        return frozenset()
+    found = frozenset(os.fsdecode(done.stdout).split("\0")) - {""} if not done.returncode else frozenset()
+    return frozenset() if "./" in found else found
+
+
+def is_left_out(path: str, is_folder: bool, patterns: Sequence[str], left_out: bool = False) -> bool:
     """Whether patterns leave something out (a path below the folder); the last one that fits decides.
 
     A name without ``/`` fits anywhere, others fit from the top; ``/`` at the end: folders only; ``!`` in front takes
-    back what an earlier one says.
+    back what an earlier one says. ``left_out``: what holds where none fits.
     """
     name = path.rpartition("/")[2]
-    left_out = False
     for pattern in patterns:
         plain = pattern.removeprefix("!")
         if _matches(plain, name, path, is_folder):
@@ -55,6 +77,7 @@ def is_left_out(path: str, is_folder: bool, patterns: Sequence[str]) -> bool:
 class _Walk:
     patterns: Sequence[str]
     avoided: frozenset[Path]
+    ignored: frozenset[str]
     files: dict[str, Path] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -64,16 +87,19 @@ class _Walk:
             path = f"{below}/{name}" if below else name
             self._entry(place / name, path, above)
 
+    def _out(self, path: str, is_folder: bool) -> bool:
+        return is_left_out(path, is_folder, self.patterns, (f"{path}/" if is_folder else path) in self.ignored)
+
     def _entry(self, place: Path, path: str, above: tuple[Path, ...]) -> None:
         try:
             # Links are followed: in another place a relative one would lead elsewhere, or into the user's own tree.
             kind = place.stat().st_mode
         except OSError:
-            if not is_left_out(path, False, self.patterns):
+            if not self._out(path, False):
                 self.notes.append(f"{path} is a link that leads nowhere: left out")
             return
         if stat.S_ISDIR(kind):
-            if is_left_out(path, True, self.patterns):
+            if self._out(path, True):
                 return
             real = place.resolve()
             if real in self.avoided:
@@ -84,13 +110,19 @@ class _Walk:
             self.folders.append(path)
             self.folder(place, path, (*above, real))
         elif stat.S_ISREG(kind):
-            if not is_left_out(path, False, self.patterns):
+            if not self._out(path, False):
                 self.files[path] = place
-        elif not is_left_out(path, False, self.patterns):
+        elif not self._out(path, False):
             self.notes.append(f"{path} is neither a file nor a folder: left out")
 
 
-def scan(folder: Path, exclude: Sequence[str] = (), avoid: Sequence[Path] = (), where: str = "") -> Tree:
+def scan(
+    folder: Path,
+    exclude: Sequence[str] = (),
+    avoid: Sequence[Path] = (),
+    where: str = "",
+    unwanted: frozenset[str] = frozenset(),
+) -> Tree:
     """Look through a folder; the order is that of the names, on every machine.
 
     Args:
@@ -98,6 +130,7 @@ def scan(folder: Path, exclude: Sequence[str] = (), avoid: Sequence[Path] = (), 
         exclude: Patterns behind the usual ones (:data:`USUAL`).
         avoid: Folders that are no part of it although they may lie in it: where we build.
         where: Who names it.
+        unwanted: Paths that are left out unless a pattern takes them back (:func:`ignored`).
 
     Raises:
         NeuralArtError: It is no folder, or a part of it cannot be read.
@@ -105,7 +138,7 @@ def scan(folder: Path, exclude: Sequence[str] = (), avoid: Sequence[Path] = (), 
     if not folder.is_dir():
         what = "is a file, it must be a folder" if folder.exists() else "no such folder"
         raise NeuralArtError(f"{folder}: {what}", where=where, hint="paths are relative to the project file")
-    walk = _Walk((*USUAL, *exclude), frozenset(path.resolve() for path in avoid))
+    walk = _Walk((*USUAL, *exclude), frozenset(path.resolve() for path in avoid), unwanted)
     try:
         walk.folder(folder, "", (folder.resolve(),))
     except OSError as error:

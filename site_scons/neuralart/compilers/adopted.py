@@ -20,9 +20,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import (
     APPLICATION,
-    LL_ATON,
     MANIFEST,
-    NETWORK_RUNTIME,
     NEURALART,
     NEURALART_VERSION,
     Network,
@@ -32,16 +30,15 @@ from neuralart.network.facts import (
     to_json,
 )
 from neuralart.network.pools import PoolFile
-from neuralart.network.targets import flow_of
+from neuralart.network.targets import NPU, flow_of
 from neuralart.text.c_source import decode
 from neuralart.vendor.c_info.read import parse_c_info
 from neuralart.vendor.c_info.types import CInfo
 from neuralart.vendor.generated import cpu_headers
-from neuralart.vendor.generated.files import CPU, NPU, GeneratedSet, find
+from neuralart.vendor.generated.files import GeneratedSet, find
 from neuralart.vendor.generated.initializers import assign, read
 from neuralart.vendor.network_c.checks import extent, rows_by_pool
 
-_OURS = "neuralart_kernels.h"
 _TOOL_VERSION = re.compile(r"\.tool_version\s*=\s*STAI_INIT_VERSION\((\d{1,4}),\s*(\d{1,4}),\s*(\d{1,6})\)")
 _NOT_KNOWN = (0, 0, 0, 0)
 
@@ -56,13 +53,6 @@ class AdoptPlan:
     plain: Mapping[str, str]  # Files that come out, by role (as those of a compile), else by their own names
     raws: Mapping[str, str]  # Initializers that come out, by the fname of their pool
     copied: Mapping[str, Path] = field(repr=False)  # Name of a file that comes out -> the file that it is a copy of
-
-    @property
-    def runtime(self) -> str:
-        """What its C needs."""
-        if self.found.flow == CPU:
-            return NEURALART if _OURS in self.found.text else NETWORK_RUNTIME
-        return NEURALART if self.found.network.runtime == NEURALART_VERSION else LL_ATON
 
     @property
     def sources(self) -> list[Path]:
@@ -191,7 +181,7 @@ def _npu(name: str, planned: AdoptPlan, raws: Mapping[str, bytes], notes: list[s
         made,
         name=name,
         c_name=found.c_name if found.c_name != name else "",
-        runtime=planned.runtime,
+        runtime=found.runtime,
         pools=_pools(found, made, info),
         macc=macc_of(report) or None,
     )
@@ -201,14 +191,14 @@ def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> Network:
     found = planned.found
     texts = {each: decode(read_bytes(found.folder / each)) for each in found.code if each.endswith((".c", ".h"))}
     codes = [text for each, text in texts.items() if not each.startswith(f"{found.stem}_data.c")]
-    ours = planned.runtime == NEURALART
+    ours = found.runtime == NEURALART
     info = _info(found, notes)
     c_name = found.c_name if found.c_name != name else ""
     header = cpu_headers.parse([text for each, text in texts.items() if each.endswith(".h")], found.c_name)
     if info is not None and info.graph is not None and (info.core is not None or ours):
         macc = sum(node.macc for node in info.graph.nodes)
         if header.macc in (None, macc):
-            return replace(_of_info(found, info, codes, ours), name=name, c_name=c_name, runtime=planned.runtime)
+            return replace(_of_info(found, info, codes, ours), name=name, c_name=c_name, runtime=found.runtime)
         notes.append(f"{found.c_info} is of another compile ({macc} MACC, its header has {header.macc}): left aside")
     known = _TOOL_VERSION.search(found.text)
     version = (int(known[1]), int(known[2]), int(known[3]), 0) if known else _NOT_KNOWN
@@ -229,7 +219,7 @@ def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> Network:
     first, *more = codes
     return Network(
         name=name,
-        runtime=planned.runtime,
+        runtime=found.runtime,
         runtime_version=NEURALART_VERSION if ours else version,
         abi_stamp=stamp(first, more, pools),
         numerics=CPU_NUMERICS,
@@ -318,9 +308,5 @@ def adopt_asked(args: argparse.Namespace, output: Path) -> str:
     version = ".".join(map(str, facts.runtime_version)) if facts.runtime_version != _NOT_KNOWN else "unknown"
     macc = "unknown" if facts.macc is None else f"{facts.macc:,}"
     lines = [f"network {facts.name} ({facts.symbol} in C): {macc} MAC, for {facts.runtime} {version}, adopted"]
-    for pool in facts.pools:
-        if not pool.virtual and pool.used:
-            said = "unknown" if pool.activations is None else f"{pool.activations:,} B"
-            lines.append(f"  {pool.fname:<12} weights {pool.weights:>10,} B  activations {said:>12}")
     lines += [f"  note: {note}" for note in notes]
     return "\n".join([*lines, f"  {output.as_posix()}: {len(planned.plain) + len(planned.raws)} files"])

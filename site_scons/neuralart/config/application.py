@@ -26,6 +26,8 @@ _FILE_PATTERN = re.compile(r"[^\s/\\]+")
 _STAGE_BASE = "folder"
 # CMake words that decide what this tool decides.
 _OURS = ("-S", "-B", "-G", "-P", "-E", "--build", "--install", "--open", "--toolchain", "--workflow", "--help", "-h")
+# Options of CMake that are keys here.
+_KEYS_OF = {"-DCMAKE_TOOLCHAIN_FILE": "toolchain_file: FILE", "-DCMAKE_GENERATOR": "generator: NAME"}
 _FOLDER = "the folder that holds all of the application"
 _PROGRAM = "the linked program, below {}: build/app.elf"
 # What must be there, and the hint where it is not.
@@ -95,7 +97,8 @@ class ExternalConfig:
     target: str = ""  # Of make or CMake; empty: its own default
     variables: tuple[tuple[str, str], ...] = ()  # (name, value) on the command line of make
     generator: str = ""  # Of CMake; empty: its own default
-    toolchain_file: str = ""  # Of CMake: below ``directory``, or absolute
+    toolchain_file: str = ""  # Of CMake: below ``directory`` or ``folder``, or absolute
+    preset: str = ""  # Of CMake, for its configuration; empty: none
     options: tuple[str, ...] = ()  # Words for the command line of CMake's configuration
     configuration: str = CONFIGURATION  # Of STM32CubeIDE
     executable: str = ""  # STM32CubeIDE, make or cmake: a name on PATH or a path; empty: found
@@ -191,8 +194,9 @@ def _option(value: Value) -> str:
         # -GNinja and --build=x, too
         if text == word or text.startswith(f"{word}=") or (len(word) == 2 and word != "-h" and text.startswith(word)):
             raise value.error(f"'{text}' is decided by this tool", "directory, generator and toolchain_file are keys")
-    if text.startswith("-DCMAKE_TOOLCHAIN_FILE"):
-        raise value.error(f"'{text}' has a key of its own", "toolchain_file: FILE")
+    for word, key in _KEYS_OF.items():
+        if re.split("[=:]", text)[0] == word:
+            raise value.error(f"'{text}' has a key of its own", key)
     return text
 
 
@@ -303,11 +307,12 @@ EXTERNAL_KEYS: tuple[Key, ...] = (
         "none",
     ),
     Key("generator", Value.text, "`cmake`: for example `Ninja`", "its default"),
-    Key("toolchain_file", _toolchain_file, "`cmake`: below `directory`, or an absolute path", "none"),
+    Key("toolchain_file", _toolchain_file, "`cmake`: below `directory` or `folder`, or an absolute path", "none"),
+    Key("preset", Value.text, "`cmake`: a preset of its configuration, from `CMakePresets.json`", "none"),
     Key(
         "options",
         lambda value: tuple(_option(item) for item in value.items()),
-        "`cmake`: words for its configuration, like `-DCMAKE_BUILD_TYPE=Release` or `--preset=dk`",
+        "`cmake`: further words for its configuration, like `-DCMAKE_BUILD_TYPE=Release`",
         "none",
     ),
     Key("configuration", Value.text, "`cubeide`: a build configuration of the project"),
@@ -316,7 +321,7 @@ EXTERNAL_KEYS: tuple[Key, ...] = (
 _ONLY = {
     "target": (MAKE, CMAKE),
     "variables": (MAKE,),
-    **dict.fromkeys(("generator", "toolchain_file", "options"), (CMAKE,)),
+    **dict.fromkeys(("generator", "toolchain_file", "preset", "options"), (CMAKE,)),
     "configuration": (CUBEIDE,),
 }
 KEYS: Mapping[str, tuple[Key, ...]] = {

@@ -56,6 +56,8 @@ def _files_behind(tops: Iterable[Any]) -> Iterator[Any]:
         needed = [*node.sources, *(node.depends or ())]
         if not needed and isinstance(node, SCons.Node.FS.File):
             yield node
+        # Of a tree with a build of its own SCons knows a hash.
+        yield from (node.fs.File(str(path)) for path in getattr(node.attributes, "neuralart_files", ()))
         todo += needed
 
 

@@ -8,10 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import SCons.Node.FS
+
 from neuralart.applications import cli
 from neuralart.applications.build import inputs
 from neuralart.applications.runtime import VendorRuntime
 from neuralart.applications.runtime import find as find_runtime
+from neuralart.applications.seen import digest
 from neuralart.applications.sources import SourceSet, collect
 from neuralart.applications.staging import Generated, is_copied
 from neuralart.applications.version_lock import parts
@@ -329,10 +332,13 @@ def _external(
     root = root_of(env, variant)
     folder = f"{build_dir(env)}/{variant.name}"
     if config.kind == ELF:
-        tree = [base.fs.File(str(root / config.elf))]
+        tree, files, made = [base.fs.File(str(root / config.elf))], None, {}
     else:
-        avoid = (Path(base.Dir(f"#{build_dir(env)}").abspath),)
-        tree = [base.fs.File(str(path)) for _, path in sorted(inputs(config, root, avoid).files.items())]
+        assert config.external is not None
+        avoid = Path(base.Dir(f"#{build_dir(env)}").abspath)
+        files = inputs(config, root, (avoid,))
+        made = _made_below(base, root / config.external.folder)
+        tree = [made[name] for name in sorted(made) if name in files.files]
     generated = [] if config.kind == ELF else _generated(networks, initializers)
     command: list[Any] = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", "application", "build", "--quiet"]
     command += [LiteralWord(text) for text in cli.words(config)]
@@ -357,8 +363,28 @@ def _external(
     )
     tools.Depends(node, code_value(base, "application-builder", "applications/build.py", "applications/cli.py"))
     tools.Depends(node, base.Value(found.identity, name="toolchain"))
+    if files is not None:
+        record = Path(base.Dir(f"#{build_dir(env)}").abspath) / f".seen-{variant.name}.json"
+        seen = replace(files, files={name: path for name, path in files.files.items() if name not in made})
+        tools.Depends(node, base.Value(digest(seen, record), name=f"tree of {variant.name}"))
+        node[0].attributes.neuralart_files = tuple(files.files.values())
+        tools.Clean(node, base.fs.File(str(record)))
     tools.Clean(node, base.fs.Dir(f"#{folder}/application"))
     return node[0]
+
+
+def _made_below(base: Any, folder: Path) -> dict[str, Any]:
+    """Files below a folder that the SConstruct itself makes, by their paths: a build of the tree waits for them."""
+    found: dict[str, Any] = {}
+    todo = [("", base.fs.Dir(str(folder)))]
+    while todo:
+        below, place = todo.pop()
+        for name, node in place.entries.items():
+            if isinstance(node, SCons.Node.FS.Dir):
+                todo += [(f"{below}{name}/", node)] if name not in (".", "..") else []
+            elif node.has_builder():
+                found[below + name] = node
+    return found
 
 
 def _plain(words: list[Any]) -> list[Any]:

@@ -93,11 +93,11 @@ def adopted_plan(env: Any, config: NetworkConfig, board: Board) -> CompilePlan:
         "target": board.target,
         "mpool": [stable(env, Path(node.srcnode().get_abspath())) for node in read],
     }
-    ours = made.runtime == NEURALART and made.pools is not None
+    ours = made.found.runtime == NEURALART and made.pools is not None
     return CompilePlan(
         config=config,
         board=board,
-        compiler=ChosenCompiler(ADOPTED, ADOPTED, runtime=made.runtime),
+        compiler=ChosenCompiler(ADOPTED, ADOPTED, runtime=made.found.runtime),
         words=words,
         key=json.dumps(key, sort_keys=True),
         files=FileSet(dict(made.plain), dict(made.raws)),

@@ -14,13 +14,15 @@ from pathlib import Path
 
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
+from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, NEURALART, NEURALART_VERSION
 from neuralart.network.pools import MemoryPool, PoolFile
+from neuralart.network.targets import CPU, NPU
 from neuralart.text.c_source import decode
 from neuralart.vendor.network_c import read as network_c
 from neuralart.vendor.network_c.checks import extent, rows_by_pool
 from neuralart.vendor.network_c.types import GeneratedNetwork
 
-NPU, CPU = "NPU", "CPU"
+_OURS = "neuralart_kernels.h"
 _NPU = re.compile(rb"\bLL_ATON_EpochBlockItems_(\w+)\s*\(")
 # Legacy and st-ai API: a function that every network for the core has, where it is defined.
 _CPU = re.compile(
@@ -62,6 +64,13 @@ class GeneratedSet:
     def network(self) -> GeneratedNetwork:
         """What the C of a network for the NPU says."""
         return network_c.parse(self.text, self.where)
+
+    @property
+    def runtime(self) -> str:
+        """What its C needs: that of this package, or the vendor's for its flow."""
+        if self.flow == CPU:
+            return NEURALART if _OURS in self.text else NETWORK_RUNTIME
+        return NEURALART if self.network.runtime == NEURALART_VERSION else LL_ATON
 
     @cached_property
     def needed(self) -> dict[str, int]:

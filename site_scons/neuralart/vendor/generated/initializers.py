@@ -126,24 +126,9 @@ def choose(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> list
     return fitting(found, pool, files) or next(kinds, [])[:1]
 
 
-def beside(folder: Path) -> list[Path]:
-    """Files in a folder that can be constants, by their names."""
-    return sorted(path for path in folder.iterdir() if path.suffix.lower() in SUFFIXES and path.is_file())
-
-
-def assign(
-    found: GeneratedSet, given: Mapping[str, Path], where: str = "", files: Sequence[Path] | None = None
-) -> dict[str, Path]:
-    """The file of each pool with constants.
-
-    Args:
-        found: The network.
-        given: Files that the user names, by the fname of their pools.
-        where: Who names them.
-        files: Where to look for the others; None: beside its C.
-
-    Raises:
-        NeuralArtError: There is none for a pool, or several; or the user names a pool without constants.
+def assign(found: GeneratedSet, given: Mapping[str, Path], where: str = "") -> dict[str, Path]:
+    """The file of each pool with constants: that which the user (``where``) names, by the fname of the pool, else one
+    beside the C. NeuralArtError: There is none for a pool, or several; or the user names a pool without constants.
     """
     pools = {pool.fname: pool for pool in found.pools.pools}
     for fname, path in given.items():
@@ -157,15 +142,12 @@ def assign(
         if not path.is_file():
             raise NeuralArtError(f"adopted: initializers: no file {path.as_posix()}", where=where)
     chosen: dict[str, Path] = {}
-    files = beside(found.folder) if files is None else files
+    files = sorted(each for each in found.folder.iterdir() if each.suffix.lower() in SUFFIXES and each.is_file())
     for fname, needed in found.needed.items():
-        if fname in given:
-            chosen[fname] = given[fname]
-            continue
+        # Of a virtual pool its parts are what is filled.
         if fname not in pools:
-            # A virtual pool: its parts are what is filled.
             continue
-        possible = choose(found, pools[fname], files)
+        possible = choose(found, pools[fname], files) if fname not in given else [given[fname]]
         names = [path.name for path in possible]
         if len(possible) != 1:
             what = f"several files may be it: {', '.join(names)}" if names else "no file beside it holds them"
