@@ -7,6 +7,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -31,9 +32,9 @@ posix = pytest.mark.skipif(os.name != "posix", reason="the programs are scripts"
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     made = Bench.of(matrix.N6)
-    matrix.patch(monkeypatch, made)
+    matrix.patch(monkeypatch, made, tmp_path)
     return made
 
 
@@ -42,6 +43,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A PATH with the programs of a bench; its state."""
     folder = tmp_path / "the bin"
     state = program.install(folder, Bench.of(matrix.N6), CUBE)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
     return state
 
@@ -185,10 +187,7 @@ def test_the_journal_says_how_far_it_came(bench: Bench, tmp_path: Path) -> None:
     assert [row.get("write") for row in rows[1:]] == ["descriptor", "application", None] and rows[-1] == {"ended": True}
 
 
-def test_one_at_a_time_has_a_probe(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tempfile
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_one_at_a_time_has_a_probe(bench: Bench, tmp_path: Path) -> None:
     job = matrix.job_of("cubeprogrammer", tmp_path)
     with (
         alone_with(tmp_path / f"neuralart-probe-{SERIALS[1]}"),
@@ -226,7 +225,7 @@ def test_a_plan_that_does_not_fit(bench: Bench, address: int, said: str, tmp_pat
 
 def test_the_size_of_the_flash_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Bench.of(matrix.H7)
-    matrix.patch(monkeypatch, made)
+    matrix.patch(monkeypatch, made, tmp_path)
     job = matrix.job_of("openocd", tmp_path)
     job = replace(job, board=replace(job.board, memory=job.board.memory[:2]))
     with pytest.raises(NeuralArtError, match="the device has 2048 KiB of flash, board stm32h747i-disco has 1024"):

@@ -120,7 +120,8 @@ class Programmer(Runner):
         with tempfile.TemporaryDirectory(prefix="neuralart-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
             serial = self._chosen(job, self.probes(program, folder, job.board))
-            lock = Path(tempfile.gettempdir()) / f"neuralart-probe-{serial or self.name}"
+            name = (job.server or serial or self.name).replace(":", "-").replace("[", "").replace("]", "")
+            lock = Path(tempfile.gettempdir()) / f"neuralart-probe-{name}"
             with alone_with(lock, patience=2.0), self.opened(ProbeSession(job, program, serial, folder)) as session:
                 yield session
 

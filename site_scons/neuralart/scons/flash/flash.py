@@ -27,6 +27,7 @@ from neuralart.flashing import runners
 from neuralart.flashing.journal import SUFFIX
 from neuralart.flashing.runners import Runner
 from neuralart.flashing.runners.choice import fitting
+from neuralart.flashing.script import NAMES
 from neuralart.scons import plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time
@@ -148,9 +149,10 @@ def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
 
 
 def clean(env: Any, nodes: Any, record: Any) -> None:
-    """``scons -c`` removes the record, and what a killed process left beside it."""
-    beside = [SCons.Node.FS.File(record.name + suffix, record.dir, record.fs) for suffix in (".lock", SUFFIX)]
-    env.Clean(nodes, [record, *beside])
+    """``scons -c`` removes the record, and what is left beside it: locks, journals, scripts."""
+    names = [record.name + suffix for suffix in (".lock", SUFFIX)]
+    names += NAMES if record.name.endswith(".json") else []  # of a real device
+    env.Clean(nodes, [record, *(SCons.Node.FS.File(name, record.dir, record.fs) for name in names)])
 
 
 def _choice(env: Any, key: str, known: Sequence[str]) -> str:
