@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
@@ -26,6 +27,7 @@ from neuralart.flashing.runners.session import ConnectedProbe
 from neuralart.flashing.script import CommandScript
 from support.fake_bench import matrix, program
 from support.fake_bench.bench import SERIALS, Bench
+from support.images import Sect, elf
 
 CUBE = "STM32_Programmer_CLI"
 posix = pytest.mark.skipif(os.name != "posix", reason="the programs are scripts")
@@ -335,11 +337,48 @@ def test_monitor_without_a_port(bench: Bench, capsys: pytest.CaptureFixture[str]
     assert "no serial port of a probe is found (name it: PORT=" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", matrix.BOARDS)
+def test_an_image_in_ram(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code and constants, each compared; then the core has the stack and the entry of the vector table."""
+    bench = Bench.of(matrix.BOARDS[name])
+    matrix.patch(monkeypatch, bench, tmp_path)
+    ram = 0x34000400 if matrix.BOARDS[name] == matrix.N6 else 0x24000000
+    table = (ram + 0x8000).to_bytes(4, "little") + (ram + 0x41).to_bytes(4, "little") + bytes(56)
+    (tmp_path / "x.elf").write_bytes(elf((Sect(".text", ram, table, 6), Sect(".data", ram + 0x1000, b"constants"))))
+    job = FlashJob(plans.FlashPlan(bench.right.board.name, ()), bench.right.board, tmp_path / "record.json")
+    assert find(name).load(job, tmp_path / "x.elf") == ram + 0x41
+    assert bench.right.running == (ram + 0x8000, ram + 0x40)
+    assert bench.right.ram[ram] == table and bench.right.ram[ram + 0x1000] == b"constants"
+    bench.right.ram.clear()
+    monkeypatch.setattr(type(bench.right), "put", lambda self, address, data: None)
+    with pytest.raises(NeuralArtError, match=f"64 bytes at 0x{ram:08x} do not arrive"):
+        find(name).load(job, tmp_path / "x.elf")
+
+
+def test_an_image_for_another_board(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "x.elf").write_bytes(elf((Sect(".text", 0x20400000, bytes(64), 6),)))
+    job = FlashJob(plans.FlashPlan(matrix.N6, ()), bench.right.board, tmp_path / "record.json")
+    with pytest.raises(NeuralArtError, match="64 bytes at 0x20400000: no memory of stm32n6570-dk"):
+        find("cubeprogrammer").load(job, tmp_path / "x.elf")
+    assert bench.calls == []
+
+
 def test_loading_what_is_no_image(bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.elf").write_bytes(b"no image")
     words = ["device", "load", "--board", matrix.N6, "--runner", "gdb", "--elf", str(tmp_path / "x.elf")]
     assert cli.main(words) == 1
     assert "damaged ELF file" in capsys.readouterr().err and bench.calls == []
+
+
+def test_a_server_for_a_debugger(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert cli.main(["device", "debug", "--board", matrix.N6, "--elf", "a b.elf"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("gdb: ") and "'a b.elf' -ex 'target remote localhost:" in said
+    words = bench.calls[0]
+    assert words[words.index("-i") + 1] == SERIALS[1] and "-e" in words and bench.serving == {}
 
 
 def test_every_runner_of_a_device_is_in_the_matrix() -> None:

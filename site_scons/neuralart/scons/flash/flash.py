@@ -107,11 +107,16 @@ def argument(env: Any, name: str, variable: str = "") -> str:
     return str(SAID.get(name, "") or (env.subst(env[variable]) if variable else ""))
 
 
+def is_dry(env: Any) -> bool:
+    """The commands are only to be shown."""
+    return argument(env, "DRY") not in ("", "0")
+
+
 def options_of(env: Any) -> tuple[str, ...]:
     """Words of ``neuralart flash`` that the command line asks for."""
     server = argument(env, "SERVER")
-    said = {"--force": argument(env, "FORCE"), "--dry-run": argument(env, "DRY")}
-    words = [option for option, value in said.items() if value not in ("", "0")]
+    said = {"--force": argument(env, "FORCE") not in ("", "0"), "--dry-run": is_dry(env)}
+    words = [option for option, asked in said.items() if asked]
     return (*words, *(["--server", server] if server else []))
 
 
