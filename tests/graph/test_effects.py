@@ -349,6 +349,14 @@ def test_a_real_board(env: Any, gcc: Toolchain, said: dict[str, str]) -> None:
     assert len({tuple(node.side_effects) for node in nodes}) == 1, "one probe: one at a time"
 
 
+def test_what_is_not_shown_is_not_done(env: Any, gcc: Toolchain, said: dict[str, str]) -> None:
+    said["DRY"] = "1"
+    made = env.NeuralArtVariant(variant(machine="silicon"))
+    assert "--dry-run" in graphs.command(made.effects["flash"][0])
+    for verb in ("load", "reset", "boot", "monitor", "debug", "verify"):
+        assert refusal(made, verb).startswith(f"{verb}-digits-n6: DRY=1 shows the commands of flash- only")
+
+
 def test_who_writes(env: Any, gcc: Toolchain, said: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
     """The command line, the environment, the variant, what is installed."""
 

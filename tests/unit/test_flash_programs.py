@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -25,15 +27,16 @@ from neuralart.flashing.runners.session import ConnectedProbe
 from neuralart.flashing.script import CommandScript
 from support.fake_bench import matrix, program
 from support.fake_bench.bench import SERIALS, Bench
+from support.images import Sect, elf
 
 CUBE = "STM32_Programmer_CLI"
 posix = pytest.mark.skipif(os.name != "posix", reason="the programs are scripts")
 
 
 @pytest.fixture
-def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Bench:
     made = Bench.of(matrix.N6)
-    matrix.patch(monkeypatch, made)
+    matrix.patch(monkeypatch, made, tmp_path)
     return made
 
 
@@ -42,6 +45,7 @@ def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A PATH with the programs of a bench; its state."""
     folder = tmp_path / "the bin"
     state = program.install(folder, Bench.of(matrix.N6), CUBE)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setenv("PATH", os.pathsep.join([str(folder), os.environ["PATH"]]))
     return state
 
@@ -185,10 +189,7 @@ def test_the_journal_says_how_far_it_came(bench: Bench, tmp_path: Path) -> None:
     assert [row.get("write") for row in rows[1:]] == ["descriptor", "application", None] and rows[-1] == {"ended": True}
 
 
-def test_one_at_a_time_has_a_probe(bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import tempfile
-
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+def test_one_at_a_time_has_a_probe(bench: Bench, tmp_path: Path) -> None:
     job = matrix.job_of("cubeprogrammer", tmp_path)
     with (
         alone_with(tmp_path / f"neuralart-probe-{SERIALS[1]}"),
@@ -226,7 +227,7 @@ def test_a_plan_that_does_not_fit(bench: Bench, address: int, said: str, tmp_pat
 
 def test_the_size_of_the_flash_inside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made = Bench.of(matrix.H7)
-    matrix.patch(monkeypatch, made)
+    matrix.patch(monkeypatch, made, tmp_path)
     job = matrix.job_of("openocd", tmp_path)
     job = replace(job, board=replace(job.board, memory=job.board.memory[:2]))
     with pytest.raises(NeuralArtError, match="the device has 2048 KiB of flash, board stm32h747i-disco has 1024"):
@@ -336,11 +337,48 @@ def test_monitor_without_a_port(bench: Bench, capsys: pytest.CaptureFixture[str]
     assert "no serial port of a probe is found (name it: PORT=" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("name", matrix.BOARDS)
+def test_an_image_in_ram(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code and constants, each compared; then the core has the stack and the entry of the vector table."""
+    bench = Bench.of(matrix.BOARDS[name])
+    matrix.patch(monkeypatch, bench, tmp_path)
+    ram = 0x34000400 if matrix.BOARDS[name] == matrix.N6 else 0x24000000
+    table = (ram + 0x8000).to_bytes(4, "little") + (ram + 0x41).to_bytes(4, "little") + bytes(56)
+    (tmp_path / "x.elf").write_bytes(elf((Sect(".text", ram, table, 6), Sect(".data", ram + 0x1000, b"constants"))))
+    job = FlashJob(plans.FlashPlan(bench.right.board.name, ()), bench.right.board, tmp_path / "record.json")
+    assert find(name).load(job, tmp_path / "x.elf") == ram + 0x41
+    assert bench.right.running == (ram + 0x8000, ram + 0x40)
+    assert bench.right.ram[ram] == table and bench.right.ram[ram + 0x1000] == b"constants"
+    bench.right.ram.clear()
+    monkeypatch.setattr(type(bench.right), "put", lambda self, address, data: None)
+    with pytest.raises(NeuralArtError, match=f"64 bytes at 0x{ram:08x} do not arrive"):
+        find(name).load(job, tmp_path / "x.elf")
+
+
+def test_an_image_for_another_board(bench: Bench, tmp_path: Path) -> None:
+    (tmp_path / "x.elf").write_bytes(elf((Sect(".text", 0x20400000, bytes(64), 6),)))
+    job = FlashJob(plans.FlashPlan(matrix.N6, ()), bench.right.board, tmp_path / "record.json")
+    with pytest.raises(NeuralArtError, match="64 bytes at 0x20400000: no memory of stm32n6570-dk"):
+        find("cubeprogrammer").load(job, tmp_path / "x.elf")
+    assert bench.calls == []
+
+
 def test_loading_what_is_no_image(bench: Bench, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "x.elf").write_bytes(b"no image")
     words = ["device", "load", "--board", matrix.N6, "--runner", "gdb", "--elf", str(tmp_path / "x.elf")]
     assert cli.main(words) == 1
     assert "damaged ELF file" in capsys.readouterr().err and bench.calls == []
+
+
+def test_a_server_for_a_debugger(
+    bench: Bench, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO())
+    assert cli.main(["device", "debug", "--board", matrix.N6, "--elf", "a b.elf"]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("gdb: ") and "'a b.elf' -ex 'target remote localhost:" in said
+    words = bench.calls[0]
+    assert words[words.index("-i") + 1] == SERIALS[1] and "-e" in words and bench.serving == {}
 
 
 def test_every_runner_of_a_device_is_in_the_matrix() -> None:

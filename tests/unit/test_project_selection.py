@@ -88,11 +88,14 @@ def test_an_unknown_target_gets_the_three_nearest(project: Project, target: str,
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("BOARD", "known: VERBOSE, WAIT"), ("verbos", "did you mean 'VERBOSE'? known: VERBOSE, WAIT")],
+    [
+        ("BOARD", "known: DRY, FORCE, PORT, RUNNER, SERIAL, SERVER, VERBOSE, WAIT"),
+        ("serail", "did you mean 'SERIAL'? known: DRY, FORCE, PORT, RUNNER, SERIAL, SERVER, VERBOSE, WAIT"),
+    ],
 )
 def test_a_variable_that_the_sconstruct_does_not_read(project: Project, name: str, hint: str) -> None:
     known = {"VERBOSE": "0", "WAIT": "1"}
-    project.check_variables({"WAIT": "0"}, known)
+    project.check_variables({"WAIT": "0", "SERIAL": "0042"}, known)
     with pytest.raises(SCons.Errors.UserError) as refused:
         project.check_variables({"WAIT": "0", name: "xx"}, known)
     assert str(refused.value) == f"unknown variable '{name}=' on the command line ({hint})"

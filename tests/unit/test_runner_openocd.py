@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -70,6 +71,7 @@ def test_an_address_without_flash(session: ProbeSession) -> None:
 def test_our_configuration_without_a_probe(serial: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It reads the file, and finds no ST-LINK."""
     listed = [ConnectedProbe(serial)] if serial else []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(openocd, "usb_probes", lambda: listed)
     job = matrix.job_of("openocd", tmp_path)
     with pytest.raises(NeuralArtError, match=r"cannot connect: no probe answers \(plug in"):

@@ -77,8 +77,8 @@ def _show(runner: Runner, job: FlashJob, plan: Path) -> int:
     contents(job.plan, job.plan.chosen(job.only), job.top)
     script = runner.script(job)
     name = plan.stem + (f".{job.only}" if job.only else "")
-    for file in script.files():
-        write_bytes(plan.with_name(file.name), read_bytes(file))
+    for beside, file in script.files().items():
+        write_bytes(plan.with_name(beside), read_bytes(file))
     shell, batch = plan.with_name(f"{name}.sh"), plan.with_name(f"{name}.bat")
     write_bytes(shell, script.shell(job.top, plan.parent).encode())
     write_bytes(batch, script.batch(job.top, plan.parent).encode())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,8 @@ def _debug(args: argparse.Namespace, job: FlashJob) -> int:
 
     with Gdb().session(job) as session:
         assert isinstance(session, Attached)
-        print(f"gdb: {session.program} {args.elf} -ex 'target remote {session.server}' -ex load", flush=True)
+        words = [str(session.program), str(args.elf), "-ex", f"target remote {session.server}", "-ex", "load"]
+        print(f"gdb: {shlex.join(words)}", flush=True)
         try:
             sys.stdin.read()
         except KeyboardInterrupt:

@@ -11,6 +11,9 @@ from pathlib import Path, PureWindowsPath
 
 from neuralart.errors import NeuralArtError
 
+STEM = "flash_plan"
+# What ``DRY=1`` writes beside a plan of this name, of all of it and of its parts.
+NAMES = (f"{STEM}.cfg", *(f"{STEM}{part}.{kind}" for part in ("", ".model", ".application") for kind in ("sh", "bat")))
 _BARE = re.compile(r"[A-Za-z0-9_./:=+,@-]+")
 _NOT_IN_BATCH = re.compile(r'["\r\n]')
 
@@ -27,6 +30,7 @@ class Beside:
     """A file of ours, which a script has beside itself."""
 
     path: Path  # The file
+    name: str  # What it is called there
 
 
 @dataclass(frozen=True)
@@ -47,9 +51,9 @@ class CommandScript:
 
     rows: Sequence[tuple[Word, ...]]  # Program and words of each
 
-    def files(self) -> list[Path]:
-        """What has to be copied beside a script."""
-        return list(dict.fromkeys(word.path for row in self.rows for word in row if isinstance(word, Beside)))
+    def files(self) -> dict[str, Path]:
+        """What has to be copied beside a script, by its name there."""
+        return {word.name: word.path for row in self.rows for word in row if isinstance(word, Beside)}
 
     def _uses_loaders(self) -> bool:
         return any(isinstance(word, Loader) for row in self.rows for word in row)
@@ -109,7 +113,7 @@ def _plain(top: Path, folder: Path, word: str | Path | Beside | Around) -> str |
     """A word that is a text or a path."""
     if isinstance(word, Around):
         return f"{word.before}{_tcl(_below(top, folder, word.path))}{word.behind}"
-    return word.path.name if isinstance(word, Beside) else word
+    return word.name if isinstance(word, Beside) else word
 
 
 def _below(top: Path, folder: Path, path: Path) -> str:

@@ -109,9 +109,9 @@ class Project:
         """Refuse a variable on the command line that the SConstruct does not read.
         ``given``: names, as ``ARGUMENTS``; ``known``: those that it reads. SCons.Errors.UserError: One is unknown.
         """
-        names = tuple(known)
+        names = (*known, *ARGUMENTS)
         for name in given:
-            if name not in names and name not in ARGUMENTS:
+            if name not in names:
                 raise NeuralArtError(f"unknown variable '{name}=' on the command line", hint=nearest(name, names))
 
     @at_read_time

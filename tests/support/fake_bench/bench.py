@@ -59,6 +59,8 @@ class FakeBoard:
     nors: dict[str, Nor] = field(default_factory=dict)
     writes: int = 0  # Times that something in it was erased
     resets: int = 0
+    ram: dict[int, bytes] = field(default_factory=dict)  # What was written, by address
+    running: tuple[int, int] = (0, 0)  # Stack pointer and program counter that it was started with
 
     def __post_init__(self) -> None:
         for chip in chips_of(self.board):
@@ -73,6 +75,10 @@ class FakeBoard:
     def put(self, address: int, data: bytes) -> None:
         """Erase the sectors of a range and program it, as programmers do."""
         nor = self.nor(address)
+        region = self.board.region_at(address)
+        if nor is None and region is not None and region.kind == "ram":
+            self.ram[address] = data
+            return
         if nor is None:
             raise Failure("Error: failed to download data: no memory there")
         sector = nor.chip.sector
@@ -86,6 +92,8 @@ class FakeBoard:
         if debug is not None and address == debug.idcode:
             return (0x20000000 | self.device_id).to_bytes(4, "little")[:count]
         nor = self.nor(address)
+        if nor is None and address in self.ram:
+            return self.ram[address][:count]
         if nor is None:
             raise Failure("Error: cannot access memory")
         return nor.read(address - nor.chip.base, count)

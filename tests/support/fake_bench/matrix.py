@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,8 +48,9 @@ class Outcome:
     said: str  # The line, of one that did not write
 
 
-def patch(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> None:
-    """Let all runners see a bench instead of this machine."""
+def patch(monkeypatch: pytest.MonkeyPatch, bench: Bench, folder: Path) -> None:
+    """Let all runners see a bench instead of this machine, and have their locks in a folder."""
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
 
     def call(words: Any, folder: Path, seconds: float) -> Answer:
         return answer(bench, list(words), folder, seconds)
@@ -99,7 +101,7 @@ def holds(bench: Bench, job: FlashJob) -> bool:
 def outcome(name: str, fault: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Outcome:
     """Flash with a fault; AssertionError: a success that is none, or a message that does not help."""
     bench = Bench.of(BOARDS[name], fault)
-    patch(monkeypatch, bench)
+    patch(monkeypatch, bench, folder)
     probe = SERIALS[1] if fault in ("sn ignored", "old version") else ""
     job = job_of(name, folder, probe)
     runner = runners.find(name)

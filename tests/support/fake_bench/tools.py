@@ -98,6 +98,11 @@ def _commands(bench: Bench, words: list[str], folder: Path, board: FakeBoard) ->
         _loader(words, board, address)
         bench.erase_and_write(board, address, (folder / words[at + 1]).read_bytes())
         return "File download complete\nDownload verified successfully\n"
+    if "-coreReg" in words:
+        found = dict(word.split("=") for word in words[words.index("-coreReg") + 1 : -1])
+        assert words[-1] == "-run"
+        board.running = (int(found["MSP"], 16), int(found["PC"], 16))
+        return "Core run\n"
     if "-hardRst" in words:
         _reset(bench, board)
         return "Hard reset is performed\n"
@@ -145,6 +150,10 @@ def gdb(bench: Bench, words: list[str], folder: Path) -> str:
         elif verb == "monitor":
             assert board is not None
             _reset(bench, board)
+        elif line.startswith("set $sp") and board is not None:
+            board.running = (int(rest[-1], 16), 0)
+        elif line.startswith("set $pc = 0x") and board is not None:
+            board.running = (board.running[0], int(rest[-1], 16))
     return said
 
 
@@ -188,6 +197,12 @@ def openocd(bench: Bench, words: list[str], folder: Path) -> str:
                     said + "Error: jtag status contains invalid mode value - communication failure\n"
                 ) from None
             said += "wrote 4096 bytes from file part1.bin in 0.1s\n"
+        elif verb == "load_image":
+            assert board is not None
+            board.put(int(rest[1], 16), (folder / rest[0]).read_bytes())
+        elif verb == "reg":
+            assert board is not None
+            board.running = (int(rest[1], 16), 0) if rest[0] == "sp" else (board.running[0], int(rest[1], 16))
         elif line == "reset run":
             assert board is not None
             _reset(bench, board)
@@ -212,8 +227,7 @@ def pyocd(bench: Bench, words: list[str], folder: Path) -> str:
         board = bench.taken(word_after(words, "-u"))
         if words[0] == "commander":
             for line in (words[n + 1] for n, word in enumerate(words) if word == "-c"):
-                _, address, count, name = line.split()
-                (folder / name).write_bytes(board.get(int(address, 16), int(count)))
+                _pyocd_line(board, line, folder)
         elif words[0] == "load":
             data = (folder / words[-1]).read_bytes()
             bench.erase_and_write(board, int(word_after(words, "--base-address"), 16), data)
@@ -222,6 +236,17 @@ def pyocd(bench: Bench, words: list[str], folder: Path) -> str:
     except LookupError:
         raise Failure("C No available debug probes are connected\n") from None
     return ""
+
+
+def _pyocd_line(board: FakeBoard, line: str, folder: Path) -> None:
+    verb, *rest = line.split()
+    if verb == "savemem":
+        (folder / rest[2]).write_bytes(board.get(int(rest[0], 16), int(rest[1])))
+    elif verb == "loadmem":
+        board.put(int(rest[0], 16), (folder / rest[1]).read_bytes())
+    else:
+        stack, entry = (int(number, 16) for number in re.findall(r"wreg \w+ (0x\w+)", line))
+        board.running = (stack, entry)
 
 
 TOOLS: dict[str, Tool] = {

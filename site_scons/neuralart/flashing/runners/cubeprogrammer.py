@@ -108,7 +108,7 @@ class CubeProgrammer(Programmer):
             raise self._not_reached(session, answer)
         mode, wanted = number_in(answer.text, "Connect mode"), session.job.board.debug
         assert wanted is not None
-        if mode and mode.lower() != _MODES[wanted.mode].lower():
+        if mode != _MODES[wanted.mode] and mode in _MODES.values():
             raise self.failed(
                 session, f"it connected in mode {mode}, not {_MODES[wanted.mode]}", "power-cycle the board, then again"
             )
@@ -149,7 +149,7 @@ class CubeProgrammer(Programmer):
 
     def run_from(self, session: ProbeSession, stack: int, entry: int) -> Answer:
         """Set both registers and run."""
-        return self._talk(session, "-coreReg", f"SP=0x{stack:08x}", f"PC=0x{entry & ~1:08x}", "-run")
+        return self._talk(session, "-coreReg", f"MSP=0x{stack:08x}", f"PC=0x{entry & ~1:08x}", "-run")
 
     def restart(self, session: ProbeSession) -> Answer:
         """By the reset line."""

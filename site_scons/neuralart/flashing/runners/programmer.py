@@ -17,7 +17,7 @@ from typing import ClassVar
 from neuralart.boards.types import Board, DebugAccess
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with
-from neuralart.flashing.journal import Journal
+from neuralart.flashing.journal import journal
 from neuralart.flashing.nor import (
     Mismatch,
     Nor,
@@ -120,7 +120,8 @@ class Programmer(Runner):
         with tempfile.TemporaryDirectory(prefix="neuralart-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
             serial = self._chosen(job, self.probes(program, folder, job.board))
-            lock = Path(tempfile.gettempdir()) / f"neuralart-probe-{serial or self.name}"
+            name = (job.server or serial or self.name).replace(":", "-").replace("[", "").replace("]", "")
+            lock = Path(tempfile.gettempdir()) / f"neuralart-probe-{name}"
             with alone_with(lock, patience=2.0), self.opened(ProbeSession(job, program, serial, folder)) as session:
                 yield session
 
@@ -271,15 +272,14 @@ class Programmer(Runner):
         return self.flash(job)
 
     def _write(self, session: ProbeSession, steps: Sequence[tuple[Write, int, bytes]]) -> None:
-        with Journal(session.job.record, self.place(session), len(steps)) as journal:
+        with journal(session.job.record, self.place(session), len(steps)) as wrote:
             for number, (write, address, data) in enumerate(steps):
                 answer = self.program(session, address, data)
                 # A bad end of a good write is none; one that wrote nothing must not be followed by others.
                 if (answer.status or symptoms.complains(answer.text)) and not self._holds(session, address, data):
                     doing = f"'{write.name}' is not written ({number} of {len(steps)} steps are): flash again"
                     raise self.complaint(session, doing, answer)
-                journal.wrote(write.name, address, data)
-            journal.ended()
+                wrote(write.name, address, data)
 
     def _holds(self, session: ProbeSession, address: int, data: bytes) -> bool:
         try:

@@ -344,6 +344,8 @@ def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> di
             continue
         found = (reason(verb, program, runner) for program, _ in _steps(verb, programs) or [(programs[0], "")])
         why, hint = next((each for each in found if each[0]), ("", ""))
+        if flash.is_dry(env) and program.machine.kind == "silicon" and verb in (*ON_DEVICE, "verify"):
+            why, hint = "DRY=1 shows the commands of flash- only", "leave it out: the board is touched then"
         if why:
             alias = _refused(base, name, why, hint)
         elif verb == "export":

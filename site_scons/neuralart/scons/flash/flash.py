@@ -27,6 +27,7 @@ from neuralart.flashing import runners
 from neuralart.flashing.journal import SUFFIX
 from neuralart.flashing.runners import Runner
 from neuralart.flashing.runners.choice import fitting
+from neuralart.flashing.script import NAMES
 from neuralart.scons import plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time
@@ -106,11 +107,16 @@ def argument(env: Any, name: str, variable: str = "") -> str:
     return str(SAID.get(name, "") or (env.subst(env[variable]) if variable else ""))
 
 
+def is_dry(env: Any) -> bool:
+    """The commands are only to be shown."""
+    return argument(env, "DRY") not in ("", "0")
+
+
 def options_of(env: Any) -> tuple[str, ...]:
     """Words of ``neuralart flash`` that the command line asks for."""
     server = argument(env, "SERVER")
-    said = {"--force": argument(env, "FORCE"), "--dry-run": argument(env, "DRY")}
-    words = [option for option, value in said.items() if value not in ("", "0")]
+    said = {"--force": argument(env, "FORCE") not in ("", "0"), "--dry-run": is_dry(env)}
+    words = [option for option, asked in said.items() if asked]
     return (*words, *(["--server", server] if server else []))
 
 
@@ -148,9 +154,10 @@ def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
 
 
 def clean(env: Any, nodes: Any, record: Any) -> None:
-    """``scons -c`` removes the record, and what a killed process left beside it."""
-    beside = [SCons.Node.FS.File(record.name + suffix, record.dir, record.fs) for suffix in (".lock", SUFFIX)]
-    env.Clean(nodes, [record, *beside])
+    """``scons -c`` removes the record, and what is left beside it: locks, journals, scripts."""
+    names = [record.name + suffix for suffix in (".lock", SUFFIX)]
+    names += NAMES if record.name.endswith(".json") else []  # of a real device
+    env.Clean(nodes, [record, *(SCons.Node.FS.File(name, record.dir, record.fs) for name in names)])
 
 
 def _choice(env: Any, key: str, known: Sequence[str]) -> str:
