@@ -68,6 +68,9 @@ REFUSED = [
     ("board.yaml", within(rb"pools/[\w-]+.mpool", NAME), "mpool: no file"),
     ("manifest.json", within(b"network.json", b"n" * 300), "is no row of it"),
     ("run_plan.json", tree("writes", 0, "file", value=NAME.decode()), "cannot read: File name too long"),
+    # It would be printed once the flash is written.
+    ("flash_plan.json", tree("writes", 0, "name", value="\ud800"), "a character that no terminal can show"),
+    ("flash_plan.json", tree("writes", 1, "name", value="net\x1b[2J"), "a character that no terminal can show"),
     ("recording.json", tree("tool", value="1.2.3"), "'1.2.3' is no version of a tool with a Neural-ART compiler"),
     ("network_c_info.json", tree("json_schema_version", value="2\x1b[2J"), "schema"),
 ]

@@ -102,6 +102,8 @@ def _row(row: Any, where: str) -> Write:
         raise NeuralArtError(f"kind '{write.kind}'", where=where, hint=nearest(write.kind, KINDS))
     if not write.name or not write.file:
         raise NeuralArtError("'name' and 'file' must not be empty", where=where)
+    if not write.name.isprintable():
+        raise NeuralArtError("'name' has a character that no terminal can show", where=where)
     if write.bytes <= 0 or write.address < 0 or write.end > 1 << 32:
         raise NeuralArtError(f"{write.bytes} bytes at {write.address:#x} are no place for data", where=where)
     if len(write.sha256) != 64 or set(write.sha256) - set("0123456789abcdef"):
