@@ -339,7 +339,7 @@ def test_the_how_to_is_the_example() -> None:
 COMMANDS = {
     "application/application.py": 2,
     "firmware/firmware.py": 2,
-    "flash/effects.py": 2,
+    "flash/documents.py": 2,
     "flash/images.py": 2,
     "loaded_variant.py": 1,
     "network/network.py": 1,

@@ -13,7 +13,7 @@ import SCons.Errors
 
 from neuralart.config.app_config import AppConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
-from neuralart.scons.flash import effects
+from neuralart.scons.flash import documents, effects
 from neuralart.scons.flash.flash import keep_order
 from neuralart.scons.project import requested
 from neuralart.text.values import Location
@@ -125,7 +125,7 @@ def test_board_of_the_users(env: Any, gcc: Toolchain, tree: Path, tmp_path: Path
     net = NetworkConfig("digits", MODEL, vectors=str(tmp_path / "vectors elsewhere"))
     made = env.NeuralArtVariant(variant(board="mine", networks=(net,)))
     for verb in effects.VERBS:
-        if verb in ("load", "export", "plan", "sbom", "reset", "monitor"):
+        if verb in ("load", "export", "plan", "profile", "sbom", "reset", "monitor"):
             continue  # its networks are linked into the firmware; an export starts no program, a plan reads the project
         (node,) = made.effects[verb][0].sources if verb == "report" else made.effects[verb]
         words = graphs.command(node)
@@ -147,7 +147,7 @@ def test_the_page_depends_on_what_it_reads(env: Any, gcc: Toolchain) -> None:
         *(f"{FOLDER}/{name}" for name in ("index.json", "firmware.elf", "plan.json", "flash_plan.json")),
         *(f"{net}/{name}" for name in ("network.json", "digits_c_info.json", "manifest.json", "provenance.txt")),
     }
-    names = {each.name for each in effects._page_needs(node, env, ())}
+    names = {each.name for each in documents._page_needs(node, env, ())}
     assert names == {"page", "bokeh"}, "the code that writes it, and the version of the library"
 
 
@@ -314,7 +314,7 @@ def test_one_at_a_time_has_the_flash(several: dict[str, Any]) -> None:
     assert shared.pop("debug") == []
     assert shared.pop("load") == []
     assert shared.pop("export") == []
-    assert shared.pop("plan") == []
+    assert shared.pop("plan") == shared.pop("profile") == []
     assert shared.pop("sbom") == []
     assert shared.pop("report") == []
     assert shared.pop("reset") == shared.pop("monitor") == []

@@ -121,3 +121,9 @@ def word(env: Any, path: Path, prefix: str = "") -> list[Any]:
     text = named(env, path)
     whole = LiteralWord(prefix + text)
     return ["$(", whole, "$)"] if Path(text).is_absolute() else [whole]
+
+
+def file_words(env: Any, option: str, node: Any, suffix: str = "") -> list[Any]:
+    """An option and the path of a node, with a suffix if there is one, as words of a command."""
+    path = Path(node.get_abspath())
+    return [option, *word(env, path.with_name(path.name + suffix))]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,6 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.application import REFERENCE
 from neuralart.config.types import VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.files import write_text
 from neuralart.flashing.runners import Runner
 from neuralart.flashing.runners.virtual import Virtual
 from neuralart.network import facts
@@ -26,12 +24,13 @@ from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.initializers import InitializerNodes
 from neuralart.scons.firmware.memory_builder import LoadedImage
 from neuralart.scons.flash import flash
+from neuralart.scons.flash.documents import make_bill, make_page
 from neuralart.scons.flash.flash import FlashingPlan
 from neuralart.scons.flash.images import FlashNodes, ModelNodes
 from neuralart.scons.flash.refusals import ON_DEVICE, RUNS, reason
 from neuralart.scons.network.nodes import Compiled, NetworkNodes
-from neuralart.scons.paths import LiteralWord, anchored, build_dir, word
-from neuralart.scons.registry import board_value, code_value, registry_of
+from neuralart.scons.paths import LiteralWord, anchored, build_dir, file_words
+from neuralart.scons.registry import code_value, registry_of
 
 # Verb and what it does, for ``scons -h``.
 VERBS = {
@@ -84,16 +83,11 @@ def _raise(target: list[Any], source: list[Any], env: Any) -> None:
 _REFUSE = SCons.Action.Action(_raise, None)
 
 
-def _words(base: Any, option: str, node: Any, suffix: str = "") -> list[Any]:
-    path = Path(node.get_abspath())
-    return [option, *word(base, path.with_name(path.name + suffix))]
-
-
 def _feed_words(base: Any, network: Compiled) -> list[Any]:
     """What a network is fed with."""
     if network.vectors:
-        return _words(base, "--vectors", base.fs.Dir(anchored(network.vectors)))
-    return _words(base, "--input", base.fs.Entry(anchored(network.input))) if network.input else ["--random", "1"]
+        return file_words(base, "--vectors", base.fs.Dir(anchored(network.vectors)))
+    return file_words(base, "--input", base.fs.Entry(anchored(network.input))) if network.input else ["--random", "1"]
 
 
 def _label_words(base: Any, network: Compiled) -> list[Any]:
@@ -101,7 +95,7 @@ def _label_words(base: Any, network: Compiled) -> list[Any]:
     config = network.config.app_config
     file = network.labels or (config.class_names_file if config is not None else "")
     if file:
-        return _words(base, "--labels", base.fs.File(anchored(file)))
+        return file_words(base, "--labels", base.fs.File(anchored(file)))
     names = config.class_names if config is not None else ()
     return ["--labels", LiteralWord(json.dumps(names))]
 
@@ -111,26 +105,26 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
     board, machine, flashed = program.board, program.machine, program.flash
     assert program.firmware is not None  # else there is a reason not to come here
     words: list[Any] = ["run", "--board", board.name, "--machine", machine.kind, "--name", program.variant.name]
-    words += _words(base, "--elf", program.firmware.elf)
+    words += file_words(base, "--elf", program.firmware.elf)
     sources = [program.firmware.elf, program.firmware.check]
     if machine.kind == "unicorn":
         words += ["--dead-bank", program.variant.dead_bank]
         for image in program.external:
-            words += _words(base, "--external", image.binary, f"@0x{image.address:08x}")
+            words += file_words(base, "--external", image.binary, f"@0x{image.address:08x}")
             sources.append(image.binary)
     for name, address in program.variant.slots:
         if name in board.slots:
             words += ["--slot", f"{name}@0x{address:08x}"]
     if program.model is not None:
-        words += _words(base, "--model", program.model.image)
+        words += file_words(base, "--model", program.model.image)
         if program.model.params is not None:
-            words += _words(base, "--model-params", program.model.params)
+            words += file_words(base, "--model-params", program.model.params)
         sources += program.model.binaries
     own = program.variant.application.kind != REFERENCE
     words += ["--program"] if own else []
     for network in program.networks:
         sources.append(network.facts)
-        words += _words(base, "--network", network.facts)
+        words += file_words(base, "--network", network.facts)
         if own:
             continue
         words += _feed_words(base, network)
@@ -139,13 +133,13 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
         if not all(each.vectors for each in program.networks):
             words += _label_words(base, network)
     if verb == "boot":
-        words += _words(base, "--nor", nor)
+        words += file_words(base, "--nor", nor)
     elif flashed is not None and "base" in board.flash:
         plan = flashed.plans.get(mode, flashed.plan)
-        words += _words(base, "--plan", plan)
+        words += file_words(base, "--plan", plan)
         sources.append(plan)
     for file in registry_of(base).board_files:
-        words += _words(base, "--board-file", file)
+        words += file_words(base, "--board-file", file)
     if verb == "debug":
         words += ["--gdb", "$NEURALART_GDB"]
     return words, sources
@@ -189,7 +183,7 @@ def _device(env: Any, verb: str, program: VariantProgram, runner: Runner, probe:
     words += ["--probe", LiteralWord(probe)] if probe else []
     if verb in ("load", "debug"):
         assert program.firmware is not None  # else there is a reason not to come here
-        words += _words(base, "--elf", program.firmware.elf)
+        words += file_words(base, "--elf", program.firmware.elf)
         sources = [program.firmware.elf, program.firmware.check]
     server, port = flash.argument(env, "SERVER"), flash.argument(env, "PORT")
     if verb == "monitor":
@@ -198,7 +192,7 @@ def _device(env: Any, verb: str, program: VariantProgram, runner: Runner, probe:
         words += ["--server", LiteralWord(server)] if server else []
     words += ["--runner", runner.name] if verb not in ("debug", "monitor") else []
     for file in registry_of(base).board_files:
-        words += _words(base, "--board-file", file)
+        words += file_words(base, "--board-file", file)
     line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
     action, literals = commands.command(base, line, _shown(verb, variant, program, ""))
     (alias,) = base.Alias(f"{verb}-{variant}", sources, [action], **literals)
@@ -216,87 +210,6 @@ def _flash(env: Any, verb: str, program: VariantProgram, runner: Runner, probe: 
     return plans.make(env, flash.NAME, flash.VARIABLES, plan, f"{verb}-{variant}", program.flash.plan)[0]
 
 
-class _Bill(NamedTuple):
-    env: Any
-    programs: Sequence[VariantProgram]
-    made: Sequence[Any]
-
-    def bill(self) -> Any:
-        # A build that writes none loads nothing of it.
-        from neuralart.scons.sbom import VariantBill
-
-        name = self.programs[0].variant.name
-        return registry_of(self.env).once("bill", name, lambda: VariantBill(*self))
-
-
-def _bill_needs(node: Any, env: Any, path: Any) -> list[Any]:
-    found: list[Any] = plans.of([node], _Bill, "NeuralArtVariant").bill().nodes()
-    return found
-
-
-@in_action
-def _write_bill(target: list[Any], source: list[Any], env: Any) -> None:
-    write_text(Path(str(target[0])), plans.of(target, _Bill, "NeuralArtVariant").bill().text())
-
-
-# Not only files: the code that writes it counts, too.
-_NEEDS = SCons.Scanner.ScannerBase(function=_bill_needs, name="neuralart-bill", node_class=None)
-
-
-def make_bill(env: Any, programs: Sequence[VariantProgram], made: Sequence[Any]) -> Any:
-    """Declare the file of the alias ``sbom-<variant>``. ``made``: all files of the variant."""
-    base, name = registry_of(env).base, programs[0].variant.name
-    action = commands.function(_write_bill, "SBOM     $TARGET")
-    nodes = base.Command(f"#{build_dir(env)}/{name}/sbom.cdx.json", [], action, target_scanner=_NEEDS)
-    plans.remember(nodes[0], _Bill(base, programs, made))
-    base.Clean(made, nodes)
-    return base.Alias(f"sbom-{name}", nodes)
-
-
-# Of all files of a variant those that the page reads.
-_PAGE_READS = re.compile(r"\.elf$|(?:^|/)(?:index|manifest|network|plan|flash_plan(?:\.\w+)?|\w*c_info)\.json$")
-
-
-def _page_needs(node: Any, env: Any, path: Any) -> list[Any]:
-    """The code that writes the page, and the version of the library that is in it."""
-    from importlib import metadata
-
-    try:
-        version = metadata.version("bokeh")
-    except metadata.PackageNotFoundError:
-        version = ""
-    return [code_value(env, "page", "report/page", "report/report_cli.py"), env.Value(version, name="bokeh")]
-
-
-_PAGE_NEEDS = SCons.Scanner.ScannerBase(function=_page_needs, name="neuralart-page", node_class=None)
-
-
-def make_page(env: Any, program: VariantProgram, index: Any, made: Sequence[Any]) -> Any:
-    """Declare the file of the alias ``report-<variant>``. ``made``: all files of the variant; ``index`` lists them."""
-    registry, variant = registry_of(env), program.variant
-    base = registry.base
-    page = base.fs.File(f"#{build_dir(env)}/{variant.name}/report.html")
-    words: list[Any] = ["report", *word(base, Path(page.dir.get_abspath())), *_words(base, "--output", page)]
-    words += ["--title", LiteralWord(variant.title)] if variant.title else []
-    for file in registry.board_files:
-        words += _words(base, "--board-file", file)
-    line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words]
-    action, literals = commands.command(base, line, "REPORT   $TARGET")
-    read = [index, *(node for node in made if _PAGE_READS.search(str(node)))]
-    read += [network.provenance for network in program.networks]
-    nodes = base.Command(
-        page,
-        list(dict.fromkeys(read)),
-        action,
-        source_scanner=commands.NO_INCLUDES,
-        target_scanner=_PAGE_NEEDS,
-        **literals,
-    )
-    base.Depends(nodes, board_value(base, program.board))
-    base.Clean(made, nodes)
-    return base.Alias(f"report-{variant.name}", nodes)
-
-
 def _refused(base: Any, name: str, why: str, hint: str) -> Any:
     (alias,) = base.Alias(name, [], _REFUSE)
     plans.remember(alias, NeuralArtError(why, where=name, hint=hint))
@@ -307,9 +220,10 @@ def _show(base: Any, variant: VariantConfig, build: str, verb: str, *more: str) 
     """The alias that calls our command of the same name for what was built."""
     name, file = f"{verb}-{variant.name}", variant.where.file
     if not file:
-        return _refused(base, name, "its variant is in no project file", f"neuralart {verb} works by hand")
-    words = [verb, variant.name, *_words(base, "--file", base.fs.File(anchored(file)))]
-    words += _words(base, "--build", base.fs.Dir(f"#{build}"))
+        hint = "build/VARIANT/plan.json has the addresses" if verb == "plan" else f"neuralart {verb} works by hand"
+        return _refused(base, name, "its variant is in no project file", hint)
+    words = [verb, variant.name, *file_words(base, "--file", base.fs.File(anchored(file)))]
+    words += file_words(base, "--build", base.fs.Dir(f"#{build}"))
     line = ["$(", "$NEURALART_PYTHON", "$)", "-m", "neuralart", *words, *more]
     action, literals = commands.command(base, line, f"{verb.upper():<8} {variant.name}")
     (alias,) = base.Alias(name, [base.fs.File(f"#{build}/{variant.name}/index.json")], [action], **literals)
