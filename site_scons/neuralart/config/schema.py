@@ -22,6 +22,10 @@ _DECLARED: tuple[tuple[Key, ...], ...] = (
 )
 _DOCS = {frozenset(key.name for key in keys): {key.name: key.doc for key in keys} for keys in _DECLARED}
 
+# What a network must have: generated C that is there already needs no model.
+_MODEL: Schema = {"required": ["model"]}
+_ADOPTED: Schema = {"required": ["compiler"], "properties": {"compiler": {"required": ["adopted"], "type": "object"}}}
+
 
 def variants() -> Schema:
     """The schema; names of plugins that are installed here are among the words that it allows."""
@@ -37,7 +41,7 @@ def variants() -> Schema:
         ),
         "boards": described({"type": "array", "items": names}, "board files of your own"),
         "defaults": described(closed(shared), "keys that all networks or all variants share"),
-        "networks": _named({"allOf": [_ref("network"), {"required": ["model"]}]}, networks.NAME.pattern),
+        "networks": _named({"allOf": [_ref("network"), {"anyOf": [_MODEL, _ADOPTED]}]}, networks.NAME.pattern),
         "variants": _named(_ref("variant"), variant_keys.NAME.pattern),
     }
     return {
