@@ -57,6 +57,8 @@ def test_steps_are_numbered_up_to_the_last(built: Project) -> None:
     # Everything of one variant but its networks and the objects of its machine, which another one has in common.
     built.path("build/digits-n6/app/main.o").unlink()
     built.edit("firmware/app/text_line.c", "#include", "int more;\n#include")
+    foreseen = numbers(built.run("-n").raw)
+    assert foreseen[0][1] > 10 and foreseen[-1] == (len(foreseen), len(foreseen)), "defaults are targets, too"
     said = built.run("-j2", "digits-n6", "digits-n6-rel").raw
     steps = numbers(said)
     assert [number for number, _ in steps] == [*range(1, len(steps) + 1)]

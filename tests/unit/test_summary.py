@@ -163,3 +163,16 @@ def test_the_place_of_the_tree_does_not_show(elf: Path, tmp_path: Path) -> None:
     assert summary.text(here) == summary.text(there)
     assert summary.index(here) == summary.index(there)
     assert str(tmp_path) not in summary.text(here) + summary.index(here)
+
+
+def test_shortened_for_the_screen(elf: Path) -> None:
+    short = summary.shortened(summary.text(info(elf)), "build/x/summary.txt").splitlines()
+    assert short == [*summary.text(info(elf)).splitlines()[:8], "  more         2 artefacts: build/x/summary.txt"]
+    details = [f"    detail {number}" for number in range(9)]
+    long = "\n".join(["title", "  network", *details, "  firmware A", "  firmware B", "  artefacts", "    a.elf", ""])
+    assert summary.shortened(long, "p").splitlines() == [
+        *("title", "  network", *details[:7], "  firmware A", "  firmware B"),
+        "  more         1 artefact and 2 more lines: p",
+    ]
+    without = "\n".join(["title", *(f"  firmware {number}" for number in range(20)), "  artefacts", ""])
+    assert summary.shortened(without, "p").count("\n") == summary.LINES, "more than fits without details"

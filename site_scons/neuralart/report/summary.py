@@ -132,7 +132,8 @@ def shortened(text: str, path: str) -> str:
         # The last detail, while there is one.
         del lines[max((n for n, line in enumerate(lines) if line.startswith("    ")), default=-1)]
     details = f" and {left} more line{'s' if left > 1 else ''}" if left else ""
-    return "\n".join([*lines, f"  more         {len(files.splitlines())} artefacts{details}: {path}", ""])
+    count = len(files.splitlines())
+    return "\n".join([*lines, f"  more         {count} artefact{'s' if count != 1 else ''}{details}: {path}", ""])
 
 
 def index(info: Info) -> str:

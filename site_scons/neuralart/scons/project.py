@@ -210,7 +210,9 @@ def _print_summary(node: Any, *, whole: bool) -> None:
 
 
 def _target(env: Any, asked: Any) -> Any:
-    """The node of a target, as SCons looks for it."""
+    """The node of a target, as SCons looks for it; defaults are nodes already."""
+    if isinstance(asked, SCons.Node.Node):
+        return asked
     nodes = (lookup(asked) for lookup in SCons.Node.arg2nodes_lookups)
     return next((node for node in nodes if node is not None), None) or env.fs.Entry(asked)
 
