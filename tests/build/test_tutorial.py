@@ -74,7 +74,7 @@ def test_a_newcomer_types_all_of_it() -> None:
         assert command.text in rest
         rest = rest.partition(command.text)[2]
     assert listed.startswith(
-        "./sconsw -h\n. .venv/bin/activate\npip install --editable '.[vectors,oracle]'\nmkdir ../networks\ncd ../networks\n"
-        "python3 -m pip download "
+        "./sconsw -h\n. .venv/bin/activate\npip install --editable '.[vectors,oracle]'\nmkdir ../networks\n"
+        "cd ../networks\npython3 -m pip download "
     )
     assert rest == "\n"

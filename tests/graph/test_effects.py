@@ -147,6 +147,9 @@ def test_the_page_depends_on_what_it_reads(env: Any, gcc: Toolchain) -> None:
         *(f"{FOLDER}/{name}" for name in ("index.json", "firmware.elf", "plan.json", "flash_plan.json")),
         *(f"{net}/{name}" for name in ("network.json", "digits_c_info.json", "manifest.json", "provenance.txt")),
     }
+    hostile = "Two $(x) `y` \"z\" 'w' $TARGET"
+    (other,) = env.NeuralArtVariant(variant("other", title=hostile)).effects["report"][0].sources
+    assert graphs.command(other)[-1] == hostile
     names = {each.name for each in documents._page_needs(node, env, ())}
     assert names == {"page", "bokeh"}, "the code that writes it, and the version of the library"
 

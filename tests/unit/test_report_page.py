@@ -224,6 +224,7 @@ def test_treemap_is_to_scale(facts: PageFacts) -> None:
         assert covered == pytest.approx(area * size[box["name"]] / total, rel=1e-6), box["name"]
     section = treemap.section(replace(facts, parts=many))
     assert section.pictures[0].marks == 301 and len(tables(section)[0].rows) == 200
+    assert tables(section)[0].heads == ("Name", "Kind", "Memory", "Section", "Bytes", "")
     assert notes(treemap.section(replace(facts, parts=None)), "unknown") == "Unknown: the firmware is built elsewhere."
 
 

@@ -81,10 +81,9 @@ def _of_network(number: int, network: ReportNetwork, most: int) -> list[Part]:
         shown, left = cut(buffers, most)
         parts.append(_picture(f"{KEY}-{number}-{pool.id}", title, info, shown, steps, size))
         step = "layer" if info.flow == CPU else "epoch"
-        said = (
-            f"{count_of(len(buffers), 'tensor')} in {count_of(size, 'byte')}. Most bytes are needed in {step} {epoch}: "
-        )
-        parts.append(Note(f"{said}{needed:,}. Gray: inputs and outputs. {left}".rstrip()))
+        said = f"{count_of(len(buffers), 'tensor')} in {count_of(size, 'byte')}. "
+        said += f"Most bytes are needed in {step} {epoch}: {needed:,}. Gray: inputs and outputs. {left}"
+        parts.append(Note(said.rstrip()))
     if not parts:
         what = "the compiler does not list its tensors (--all-buffers-info lets ST's compiler do so)"
         parts.append(Note(f"Network {name}: unknown, {what}.", "unknown"))

@@ -99,7 +99,7 @@ def _table(parts: Sequence[SizedPart]) -> PageTable:
     ]
     left = len(parts) - len(rows)
     folded = f"The {len(rows)} largest of {len(parts)} parts" if left else f"All {len(parts)} parts"
-    return PageTable(("Name", "Kind", "Memory", "PageSection", "Bytes", ""), tuple(rows), (4,), folded)
+    return PageTable(("Name", "Kind", "Memory", "Section", "Bytes", ""), tuple(rows), (4,), folded)
 
 
 def section(facts: PageFacts) -> PageSection:
