@@ -87,7 +87,7 @@ def shown(top: Path, name: str) -> str:
     parts = [f"# {name}\n"]
     for file in files:
         inside = file.relative_to(path).as_posix() if path.is_dir() else ""
-        if inside.startswith("build/") or "/." in f"/{inside}":
+        if inside.startswith("build/") or "/." in f"/{inside}" or "__pycache__" in inside:
             continue
         parts.append(f"## {inside}\n" if inside else "")
         if file.suffix in _SHOWN:
@@ -101,6 +101,7 @@ def shown(top: Path, name: str) -> str:
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Navigation, and anchors as readers of Markdown give them."""
     top = root(config)
+    pages.cache_clear()  # Of the site that `mkdocs serve` made before
     found, more = pages(top)
     index = (top / INDEX).read_text("utf-8")
     config.mdx_configs["toc"]["slugify"] = slugify(case="lower")

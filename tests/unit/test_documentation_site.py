@@ -14,7 +14,8 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
-pytestmark = pytest.mark.long
+# What MkDocs and its parts use of newer Pythons is theirs.
+pytestmark = [pytest.mark.long, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
 pytest.importorskip("material", reason="MkDocs is not installed: pip install -e '.[docs]'")
 
 REPO = Path(__file__).resolve().parents[2]
