@@ -31,7 +31,7 @@ _ELSEWHERE = {
     "board": (
         "nothing here reads outputs of a real board yet",
         "--on virtual runs the same image; docs/reference/host-link.md says how a board answers",
-    ),
+    )
 }
 
 
