@@ -10,6 +10,7 @@ import platform
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -138,8 +139,7 @@ _made: dict[tuple[str, ...], list[Path]] = {}
 def _runtime_objects(work: Path, extra: tuple[str, ...]) -> list[Path]:
     """Runtime and kernels, optimized as in the firmware, once per process and words."""
     if not all(path.is_file() for path in _made.get(extra, [work / "none"])):
-        folder = work / "runtime"
-        folder.mkdir(exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix="runtime-", dir=work))
         runtime = firmware_dir() / "runtime"
         sources = [runtime / "ll_aton_runtime.c", *sorted((runtime / "kernels").glob("*.c"))]
         _cc(folder, *extra, "-O2", "-c", *map(str, sources))
