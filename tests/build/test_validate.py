@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from neuralart import cli
+from neuralart.emulator import native
 from support import tflite_edit
 from support.sconsproject import Project
 
@@ -72,6 +73,19 @@ def test_the_first_layer_that_differs(built: Project, validate: Callable[..., tu
     assert "in sample 0 and 19 more" in out
     _, err = validate("digits-n6-rel", "--per-layer", code=1)
     assert "--per-layer: the epochs of a relocatable model are loaded at run time" in err and err.count("\n") == 1
+
+
+def test_the_network_on_this_computer(built: Project, validate: Callable[..., tuple[str, str]]) -> None:
+    if why := native.unavailable():
+        pytest.skip(why)
+    record = json.loads(validate("digits-n6", "--on", "native", "--json")[0])
+    assert record["machine"].startswith("native (") and record["outputs"]["digit"]["rmse"] == 0.0
+    for words, said in (
+        (["digits-n6-rel"], "--on native: a relocatable model runs on a board alone"),
+        (["digits-n6", "--per-layer"], "--per-layer: machine native shows no tensors between its epochs"),
+    ):
+        _, err = validate(*words, "--on", "native", code=1)
+        assert said in err and err.count("\n") == 1
 
 
 def test_what_does_not_fit_is_said_before_the_run(built: Project, validate: Callable[..., tuple[str, str]]) -> None:

@@ -206,6 +206,13 @@ def test_a_log_that_is_cut_off_loses_its_last_sample() -> None:
     assert found.missing == ("the log ends in sample 6, which is left out",) and found.samples == 1
 
 
+def test_a_log_that_is_cut_off_in_its_second_network() -> None:
+    text = log(EPOCHS, "a") + without_end(log(EPOCHS, "b", passes="i", samples=1))
+    first, second = parse_counter_log(text.encode(), "x.log")
+    assert (first.name, first.missing, len(first.epochs)) == ("a", (), 4)
+    assert (second.name, len(second.epochs), second.samples) == ("b", 3, 1)
+
+
 def test_lines_of_a_serial_port_without_names() -> None:
     lines = [line.split("] ")[-1] for line in log(EPOCHS[:2]).splitlines() if "s:node:" in line]
     (found,) = parse_counter_log("\n".join(lines).encode(), "x.log")

@@ -259,7 +259,7 @@ def test_outputs_that_are_no_numbers() -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["digits-n6", "--on", "native"], "--on native: nothing here runs natively"),
+        (["digits-n6", "--on", "native", "--build", "none"], "(scons digits-n6 builds it)"),
         (["digits-n6-two", "--network", "digit", "--per-layer"], "variant digits-n6-two: no network 'digit'"),
         (["digits-n6", "--on", "board"], "--on board: nothing here reads outputs of a real board yet (--on virtual"),
         (["digit-n6"], "no variant 'digit-n6'"),

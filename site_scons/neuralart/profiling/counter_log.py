@@ -58,8 +58,9 @@ class _Node:
 class _Run:
     """One inference."""
 
+    name: str  # Of the network that the log speaks of
     nodes: list[_Node] = field(default_factory=list)
-    name: str | None = None
+    ended: bool = False
 
     @property
     def kind(self) -> str:
@@ -97,7 +98,7 @@ class _Log:
                 self._node(number, found[2].split(":"))
         elif found := _RUN_ENDS.search(text):
             if self._open is not None:
-                self._open.name, self._open = found[1], None
+                self._open.name, self._open.ended, self._open = found[1], True, None
         elif found := _SUMMARY.search(text):
             self._about = found[1]
         elif found := _IO.search(text):
@@ -142,7 +143,7 @@ class _Log:
         if what == "evt_pre_start":
             index, current, first, last = (int(text) for text in parts[1:5])
             if self._open is None or index <= self._open.nodes[-1].key[0]:
-                self._open = _Run()
+                self._open = _Run(self._about)
                 self.runs.append(self._open)
                 if len(self.runs) > _MOST_RUNS:
                     raise ValueError
@@ -223,7 +224,7 @@ def _network(log: _Log, name: str, runs: list[_Run], batch: int) -> NetworkMeasu
     keys = [node.key for node in runs[0].nodes]
     missing = []
     end = [node.key for node in runs[-1].nodes]
-    if len(runs) > 1 and runs[-1].name is None and len(end) < len(keys) and end == keys[: len(end)]:
+    if len(runs) > 1 and not runs[-1].ended and len(end) < len(keys) and end == keys[: len(end)]:
         missing.append(f"the log ends in sample {len(runs)}, which is left out")
         runs = runs[:-1]
     for run in runs:
@@ -276,10 +277,8 @@ def parse_counter_log(data: bytes, where: str, batch: int = 0) -> list[NetworkMe
         if len(line) < 4096:
             log.line(number, line)
     by_name: dict[str, list[_Run]] = {}
-    named = [run.name for run in log.runs if run.name] or list(log.models)
-    only = named[0] if len(set(named)) == 1 else ""
     for run in log.runs:
-        by_name.setdefault(run.name or (named[-1] if run is log.runs[-1] and named else only), []).append(run)
+        by_name.setdefault(run.name, []).append(run)
     if by_name:
         return [_network(log, name, runs, batch) for name, runs in by_name.items()]
     tensors = {name: (tuple(model.tensors["I"]), tuple(model.tensors["O"])) for name, model in log.models.items()}

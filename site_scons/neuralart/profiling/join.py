@@ -10,14 +10,7 @@ from functools import cached_property
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import Port
 from neuralart.profiling.estimate import UNKNOWN, EpochEstimate, NetworkEstimate, PoolAccess, traffic_of
-from neuralart.profiling.measured import (
-    Clocks,
-    MeasuredEpoch,
-    MeasuredTensor,
-    NetworkMeasurement,
-    Phases,
-    milliseconds,
-)
+from neuralart.profiling.measured import Clocks, MeasuredEpoch, MeasuredTensor, NetworkMeasurement, Phases, milliseconds
 
 # Logs print nine decimals of a scale.
 _SCALE = 1e-5

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import tempfile
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,8 +16,9 @@ from neuralart.text.progress import at_work
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuralart.boards.types import Board
+    from neuralart.boards.types import Board, Machine
     from neuralart.config.types import NetworkConfig, VariantConfig
+    from neuralart.emulator.inputs.source import GivenInputs
     from neuralart.emulator.vectors import Vectors
     from neuralart.network.facts import Network
     from neuralart.validation.figures import ValidationFigures
@@ -25,12 +27,12 @@ if TYPE_CHECKING:
 
 FAILED = 2
 _SAMPLES = 10
+_NATIVE = "native"
 _ELSEWHERE = {
-    "native": ("nothing here runs natively on this computer", "--on virtual runs the image of the variant"),
     "board": (
         "nothing here reads outputs of a real board yet",
         "--on virtual runs the same image; docs/reference/host-link.md says how a board answers",
-    ),
+    )
 }
 
 
@@ -53,8 +55,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--classifier", action="store_true", help="outputs are scores of classes: tell how often the best one agrees")
     text = "compare what each epoch writes with LiteRT's tensors of the same names, and name the first that differs"
     add("--per-layer", action="store_true", help=text)
-    text = "where to run: the variant's virtual machine (default), or qemu"
-    add("--on", choices=("virtual", "qemu", *_ELSEWHERE), default="virtual", help=text)
+    text = "where to run: the variant's virtual machine (default), qemu, or the network's C on this computer"
+    add("--on", choices=("virtual", "qemu", _NATIVE, *_ELSEWHERE), default="virtual", help=text)
     add(
         "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
     )
@@ -111,7 +113,8 @@ def _subject(args: argparse.Namespace) -> _Subject:
     project = config.read(file, file.as_posix())
     variant = project.variant(args.variant)
     chosen = _chosen(variant, args.network)
-    _refuse(variant)
+    if args.on != _NATIVE:
+        _refuse(variant)
     board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
     board = replace(board, slots={**board.slots, **{k: v for k, v in variant.slots if k in board.slots}})
     build: Path = args.build or file.parent / "build"
@@ -215,30 +218,21 @@ def _compared(
     return of_layers.compare_layers(layers, model, given, data)
 
 
-def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
-    """What is wrong with what the user gave is said before the run."""
-    from neuralart.emulator import runner
+def _outputs(
+    subject: _Subject, machine: Machine | None, inputs: GivenInputs, layers: EpochTensors | None
+) -> tuple[str, Sequence[bytes]]:
+    """What comes out of each sample, and where it was computed; ``machine``: None stands for this computer."""
+    from neuralart.emulator import native, runner
     from neuralart.emulator.built import run_built
-    from neuralart.emulator.inputs.preprocessing import elements
-    from neuralart.emulator.inputs.source import GivenInputs
-    from neuralart.profiling.totals import compare_outputs
-    from neuralart.validation.figures import ValidationFigures
-    from neuralart.validation.labels import classify
-    from neuralart.validation.reference import split
 
-    variant, config, network = subject.variant, subject.config, subject.network
-    machine = runner.machine_of(subject.board, "qemu" if args.on == "qemu" else variant.machine)
-    origin, vectors = _vectors(args, subject)
-    names = _class_names(args, config)
-    labels = None if args.labels is None else _labels(args.labels, network, vectors.count)
-    scores = [args.classifier or labels is not None or elements(port) == len(names) for port in network.outputs]
-    if config.min_accuracy is not None and not any(scores):
-        what = "min_accuracy is for classifiers"
-        raise NeuralArtError(what, where=config.said("min_accuracy"), hint="--labels FILE, or --classifier")
-    wanted = _reference(args, subject, vectors)
-    one = runner.NetworkRun(subject.facts, GivenInputs(vectors.input_data, origin))
-    layers = _layers(args, subject, machine.kind) if args.per_layer else None
-    with at_work(f"validate {variant.name}") as work:
+    if machine is None:
+        if subject.variant.relocatable is not None:
+            hint = "a variant of the same network without 'relocatable', or --on virtual"
+            raise NeuralArtError("a relocatable model runs on a board alone", where=f"--on {_NATIVE}", hint=hint)
+        with tempfile.TemporaryDirectory(prefix="neuralart-") as folder:
+            (network,) = native.build([subject.facts.parent], Path(folder))
+            return "native (the network's C, the runtime and the kernels on this computer)", network.run(inputs.data)
+    with at_work(f"validate {subject.variant.name}") as work:
 
         def vector_done(_: str, done: int, count: int) -> None:
             if layers is not None:
@@ -249,14 +243,41 @@ def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
             subject.board,
             machine,
             subject.folder,
-            one,
-            dead_bank=variant.dead_bank,
+            runner.NetworkRun(subject.facts, inputs),
+            dead_bank=subject.variant.dead_bank,
             on_vector=vector_done,
             calls=layers.calls() if layers is not None else None,
         )
     for note in result.notes:
         print(f"neuralart validate: note: {note}", file=sys.stderr)
-    found = split(network.outputs, result.networks[0].outputs, network.name)
+    return f"{result.machine} ({result.note})", result.networks[0].outputs
+
+
+def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
+    """What is wrong with what the user gave is said before the run."""
+    from neuralart.emulator import runner
+    from neuralart.emulator.inputs.preprocessing import elements
+    from neuralart.emulator.inputs.source import GivenInputs
+    from neuralart.profiling.totals import compare_outputs
+    from neuralart.validation.figures import ValidationFigures
+    from neuralart.validation.labels import classify
+    from neuralart.validation.reference import split
+
+    variant, config, network = subject.variant, subject.config, subject.network
+    origin, vectors = _vectors(args, subject)
+    names = _class_names(args, config)
+    labels = None if args.labels is None else _labels(args.labels, network, vectors.count)
+    scores = [args.classifier or labels is not None or elements(port) == len(names) for port in network.outputs]
+    if config.min_accuracy is not None and not any(scores):
+        what = "min_accuracy is for classifiers"
+        raise NeuralArtError(what, where=config.said("min_accuracy"), hint="--labels FILE, or --classifier")
+    wanted = _reference(args, subject, vectors)
+    machine = None
+    if args.on != _NATIVE:
+        machine = runner.machine_of(subject.board, "qemu" if args.on == "qemu" else variant.machine)
+    layers = _layers(args, subject, machine.kind if machine is not None else _NATIVE) if args.per_layer else None
+    where, outputs = _outputs(subject, machine, GivenInputs(vectors.input_data, origin), layers)
+    found = split(network.outputs, outputs, network.name)
     who, right = wanted or ("", found)
     metrics = {
         port.name: compare_outputs(one, other, classifier)
@@ -265,7 +286,7 @@ def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
     return ValidationFigures(
         variant=variant.name,
         network=config.name,
-        machine=f"{result.machine} ({result.note})",
+        machine=where,
         samples=vectors.count,
         inputs=origin,
         reference=who,
