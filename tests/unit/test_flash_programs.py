@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -28,6 +29,7 @@ from neuralart.flashing.script import CommandScript
 from support.fake_bench import matrix, program
 from support.fake_bench.bench import SERIALS, Bench
 from support.images import Sect, elf
+from support.sconsproject import REPO
 
 CUBE = "STM32_Programmer_CLI"
 posix = pytest.mark.skipif(os.name != "posix", reason="the programs are scripts")
@@ -251,6 +253,36 @@ def test_what_fits(board: str, here: tuple[str, ...], name: str, monkeypatch: py
     monkeypatch.setattr(process, "find", lambda names, places: Path(names[0]) if names[0] in here else None)
     assert choice.fitting(boards.load(board), Machine("silicon", ())).name == name
     assert choice.fitting(boards.load(board), Machine("unicorn", ())).name == "virtual"
+
+
+@pytest.mark.parametrize("name", ["virtual", *matrix.BOARDS])
+def test_the_page_says_what_each_can(name: str) -> None:
+    page = (REPO / "docs/reference/flash-runners.md").read_text("utf-8")
+    (row,) = re.findall(rf"^\| `{name}` \| .* \| ([^|]*) \|$", page, re.MULTILINE)
+    assert set(row.split(", ")) == find(name).capabilities.does
+
+
+def test_external_flash_by_a_runner_that_cannot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bench = Bench.of(matrix.H7)
+    matrix.patch(monkeypatch, bench, tmp_path)
+    (tmp_path / "x.bin").write_bytes(b"weights")
+    row = plans.write_of("x", "model", tmp_path / "x.bin", 0x90000000, "x.bin")
+    job = FlashJob(plans.FlashPlan(matrix.H7, (row,), "plan"), bench.right.board, tmp_path / "r", top=tmp_path)
+    with pytest.raises(NeuralArtError, match="'x' goes to 0x90000000: runner pyocd cannot flash external"):
+        find("pyocd").flash(job)
+    find("openocd").flash(job)
+    assert bench.right.get(0x90000000, 7) == b"weights"
+
+
+@pytest.mark.parametrize("serial", ["../x", "0042; shutdown", "[exit]"])
+def test_serial_numbers_that_are_none(bench: Bench, serial: str, tmp_path: Path) -> None:
+    """From the command line, and from a probe."""
+    with pytest.raises(NeuralArtError, match="is no serial number of a probe"):
+        find("cubeprogrammer").flash(matrix.job_of("cubeprogrammer", tmp_path, serial))
+    bench.right.serial = serial
+    with pytest.raises(NeuralArtError, match="is no serial number of a probe"):
+        find("cubeprogrammer").flash(matrix.job_of("cubeprogrammer", tmp_path))
+    assert bench.right.writes == 0
 
 
 def test_a_program_that_is_not_here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

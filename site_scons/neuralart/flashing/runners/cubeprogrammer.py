@@ -9,7 +9,7 @@ from pathlib import Path
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.flashing.runners import EXTERNAL, INTERNAL, RAM, RESET, Capabilities, FlashJob, Refusal, process
+from neuralart.flashing.runners import EXTERNAL, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, Refusal, process
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.programmer import Programmer, needs_debug
 from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, number_in
@@ -33,7 +33,7 @@ class CubeProgrammer(Programmer):
 
     name = "cubeprogrammer"
     capabilities = Capabilities(
-        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM})
+        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, SERIAL})
     )
     refusals = (
         needs_debug("device_id"),

@@ -13,7 +13,7 @@ from pathlib import Path
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, Capabilities, FlashJob, process
+from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, process
 from neuralart.flashing.runners.connected import usb_probes
 from neuralart.flashing.runners.process import Answer, ServerEnded, cube_places, served
 from neuralart.flashing.runners.programmer import Programmer
@@ -43,7 +43,7 @@ class Gdb(Programmer):
         frozenset({"silicon", "unicorn", "qemu"}),
         verify=True,
         probes=True,
-        does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB}),
+        does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL}),
     )
     programs = ("gdb-multiarch", "arm-none-eabi-gdb")
     get = "install gdb (Debian, Ubuntu: gdb-multiarch), or the one that comes with the Arm compiler"

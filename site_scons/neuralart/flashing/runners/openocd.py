@@ -8,7 +8,7 @@ from pathlib import Path
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.files import read_bytes, write_bytes
-from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, Capabilities, FlashJob
+from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob
 from neuralart.flashing.runners.connected import usb_probes
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.programmer import Programmer, needs_debug
@@ -23,7 +23,7 @@ class OpenOcd(Programmer):
 
     name = "openocd"
     capabilities = Capabilities(
-        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB})
+        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL})
     )
     refusals = (needs_debug("openocd"),)
     programs = ("openocd",)

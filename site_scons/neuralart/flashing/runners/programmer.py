@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import re
 import tempfile
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -30,7 +31,7 @@ from neuralart.flashing.nor import (
     sectors_of,
 )
 from neuralart.flashing.plan import FlashPlan, Write, contents, held_after, read_record, remove_record, save_record
-from neuralart.flashing.runners import FlashJob, Refusal, Runner, process, symptoms
+from neuralart.flashing.runners import EXTERNAL, INTERNAL, FlashJob, Refusal, Runner, process, symptoms
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.session import ConnectedProbe, Identity, ProbeSession, image_parts
 
@@ -119,9 +120,12 @@ class Programmer(Runner):
         program = self.needed()
         with tempfile.TemporaryDirectory(prefix="neuralart-", ignore_cleanup_errors=True) as name:
             folder = Path(name)
+            self._serial(job.probe)
             serial = self._chosen(job, self.probes(program, folder, job.board))
-            name = (job.server or serial or self.name).replace(":", "-").replace("[", "").replace("]", "")
-            lock = Path(tempfile.gettempdir()) / f"neuralart-probe-{name}"
+            self._serial(serial)  # it becomes a part of commands
+            lock = Path(tempfile.gettempdir()) / re.sub(
+                r"[^\w.]", "-", f"neuralart-probe-{job.server or serial or self.name}"
+            )
             with alone_with(lock, patience=2.0), self.opened(ProbeSession(job, program, serial, folder)) as session:
                 yield session
 
@@ -226,6 +230,10 @@ class Programmer(Runner):
             if nor is None:
                 what = f"'{write.name}' goes to 0x{write.address:08x}: no flash of {session.job.board.name} is there"
                 raise NeuralArtError(what, where=session.job.plan.where)
+            ability = EXTERNAL if nor.chip.base == session.job.board.flash.get("base") else INTERNAL
+            if ability not in self.capabilities.does:
+                what = f"'{write.name}' goes to 0x{write.address:08x}: runner {self.name} cannot {ability}"
+                raise NeuralArtError(what, where=session.job.plan.where, hint="RUNNER= names another one")
             found[write.name] = nor
         for nor in chips.values():
             here = tuple(write for write in session.job.plan.writes if found[write.name] is nor)

@@ -9,7 +9,7 @@ from pathlib import Path
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.errors import NeuralArtError
-from neuralart.flashing.runners import GDB, INTERNAL, RAM, RESET, Capabilities, FlashJob, Refusal, process
+from neuralart.flashing.runners import GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob, Refusal, process
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.programmer import Programmer, needs_debug
 from neuralart.flashing.runners.session import ConnectedProbe, ProbeSession
@@ -21,7 +21,7 @@ class PyOcd(Programmer):
 
     name = "pyocd"
     capabilities = Capabilities(
-        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({INTERNAL, RESET, RAM, GDB})
+        frozenset({"silicon"}), verify=True, probes=True, does=frozenset({INTERNAL, RESET, RAM, GDB, SERIAL})
     )
     refusals = (
         needs_debug("pyocd"),

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from neuralart.config.application import REFERENCE, ApplicationConfig
-from neuralart.flashing.runners import Refusal, Runner, first_refusal
+from neuralart.flashing.runners import RAM, RESET, Refusal, Runner, first_refusal
 from neuralart.scons.network.nodes import NEURALART
 
 if TYPE_CHECKING:
@@ -69,8 +69,13 @@ _DEVICE = (
         "neuralart device load --elf FILE loads it",
     ),
     Refusal(
-        lambda of: of["verb"] == "load" and type(of["runner"]).load is Runner.load,
+        lambda of: of["verb"] == "load" and RAM not in of["runner"].capabilities.does,
         "runner {runner.name} loads no images",
+        "RUNNER=gdb does",
+    ),
+    Refusal(
+        lambda of: of["verb"] in ("reset", "boot") and RESET not in of["runner"].capabilities.does,
+        "runner {runner.name} resets no board",
         "RUNNER=gdb does",
     ),
 )
