@@ -23,7 +23,7 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
-from neuralart.scons.firmware.tool_output import spawner
+from neuralart.scons.firmware.tool_output import WatchedTools
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
@@ -90,7 +90,7 @@ def toolchain_env(env: Any, found: Toolchain) -> Any:
             ARCOM="$AR rcsD $TARGET $SOURCES",
             ARCOMSTR="AR       $TARGET" if quiet else "",
         )
-        made["SPAWN"] = spawner(made, found.prefix)
+        made["SPAWN"] = WatchedTools(made, found.prefix)
         # The consumer's flags are for the consumer's programs.
         made.Replace(CPPDEFINES=[], CPPPATH=[], CPPFLAGS=[], CFLAGS=[], CCFLAGS=[], LIBS=[], LIBPATH=[], LINKFLAGS=[])
         made.Replace(_CPPINCFLAGS=_include_words)

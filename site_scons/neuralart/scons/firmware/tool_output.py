@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,27 +47,36 @@ def _reason(words: Sequence[str], status: int, text: str, nm: str, env: dict[str
     return link_errors.of_link(text, link_errors.ProgramFacts(lambda: _symbols(nm, files, env), map_text))
 
 
-def spawner(made: Any, prefix: str) -> Callable[..., int]:
-    """What runs the commands of an environment (``SPAWN``), given that of its own. ``prefix``: of the tools' names."""
-    plain, captured, verbose = made["SPAWN"], made["PSPAWN"], made["NEURALART_VERBOSE"]
-    watched = (f"{prefix}gcc", f"{prefix}g++")
+class WatchedTools:
+    """What runs the commands of an environment (``SPAWN``), given that of its own.
 
-    def spawn(sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str]) -> int:
+    Attributes:
+        captures: It prints what a compiler said by itself, when the compiler is done.
+    """
+
+    captures = True
+
+    def __init__(self, made: Any, prefix: str) -> None:
+        """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
+        self._plain, self._captured = made["SPAWN"], made["PSPAWN"]
+        self._verbose = made["NEURALART_VERBOSE"]
+        self._prefix = prefix
+
+    def __call__(self, sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str]) -> int:
+        """Run a command. SCons.Errors.BuildError: compiler or linker failed, in one line."""
         words = [word.strip("'\"") for word in args]
-        if not words or words[0] not in watched:
-            return int(plain(sh, escape, cmd, args, env))
+        if not words or words[0] not in (f"{self._prefix}gcc", f"{self._prefix}g++"):
+            return int(self._plain(sh, escape, cmd, args, env))
         # What is printed is read: not in the language of the user.
         env = {**env, "LC_ALL": "C"}
         with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-            status = int(captured(sh, escape, cmd, args, env, output, output))
+            status = int(self._captured(sh, escape, cmd, args, env, output, output))
             output.seek(0)
             text = output.read()
-        reason = _reason(words, status, text, f"{prefix}nm", env) if text else None
-        if text and (reason is None or verbose):
+        reason = _reason(words, status, text, f"{self._prefix}nm", env) if text else None
+        if text and (reason is None or self._verbose):
             sys.stderr.write(text)
             sys.stderr.flush()
         if reason is not None:
             raise SCons.Errors.BuildError(errstr=str(reason), status=status or 1, exitstatus=2)
         return status
-
-    return spawn
