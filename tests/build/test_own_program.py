@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -132,3 +136,23 @@ def test_a_board_without_an_npu(objects: None, tmp_path: Path) -> None:
     assert cli.main([*words, "--toolpath", str(package_parent())]) == 0
     out = Project(tmp_path / "bell").run("run-bell").out
     assert "  | output[0] = 0." in out and "the program ended with status 0 on unicorn" in out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pseudo-terminals")
+def test_on_a_terminal(doorbell: Project) -> None:
+    """Where output is captured for the sake of bars, the line is the same."""
+    import pty
+
+    doorbell.edit("main.c", "int error =", "intt error =")
+    ours, theirs = pty.openpty()
+    words = [sys.executable, "-m", "SCons", "-Q", "doorbell"]
+    with subprocess.Popen(words, cwd=doorbell.root, stdin=theirs, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        said = b""
+        with contextlib.suppress(OSError):  # how Linux says that nothing comes any more
+            while data := os.read(ours, 1 << 16):
+                said += data
+    os.close(ours)
+    assert process.returncode == 2
+    assert b"main.o] main.c:14:3: unknown type name 'intt'; did you mean 'int'?" in said
+    assert b"error:" not in said and b"In function" not in said, "and nothing else"
