@@ -54,7 +54,7 @@ class BuildConsole:
         """Run a command of the step that this thread has shown, as SCons does, whose shell gets what SCons has quoted.
         On a terminal its lines come by a pipe, so that no bar is in their way.
         """
-        if not self._captures:
+        if not self._captures or getattr(plain, "captures", False):
             return plain(sh, escape, cmd, words, {**env, VARIABLE: "off"})
         color = {"CLICOLOR_FORCE": "1"} if console.in_color(sys.stdout) else {"NO_COLOR": "1"}
         work = self._works.get(threading.get_ident()) or Work("", 0.0)
