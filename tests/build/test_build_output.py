@@ -58,7 +58,7 @@ def test_steps_are_numbered_up_to_the_last(built: Project) -> None:
     built.path("build/digits-n6/app/main.o").unlink()
     built.edit("firmware/app/text_line.c", "#include", "int more;\n#include")
     foreseen = numbers(built.run("-n").raw)
-    assert foreseen[0][1] > 10 and foreseen[-1] == (len(foreseen), len(foreseen)), "defaults are targets, too"
+    assert foreseen[0][1] > 10, "what is built without targets is foreseen, too"
     said = built.run("-j2", "digits-n6", "digits-n6-rel").raw
     steps = numbers(said)
     assert [number for number, _ in steps] == [*range(1, len(steps) + 1)]

@@ -31,7 +31,7 @@ _COMMAND = re.compile(
     r" +(\S+)",
     re.M,
 )
-_NUMBER = re.compile(r"^\[\d+/\d+\] ", re.M)
+_NUMBER = re.compile(r"^\[\d+/\d+\] |^\.\.\. .*\n", re.M)
 # What SCons says of a target that is not up to date.
 _EXPLAINED = re.compile(r"^scons: (?:(?:re)?building `|Cannot explain why `)", re.M)
 
@@ -46,7 +46,7 @@ class Result:
 
     @property
     def out(self) -> str:
-        """What it printed, without the numbers of the steps, which depend on what else is made."""
+        """What it printed, without the numbers of the steps, and the lines that a slow machine has more."""
         return _NUMBER.sub("", self.raw)
 
     @property

@@ -104,7 +104,8 @@ def _run_command(base: Any, verb: str, program: VariantProgram, nor: Any, mode: 
     """Words behind ``neuralart`` and sources of what runs a program."""
     board, machine, flashed = program.board, program.machine, program.flash
     assert program.firmware is not None  # else there is a reason not to come here
-    words: list[Any] = ["run", "--board", board.name, "--machine", machine.kind, "--name", program.variant.name]
+    name = program.variant.name.partition("/")[0]
+    words: list[Any] = ["run", "--board", board.name, "--machine", machine.kind, "--name", name]
     words += file_words(base, "--elf", program.firmware.elf)
     sources = [program.firmware.elf, program.firmware.check]
     if machine.kind == "unicorn":
