@@ -36,7 +36,7 @@ def variants() -> Schema:
         ),
         "boards": described({"type": "array", "items": names}, "board files of your own"),
         "defaults": described(closed(shared), "keys that all networks or all variants share"),
-        "networks": _named({"allOf": [_ref("network"), {"required": ["model"]}]}, networks.NAME.pattern),
+        "networks": _named(_ref("network"), networks.NAME.pattern),
         "variants": _named(_ref("variant"), variant_keys.NAME.pattern),
     }
     return {
