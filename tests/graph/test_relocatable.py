@@ -271,7 +271,7 @@ def _loads(made: Any) -> list[list[str]]:
 def _run_words(made: Any, board: str, machine: str, folder: str, plan: str) -> list[str]:
     bank = ["--dead-bank", "fault"] if machine == "unicorn" else []
     return [
-        *["run", "--board", board, "--machine", machine, "--name", folder.removeprefix("build/"), "--elf"],
+        *["run", "--board", board, "--machine", machine, "--name", "digits-rel", "--elf"],
         f"{folder}/firmware.elf",
         *bank,
         *["--model", "build/digits-rel/network_rel.bin", "--network", str(made.networks[0].facts)],

@@ -231,7 +231,7 @@ def test_wrong_values(wrong: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["networks: {n: {model: m}}", "schema: 2", "schema: 1\nnetworks: {n: {}}\nvariants: {v: {}}"]
+    "text", ["networks: {n: {model: m}}", "schema: 2", "schema: 1\nnetworks: {}\nvariants: {v: {}}"]
 )
 def test_what_is_needed(text: str) -> None:
     assert not _valid("variants", text)
