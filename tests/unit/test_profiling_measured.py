@@ -336,6 +336,12 @@ def test_times_of_a_c_info(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["profile", str(tmp_path / "ec"), "-d", str(tmp_path / "results.json"), "--json"]) == 0
     measured = json.loads(capsys.readouterr().out)["measured"]
     assert [(epoch["type"], epoch["epochs"]) for epoch in measured["epochs"]] == [("EC", [1, 2, 3]), ("SW", [4])]
+    assert main(["profile", str(tmp_path / "results.json"), "--json"]) == 0
+    measured = json.loads(capsys.readouterr().out)["measured"]
+    assert [(epoch["type"], epoch["first"], epoch["epochs"]) for epoch in measured["epochs"]] == [
+        ("unknown", 0, []),
+        ("unknown", 1, []),
+    ]
     for times, said in (
         ([time], "1 times, but 4 epochs and blobs"),
         ([{**time, "counters": [1]}] * 4, "time 0 has 1 counters, not 3"),

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from neuralart.emulator import RunFailure
 from neuralart.errors import NeuralArtError
-from neuralart.files import read_bytes
+from neuralart.files import read_bytes, write_bytes, write_text
 from neuralart.network import facts
 from neuralart.network.facts import NEURALART, Network
 from neuralart.resources import firmware_dir
@@ -94,7 +94,7 @@ class NativeNetwork:
 
     def _execute(self, commands: Sequence[str], inputs: bytes) -> bytes:
         files = [self._program.with_name(f"{self.facts.name}.{which}") for which in ("inputs", "outputs")]
-        files[0].write_bytes(inputs)
+        write_bytes(files[0], inputs)
         text = "".join(f"{command}\n" for command in commands)
         done = subprocess.run([self._program, *files], input=text, capture_output=True, text=True, check=False)
         if done.returncode:
@@ -117,7 +117,7 @@ def build(folders: Sequence[Path], work: Path, extra: Sequence[str] = ()) -> lis
             raise NeuralArtError(f"made for runtime {network.runtime}, not {NEURALART}", where=network.name)
     names = [network.name for network in networks]
     work = work.resolve()
-    (work / "native_networks.h").write_text(_table(names), encoding="utf-8")
+    write_text(work / "native_networks.h", _table(names))
     sources = [folder.resolve() / f"{name}.c" for folder, name in zip(folders, names, strict=True)]
     runner = firmware_dir() / "host" / "native_runner.c"
     # One process for all of them: starting the compiler costs more than a network.c.

@@ -55,12 +55,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--pools", type=Path, metavar="FILE", help=".mpool: how fast the pools are, where the files do not tell")
     text = "build folder of a variant (default: build)"
     add("--build", type=Path, default=Path("build"), metavar="DIR", help=text)
-    text = "0: sums alone, 1: a line for each epoch (default), 2: all that is known of each epoch"
-    add(
-        "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
-    )
+    text = "project file (default: variants.yaml)"
+    add("--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help=text)
     text = "end with 2 where a variant's network is above one of its limits (budgets in the project file)"
     add("--check", action="store_true", help=text)
+    text = "0: sums alone, 1: a line for each epoch (default), 2: all that is known of each epoch"
     add("-v", "--verbosity", type=int, choices=(0, 1, 2), nargs="?", const=1, default=1, help=text)
     add("--plot", action="store_true", help="the time of each epoch as a bar of characters")
     add("--no-color", action="store_true", help="taken as npu_profiler's; there are no colors")
@@ -93,17 +92,12 @@ def _estimates(args: argparse.Namespace) -> list[NetworkEstimate]:
 
 
 def _measurements(args: argparse.Namespace, estimates: list[NetworkEstimate]) -> list[NetworkMeasurement]:
-    """What was measured; without ``-d`` the times that a c_info has."""
+    """What ``-d`` names holds."""
     from neuralart.profiling import estimate
-
-    desc: str = args.desc.removeprefix("file:")
-    if not desc and not any(each.executions for each in estimates):
-        return []
     from neuralart.profiling.counter_log import read_counter_log
     from neuralart.profiling.join import of_executions
 
-    if not desc:
-        return [of_executions(each) for each in estimates if each.executions]
+    desc: str = args.desc.removeprefix("file:")
     if desc.split(":")[0] in ("serial", "socket") or desc.startswith(":"):
         what = "no board can be asked: nothing here speaks the validation protocol of ST's firmware"
         hint = "npu_profiler.py --debug --log FILE measures there; then -d FILE"
@@ -144,26 +138,26 @@ def _board_clocks(args: argparse.Namespace) -> dict[str, int]:
 def _joined(
     args: argparse.Namespace, estimates: list[NetworkEstimate], defaults: dict[str, int]
 ) -> list[tuple[NetworkEstimate, ProfiledNetwork | None]]:
-    """Each network with its measurement."""
-    measured = _measurements(args, estimates)
-    if not measured:
+    """Each network with its measurement; without ``-d`` that is the times that its c_info has."""
+    if not args.desc and not any(each.executions for each in estimates):
         return [(each, None) for each in estimates]
     from neuralart.profiling.estimate import NetworkEstimate
-    from neuralart.profiling.join import join
+    from neuralart.profiling.join import join, of_executions
 
-    pairs: list[tuple[NetworkEstimate, ProfiledNetwork | None]] = []
-    compiles: list[NetworkEstimate | None] = [*estimates] or [None]
-    if not estimates and not args.name:
-        compiles *= len(measured)
-    for number, each in enumerate(compiles):
-        name = args.name or (each.name if each is not None else measured[number].name)
-        one = _pick(measured, name)
+    def joined(one: NetworkMeasurement, each: NetworkEstimate | None) -> ProfiledNetwork:
         told = {"mcu": one.clocks.mcu or defaults.get("cpu_mhz"), "npu": one.clocks.npu or defaults.get("npu_mhz")}
         given = {"mcu": args.cpu_hz, "npu": args.npu_hz}
         clocks = replace(one.clocks, **{key: round(given[key]) if given[key] else told[key] for key in given})
-        missing = ("no compile was named (-c): no compiler estimate",)
-        pairs.append((each or NetworkEstimate(one.name, (), (), missing), join(one, each, clocks)))
-    return pairs
+        return join(one, each, clocks)
+
+    if not args.desc:
+        return [(each, joined(of_executions(each), each) if each.executions else None) for each in estimates]
+    measured = _measurements(args, estimates)
+    if estimates:
+        return [(each, joined(_pick(measured, args.name or each.name), each)) for each in estimates]
+    missing = ("no compile was named (-c): no compiler estimate",)
+    chosen = [_pick(measured, args.name)] if args.name else measured
+    return [(NetworkEstimate(one.name, (), (), missing), joined(one, None)) for one in chosen]
 
 
 def _text(

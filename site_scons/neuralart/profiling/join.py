@@ -96,7 +96,7 @@ def _epochs(found: Sequence[ProfiledEpoch], estimate: NetworkEstimate) -> Iterat
 
 def join(measurement: NetworkMeasurement, estimate: NetworkEstimate | None, clocks: Clocks) -> ProfiledNetwork:
     """Put both together. NeuralArtError: the measurement is of another build."""
-    if estimate is None:
+    if estimate is None or not estimate.epochs:
         return ProfiledNetwork(measurement, clocks, tuple(map(ProfiledEpoch, measurement.epochs)))
     found = tuple(
         ProfiledEpoch(one, tuple(epoch for epoch in estimate.epochs if one.first <= epoch.id <= one.last))
@@ -132,7 +132,8 @@ def of_executions(estimate: NetworkEstimate) -> NetworkMeasurement:
     where = estimate.source[0]
     times = estimate.executions
     units: list[tuple[EpochEstimate, ...]] = []
-    for epoch in estimate.epochs:
+    # A file of results alone has no epochs: their times are numbered then.
+    for epoch in estimate.epochs or [EpochEstimate(number, UNKNOWN) for number in range(len(times))]:
         # Without an epoch controller each epoch is measured alone.
         if units and epoch.type == "EC" and units[-1][-1].type == "EC":
             units[-1] += (epoch,)
