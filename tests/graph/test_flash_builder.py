@@ -10,8 +10,10 @@ import SCons.Errors
 import SCons.Node.Alias
 import SCons.Script
 
+from neuralart import boards
+from neuralart.boards.types import Machine
 from neuralart.flashing import runners
-from neuralart.flashing.runners import Capabilities, FlashJob, Runner
+from neuralart.flashing.runners import Capabilities, FlashJob, Runner, process
 from neuralart.scons import plans
 from neuralart.scons.flash import flash
 from support import graphs
@@ -263,3 +265,19 @@ def test_a_probe_is_booted_as_it_was_flashed(make_env: Any, gcc: Any) -> None:
     assert words[words.index("--nor") + 1] == "build/v/flash-two.nor"
     assert graphs.command(write) == ["mine", "build/v/flash_plan.json"]
     assert set(boot.side_effects) == set(write.side_effects)
+
+
+@pytest.mark.parametrize(
+    ("board", "here", "name"),
+    [
+        (BOARD, (), "cubeprogrammer"),
+        (BOARD, ("openocd", "pyocd"), "cubeprogrammer"),
+        ("stm32h747i-disco", ("openocd", "pyocd"), "openocd"),
+        ("stm32h747i-disco", ("pyocd", "STM32_Programmer_CLI"), "cubeprogrammer"),
+        ("stm32h747i-disco", ("pyocd",), "pyocd"),
+    ],
+)
+def test_what_fits(board: str, here: tuple[str, ...], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "find", lambda names, places: Path(names[0]) if names[0] in here else None)
+    assert flash.fitting(boards.load(board), Machine("silicon", ())).name == name
+    assert flash.fitting(boards.load(board), Machine("unicorn", ())).name == "virtual"

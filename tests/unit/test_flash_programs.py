@@ -17,11 +17,10 @@ from pathlib import Path
 import pytest
 
 from neuralart import boards, cli
-from neuralart.boards.types import Machine
 from neuralart.errors import NeuralArtError
 from neuralart.files import alone_with
 from neuralart.flashing import plan as plans
-from neuralart.flashing.runners import FlashJob, choice, connected, find, process
+from neuralart.flashing.runners import FlashJob, connected, find, process
 from neuralart.flashing.runners.process import ServerEnded, free_port, served
 from neuralart.flashing.runners.programmer import Programmer
 from neuralart.flashing.runners.session import ConnectedProbe
@@ -237,22 +236,6 @@ def test_the_size_of_the_flash_inside(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 # ---- which runner
-
-
-@pytest.mark.parametrize(
-    ("board", "here", "name"),
-    [
-        (matrix.N6, (), "cubeprogrammer"),
-        (matrix.N6, ("openocd", "pyocd"), "cubeprogrammer"),
-        (matrix.H7, ("openocd", "pyocd"), "openocd"),
-        (matrix.H7, ("pyocd", "STM32_Programmer_CLI"), "cubeprogrammer"),
-        (matrix.H7, ("pyocd",), "pyocd"),
-    ],
-)
-def test_what_fits(board: str, here: tuple[str, ...], name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "find", lambda names, places: Path(names[0]) if names[0] in here else None)
-    assert choice.fitting(boards.load(board), Machine("silicon", ())).name == name
-    assert choice.fitting(boards.load(board), Machine("unicorn", ())).name == "virtual"
 
 
 @pytest.mark.parametrize("name", ["virtual", *matrix.BOARDS])

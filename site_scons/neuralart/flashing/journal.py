@@ -16,14 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.errors import NeuralArtError
-
-SUFFIX = ".journal"
+from neuralart.flashing.runners import JOURNAL
 
 
 @contextlib.contextmanager
 def journal(record: Path, device: str, steps: int) -> Iterator[Callable[[str, int, bytes], None]]:
     """Begin one beside a record; it gives what notes a step (name, address, bytes). NeuralArtError: not written."""
-    path = record.with_name(record.name + SUFFIX)
+    path = record.with_name(record.name + JOURNAL)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.unlink(missing_ok=True)

@@ -11,9 +11,6 @@ from pathlib import Path, PureWindowsPath
 
 from neuralart.errors import NeuralArtError
 
-STEM = "flash_plan"
-# What ``DRY=1`` writes beside a plan of this name, of all of it and of its parts.
-NAMES = (f"{STEM}.cfg", *(f"{STEM}{part}.{kind}" for part in ("", ".model", ".application") for kind in ("sh", "bat")))
 _BARE = re.compile(r"[A-Za-z0-9_./:=+,@-]+")
 _NOT_IN_BATCH = re.compile(r'["\r\n]')
 

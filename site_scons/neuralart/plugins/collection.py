@@ -204,7 +204,9 @@ def find(kind: str, name: str, where: str = "") -> Plugin:
     """
     about = _kind(kind)
     entries = _known.entries[kind]
-    if name in about.own or about.modules:
+    if name in about.own:
+        importlib.import_module(about.own[name])  # and none of the others
+    elif about.modules:
         _load_own(about)
     if name in entries and entries[name].source is OWN:
         return entries[name]
@@ -251,7 +253,9 @@ def known(kind: str) -> tuple[Plugin, ...]:
     """What is loaded of a kind: the package's own in its order, then the others by name."""
     entries = _known.entries[kind].values()
     added = sorted((entry for entry in entries if entry.source is not OWN), key=lambda entry: entry.name)
-    return (*(entry for entry in entries if entry.source is OWN), *added)
+    order = list(_kind(kind).own)  # They may have been imported in another one
+    ours = [entry for entry in entries if entry.source is OWN]
+    return (*sorted(ours, key=lambda entry: order.index(entry.name) if order else 0), *added)
 
 
 def problems(kind: str) -> list[NeuralArtError]:

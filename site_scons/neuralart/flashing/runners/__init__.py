@@ -42,6 +42,11 @@ EXTERNAL, INTERNAL, RESET, RAM, GDB, SERIAL = (
     "gdb server",
     "serial",
 )
+# What is left beside the record of a real device: the journal (its suffix), and what ``DRY=1`` writes.
+JOURNAL, SCRIPTS = ".journal", "flash_plan"
+SCRIPT_NAMES = tuple(
+    f"{SCRIPTS}{part}.{kind}" for part in ("", ".model", ".application") for kind in ("sh", "bat", "cfg")
+)
 _SERIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.files import read_bytes, write_bytes
-from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SERIAL, Capabilities, FlashJob
+from neuralart.flashing.runners import EXTERNAL, GDB, INTERNAL, RAM, RESET, SCRIPTS, SERIAL, Capabilities, FlashJob
 from neuralart.flashing.runners.connected import usb_probes
 from neuralart.flashing.runners.process import Answer
 from neuralart.flashing.runners.programmer import Programmer, needs_debug
 from neuralart.flashing.runners.session import ConnectedProbe, ProbeSession
-from neuralart.flashing.script import STEM, Around, Beside, CommandScript, Word
+from neuralart.flashing.script import Around, Beside, CommandScript, Word
 
 _CONFIG = "board.cfg"
 
@@ -77,7 +77,7 @@ class OpenOcd(Programmer):
         """One call for each file, then a reset; the board's configuration lies beside the script."""
         debug = job.board.debug
         assert debug is not None
-        head = ("openocd", "-f", Beside(Path(debug.openocd), f"{STEM}.cfg"))
+        head = ("openocd", "-f", Beside(Path(debug.openocd), f"{SCRIPTS}.cfg"))
         serial = ("-c", f"adapter serial {job.probe}") if job.probe else ()
         rows: list[tuple[Word, ...]] = []
         for write in self.in_order(job):

@@ -24,10 +24,7 @@ import SCons.Scanner
 from neuralart.boards.types import Board, Machine
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.flashing import runners
-from neuralart.flashing.journal import SUFFIX
-from neuralart.flashing.runners import Runner
-from neuralart.flashing.runners.choice import fitting
-from neuralart.flashing.script import NAMES
+from neuralart.flashing.runners import DEFAULT, JOURNAL, SCRIPT_NAMES, Runner
 from neuralart.scons import plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time
@@ -89,6 +86,8 @@ class Flashing:
     record: Any  # What says what the device holds
 
 
+# By preference; gdb is not among them: it may need a server, which has to be named.
+_OF_SILICON = ("cubeprogrammer", "openocd", "pyocd")
 # What the command line may set for flash-, verify-, reset- and so on, with what it means.
 ARGUMENTS = {
     "RUNNER": "who writes the board",
@@ -118,6 +117,19 @@ def options_of(env: Any) -> tuple[str, ...]:
     said = {"--force": argument(env, "FORCE") not in ("", "0"), "--dry-run": is_dry(env)}
     words = [option for option, asked in said.items() if asked]
     return (*words, *(["--server", server] if server else []))
+
+
+def fitting(board: Board, machine: Machine) -> Runner:
+    """Who writes a device when no name is given: the virtual flash of a virtual machine; of silicon the first whose
+    program is here and that knows the board. If none is, the first that knows it: it says what to install.
+    """
+    if machine.kind != "silicon":
+        return runners.find(DEFAULT)
+    from neuralart.flashing.runners.programmer import Programmer
+
+    known = [each for each in map(runners.find, _OF_SILICON) if not each.refusal("write", board, machine)[0]]
+    here = [each for each in known if isinstance(each, Programmer) and each.found() is not None]
+    return next(iter([*here, *known]), runners.find(_OF_SILICON[0]))
 
 
 def runner_of(env: Any, board: Board, machine: Machine, said: str = "") -> tuple[Runner, str]:
@@ -155,8 +167,8 @@ def hold(env: Any, runner: Runner, probe: str, record: Any, nodes: Any) -> None:
 
 def clean(env: Any, nodes: Any, record: Any) -> None:
     """``scons -c`` removes the record, and what is left beside it: locks, journals, scripts."""
-    names = [record.name + suffix for suffix in (".lock", SUFFIX)]
-    names += NAMES if record.name.endswith(".json") else []  # of a real device
+    names = [record.name + suffix for suffix in (".lock", JOURNAL)]
+    names += SCRIPT_NAMES if record.name.endswith(".json") else []  # of a real device
     env.Clean(nodes, [record, *(SCons.Node.FS.File(name, record.dir, record.fs) for name in names)])
 
 
