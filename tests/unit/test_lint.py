@@ -230,6 +230,11 @@ def test_limits(limits: dict, said: str | None) -> None:
 
 
 def test_limits_that_cannot_be_checked_are_not_kept() -> None:
+    unknown = replace(NET, pools=tuple(replace(p, activations=None) if p.fname == RAM6 else p for p in POOLS))
+    (found,) = budgets.check(unknown, INFO, Budgets(max_activations=10**9))
+    assert found.level == "error" and "how many bytes of activations network net has is unknown" in found.message
+    (found,) = budgets.check(unknown, INFO, Budgets(max_activations=1))
+    assert "bytes of activations of network net: 500, allowed: 1" in found.message
     for info in (None, replace(INFO, estimates=())):
         (found,) = budgets.check(NET, info, Budgets(max_cycles=1))
         assert found.level == "error" and "nothing estimates the cycles" in found.message

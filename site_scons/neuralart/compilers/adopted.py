@@ -88,7 +88,8 @@ def plan(
         pools = found.pools if mpool is None else _checked(found, mpool)
     elif initializers:
         raise NeuralArtError(
-            f"adopted: initializers: {found.where} is a network for the core, whose constants are C", where=where
+            f"adopted: initializers: {found.where} is a network for the core, whose constants are C",
+            where=where or found.where,
         )
     chosen = assign(found, initializers or {}, where) if found.flow == NPU else {}
     stem = found.stem

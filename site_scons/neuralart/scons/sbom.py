@@ -78,7 +78,8 @@ class VariantBill:
         self._firmwares = [each.firmware for each in programs if each.firmware is not None]
         found = dict.fromkeys(each.toolchain for each in self._firmwares)
         self._toolchains = {each.identity: programs_of(each) for each in found if each is not None}
-        self._models = [network.facts.sources[0] for network in self._networks]
+        # Of an adopted network there is no model.
+        self._models = [network.facts.sources[0] for network in self._networks if network.config.adopted is None]
 
     def _compiler(self, network: Compiled) -> tuple[str, str, list[Path]]:
         """Name, version and files of the compiler of a network."""

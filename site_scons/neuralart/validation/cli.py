@@ -160,6 +160,11 @@ def _reference(args: argparse.Namespace, subject: _Subject, vectors: Vectors) ->
     if path is not None and path.suffix.lower() in (".npy", ".npz"):
         return reference.of_file(path, network.outputs, vectors.count)
     if path is None:
+        if not subject.config.model:
+            hint = "--reference FILE: a model or its outputs; or 'model:' beside 'compiler: {adopted: ...}'"
+            raise NeuralArtError(
+                f"network {subject.config.name} names no model", where=subject.config.said(), hint=hint
+            )
         path = args.file.parent / subject.config.model
         if args.labels is not None and subject.config.min_cos is None and not has_litert():
             return None

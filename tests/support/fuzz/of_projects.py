@@ -15,6 +15,7 @@ from neuralart.adopt import networks as adopt_networks
 from neuralart.adopt import tree as adopt_tree
 from neuralart.app_config import application
 from neuralart.applications import commands, errorlines, link_errors, lock_facts, version_lock
+from neuralart.compilers import adopted
 from neuralart.compilers.stedgeai import failures
 from neuralart.config import app_config as app_configs
 from neuralart.errors import NeuralArtError
@@ -316,7 +317,25 @@ def _adopted(path: Path) -> object:
 _EI, _EI_FILE = _shape("ei")
 _CMAKE, _CMAKE_FILE = _shape("cmake")
 
+
+def _network(name: str, constants: str) -> Kind:
+    """A file of an adopted network."""
+    files = repositories.network("x", Want(), constants)
+    plain = {path.removeprefix("x/"): data for path, data in files.items()}
+    return Kind(
+        f"{name}.adopted",
+        [plain[name]],
+        lambda path: adopted.adopt(adopted.plan(path.parent), "net", path.parent / "out"),
+        text,
+        file=name,
+        prepare=lambda folder: repositories.put(folder, plain),
+        cost=10,
+    )
+
+
 KINDS = [
+    _network("network.c", "network_data.hex"),
+    _network("network_data.hex", "network_data.hex"),
     *(
         Kind(f"{name}.adopted", [_EI_FILE(name)], _adopted, text, file=name, prepare=_EI, cost=5)
         for name in ("Makefile", "flash.sh", "flash.bat")

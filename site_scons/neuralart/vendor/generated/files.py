@@ -150,6 +150,7 @@ def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> Ge
         NeuralArtError: There is no such folder, no network or several in it, or one of its files is missing.
     """
     shown = shown or folder.as_posix()
+    where = where or shown
     try:
         if not folder.is_dir():
             what = "is a file, not a folder" if folder.exists() else "no such folder"

@@ -130,6 +130,7 @@ def assign(found: GeneratedSet, given: Mapping[str, Path], where: str = "") -> d
     """The file of each pool with constants: that which the user (``where``) names, by the fname of the pool, else one
     beside the C. NeuralArtError: There is none for a pool, or several; or the user names a pool without constants.
     """
+    where = where or found.where
     pools = {pool.fname: pool for pool in found.pools.pools}
     for fname, path in given.items():
         if fname not in found.needed:
