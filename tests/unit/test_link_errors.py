@@ -54,8 +54,8 @@ Linker script and memory map
  .rodata        0x000008a0       0x40 build/bell/obj/main.o
  .bss.x         0x30000000   0x124f80 build/bell/obj/main.o
  .debug_info    0x00000000    0x99999 build/bell/obj/main.o
- *fill*         0x000008e0        0x4 
-"""  # noqa: W291
+ *fill*         0x000008e0        0x4~
+""".replace("~", " ")
 NEWER = ProgramFacts(lambda: {"LL_ATON_RT_RuntimeInit", "console_puts", "_LL_ATON_RT_RuntimInit"}, lambda: MAP)
 
 

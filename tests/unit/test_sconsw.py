@@ -221,7 +221,8 @@ def test_the_c_library_is_asked_for_the_cores_of_the_boards(machine: Machine) ->
 
 
 @pytest.mark.parametrize(
-    ("arguments", "packages"), [([], []), (["test"], ["gcc", "libc6-dev", "make", "gdb-multiarch", "openocd"])]
+    ("arguments", "packages"),
+    [([], []), (["test"], ["gcc", "libc6-dev", "make", "gdb-multiarch", "chromium", "openocd"])],
 )
 def test_a_host_compiler_make_and_gdb_are_only_for_the_tests(
     machine: Machine, arguments: list[str], packages: list[str]
@@ -392,7 +393,7 @@ def test_the_status_is_that_of_the_work(machine: Machine, status: int) -> None:
 @pytest.fixture
 def tools(machine: Machine) -> None:
     """What the tests need of the system, too."""
-    for name in ("make", "gdb-multiarch"):
+    for name in ("make", "gdb-multiarch", "chromium", "openocd"):
         machine.fake(name)
 
 

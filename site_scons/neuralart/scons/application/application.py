@@ -17,16 +17,14 @@ from neuralart.applications.runtime import find as find_runtime
 from neuralart.applications.seen import digest
 from neuralart.applications.sources import SourceSet, collect
 from neuralart.applications.staging import Generated, is_copied
-from neuralart.applications.version_lock import parts
 from neuralart.boards.types import Board, Machine
 from neuralart.config.application import ELF, REFERENCE, SOURCES, ApplicationConfig
 from neuralart.config.types import KERNELS, VariantConfig
 from neuralart.errors import NeuralArtError
-from neuralart.files import write_text
 from neuralart.resources import firmware_dir
 from neuralart.scons import commands
+from neuralart.scons.application.versions import core_name, version_node
 from neuralart.scons.commands import NO_INCLUDES
-from neuralart.scons.failures import in_action
 from neuralart.scons.firmware.firmware import (
     FirmwareNodes,
     finish_image,
@@ -47,7 +45,7 @@ from neuralart.scons.firmware.recipes import (
     toolchain_env,
 )
 from neuralart.scons.network.nodes import LL_ATON, NetworkNodes
-from neuralart.scons.paths import LiteralWord, build_dir, named, top, word
+from neuralart.scons.paths import LiteralWord, build_dir, top, word
 from neuralart.scons.registry import code_value, registry_of
 from neuralart.toolchain import Toolchain
 
@@ -129,11 +127,6 @@ def root_of(env: Any, variant: VariantConfig) -> Path:
     return Path(env.Dir(".").srcnode().get_abspath())
 
 
-def core_name(board: Board) -> str:
-    """``CM55``: as libraries of the runtime name the core."""
-    return board.cpu.replace("cortex-m", "CM")
-
-
 def _renamed(tree: Path, chosen: SourceSet, vendor: VendorRuntime | None) -> tuple[str, ...]:
     """Names for folders outside the tree in debug information, so that another place for all gives equal programs."""
     found: dict[str, str] = {}
@@ -149,49 +142,6 @@ def _renamed(tree: Path, chosen: SourceSet, vendor: VendorRuntime | None) -> tup
     if vendor is not None and not vendor.root.is_relative_to(tree):
         renamed.append(f"{vendor.root}=runtime")
     return tuple(renamed)
-
-
-@in_action
-def _check_versions(target: list[Any], source: list[Any], env: Any) -> None:
-    import sys
-
-    from neuralart.applications.version_lock import check_sources
-
-    chosen, vendor, names, libc, where, core = env["NEURALART_LOCK"]
-    # The networks' C comes first among the sources.
-    files = [Generated(name, Path(str(node)), Path(str(node)).stem) for name, node in zip(names, source, strict=False)]
-    notes = check_sources(
-        chosen, vendor, files, libc=libc, libc_where=where, core=core, shown=lambda path: named(env, path)
-    )
-    for note in notes:
-        print(f"{note.where}: {note.level}: {note.what}", file=sys.stderr)
-    write_text(Path(str(target[0])), "".join(f"{note.what}\n" for note in notes))
-
-
-def _lock(
-    base: Any,
-    folder: str,
-    variant: VariantConfig,
-    board: Board,
-    networks: Sequence[NetworkNodes],
-    chosen: SourceSet,
-    vendor: VendorRuntime | None,
-    found: Toolchain,
-) -> Any:
-    """What is compiled and linked belongs together; looked at before anything is compiled."""
-    names, core = [network.name for network in networks], core_name(board)
-    node = base.Command(
-        f"#{folder}/versions.txt",
-        [*(network.c for network in networks), *(base.fs.File(str(path)) for path in parts(chosen, vendor))],
-        commands.function(_check_versions, f"VERSIONS {folder}/versions.txt"),
-        NEURALART_LOCK=[chosen, vendor, names, found.libc, variant.said("toolchain.libc"), core],
-        source_scanner=NO_INCLUDES,
-    )
-    base.Depends(node, base.Value(f"{' '.join(names)}; {found.libc}; {core}", name="locked"))
-    # The report beside a network's C names the release of the tool.
-    base.Depends(node, [network.report for network in networks])
-    base.Depends(node, code_value(base, "version-lock", "applications/version_lock.py"))
-    return node[0]
 
 
 def _runtime(
@@ -242,7 +192,7 @@ def _compiled(
     sources += initializers.sources
     sources += [base.fs.File(str(path)) for path in (vendor.sources if vendor is not None else ())]
     objects = user_objects(recipe, f"{folder}/obj", sources, list(dict.fromkeys(paths)))
-    base.Requires(objects, _lock(base, folder, variant, board, networks, chosen, vendor, found))
+    base.Requires(objects, version_node(base, folder, variant, board, networks, chosen, vendor, found))
     archives = [base.fs.File(str(path)) for path in chosen.archives]
     if vendor is None:
         # Shared with other variants: nothing of the user's is in their paths.
