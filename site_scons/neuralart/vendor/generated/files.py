@@ -47,6 +47,7 @@ class GeneratedSet:
     code: tuple[str, ...]  # Names of its C files and headers, its own C first
     text: str = field(repr=False)  # Of its C
     shown: str = ""  # Its folder in messages
+    beside: tuple[str, ...] = ()  # Names of the other C files in its folder, without suffix
     c_info: str = ""  # Name of the compiler's description; empty: there is none
     report: str = ""  # Name of the compiler's report; empty: there is none
 
@@ -185,6 +186,7 @@ def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> Ge
         code=(named[0], *code),
         text=text,
         shown=shown,
+        beside=tuple(sorted(each.removesuffix(".c") for each in names if each.endswith(".c") and each != named[0])),
         c_info=next((each for each in infos if each in names), ""),
         report=next((each for each in reports if each in names), ""),
     )
