@@ -24,6 +24,7 @@ from neuralart.vendor.network_c.types import GeneratedNetwork
 
 _OURS = "neuralart_kernels.h"
 _NPU = re.compile(rb"\bLL_ATON_EpochBlockItems_(\w+)\s*\(")
+_OF_NPU = re.compile(rb"\bLL_ATON_(?!VERSION)")
 # Legacy and st-ai API: a function that every network for the core has, where it is defined.
 _CPU = re.compile(
     rb"^[ \t]*(?:AI_API_ENTRY\s+)?(?:ai_error\s+ai|stai_return_code\s+stai)_(\w+?)(?:_create_and)?_(?:create|init)"
@@ -116,7 +117,8 @@ def kind_of(data: bytes) -> tuple[str, str]:
     found = _NPU.search(data)
     if found is not None and b"ll_atonn_rt_epoch_block_array" in data:
         return NPU, found[1].decode()
-    made = _CPU.search(data) if b"LL_ATON" not in data else None
+    # stai_network.c of a network for the NPU defines the same functions.
+    made = _CPU.search(data) if _OF_NPU.search(data) is None else None
     if made is not None:
         return CPU, made[1].decode()
     return "", ""
