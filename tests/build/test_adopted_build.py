@@ -42,7 +42,7 @@ def test_a_repository_with_the_sconstruct_in_it(tmp_path: Path, monkeypatch: pyt
     project.run()
     assert all(path.read_bytes() == data for path, data in before.items()), "nothing of the user's is edited"
     network = json.loads((project.network_folder(VARIANT) / "network.json").read_text())
-    assert (network["name"], network["macc"], network["runtime"]) == ("network_stm32n6570_dk", None, "ll_aton")
+    assert (network["name"], network["macc"], network["runtime"]) == ("network", None, "ll_aton")
     plan = json.loads((root / f"build/{VARIANT}/flash_plan.json").read_text())["writes"]
     constants = next(row for row in plan if row["kind"] == "model")
     raw = root / f"{MODEL}/network_data.xSPI2.bin"
@@ -50,6 +50,12 @@ def test_a_repository_with_the_sconstruct_in_it(tmp_path: Path, monkeypatch: pyt
     assert (root / constants["file"]).read_bytes() == raw.read_bytes()
     made = {path.name: path.stat().st_mtime_ns for path in (root / PLACE).glob("*.o")}
     assert made.keys() == {"main.o", "other.o"}
+
+    # What is built is not taken for a part of the repository.
+    said = (root / "variants.yaml").read_text()
+    assert cli.main(["adopt", ".", "-o", "variants.yaml", "--board", "stm32n6570-dk", "--force"]) == 0
+    assert (root / "variants.yaml").read_text().replace("  repo:", f"  {VARIANT}:") == said
+    (root / "variants.yaml").write_text(said)
 
     # SCons has written its own files into the tree by now.
     assert (root / ".sconsign.dblite").is_file()

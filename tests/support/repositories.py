@@ -167,6 +167,22 @@ def xip(folder: Path) -> Path:
     return put(folder, {**files, "Appli/Makefile": makefile, **scripts, "x.ioc": "board=STM32N6570-DK\n"})
 
 
+def two_networks(folder: Path) -> Path:
+    """Two networks in one program, beside each other, and a copy of one of them elsewhere."""
+    files: dict[str, str | bytes] = {}
+    for name in ("od", "reid"):
+        made = make(Want(version="3.0", name=name)).files
+        raw = made.pop("network_atonbuf.xSPI2.raw")
+        own = {path.replace("network", name): data for path, data in made.items()}
+        files |= {f"Model/{path}": data for path, data in own.items()}
+        files[f"Model/{name}_atonbuf.xSPI2.bin"] = raw + (b"" if name == "od" else b"longer")
+    files["converted/reid.c"] = files["Model/reid.c"]
+    files["converted/reid_atonbuf.xSPI2.raw"] = files["Model/reid_atonbuf.xSPI2.bin"]
+    makefile = MAKEFILE.format(board=".", network="Model/od.c Model/reid.c").replace("/.", "/out")
+    main = {"app.ld": LD, "Src/main.c": MAIN, "Src/other.c": "int other;\n", "README.md": "NUCLEO-N657X0-Q\n"}
+    return put(folder, {**files, **main, "Makefile": makefile})
+
+
 H747_H = """#define AI_NETWORK_IN_NUM (1)
 #define AI_NETWORK_IN_1_FORMAT AI_BUFFER_FORMAT_U8
 #define AI_NETWORK_IN_1_HEIGHT (8)
@@ -202,4 +218,5 @@ SHAPES = {
     "audio": audio,
     "xip": xip,
     "h747": h747,
+    "reid": two_networks,
 }

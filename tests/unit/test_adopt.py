@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from neuralart import cli, config
+from neuralart.config.types import AdoptedConfig
 from support import repositories
 from support.repositories import SHAPES, put
 from support.vendor_network_c import Want
@@ -121,6 +122,22 @@ def test_two_boards_are_two_variants(adopt: Adopt, tmp_path: Path) -> None:
     status, out, err = adopt("make", "--board", "stm32n6570-dk")
     assert "nucleo" not in out
     assert "note: no entry for Model/NUCLEO-N657X0-Q/network.c: the tree is for stm32n6570-dk" in err
+
+
+def test_two_networks_of_a_program(adopt: Adopt, tmp_path: Path) -> None:
+    status, out, err = adopt("reid")
+    assert status == 0
+    (tmp_path / "variants.yaml").write_text(out)
+    variant = config.read(tmp_path / "variants.yaml").variant("reid")
+    assert [(network.name, network.adopted) for network in variant.networks] == [
+        (name, AdoptedConfig("reid/Model", f"{name}.c")) for name in ("od", "reid")
+    ]
+    assert "note: no entry for converted/reid.c: Model/reid.c is network reid of Makefile" in err
+    external = variant.application.external
+    assert external is not None
+    assert [rule.pattern for rule in external.stage.rules] == ["od.c", "reid.c", "*"]
+    names = {each["c_name"]: each["initializers"] for each in found(adopt, "reid")["networks"]}
+    assert names["od"] == {"xSPI2": "Model/od_atonbuf.xSPI2.bin"}
 
 
 def test_why_there_is_no_entry(adopt: Adopt, tmp_path: Path) -> None:

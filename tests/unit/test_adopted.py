@@ -188,9 +188,40 @@ def test_by_hand(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("network net (Default in C): unknown MAC, for ll_aton 1.1.1.14, adopted")
     assert cli.main([*words, "--target", "stm32h7"]) == 1
     assert "is of a network for the NPU, target stm32h7 is for the core" in capsys.readouterr().err
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert cli.main([*words[:-1], str(folder)]) == 1
+    assert "is a folder of the user's own files" in capsys.readouterr().err
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
     assert cli.main([*words, "--initializer", "xSPI2"]) == 1
     assert "'xSPI2' is no POOL=FILE" in capsys.readouterr().err
     assert cli.main([*words[:3], "-o", "x"]) == 1
     assert "--adopted: is required" in capsys.readouterr().err
     assert cli.main(["compile", "-m", "a.tflite", "--target", "stm32n6", "--adopted", "x"]) == 1
     assert "leave it out, or use --compiler adopted" in capsys.readouterr().err
+
+
+def test_a_network_for_the_core_of_the_reference_compiler(tmp_path: Path) -> None:
+    """With its description everything is known; without, what its headers say."""
+    from neuralart.compilers.reference.cpu.compile import CpuRequest, compile_network, write
+
+    model = Path(__file__).resolve().parents[2] / "models/digits/digits.tflite"
+    folder = tmp_path / "App"
+    write(compile_network(CpuRequest(model=model, name="digits", report=False)), folder)
+    own = facts.load(folder / "network.json")
+    _, made, _ = taken(folder, "one")
+    assert (made.runtime, made.runtime_version, made.macc, len(made.epochs)) == (
+        own.runtime,
+        own.runtime_version,
+        own.macc,
+        len(own.epochs),
+    )
+    assert [(port.bytes, port.dtype, port.scale) for port in made.inputs] == [
+        (port.bytes, port.dtype, port.scale) for port in own.inputs
+    ]
+    (folder / "digits_c_info.json").unlink()
+    (tmp_path / "out" / "manifest.json").unlink()
+    _, less, _ = taken(folder, "two")
+    assert (less.runtime, less.macc, less.epochs) == (own.runtime, None, ())
+    assert [port.bytes for port in (*less.inputs, *less.outputs)] == [
+        port.bytes for port in (*own.inputs, *own.outputs)
+    ]

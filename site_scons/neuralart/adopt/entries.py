@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from neuralart import boards
 from neuralart.adopt.builds import CUBEMX, FoundBuild
@@ -102,10 +103,14 @@ def _build_for(network: FoundNetwork, board: str, found: FoundTree) -> FoundBuil
     return min(mine or others, key=rank, default=None)
 
 
-def _stage(network: FoundNetwork) -> dict[str, str]:
-    assert network.generated is not None
-    place = "./" if network.folder == "." else f"{network.folder}/"
-    return {**dict.fromkeys(network.generated.code, place), "*": ""}
+def _stage(networks: Iterable[FoundNetwork]) -> dict[str, str]:
+    """The places of their C and headers, which they have already; nothing else is put into the tree."""
+    rules: dict[str, str] = {}
+    for network in networks:
+        assert network.generated is not None
+        place = "./" if network.folder == "." else f"{network.folder}/"
+        rules |= dict.fromkeys(network.generated.code, place)
+    return {**rules, "*": ""}
 
 
 def _unique(name: str, taken: Mapping[str, object]) -> str:
@@ -203,30 +208,51 @@ def entries(found: FoundTree, known: Sequence[str], shown: str) -> Entries:
     variants: dict[str, Mapping[str, object]] = {}
     notes: list[str] = []
     loaded: dict[str, Board] = {}
-    several = len({network.c_file.rpartition("/")[2] for network in found.networks}) < len(found.networks)
-    stem = _NAME.sub("-", found.repository.root.resolve().name).strip("-").lower() or "tree"
+    # What one build puts into one program, by names in C: that cannot have two networks of a name.
+    programs: dict[tuple[str, str], dict[str, FoundNetwork]] = {}
+    made = {build.file: build for build in found.builds}
     for network in found.networks:
         board = _board_for(network, found, known)
         build = _build_for(network, board, found)
         if board:
             loaded[board] = loaded.get(board) or boards.load(board)
-        flow = flow_of(loaded[board].target) if board else ""
-        why = _why_not(network, board, build, found, flow)
-        if why or network.generated is None:
+        why = _why_not(network, board, build, found, flow_of(loaded[board].target) if board else "")
+        members = programs.setdefault((board, build.file if build is not None else ""), {}) if not why else {}
+        other = members.get(network.c_name)
+        if other is not None and build is not None:
+            loser, winner = sorted((network, other), key=partial(_nearness, build=build))
+            members[network.c_name] = winner
+            network, why = loser, f"{winner.c_file} is network {network.c_name} of {build.file}"
+        if why:
             notes.append(f"no entry for {network.c_file}: {why}")
-            continue
-        name = _unique(_network_name(network, board, several), networks)
-        networks[name] = {"compiler": _compiler(network, found, shown)}
-        variant: dict[str, object] = {"board": board, "network": name}
-        if network.runtime == LL_ATON:
+        else:
+            members[network.c_name] = network
+    stems = [network.c_file.rpartition("/")[2] for members in programs.values() for network in members.values()]
+    tree = _NAME.sub("-", found.repository.root.resolve().name).strip("-").lower() or "tree"
+    for (board, file), members in programs.items():
+        names: dict[str, FoundNetwork] = {}
+        for network in members.values():
+            several = stems.count(network.c_file.rpartition("/")[2]) > 1
+            names[_unique(_network_name(network, board, several), networks)] = network
+            networks |= {name: {"compiler": _compiler(each, found, shown)} for name, each in names.items()}
+        variant: dict[str, object] = {"board": board, "networks": list(names)}
+        if any(network.runtime == LL_ATON for network in names.values()):
             # No virtual machine has an NPU.
             variant["machine"] = "silicon"
-        if flow != CPU and build is not None:
-            variant["application"] = {build.kind: {"folder": shown, **build.settings, "stage": _stage(network)}}
-            pools = {pool.address for pool in network.generated.pools.pools}
-            variant |= _slots(found, loaded[board], pools)
-        variants[_unique(f"{stem}-{board}" if len(found.boards) > 1 else stem, variants)] = variant
+        if flow_of(loaded[board].target) != CPU:
+            mine = made[file]
+            variant["application"] = {mine.kind: {"folder": shown, **mine.settings, "stage": _stage(names.values())}}
+            used = {pool.address for each in names.values() if each.generated for pool in each.generated.pools.pools}
+            variant |= _slots(found, loaded[board], used)
+        variants[_unique(f"{tree}-{board}" if len(found.boards) > 1 else tree, variants)] = variant
     return Entries(networks, variants, (*notes, *_flash_notes(found)))
+
+
+def _nearness(network: FoundNetwork, build: FoundBuild) -> tuple[bool, int]:
+    """The larger, the more likely the build compiles it: its text has the path, or it is near."""
+    parts = network.c_file.split("/")
+    tails = ("/".join(parts[start:]) for start in range(len(parts) - 1))
+    return any(tail in build.text for tail in tails), _common(network.c_file, build.file)
 
 
 def _board_for(network: FoundNetwork, found: FoundTree, known: Sequence[str]) -> str:

@@ -17,6 +17,7 @@ from neuralart.text.c_source import decode
 _NEVER = {".git", ".hg", ".svn", ".venv", "venv", "node_modules", "__pycache__", ".metadata", "st_ai_ws", ".vendor"}
 # Folders of libraries: nothing of the application is in them.
 LIBRARIES = {"drivers", "middlewares", "cmsis", "edge-impulse-sdk", "templates", "stm32cube_fw_n6"}
+_BUILT = {"CMakeCache.txt", ".toolchain.json"}
 _LARGEST_TEXT = 4 << 20
 
 
@@ -85,8 +86,8 @@ def look(root: Path, shown: str) -> Repository:
 
     for folder, folders, names in os.walk(root, onerror=failed):
         folders[:] = sorted(name for name in folders if name not in _NEVER)
-        # What CMake and STM32CubeIDE have built is no source, whatever it is called.
-        if "CMakeCache.txt" in names:
+        # What CMake has built is no source, whatever it is called, nor is what we have.
+        if _BUILT.intersection(names):
             folders[:] = []
             continue
         below = Path(folder).relative_to(root).as_posix()

@@ -239,6 +239,7 @@ def _of_info(found: GeneratedSet, info: CInfo, codes: list[str], ours: bool) -> 
     assert info.graph is not None
     from neuralart.vendor.releases import parse_core
 
+    # Our own descriptions name no release of that tool; the number does not stay.
     made = cpu_facts(found.c_name, replace(info, core=info.core or parse_core("4.0.1")), codes)
     return replace(made, runtime_version=NEURALART_VERSION)
 
@@ -253,6 +254,10 @@ def adopt(planned: AdoptPlan, name: str, output: Path) -> tuple[Network, tuple[s
     NeuralArtError: A file cannot be read or does not belong to the network, or the folder cannot be written.
     """
     found, notes = planned.found, list[str]()
+    if output.resolve() in {path.parent.resolve() for path in planned.sources}:
+        raise NeuralArtError(
+            "is a folder of the user's own files", where=str(output), hint="another --output: an earlier compile goes"
+        )
     files = {each: read_bytes(path) for each, path in planned.copied.items()}
     pools = {pool.fname: pool for pool in planned.pools.pools} if planned.pools is not None else {}
     raws = {

@@ -24,6 +24,7 @@ from neuralart.vendor.network_c.types import GeneratedNetwork
 
 _OURS = "neuralart_kernels.h"
 _NPU = re.compile(rb"\bLL_ATON_EpochBlockItems_(\w+)\s*\(")
+_OF_NPU = re.compile(rb"\bLL_ATON_(?!VERSION)")
 # Legacy and st-ai API: a function that every network for the core has, where it is defined.
 _CPU = re.compile(
     rb"^[ \t]*(?:AI_API_ENTRY\s+)?(?:ai_error\s+ai|stai_return_code\s+stai)_(\w+?)(?:_create_and)?_(?:create|init)"
@@ -47,6 +48,7 @@ class GeneratedSet:
     code: tuple[str, ...]  # Names of its C files and headers, its own C first
     text: str = field(repr=False)  # Of its C
     shown: str = ""  # Its folder in messages
+    beside: tuple[str, ...] = ()  # Names of the other C files in its folder, without suffix
     c_info: str = ""  # Name of the compiler's description; empty: there is none
     report: str = ""  # Name of the compiler's report; empty: there is none
 
@@ -115,7 +117,8 @@ def kind_of(data: bytes) -> tuple[str, str]:
     found = _NPU.search(data)
     if found is not None and b"ll_atonn_rt_epoch_block_array" in data:
         return NPU, found[1].decode()
-    made = _CPU.search(data) if b"LL_ATON" not in data else None
+    # stai_network.c of a network for the NPU defines the same functions.
+    made = _CPU.search(data) if _OF_NPU.search(data) is None else None
     if made is not None:
         return CPU, made[1].decode()
     return "", ""
@@ -185,6 +188,7 @@ def find(folder: Path, c_file: str = "", shown: str = "", where: str = "") -> Ge
         code=(named[0], *code),
         text=text,
         shown=shown,
+        beside=tuple(sorted(each.removesuffix(".c") for each in names if each.endswith(".c") and each != named[0])),
         c_info=next((each for each in infos if each in names), ""),
         report=next((each for each in reports if each in names), ""),
     )

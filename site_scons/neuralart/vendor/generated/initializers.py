@@ -93,11 +93,18 @@ def _fits(path: Path, pool: MemoryPool, needed: int) -> bool:
     return True
 
 
+def _of_another(path: Path, found: GeneratedSet) -> bool:
+    """Whether a file is named after another C file in the network's folder."""
+    owners = [stem for stem in (found.stem, *found.beside) if path.name.startswith((f"{stem}_", f"{stem}."))]
+    return bool(owners) and max(owners, key=len) != found.stem
+
+
 def _kinds(found: GeneratedSet, pool: MemoryPool, files: Sequence[Path]) -> tuple[list[Path], ...]:
     """Files that can be the constants of a pool, the surest kind first: by the pool in the name, by an address in it,
     by a name after the network.
     """
     other = [each for each in found.needed if each != pool.fname]
+    files = [path for path in files if not _of_another(path, found)]
     named = [path for path in files if _named(path, pool.fname)]
     plain = [path for path in files if not any(_named(path, each) for each in other)]
     return (
