@@ -426,6 +426,29 @@ def test_an_interrupted_run_leaves_nothing(place):
     assert list((place.folder / "out").iterdir()) == []
 
 
+def test_a_run_that_takes_too_long_leaves_nothing(place):
+    place.run("-o", "out")
+    # It writes all of its files, and does not come to an end.
+    (place.root / "sleep").write_text("60")
+    text = place.refused("-o", "out", "--timeout", "2")
+    assert text.startswith(
+        "net.tflite: ST Edge AI Core 4.0.1-20581: ended after 2 s (timeout) at 100 % (104/104); "
+        "its last line: elapsed time"
+    )
+    assert text.endswith("(a larger timeout; log: out/.vendor/log.txt)")
+    place.nothing_left()
+    (place.root / "sleep").write_text("0")
+    place.run("-o", "out", "--timeout", "60")
+    assert "network.json" in place.files()
+
+
+def test_limits_that_are_none(place):
+    for text in ("0", "soon", "nan", "-1", "1e9"):
+        _, err = place.run("-o", "out", "--timeout", text, code=2)
+        assert f"--timeout: '{text}' is no number of seconds, 0.1 to 1e6" in err
+    assert "--timeout: means nothing to the reference compiler" in place.refused("--timeout", "3", compiler="reference")
+
+
 # ---- the tool itself
 
 

@@ -296,6 +296,15 @@ def test_the_command_looks_where_the_sconstruct_did(
     assert "PYTEST_CURRENT_TEST" not in child_environment({})
 
 
+def test_another_time_limit_is_no_other_compile(env: Any, make_env: Any, tool: Any) -> None:
+    tool()
+    net = _net(env, timeout=90)
+    words = graphs.command(net.c)
+    assert words[words.index("--timeout") + 1] == "90"
+    assert b"--timeout" not in graphs.signature(net.c)
+    assert net.folder == _net(make_env(), timeout=4.5).folder == _net(make_env()).folder
+
+
 def test_auto_without_a_tool_is_the_reference_compiler(env: Any, nets: Path) -> None:
     net = _net(env, compiler="auto", extra_options=["--new"], failures="nets/na.json")
     assert net.compiler == "reference"
@@ -400,6 +409,8 @@ def test_a_path_of_a_recording_is_the_sconscripts(env: Any, recording: Path, tre
         ),
         ({"compiler": "reference", "extra_options": ["-x"]}, ["extra_options means nothing to the reference"]),
         ({"compiler": "reference", "failures": "nets/na.json"}, ["failures means nothing to the reference"]),
+        ({"compiler": "reference", "timeout": 3}, ["timeout means nothing to the reference"]),
+        ({"timeout": "soon"}, ["timeout: must be a number, this is 'soon'"]),
         ({"failures": "none.yaml"}, ["table of failures 'none.yaml' does not exist"]),
         ({"pair": "debug"}, ["networks.net.pair: 'debug' is not allowed (known: profiling)"]),
         ({"budgets": {"max_weight": 1}}, ["unknown key 'max_weight' in networks.net.budgets", "'max_weights'?"]),

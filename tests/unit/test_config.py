@@ -190,7 +190,7 @@ VARIANT_KEYS = (
 NETWORK_KEYS = (
     "allocate_inputs, allocate_outputs, app_config, budgets, check, compiler, extra_options, failures, initializers, "
     "input, input_data_type, inputs_ch_position, labels, min_accuracy, min_cos, model, mpool, options, "
-    "output_data_type, outputs_ch_position, pair, profile, strategies, vectors"
+    "output_data_type, outputs_ch_position, pair, profile, strategies, timeout, vectors"
 )
 
 # (what is replaced in GOOD, by what, the whole line that must be said)

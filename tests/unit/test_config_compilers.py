@@ -211,8 +211,9 @@ def test_wrong_profile(tmp_path: Path, text: str, words: list[str] | None) -> No
 
 
 def test_the_others(tmp_path: Path) -> None:
-    net = one(tmp_path, 'pair: profiling\n    extra_options: [--new, "3 4"]\n    failures: ours.yaml')
+    net = one(tmp_path, 'pair: profiling\n    extra_options: [--new, "3 4"]\n    failures: ours.yaml\n    timeout: 1.5')
     assert (net.pair, net.extra_options, net.failures) == ("profiling", ("--new", "3 4"), "ours.yaml")
+    assert net.timeout == 1.5
     net = two(
         tmp_path, "pair: profiling\n    failures: x.yaml", 'pair: ""\n        failures: ""\n        extra_options: []'
     )
@@ -228,6 +229,8 @@ def test_the_others(tmp_path: Path) -> None:
         ("extra_options: [1]", ["extra_options[0]", "a number in YAML"]),
         ("failures: [a.yaml]", ["failures", "must be text"]),
         ("failures: ", ["failures", "is empty"]),
+        ("timeout: 0", ["timeout: 0 is out of range, allowed: 0.1 to 1e+06"]),
+        ("timeout: 5 min", ["timeout: must be a number, this is '5 min'"]),
         ("extra_option: []", ["unknown key 'extra_option'", "did you mean 'extra_options'?"]),
     ],
 )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+import time
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +54,24 @@ def test_what_a_program_may_do(tmp_path, text, status, lines):
     outcome = execute(found, (), tmp_path, {**os.environ, "PYTHONPATH": "/x"})
     assert outcome.status == status
     assert outcome.lines == (lines if lines is not None else (f"{found.root} end",))
+
+
+def test_a_program_that_takes_too_long_ends_with_what_it_started(tmp_path):
+    text = "printf 'first\\n\\rPASS:  50%%|##  | 52/104 [00:01<00:00, 3.16s/it]\\r'"
+    text += "; sleep 60 &\necho $! >child; sleep 60"
+    started = time.monotonic()
+    outcome = execute(installed(tmp_path, text), (), tmp_path, os.environ, seconds=0.5)
+    assert time.monotonic() - started < 20, "the child has the pipe open for a minute"
+    assert (outcome.late, outcome.status, outcome.lines) == (True, -9, ("first",))
+    assert outcome.reached == "50 % (52/104)"
+    child = Path("/proc") / (tmp_path / "child").read_text().strip() / "stat"
+    # Who inherits it may not have waited for it yet.
+    assert not child.exists() or ") Z " in child.read_text()
+
+
+def test_a_program_that_is_in_time(tmp_path):
+    outcome = execute(installed(tmp_path, "echo out; exit 3"), (), tmp_path, os.environ, seconds=60)
+    assert (outcome.late, outcome.status, outcome.lines) == (False, 3, ("out",))
 
 
 def test_a_program_that_cannot_be_started(tmp_path):

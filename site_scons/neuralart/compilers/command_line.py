@@ -49,6 +49,16 @@ def _compiler(name: str) -> str:
     return name
 
 
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0.1 <= seconds <= 1e6:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds, 0.1 to 1e6")
+    return seconds
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add every option of the table, those too that are refused with a reason."""
     parser.allow_abbrev = False
@@ -93,6 +103,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--extra-options", action="append", metavar="WORDS", help="further words for stedgeai, as --extra-options=WORDS"
     )
     more.add_argument("--failures", action="append", metavar="FILE", help="table of failures, asked before our own")
+    more.add_argument(
+        "--timeout", type=_seconds, metavar="S", help="seconds that stedgeai may take; then it is ended (default: any)"
+    )
     more.add_argument("--tool-cache", metavar="FILE", help="remembers the versions of installations")
 
 

@@ -262,6 +262,13 @@ KEYS: tuple[Key, ...] = (
         taken=("--failures",),
     ),
     Key(
+        "timeout",
+        lambda value: value.real(0.1, 1e6),
+        "seconds that ST Edge AI Core may take for this network; then it is ended, and the error says its last line",
+        "no limit",
+        taken=("--timeout",),
+    ),
+    Key(
         "initializers",
         _pool_names,
         "the pools (by `fname`) that hold constants and get a raw file; more than the rule finds, or fewer",

@@ -93,6 +93,7 @@ class NetworkConfig(Located):
     pair: str = ""  # ``profiling``: once more without the epoch controller, to measure its epochs; empty: no
     extra_options: tuple[str, ...] = ()  # Words for ST Edge AI Core that nothing here looks at
     failures: str = ""  # The user's own table of failures (path), read before the built-in one
+    timeout: float | None = None  # Seconds that ST Edge AI Core may take; None: any
     mpool: str = ""  # Pool file instead of the profile's; empty: the profile's
     input_data_type: str = ""  # As ``--input-data-type``; empty: the model's
     output_data_type: str = ""  # As ``--output-data-type``

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import signal
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from neuralart.errors import NeuralArtError
 
@@ -46,6 +48,20 @@ def fits(version: str, wanted: str) -> bool:
     """
     found = _NUMBERS.match(version.strip())
     return found is not None and check_range(wanted, "").contains(found[0])
+
+
+def end_tree(process: Any) -> None:
+    """End a program (a Popen that leads a session), and what it started: they write to the same pipe."""
+    with contextlib.suppress(OSError):
+        if os.name == "posix":
+            os.kill(-process.pid, signal.SIGKILL)  # The group that it leads
+        else:
+            import subprocess
+
+            subprocess.run(["taskkill", "/F", "/T", "/PID", str(process.pid)], capture_output=True, check=False)
+    with contextlib.suppress(OSError):
+        process.kill()
+    process.wait()
 
 
 def folders(environ: Mapping[str, str]) -> list[Path]:

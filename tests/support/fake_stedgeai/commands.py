@@ -128,6 +128,7 @@ def _remember_times(root: str, started: float) -> None:
     """When it worked, and longer than it would need to, where an installation asks for that (a file ``sleep``)."""
     asked = Path(root, "sleep")
     if asked.is_file():
+        sys.stdout.flush()
         time.sleep(float(asked.read_text()))
         with Path(root, "times.jsonl").open("a", encoding="utf-8") as file:
             file.write(json.dumps([started, time.time()]) + "\n")

@@ -30,7 +30,7 @@ def _only_for_others(args: argparse.Namespace) -> None:
     """Refuse what the reference compiler has no use for."""
     unfit = ["extra_options", "recording", "adopted", "c_file", "initializer"]
     if args.compiler == REFERENCE:
-        unfit += ["compiler_version", "failures", "tool_cache"]
+        unfit += ["compiler_version", "failures", "tool_cache", "timeout"]
     for name in unfit:
         if getattr(args, name) is not None:
             raise NeuralArtError(

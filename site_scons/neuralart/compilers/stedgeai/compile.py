@@ -156,16 +156,18 @@ def compile_network(
             path=lambda text: reference(Path(text), place),
         )
         folders.clear(output, request.name)
-        outcome = execute(install, command.words, place, environ, listen)
+        outcome = execute(install, command.words, place, environ, listen, request.seconds)
         aside = {
             LOG: ("\n".join(outcome.lines) + "\n").encode("utf-8", "replace"),
             COMMAND: command_text(install, command.words).encode("utf-8", "surrogateescape"),
             **planned.staged.files,
         }
         folders.keep(output, aside)
+        log = f"{output.as_posix()}/{VENDOR}/{LOG}"
+        if outcome.late and outcome.status:
+            raise failures.late(outcome, request.seconds or 0.0, where=request.model_display, tool=tool, log=log)
         if outcome.status:
             why = failures.explain(outcome.lines, table, outcome.status)
-            log = f"{output.as_posix()}/{VENDOR}/{LOG}"
             raise failures.error_of(why, where=request.model_display, tool=tool, log=log)
         csv = csv_name(planned.staged.options or ())
         found = fileset.collect(place, planned.given, install.version, planned.declared, csv)

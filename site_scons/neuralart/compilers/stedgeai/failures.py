@@ -10,6 +10,7 @@ from pathlib import Path
 from string import Formatter
 from warnings import catch_warnings, simplefilter
 
+from neuralart.compilers.stedgeai.run import ToolRun
 from neuralart.errors import NeuralArtError
 from neuralart.resources import PACKAGE
 from neuralart.text.values import Value
@@ -173,3 +174,14 @@ def error_of(failure: Failure, *, where: str, tool: str, log: str) -> NeuralArtE
     """The one line a user sees: ``where`` what was compiled, ``log`` where everything that the tool printed stands."""
     hint = f"{failure.hint}; log: {log}" if failure.hint else f"log: {log}"
     return NeuralArtError(f"{tool}: {failure.text}", where=where, hint=hint)
+
+
+def late(run: ToolRun, seconds: float, *, where: str, tool: str, log: str) -> NeuralArtError:
+    """The line of a run that was ended because its time was up."""
+    last = f"its last line: {_shorten(run.lines[-1])}" if run.lines else "it printed nothing"
+    reached = f" at {run.reached}" if run.reached else ""
+    return NeuralArtError(
+        f"{tool}: ended after {seconds:g} s (timeout){reached}; {last}",
+        where=where,
+        hint=f"a larger timeout; log: {log}",
+    )

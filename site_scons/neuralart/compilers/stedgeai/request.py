@@ -55,6 +55,7 @@ class ToolRequest:
     controller: bool = False  # ``--enable-epoch-controller`` was given
     initializers: tuple[str, ...] | None = None  # fnames of the declared initializers; None: by rule
     report: bool = True  # A text report is written
+    seconds: float | None = None  # Of wall time that the tool may take; None: any
 
     @property
     def npu(self) -> bool:
@@ -150,4 +151,5 @@ def request_of(args: argparse.Namespace) -> ToolRequest:
         controller=bool(args.enable_epoch_controller),
         initializers=initializers,
         report=not args.no_report,
+        seconds=args.timeout,
     )

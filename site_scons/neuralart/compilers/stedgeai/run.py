@@ -20,6 +20,7 @@ from neuralart.compilers.stedgeai.install import Install, child_environment
 from neuralart.errors import NeuralArtError
 from neuralart.files import write_bytes
 from neuralart.network.facts import MANIFEST
+from neuralart.vendor.asking import end_tree
 
 # What the tool prints: without its progress bar, which shares the stream with everything else -----------------------
 
@@ -54,6 +55,8 @@ class ToolRun:
 
     status: int  # Exit status; negative: killed by that signal
     lines: tuple[str, ...] = field(repr=False)  # What it printed, without its progress bar
+    late: bool = False  # It was ended because its time was up
+    reached: str = ""  # The last progress that it told, ``98 % (102/104)``; empty: it told none
 
 
 def _abandoned(output: Path) -> None:
@@ -101,12 +104,15 @@ def execute(
     folder: Path,
     environ: Mapping[str, str],
     listen: Callable[[str], None] = lambda _text: None,
+    seconds: float | None = None,
 ) -> ToolRun:
     """Run the tool in a folder; NeuralArtError if it cannot be started.
 
-    ``listen`` is called with the progress, ``98 % (102/104)``, when that changes.
+    ``listen`` is called with the progress, ``98 % (102/104)``, when that changes. After ``seconds`` (None: no limit) it
+    is ended, together with the programs that it started.
     """
     import subprocess
+    from threading import Event, Timer
 
     try:
         process = subprocess.Popen(
@@ -116,13 +122,23 @@ def execute(
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
+            # Only then: signals for our own group (Ctrl-C, the end of a build) would not reach it.
+            start_new_session=seconds is not None,
         )
     except OSError as error:
         raise NeuralArtError(f"cannot be started: {error.strerror}", where=str(install.program)) from error
     parts: list[bytes] = []
-    last = ""
+    last, late = "", Event()
+
+    def too_long() -> None:
+        late.set()
+        end_tree(process)
+
+    timer = Timer(seconds, too_long) if seconds is not None else None
     assert process.stdout is not None
     try:
+        if timer is not None:
+            timer.start()
         with process.stdout as stream:
             # Not by lines: the progress bar is one line for minutes.
             while piece := os.read(stream.fileno(), 1 << 16):
@@ -133,10 +149,15 @@ def execute(
                     last = now
         status = process.wait()
     finally:
+        if timer is not None:
+            timer.cancel()
         if process.poll() is None:
-            process.kill()
+            if seconds is None:
+                process.kill()
+            else:
+                end_tree(process)
             process.wait()
-    return ToolRun(status, tuple(clean(b"".join(parts).decode("utf-8", "replace"))))
+    return ToolRun(status, tuple(clean(b"".join(parts).decode("utf-8", "replace"))), late.is_set(), last)
 
 
 def command_text(install: Install, words: Sequence[str]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from neuralart.errors import NeuralArtError
-from neuralart.vendor.asking import in_places, on_path
+from neuralart.vendor.asking import end_tree, in_places, on_path
 
 # Bytes of what a program says that are kept: its end, where the reason stands.
 _MOST = 1 << 18
@@ -79,15 +78,6 @@ def _started(words: Sequence[str], folder: Path, output: BinaryIO) -> Any:
         ) from error
 
 
-def _end(process: Any) -> None:
-    """End a program, and on POSIX what it started."""
-    with contextlib.suppress(OSError):
-        if os.name == "posix":
-            os.kill(-process.pid, signal.SIGKILL)  # The group that it leads
-        process.kill()
-    process.wait()
-
-
 def call(words: Sequence[str], folder: Path, seconds: float) -> Answer:
     """Run a program in a folder to its end, or for so many seconds. NeuralArtError: it cannot be started."""
     said = folder / ".said"
@@ -100,7 +90,7 @@ def call(words: Sequence[str], folder: Path, seconds: float) -> Answer:
             late = True
         finally:
             if process.poll() is None:
-                _end(process)
+                end_tree(process)
         stream.seek(max(0, stream.seek(0, os.SEEK_END) - _MOST))
         text = stream.read().decode("utf-8", "replace")
     return Answer(tuple(words), process.returncode, text, late)
@@ -122,7 +112,7 @@ def served(words: Sequence[str], folder: Path, port: int, seconds: float) -> Ite
                 raise ServerEnded(text)
             yield
         finally:
-            _end(process)
+            end_tree(process)
 
 
 class ServerEnded(Exception):

@@ -97,6 +97,7 @@ def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:
         "options": env["NEURALARTFLAGS"],
         "extra_options": env["NEURALART_EXTRAFLAGS"],
         "failures": env["NEURALART_FAILURES"],
+        "timeout": env["NEURALART_TIMEOUT"],
     }
     config = config_of(env, stem, source[0], options)
     if env["NEURALART_RELOCATABLE"]:
@@ -220,6 +221,7 @@ VARIABLES = (
         lambda: str(firmware_dir() / "runtime"),
     ),
     Variable("NEURALART_FAILURES", "path", "", "Your own table of failures of ST Edge AI Core, asked before ours."),
+    Variable("NEURALART_TIMEOUT", "number or None", None, "Seconds that ST Edge AI Core may take; `None`: any."),
 )
 
 

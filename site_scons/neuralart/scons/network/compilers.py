@@ -97,7 +97,11 @@ def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompil
     said += [f"--profile-remove={text}" for text in config.profile_remove]
     said += ["--pair", pair] if pair else []
     if kind == REFERENCE:
-        for what, words in (("extra_options", config.extra_options), ("failures", config.failures)):
+        for what, words in (
+            ("extra_options", config.extra_options),
+            ("failures", config.failures),
+            ("timeout", config.timeout),
+        ):
             if words and config.compiler != AUTO:
                 raise NeuralArtError(
                     f"{what} means nothing to the reference compiler", where=config.said(what), hint="leave it out"
@@ -115,15 +119,18 @@ def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompil
     install = _install(env, config)
     said += ["--compiler-version", config.compiler_version] if config.compiler_version else []
     places += ["--tool-cache", f"{build_dir(env)}/{COMPILER_CACHE}"]
+    # No part of the signature: another limit compiles nothing again.
+    places += ["$(", "--timeout", f"{config.timeout:g}", "$)"] if config.timeout else []
     return ChosenCompiler(kind, install.identity, install.version, tuple(said), places)
 
 
 def _of_plugin(config: NetworkConfig, kind: str, said: list[str]) -> ChosenCompiler:
     """A plugin's compiler; what it is asked for is not known yet, so neither is its identity."""
-    if config.failures:
-        raise NeuralArtError(
-            f"failures means nothing to compiler {kind}", where=config.said("failures"), hint="leave it out"
-        )
+    for what in ("failures", "timeout"):
+        if getattr(config, what):
+            raise NeuralArtError(
+                f"{what} means nothing to compiler {kind}", where=config.said(what), hint="leave it out"
+            )
     plugin = plugins.find("compilers", kind, config.said("compiler"))
     # It may use the reference compiler, and that one operators of plugins.
     code = " ".join([plugin.code, plugins.code_of("operators")]).strip()
