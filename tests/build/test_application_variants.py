@@ -487,11 +487,11 @@ def test_no_tree(built: Place) -> None:
 def test_nothing_here_runs_them(built: Place) -> None:
     line = built.said("run-mk")
     assert "run-mk: network net is made for runtime ll_aton: virtual boards run neuralart only" in line
-    line = built.said("run-own")
-    assert "run-own: its application is your own, and nothing here can talk to it" in line
-    # A real board would start them.
-    for variant in ("mk", "own"):
-        assert "runner cubeprogrammer: no STM32_Programmer_CLI: " in built.said(f"boot-{variant}")
+    for verb in ("run", "boot"):
+        line = built.said(f"{verb}-own")
+        assert f"{verb}-own: its application is your own, and nothing here can talk to it" in line
+    # A real board would start it.
+    assert "runner cubeprogrammer: no STM32_Programmer_CLI: " in built.said("boot-mk")
     assert "application: " in built.run("flash-own").out
 
 
