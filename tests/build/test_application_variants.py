@@ -487,6 +487,7 @@ def test_no_tree(built: Place) -> None:
 def test_nothing_here_runs_them(built: Place) -> None:
     line = built.said("run-mk")
     assert "run-mk: network net is made for runtime ll_aton: virtual boards run neuralart only" in line
+    assert "BOOT     mk on " in built.run("-n", "boot-mk").out, "a real board is its own business"
     for verb in ("run", "boot"):
         line = built.said(f"{verb}-own")
         assert f"{verb}-own: its application is your own, and nothing here can talk to it" in line

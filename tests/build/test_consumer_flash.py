@@ -285,7 +285,10 @@ def test_a_tree_shows_what_a_flash_needs(sources_only: Project) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ('env.NeuralArtFlash("x", plan, NEURALART_MACHINE="silicon")', "x: nothing here can write on silicon yet"),
+        (
+            'env.NeuralArtFlash("x", plan, NEURALART_MACHINE="silicon", NEURALART_RUNNER="virtual")',
+            "x: runner virtual writes a file",
+        ),
         ('env.NeuralArtFlash("x", "image.bin")', "x: NeuralArtFlash takes a flash plan"),
         ('env.NeuralArtFlashPlan("p.json", "image.bin")', "image.bin: NeuralArtFlashPlan: nothing says where it goes"),
         ('env.NeuralArtInitializers("x.txt", net)', "x.txt: NeuralArtInitializers: start-up code is C"),
