@@ -209,8 +209,9 @@ def test_a_network_for_the_core_of_the_reference_compiler(tmp_path: Path) -> Non
     write(compile_network(CpuRequest(model=model, name="digits", report=False)), folder)
     own = facts.load(folder / "network.json")
     _, made, _ = taken(folder, "one")
-    assert (made.runtime, made.runtime_version, made.macc, len(made.epochs)) == (
+    assert (made.runtime, made.abi_stamp, made.runtime_version, made.macc, len(made.epochs)) == (
         own.runtime,
+        own.abi_stamp,
         own.runtime_version,
         own.macc,
         len(own.epochs),
@@ -221,7 +222,7 @@ def test_a_network_for_the_core_of_the_reference_compiler(tmp_path: Path) -> Non
     (folder / "digits_c_info.json").unlink()
     (tmp_path / "out" / "manifest.json").unlink()
     _, less, _ = taken(folder, "two")
-    assert (less.runtime, less.macc, less.epochs) == (own.runtime, None, ())
+    assert (less.runtime, less.abi_stamp, less.macc, less.epochs) == (own.runtime, own.abi_stamp, None, ())
     assert [port.bytes for port in (*less.inputs, *less.outputs)] == [
         port.bytes for port in (*own.inputs, *own.outputs)
     ]

@@ -40,6 +40,7 @@ from neuralart.vendor.generated.initializers import assign, read
 from neuralart.vendor.network_c.checks import extent, rows_by_pool
 
 _TOOL_VERSION = re.compile(r"\.tool_version\s*=\s*STAI_INIT_VERSION\((\d{1,4}),\s*(\d{1,4}),\s*(\d{1,6})\)")
+_STAMP = re.compile(r"_ABI_STAMP\s+\"([0-9a-f]{16})\"")
 _NOT_KNOWN = (0, 0, 0, 0)
 
 
@@ -195,11 +196,15 @@ def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> Network:
     ours = found.runtime == NEURALART
     info = _info(found, notes)
     c_name = found.c_name if found.c_name != name else ""
+    # An image tells the stamp that its network was compiled with.
+    said = next((match for text in codes if (match := _STAMP.search(text)) is not None), None)
     header = cpu_headers.parse([text for each, text in texts.items() if each.endswith(".h")], found.c_name)
     if info is not None and info.graph is not None and (info.core is not None or ours):
         macc = sum(node.macc for node in info.graph.nodes)
         if header.macc in (None, macc):
-            return replace(_of_info(found, info, codes, ours), name=name, c_name=c_name, runtime=found.runtime)
+            made = _of_info(found, info, codes, ours)
+            stamped = said[1] if said is not None else made.abi_stamp
+            return replace(made, name=name, c_name=c_name, runtime=found.runtime, abi_stamp=stamped)
         notes.append(f"{found.c_info} is of another compile ({macc} MACC, its header has {header.macc}): left aside")
     known = _TOOL_VERSION.search(found.text)
     version = (int(known[1]), int(known[2]), int(known[3]), 0) if known else _NOT_KNOWN
@@ -222,7 +227,7 @@ def _cpu(name: str, planned: AdoptPlan, notes: list[str]) -> Network:
         name=name,
         runtime=found.runtime,
         runtime_version=NEURALART_VERSION if ours else version,
-        abi_stamp=stamp(first, more, pools),
+        abi_stamp=said[1] if said is not None else stamp(first, more, pools),
         numerics=CPU_NUMERICS,
         pools=tuple(pools),
         inputs=_header_ports(header.inputs),
