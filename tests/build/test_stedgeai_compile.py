@@ -21,7 +21,7 @@ from neuralart.network.facts import load
 from neuralart.resources import package_parent
 from neuralart.vendor.releases import parse_core
 from support import vendor_network_c
-from support.fake_stedgeai import VERSIONS, calls, install
+from support.fake_stedgeai import VERSIONS, add_profiles, calls, install
 from support.fake_stedgeai import failures as fake
 from support.messages import flat
 from support.stedgeai_case import make, request
@@ -424,6 +424,25 @@ def test_an_interrupted_run_leaves_nothing(place):
     _, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (130, "neuralart compile: interrupted\n")
     assert list((place.folder / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("version", ["2.2.0", "4.0.1"])
+def test_a_profile_of_the_installation(tmp_path, version):
+    place = of_version(tmp_path, version)
+    base = (*BASE[:-1], "profile-allmems--O3")
+    place.run("-o", "plain", base=base)
+    assert "profile-allmems--O3" in calls(place.root, "generate")[-1]["argv"], "only the tool knows what it says"
+    add_profiles(place.root, (place.folder / "pools/n6.mpool").read_text(), version)
+    place.run("-o", "out", "--profile-add=--Oauto-sched", base=base)
+    assert "allmems--O3@profile/profile.json" in calls(place.root, "generate")[-1]["argv"]
+    staged = json.loads((place.folder / "out/.vendor/profile/profile.json").read_text())
+    assert staged["Profiles"]["allmems--O3"]["options"] == "--native-float --Os --optimization 3 --Oauto-sched"
+    files = place.files()
+    assert b"memory pools: STEDGEAI_CORE_DIR/targets/" in files["provenance.txt"]
+    assert not [name for name, data in files.items() if str(tmp_path).encode() in data]
+    text = place.refused("-o", "out", base=(*BASE[:-1], "profile-allmems-O3"))
+    assert "no profile 'allmems-O3' (did you mean 'allmems--O3'?" in text
+    assert place.files() == files
 
 
 def test_a_run_that_takes_too_long_leaves_nothing(place):

@@ -103,7 +103,11 @@ def _file_name(path: Path) -> str:
 def _options(
     given: tuple[str, ...], choice: ProfileChoice, request: ToolRequest, release: Release, where: str
 ) -> tuple[str, ...]:
-    options = edit(release.habits.built_in, given, (), where) if choice.stock else given
+    # Our own of these names are for every compiler, those with the vendor's names are complete but for what the target
+    # says from 3.0 on.
+    whole = choice.argument.name not in (profile.DEFAULT_PROFILE, profile.RELOCATABLE_PROFILE)
+    built_in = tuple(word for word in release.habits.built_in if not whole or word == "--mvei")
+    options = edit(built_in, given, (), where) if choice.stock else given
     options = edit(options, choice.add, choice.remove, where)
     if request.controller:
         if choice.profiling:
