@@ -125,10 +125,9 @@ def test_c_is_not_flashed_as_weights(env: Any, tool: Any) -> None:
     assert "pool xSPI2 of network net is written as C" in said and "FORMAT_RAW" in said
 
 
-def test_a_pool_without_a_known_file(env: Any, tool: Any) -> None:
+def test_pools_in_hex_have_the_same_files(env: Any, tool: Any) -> None:
     tool()
-    said = refusal(_net, env, profile="hex@nets/na.json")
-    assert "FORMAT_HEX, whose file is not documented" in said and "nets/pools/hex.mpool" in said
+    assert _files(_net(env, profile="hex@nets/na.json")) == _files(_net(env))
 
 
 def test_the_table_of_epochs(env: Any, tool: Any) -> None:
