@@ -21,7 +21,7 @@ from neuralart.network.facts import load
 from neuralart.resources import package_parent
 from neuralart.vendor.releases import parse_core
 from support import vendor_network_c
-from support.fake_stedgeai import VERSIONS, calls, install
+from support.fake_stedgeai import VERSIONS, add_profiles, calls, install
 from support.fake_stedgeai import failures as fake
 from support.messages import flat
 from support.stedgeai_case import make, request
@@ -377,7 +377,6 @@ def test_notes_of_a_run_that_counts(place, which, note, stands):
         ),
         ((), ("-m", "none.onnx", *BASE[2:]), "none.onnx: cannot read: No such file or directory"),
         ((), ("-n", "9lives", *BASE[:2], *BASE[4:]), "--name: '9lives' is not a C identifier"),
-        ((), (*BASE[:-1], "hex@na.json"), "has the format FORMAT_HEX, whose file is not documented"),
         (("--initializers", "xSPI3"), BASE, "--initializers: no enabled pool 'xSPI3' (did you mean 'xSPI2'?"),
         (("--initializers", "xSPI2"), H7, "--initializers: there are none without an NPU"),
         (("--compiler-version", "3.0.*"), BASE, "--compiler-version: no ST Edge AI Core 3.0.* found; looked at"),
@@ -424,6 +423,35 @@ def test_an_interrupted_run_leaves_nothing(place):
     _, err = process.communicate(timeout=20)
     assert (process.returncode, err) == (130, "neuralart compile: interrupted\n")
     assert list((place.folder / "out").iterdir()) == []
+
+
+def test_pools_in_hex_are_asked_for_raw(place):
+    place.run("-o", "raw", base=(*BASE[:-1], "blobs@na.json"))
+    base = (*BASE[:-1], "hex@na.json")
+    out, _ = place.run("-o", "out", "-v", "2", "--profile-add=--enable-epoch-controller", base=base)
+    assert "fformat of pool AXISRAM3" in out and "constants are raw files, the build makes hex files itself" in out
+    raw = "net_atonbuf.xSPI2.raw"
+    assert place.files()[raw] and place.files()[raw] == place.files("raw")[raw]
+    assert b"FORMAT_HEX" not in (place.folder / "out/.vendor/profile/pools/hex.mpool").read_bytes()
+
+
+@pytest.mark.parametrize("version", ["2.2.0", "4.0.1"])
+def test_a_profile_of_the_installation(tmp_path, version):
+    place = of_version(tmp_path, version)
+    base = (*BASE[:-1], "profile-allmems--O3")
+    place.run("-o", "plain", base=base)
+    assert "profile-allmems--O3" in calls(place.root, "generate")[-1]["argv"], "only the tool knows what it says"
+    add_profiles(place.root, (place.folder / "pools/n6.mpool").read_text(), version)
+    place.run("-o", "out", "--profile-add=--Oauto-sched", base=base)
+    assert "allmems--O3@profile/profile.json" in calls(place.root, "generate")[-1]["argv"]
+    staged = json.loads((place.folder / "out/.vendor/profile/profile.json").read_text())
+    assert staged["Profiles"]["allmems--O3"]["options"] == "--native-float --Os --optimization 3 --Oauto-sched"
+    files = place.files()
+    assert b"memory pools: STEDGEAI_CORE_DIR/targets/" in files["provenance.txt"]
+    assert not [name for name, data in files.items() if str(tmp_path).encode() in data]
+    text = place.refused("-o", "out", base=(*BASE[:-1], "profile-allmems-O3"))
+    assert "no profile 'allmems-O3' (did you mean 'allmems--O3'?" in text
+    assert place.files() == files
 
 
 def test_a_run_that_takes_too_long_leaves_nothing(place):

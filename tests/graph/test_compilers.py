@@ -17,7 +17,7 @@ from neuralart.scons.registry import child_environment
 from neuralart.text.values import Location
 from neuralart.toolchain import Toolchain
 from support import graphs
-from support.fake_stedgeai import VERSIONS, calls, install
+from support.fake_stedgeai import VERSIONS, add_profiles, calls, install
 from support.messages import one_message
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the made-up tool is a shell script")
@@ -125,10 +125,9 @@ def test_c_is_not_flashed_as_weights(env: Any, tool: Any) -> None:
     assert "pool xSPI2 of network net is written as C" in said and "FORMAT_RAW" in said
 
 
-def test_a_pool_without_a_known_file(env: Any, tool: Any) -> None:
+def test_pools_in_hex_have_the_same_files(env: Any, tool: Any) -> None:
     tool()
-    said = refusal(_net, env, profile="hex@nets/na.json")
-    assert "FORMAT_HEX, whose file is not documented" in said and "nets/pools/hex.mpool" in said
+    assert _files(_net(env, profile="hex@nets/na.json")) == _files(_net(env))
 
 
 def test_the_table_of_epochs(env: Any, tool: Any) -> None:
@@ -296,6 +295,25 @@ def test_the_command_looks_where_the_sconstruct_did(
     assert "PYTEST_CURRENT_TEST" not in child_environment({})
 
 
+def test_a_profile_of_the_compilers_own(env: Any, make_env: Any, tool: Any, nets: Path) -> None:
+    root = tool()
+    own = "profile-allmems--O3"
+    said = refusal(_net, env, profile=own)
+    assert "is a profile of ST Edge AI Core, and the installation has no neural_art.json (name a file" in said
+    file = add_profiles(root, (nets / "pools/n6.mpool").read_text())
+    net = _net(make_env(), profile=own)
+    words = graphs.command(net.c)
+    assert words[words.index("--st-neural-art") + 1] == own
+    assert {str(file), str(file.parent / "mpools/stm32n6.mpool")} <= {
+        str(n) for n in [*net.c.sources, *graphs.scanned(net.c)]
+    }
+    assert _files(net) == ALWAYS | OWN["4.0.1"]
+    assert "no profile 'most'" in refusal(_net, make_env(), profile="profile-most")
+    # The compiler of this package has them, too.
+    words = graphs.command(_net(make_env(), compiler="reference", profile=own).c)
+    assert words[words.index("--st-neural-art") + 1].startswith("allmems--O3@")
+
+
 def test_another_time_limit_is_no_other_compile(env: Any, make_env: Any, tool: Any) -> None:
     tool()
     net = _net(env, timeout=90)
@@ -367,6 +385,8 @@ def test_a_recording_needs_no_tool(env: Any, recording: Path) -> None:
 
 def test_all_of_a_recording_is_a_source(env: Any, recording: Path) -> None:
     net = _net(env, compiler={"recorded": "recordings/net"})
+    said = refusal(_net, env, compiler={"recorded": "recordings/net"}, profile="profile-allmems--O3")
+    assert "and a recording has no profiles" in said
     kept = {path.as_posix() for path in recording.rglob("*") if path.is_file()}
     assert len(kept) > 10
     assert kept <= {str(node) for node in net.c.sources}

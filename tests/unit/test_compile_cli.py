@@ -185,6 +185,21 @@ def test_the_boards_own_profile(folder, target, pool):
     assert listing(folder / "out0") == listing(folder / "out1") == listing(folder / "out2")
 
 
+@pytest.mark.parametrize(
+    ("name", "pool"),
+    [
+        ("allmems--O3", "xSPI2"),
+        ("minimal", "xSPI2"),
+        ("n6-noextmem", "AXISRAM2"),
+        ("internal-memories-only--default", "AXISRAM2"),
+    ],
+)
+def test_stock_profiles_with_the_vendors_names(folder, name, pool):
+    words = ("--st-neural-art", f"profile-{name}", "--target", "nucleo-n657x0-q", "--quiet")
+    run("-m", str(DIGITS), "-n", "net", "-o", "out", *words)
+    assert {path.name.split(".")[1] for path in (folder / "out").glob("*.raw") if path.stat().st_size} == {pool}
+
+
 def test_a_profile_of_the_vendors_tool_stays_one_when_a_board_is_named():
     words = ["--target", "nucleo-n657x0-q", "--compiler", "stedgeai", "--st-neural-art", "profile-allmems"]
     args = command_line.parsed(words)
@@ -399,7 +414,7 @@ MPOOL = ("--mpool", "pools/n6.mpool")
         (("-m", "net.tflite", "--st-neural-art", "odd@na.json"), "--encrypt-weights is refused: weights would stay"),
         (("-m", "net.tflite", "--st-neural-art", "typo@na.json"), "did you mean '--all-buffers-info'?"),
         (("-m", "net.tflite", "--st-neural-art", "default"), "names neither a profile nor a file (allowed: "),
-        (("-m", "net.tflite", "--st-neural-art", "profile-minimal"), "stm32n6570-dk.json:4:15: no profile 'minimal'"),
+        (("-m", "net.tflite", "--st-neural-art", "profile-maximal"), "stm32n6570-dk.json:4:15: no profile 'maximal'"),
         (("--target", "stm32f4", "-m", "net.tflite"), "--target: 'stm32f4' is refused: no board of it is known"),
         (("--target", "stm32n7", "-m", "net.tflite"), "--target: unknown target 'stm32n7' (did you mean 'stm32n6'?"),
         (

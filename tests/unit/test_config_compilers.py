@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralart import config
+from neuralart import boards, config
 from neuralart.config.networks import PIN
 from neuralart.config.types import NetworkConfig
 from neuralart.errors import NeuralArtError
+from neuralart.memory.plan import last_build
 from neuralart.vendor.releases import check_pin
 from support.messages import one_message
 
@@ -341,3 +342,17 @@ def test_overrides_and_defaults_are_checked_alike(tmp_path: Path, text: str) -> 
         read(tmp_path, override=text)
     with pytest.raises(NeuralArtError, match=r"^variants\.yaml:2: "):
         read(tmp_path, default=text)
+
+
+def test_the_pools_of_an_installation_are_known_to_builds_only(tmp_path: Path) -> None:
+    def pools(network: str) -> set[str]:
+        variant = read(tmp_path, network).variant("one")
+        (found,) = last_build.read_networks(boards.load(variant.board), variant, tmp_path)
+        return {pool.fname for pool in found.pools.enabled}
+
+    assert "xSPI2" not in pools("profile: profile-n6-noextmem")
+    assert "xSPI2" in pools("profile: allmems--O3@")
+    with pytest.raises(NeuralArtError) as caught:
+        pools("compiler: stedgeai\n    profile: profile-allmems--O3")
+    assert "the pools of 'profile-allmems--O3' are in the installation of ST Edge AI Core" in str(caught.value)
+    one_message(str(caught.value))

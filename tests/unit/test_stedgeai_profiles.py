@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from neuralart.compilers import profile_edits
 from neuralart.compilers.stedgeai import staging
 from neuralart.compilers.stedgeai.staging import conditions_of, stage
+from neuralart.resources import board_data_dir
 from neuralart.vendor import mpool, profile
 from neuralart.vendor.releases import RELEASES
 from support.stedgeai_case import make, refusal, request
@@ -201,6 +202,15 @@ def test_the_tools_own_profiles():
     assert (found.argument, found.options, found.pools, document) == ("profile-minimal", None, None, {})
     for words in (("--mpool", "pools/n6.mpool"), ("--profile-add=--Os",), ("--pair", "profiling")):
         assert "profile-minimal is the tool's own" in refusal(staged, *words, profile="profile-minimal")
+
+
+def test_stock_profiles_of_a_board_with_the_vendors_names_are_whole():
+    of_board = str(board_data_dir() / "profiles" / "nucleo-n657x0-q.json")
+    options = {n: set(staged(profile=f"{n}@{of_board}")[0].options) for n in ("default", "minimal", "allmems--O3")}
+    assert {"--Os", "--Oauto-sched"} <= options["default"]
+    assert not options["minimal"] & {"--Os", "--Oauto-sched", "--mvei"}
+    assert {"--Os", "--optimization", "3"} <= options["allmems--O3"] and "--Oauto-sched" not in options["allmems--O3"]
+    assert "--mvei" in staged(profile=f"minimal@{of_board}", series="2.2")[0].options
 
 
 @pytest.mark.parametrize(

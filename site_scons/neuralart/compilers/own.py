@@ -50,7 +50,8 @@ class Stedgeai:
         """The files follow from release, target, profile and options."""
         from neuralart.compilers.stedgeai.install import find_install
 
-        return vendor_files(job, find_install(job.args, os.environ).version)
+        install = find_install(job.args, os.environ)
+        return vendor_files(job, install.version, install.stock_profiles)
 
     def compile(self, job: Job, output: Path) -> str:
         from neuralart.compilers.stedgeai.compile import compile_by_tool
@@ -131,12 +132,12 @@ class Auto:
         return Stedgeai() if name == STEDGEAI else Reference()
 
 
-def vendor_files(job: Job, version: CoreVersion) -> FileSet:
+def vendor_files(job: Job, version: CoreVersion, stock: Path | None = None) -> FileSet:
     """The files that a release of ST Edge AI Core makes; NeuralArtError if something is missing, wrong or refused."""
     from neuralart.compilers.stedgeai.compile import plan
     from neuralart.compilers.stedgeai.request import request_of
 
-    planned = plan(request_of(job.args), version)
+    planned = plan(request_of(job.args, stock), version)
     raws = dict(planned.declared or {})
     rest = [file for file in planned.files if file not in raws.values()]
     known = roles(job.name)

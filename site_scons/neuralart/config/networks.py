@@ -188,7 +188,8 @@ KEYS: tuple[Key, ...] = (
     Key(
         "profile",
         _profile,
-        "`file.json`, `profile@file.json`, or `profile@` for another profile of the board's own file; "
+        "`file.json`, `profile@file.json`, `profile@` for another profile of the board's own file, `profile-NAME` for "
+        "one of the compiler's own ([stedgeai.md](stedgeai.md#stock-profiles)); "
         "`{base: one of those, add: [options], remove: [options]}` for one that differs a little",
         "profile `default` of the board's own file",
         decides=("profile", "profile_add", "profile_remove"),

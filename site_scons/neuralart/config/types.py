@@ -34,8 +34,18 @@ class ToolchainConfig:
     version: str = ""  # Wanted version of gcc, leading parts suffice (``12``, ``12.2``); empty: any
 
 
+_BUILT_IN = "profile-"
+
+
+def of_compiler(text: str) -> bool:
+    """Whether a profile is one of the compiler's own, ``profile-NAME``: of the installation, or our stock profiles."""
+    return text.startswith(_BUILT_IN) and "@" not in text and not text.endswith(".json")
+
+
 def split_profile(text: str) -> tuple[str, str]:
-    """Name (or ``default``) and file (or empty) of ``name@file``, ``file`` or ``name@``; the first ``@`` counts."""
+    """Name (or ``default``) and file (or empty) of ``name@file``, ``file``, ``name@`` or ``profile-name``."""
+    if of_compiler(text):
+        return text.removeprefix(_BUILT_IN), ""
     name, at, file = text.partition("@")
     return (name or "default", file) if at else ("default", text)
 

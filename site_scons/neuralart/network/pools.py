@@ -47,6 +47,11 @@ class MemoryPool:
         return self.mode == "USEMODE_RELATIVE"
 
     @property
+    def in_c(self) -> bool:
+        """Its constants are a C file of the program; of every other format (raw, hex) they are a raw file here."""
+        return self.fformat == "FORMAT_C"
+
+    @property
     def epoch_controller(self) -> bool:
         """It holds nothing of a network."""
         return self.relative and self.fname == EPOCH_CONTROLLER_POOL
@@ -139,12 +144,12 @@ def _overlaps(pools: tuple[MemoryPool, ...]) -> None:
 
 
 def check_relative(pools: PoolFile) -> None:
-    """What every loader asks of the pools of a relocatable model. NeuralArtError: a pool is not ``FORMAT_RAW``; a
+    """What every loader asks of the pools of a relocatable model. NeuralArtError: a pool is ``FORMAT_C``; a
     relative one is inside the chip, overlaps another, or is the second of its kind (read-only, read/write).
     """
     mine = tuple(pool for pool in pools.enabled if not pool.epoch_controller)
     for pool in mine:
-        if pool.fformat != "FORMAT_RAW":
+        if pool.in_c:
             raise NeuralArtError(
                 f"fformat of pool {pool.fname} is {pool.fformat}: a relocatable model takes raw initializers only",
                 where=pool.where,

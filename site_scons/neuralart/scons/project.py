@@ -18,7 +18,7 @@ import SCons.Node
 
 from neuralart import config
 from neuralart.config.patch import is_file
-from neuralart.config.types import AdoptedConfig, VariantConfig, split_profile
+from neuralart.config.types import AdoptedConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError, nearest, similar
 from neuralart.scons.failures import at_read_time
 from neuralart.scons.flash import effects
@@ -135,7 +135,7 @@ class Project:
 
         def profile(text: str) -> str:
             name, file = split_profile(text)
-            return f"{name}@{path(file)}" if text else ""
+            return f"{name}@{path(file)}" if text and not of_compiler(text) else text
 
         networks = tuple(
             replace(

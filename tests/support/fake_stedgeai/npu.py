@@ -118,9 +118,14 @@ def run(job: Job) -> None:
     for pool in job.pools:
         write(inner, f"{job.prefix}.{pool.fname}.raw", placed.raws.get(pool.fname, b""))
     for fname, data in placed.raws.items():
-        as_code = next(pool for pool in job.pools if pool.fname == fname).fformat == "FORMAT_C"
+        form = next(pool for pool in job.pools if pool.fname == fname).fformat
         stem = f"{job.name}_{job.prefix}.{fname}"
-        files[f"{stem}.c" if as_code else f"{stem}.raw"] = sources.as_code(job, placed, fname) if as_code else data
+        if form == "FORMAT_C":
+            files[f"{stem}.c"] = sources.as_code(job, placed, fname)
+        else:
+            files[f"{stem}.raw" if form == "FORMAT_RAW" else f"{stem}.hex"] = (
+                data if form == "FORMAT_RAW" else data.hex()
+            )
     files[f"{job.name}_c_info.json"] = info.c_info(job, placed, controller)
     _spoil(job, files)
     write(inner, "atonn_options.ini", f"# Tool: {job.root}/atonn\n# executed from dir {Path.cwd()}\n\nmvei=true\n")

@@ -113,7 +113,9 @@ def _provenance(request: ToolRequest, install: Install, planned: ToolPlan, comma
         f"model sha256: {hashlib.sha256(read_bytes(request.model)).hexdigest()}",
     ]
     if planned.staged.pools is not None:
-        lines.append(f"memory pools: {stable_name(planned.staged.pools.path)}")
+        pools = planned.staged.pools.path
+        pools = pools.replace(str(install.program.resolve().parent), "STEDGEAI_CORE_DIR") if install.root else pools
+        lines.append(f"memory pools: {stable_name(pools)}")
     words = [word if word != command.words[2] else request.model.name for word in command.words]
     lines.append(f"arguments: {' '.join(words)}")
     if planned.staged.options is not None:
@@ -218,9 +220,10 @@ def summary(result: Result, install: Install, folder: str, verbosity: int) -> st
 
 def compile_by_tool(args: argparse.Namespace, output: Path) -> str:
     """Compile as the parsed words say, and tell what a person wants to know; errors as of :func:`compile_network`."""
-    request = request_of(args)
-    verbosity = 0 if args.quiet else int(args.verbosity or 1)
+    request_of(args)  # What is wrong with the words is said before a tool is looked for
     install = find_install(args, os.environ)
+    request = request_of(args, install.stock_profiles)
+    verbosity = 0 if args.quiet else int(args.verbosity or 1)
     folder = args.output or "st_ai_output"
     tables = tuple(args.failures or ())
     with at_work(f"compile {request.name}", quiet=not verbosity) as work:

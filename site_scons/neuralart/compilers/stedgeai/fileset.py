@@ -17,7 +17,6 @@ from neuralart.network.pools import PoolFile
 from neuralart.vendor.releases import CoreVersion, Release, is_known, release_of
 
 LICENSE = "LICENSE.txt"
-_UNDOCUMENTED = ("FORMAT_HEX", "FORMAT_HEX16", "FORMAT_HEX32", "FORMAT_IHEX")
 _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.(?:raw|c|hex|ihex)")
 
 
@@ -98,20 +97,13 @@ def expected(given: FileConditions, version: CoreVersion) -> Expected:
 
 
 def initializers(given: FileConditions, pools: PoolFile, declared: Sequence[str]) -> dict[str, str]:
-    """File of each declared initializer, by the fname of its pool; NeuralArtError for an unknown format."""
+    """File of each declared initializer, by the fname of its pool."""
     files: dict[str, str] = {}
     formats = {pool.fname: pool for pool in pools.pools}
     for fname in declared:
         pool = formats.get(fname)
-        if pool is not None and pool.fformat in _UNDOCUMENTED:
-            raise NeuralArtError(
-                f"pool {fname} has the format {pool.fformat}, whose file is not documented",
-                where=pool.where or pools.path,
-                hint='write "FORMAT_RAW": the build makes hex files itself',
-            )
         raw = initializer_name(given.name, pools.prefix, fname)
-        as_code = pool is not None and pool.fformat == "FORMAT_C"
-        files[fname] = f"{raw.removesuffix('.raw')}.c" if as_code else raw
+        files[fname] = f"{raw.removesuffix('.raw')}.c" if pool is not None and pool.in_c else raw
     return files
 
 

@@ -206,6 +206,8 @@ def version_of(program: Path, root: Path | None, environ: Mapping[str, str], cac
 
 
 _DOC = "docs/reference/stedgeai.md"
+# Up to 2.2, and from 3.0.
+_PROFILES = ("neural_art.json", "NPU/STM32N6xx/neural_art.json")
 
 
 @dataclass(frozen=True)
@@ -222,6 +224,12 @@ class Install:
     def identity(self) -> str:
         """What results depend on: the same on machines that have the same version in other folders."""
         return f"ST Edge AI Core {self.version.text}"
+
+    @property
+    def stock_profiles(self) -> Path | None:
+        """The file of its own profiles; None: not where a known version has it."""
+        folder = self.program.resolve().parent / "targets" / "stm32" / "resources"
+        return next((path for each in _PROFILES if (path := folder / each).is_file()), None)
 
 
 def _look(place: Place, pin: str, environ: Mapping[str, str], cache: Path | None) -> tuple[Install | None, str]:

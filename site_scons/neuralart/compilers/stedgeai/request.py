@@ -102,12 +102,12 @@ def check_model(path: Path, display: str) -> None:
         )
 
 
-def profile_choice(args: argparse.Namespace) -> ProfileChoice:
+def profile_choice(args: argparse.Namespace, stock: Path | None = None) -> ProfileChoice:
     """The profile that was named, else a board's; NeuralArtError for no known form, or a target without board."""
     own = board_data_dir() / "profiles"
     given = args.st_neural_art or ""
     argument = parse_argument(given)
-    path: Path | None = Path(argument.file) if argument.file else None
+    path = Path(argument.file) if argument.file else stock
     if not given:
         path = own / f"{usable(args.target).board}.json"
     return ProfileChoice(
@@ -121,8 +121,11 @@ def profile_choice(args: argparse.Namespace) -> ProfileChoice:
     )
 
 
-def request_of(args: argparse.Namespace) -> ToolRequest:
-    """What the command line asks for; NeuralArtError if something is missing or contradicts."""
+def request_of(args: argparse.Namespace, stock: Path | None = None) -> ToolRequest:
+    """What the command line asks for; NeuralArtError if something is missing or contradicts.
+
+    ``stock``: where the tool's own profiles are; None: only the tool knows what they say.
+    """
     for needed in ("model", "target"):
         if not getattr(args, needed):
             raise NeuralArtError("is required", where=f"--{needed}")
@@ -143,7 +146,7 @@ def request_of(args: argparse.Namespace) -> ToolRequest:
         model_display=args.model,
         name=args.name or "network",
         target=args.target,
-        profile=profile_choice(args) if npu else None,
+        profile=profile_choice(args, stock) if npu else None,
         mpool=Path(args.mpool) if args.mpool is not None else None,
         mpool_display=args.mpool or "",
         values=option_values(args),

@@ -78,6 +78,7 @@ def derive(
     return json.dumps({"Globals": globals_, "Profiles": {name: profile}}, indent=1, ensure_ascii=True) + "\n"
 
 
+_HEX = re.compile(rb'("fformat"\s*:\s*")FORMAT_I?HEX(?:16|32)?(?=")')
 FOLDER = "profile"
 FILE = "profile.json"
 
@@ -103,7 +104,11 @@ def _file_name(path: Path) -> str:
 def _options(
     given: tuple[str, ...], choice: ProfileChoice, request: ToolRequest, release: Release, where: str
 ) -> tuple[str, ...]:
-    options = edit(release.habits.built_in, given, (), where) if choice.stock else given
+    # Our own of these names are for every compiler, those with the vendor's names are complete but for what the target
+    # says from 3.0 on.
+    whole = choice.argument.name not in (profile.DEFAULT_PROFILE, profile.RELOCATABLE_PROFILE)
+    built_in = tuple(word for word in release.habits.built_in if not whole or word == "--mvei")
+    options = edit(built_in, given, (), where) if choice.stock else given
     options = edit(options, choice.add, choice.remove, where)
     if request.controller:
         if choice.profiling:
@@ -144,7 +149,9 @@ def stage(request: ToolRequest, release: Release) -> StagedProfile:
     pools = mpool.read(pool_path, pool_display)
     options = _options(found.options, choice, request, release, shown)
     pools_name, machine_name = f"pools/{_file_name(pool_path)}", ""
-    files = {f"{FOLDER}/{pools_name}": read_bytes(pool_path)}
+    # Of hex files only the format's name is documented. Asked for raw bytes, the tool writes the same constants.
+    given = read_bytes(pool_path)
+    files = {f"{FOLDER}/{pools_name}": _HEX.sub(rb"\1FORMAT_RAW", given)}
     sources = [choice.path, pool_path]
     machine = description(choice.path, name, shown)
     if machine is not None:
@@ -162,6 +169,9 @@ def stage(request: ToolRequest, release: Release) -> StagedProfile:
     )
     files[f"{FOLDER}/{FILE}"] = text.encode("ascii")
     notes = tuple(f"key '{key}' of profile '{name}': the tool may not know it" for key in found.unknown)
+    hexed = [pool.fname for pool in pools.enabled if pool.fformat not in ("FORMAT_RAW", "FORMAT_C")]
+    if hexed:
+        notes += (f"fformat of pool {', '.join(hexed)}: constants are raw files, the build makes hex files itself",)
     return StagedProfile(f"{name}@{FOLDER}/{FILE}", options, pools, files, tuple(sources), notes)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from neuralart import jsontext
 from neuralart.boards.types import Board
-from neuralart.config.types import NetworkConfig, VariantConfig, split_profile
+from neuralart.config.types import NetworkConfig, VariantConfig, of_compiler, split_profile
 from neuralart.errors import NeuralArtError
 from neuralart.files import is_file, read_bytes
 from neuralart.memory.layout.relative_pools import check_pools, derive
@@ -82,6 +82,9 @@ def _pools(board: Board, config: NetworkConfig, folder: Path) -> PoolFile:
     if config.mpool:
         path = folder / config.mpool
         return mpool.read(path, stable_name(path.as_posix()))
+    if of_compiler(config.profile) and config.compiler in ("stedgeai", "auto"):
+        what = f"the pools of '{config.profile}' are in the installation of ST Edge AI Core: known to builds only"
+        raise NeuralArtError(what, where=config.said("profile"), hint="or name its file: PROFILE@FILE.json")
     name, file = split_profile(config.profile)
     path = folder / file if file else Path(board.profile)
     if not file and not board.profile:

@@ -14,7 +14,7 @@ from neuralart.compilers.command_line import AUTO, RECORDED, REFERENCE, STEDGEAI
 from neuralart.compilers.own import vendor_files
 from neuralart.compilers.protocol import FileSet, checked_files, job_from_words, roles
 from neuralart.compilers.reference.fileset import initializer_name
-from neuralart.config.types import COMPILERS, NetworkConfig
+from neuralart.config.types import COMPILERS, NetworkConfig, of_compiler
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON, NEURALART
 from neuralart.scons.network.pools import Pools, source_file
@@ -122,6 +122,21 @@ def compiler_of(env: Any, config: NetworkConfig, pair: str = "") -> ChosenCompil
     # No part of the signature: another limit compiles nothing again.
     places += ["$(", "--timeout", f"{config.timeout:g}", "$)"] if config.timeout else []
     return ChosenCompiler(kind, install.identity, install.version, tuple(said), places)
+
+
+def stock_profiles(env: Any, config: NetworkConfig) -> Path | None:
+    """The profile file of the installation that a network's profile is in; None: its profile is elsewhere.
+    NeuralArtError: There is none, or the compile is a recorded one.
+    """
+    if not of_compiler(config.profile):
+        return None
+    kind = resolved(env, config)
+    found = _install(env, config).stock_profiles if kind == STEDGEAI else None
+    if found is None and kind in (STEDGEAI, RECORDED):
+        who = "the installation has no neural_art.json" if kind == STEDGEAI else "a recording has no profiles"
+        what = f"'{config.profile}' is a profile of ST Edge AI Core, and {who}"
+        raise NeuralArtError(what, where=config.said("profile"), hint="name a file: PROFILE@FILE.json")
+    return found
 
 
 def _of_plugin(config: NetworkConfig, kind: str, said: list[str]) -> ChosenCompiler:

@@ -19,7 +19,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.network.facts import NEURALART
 from neuralart.network.pools import PoolFile
 from neuralart.network.targets import CPU, check_name, flow_of
-from neuralart.scons.network.compilers import RUNTIME_INCLUDES, ChosenCompiler, compiler_of, files_of
+from neuralart.scons.network.compilers import RUNTIME_INCLUDES, ChosenCompiler, compiler_of, files_of, stock_profiles
 from neuralart.scons.network.pools import declared_initializers, find_pools, source_file
 from neuralart.scons.paths import LiteralWord, place, stable, word
 
@@ -114,7 +114,7 @@ def _first_words(env: Any, config: NetworkConfig, board: Board, path: Path) -> l
 
 
 def _npu_plan(env: Any, config: NetworkConfig, board: Board, path: Path, pair: str) -> CompilePlan:
-    pools = find_pools(env, config, board)
+    pools = find_pools(env, config, board, stock_profiles(env, config))
     declared = declared_initializers(config, pools.file)
     options = option_words(config)
     compiler = compiler_of(env, config, pair)

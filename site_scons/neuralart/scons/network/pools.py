@@ -82,8 +82,9 @@ def known_profile(env: Any, node: Any, selector: str) -> Profile | None:
     return found
 
 
-def find_pools(env: Any, config: NetworkConfig, board: Board) -> Pools:
+def find_pools(env: Any, config: NetworkConfig, board: Board, stock: Path | None = None) -> Pools:
     """The pools of a network: its own pool file, else its profile's, else the board's.
+    ``stock``: the profile file of the compiler's installation, if the profile is one of that.
     NeuralArtError: A file is missing, built, or wrong.
     """
     from neuralart.vendor import mpool
@@ -96,7 +97,7 @@ def find_pools(env: Any, config: NetworkConfig, board: Board) -> Pools:
     scanned: Any = None
     if config.profile or not config.mpool:
         selector, file = split_profile(config.profile)
-        file = file or board.profile
+        file = file or (str(stock) if stock else board.profile)
         if not file:
             raise NeuralArtError(
                 f"board {board.name} has no stock profile",
@@ -107,10 +108,11 @@ def find_pools(env: Any, config: NetworkConfig, board: Board) -> Pools:
         refuse_built(node, "profile", config.said("profile"))
         path = Path(node.srcnode().get_abspath())
         chosen = read_profile(env, path, selector, need_pools=not config.mpool)
-        words += ["--st-neural-art", *word(env, path, f"{selector}@")]
+        # The command finds it by itself, wherever the tool is installed.
+        words += ["--st-neural-art", *([config.profile] if stock else word(env, path, f"{selector}@"))]
         absolute += ["--st-neural-art", f"{selector}@{path}"]
         sources.append(node)
-        key["profile"] = f"{selector}@{stable(env, path)}"
+        key["profile"] = config.profile if stock else f"{selector}@{stable(env, path)}"
         pool_path = chosen.mpool
     if config.mpool:
         node = source_file(env, config.mpool, "memory-pool file", config.said("mpool"))

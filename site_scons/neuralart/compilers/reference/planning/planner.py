@@ -61,9 +61,9 @@ def images(items: Sequence[Constant], addresses: Mapping[Key, int], pools: Seque
         inside = [(at, item) for at, item in inside if at < pool.end and at + len(item.data) > pool.address]
         if not inside:
             continue
-        if pool.fformat != "FORMAT_RAW":
+        if pool.in_c:
             raise NeuralArtError(
-                f"constants go to pool {pool.fname}, whose format is {pool.fformat}: only FORMAT_RAW is written",
+                f"constants go to pool {pool.fname}, whose format is {pool.fformat}: raw files only are written",
                 where=pool.where,
                 hint="set its fformat to FORMAT_RAW",
             )
