@@ -340,11 +340,10 @@ COMMANDS = {
     "application/application.py": 1,
     "application/versions.py": 1,
     "firmware/firmware.py": 2,
-    "flash/documents.py": 2,
     "flash/images.py": 2,
     "loaded_variant.py": 1,
     "network/network.py": 1,
-    "report.py": 1,
+    "report.py": 3,
 }
 
 

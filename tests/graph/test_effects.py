@@ -13,7 +13,8 @@ import SCons.Errors
 
 from neuralart.config.app_config import AppConfig
 from neuralart.config.types import NetworkConfig, VariantConfig
-from neuralart.scons.flash import documents, effects
+from neuralart.scons import report
+from neuralart.scons.flash import effects
 from neuralart.scons.flash.flash import keep_order
 from neuralart.scons.project import requested
 from neuralart.text.values import Location
@@ -150,7 +151,7 @@ def test_the_page_depends_on_what_it_reads(env: Any, gcc: Toolchain) -> None:
     hostile = "Two $(x) `y` \"z\" 'w' $TARGET"
     (other,) = env.NeuralArtVariant(variant("other", title=hostile)).effects["report"][0].sources
     assert graphs.command(other)[-1] == hostile
-    names = {each.name for each in documents._page_needs(node, env, ())}
+    names = {each.name for each in report._page_needs(node, env, ())}
     assert names == {"page", "bokeh"}, "the code that writes it, and the version of the library"
 
 

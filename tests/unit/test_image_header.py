@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from neuralart.boards import fields
 from neuralart.cli import main
 from neuralart.errors import NeuralArtError
 from neuralart.text import image_header
@@ -214,3 +215,8 @@ def test_inspect_says_in_words_what_is_wrong_with_an_image(tmp_path: Path, capsy
     path.write_bytes(b"STM2" + bytes(900))
     assert main(["inspect", str(path)]) == 1
     assert "header of unknown version at 0x0 (0x00000000 or 0x00000000)" in capsys.readouterr().err
+
+
+def test_boards_name_the_versions_that_there_are() -> None:
+    assert tuple(image_header.VERSIONS) == fields.HEADER_VERSIONS
+    assert fields._BEHIND_HEADER == VECTOR_TABLE

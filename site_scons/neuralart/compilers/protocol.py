@@ -43,6 +43,11 @@ class FileSet:
         return (*self.plain.values(), *self.initializers.values())
 
 
+def initializer_name(network: str, prefix: str, fname: str) -> str:
+    """File name of an initializer; the prefix is ``mem_file_prefix`` of the pool file."""
+    return f"{network}_{prefix}.{fname}.raw"
+
+
 def roles(name: str) -> dict[str, str]:
     """Files that the package's own compilers make of a network with that C name, by role."""
     return {
@@ -105,7 +110,6 @@ class Job:
     @cached_property
     def initializers(self) -> dict[str, str]:
         """Declared pools (fname) and the names that the package's own compilers give their files."""
-        from neuralart.compilers.reference.fileset import initializer_name
         from neuralart.network.pools import default_initializers
 
         asked = self.request.initializers

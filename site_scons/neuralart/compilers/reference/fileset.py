@@ -16,11 +16,6 @@ PROVENANCE = "provenance.txt"
 _RAW = re.compile(r"[A-Za-z0-9_-]+\.[A-Za-z0-9_]+\.raw")
 
 
-def initializer_name(network: str, prefix: str, fname: str) -> str:
-    """File name of an initializer; the prefix is ``mem_file_prefix`` of the pool file."""
-    return f"{network}_{prefix}.{fname}.raw"
-
-
 def _earlier(folder: Path, network: str) -> set[str]:
     """Names that an earlier run of this network wrote here; another network's facts would be lost: refused."""
     names: set[str] = set()

@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neuralart.compilers.reference.fileset import FACTS, PROVENANCE, initializer_name
+from neuralart.compilers.protocol import initializer_name
+from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai.options import OUTPUT, WORKSPACE
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes

@@ -23,7 +23,6 @@ from neuralart.boards.types import Board, Machine
 from neuralart.config.types import ToolchainConfig, VariantConfig
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.resources import firmware_dir
-from neuralart.scons.firmware.tool_output import WatchedTools
 from neuralart.scons.paths import TOOLCHAIN_CACHE, LiteralWord, build_dir, named, top, word
 from neuralart.scons.registry import registry_of
 from neuralart.toolchain import Toolchain
@@ -60,6 +59,39 @@ class Recipe:
     digest: str  # Stands for the flags in names of folders
     renamed: tuple[str, ...] = ()  # ``FOLDER=NAME``: folders outside the tree as debug information names them
     rename: str = "-ffile-prefix-map"  # The option that does so
+
+
+class WatchedTools:
+    """What runs the commands of an environment (``SPAWN``), given that of its own.
+
+    Attributes:
+        captures: It prints what a compiler said by itself, when the compiler is done.
+    """
+
+    captures = True
+
+    def __init__(self, made: Any, prefix: str) -> None:
+        """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
+        self._plain, self._captured = made["SPAWN"], made["PSPAWN"]
+        self._verbose = made["NEURALART_VERBOSE"]
+        self._prefix = prefix
+
+    def __call__(self, sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str]) -> int:
+        """Run a command. SCons.Errors.BuildError: compiler or linker failed, in one line."""
+        words = [word.strip("'\"") for word in args]
+        if not words or words[0] not in (f"{self._prefix}gcc", f"{self._prefix}g++"):
+            return int(self._plain(sh, escape, cmd, args, env))
+        from neuralart.scons.firmware.tool_output import run_watched
+
+        # What is printed is read: not in the language of the user.
+        env = {**env, "LC_ALL": "C"}
+        return run_watched(
+            words,
+            lambda output: int(self._captured(sh, escape, cmd, args, env, output, output)),
+            f"{self._prefix}nm",
+            env,
+            verbose=bool(self._verbose),
+        )
 
 
 def toolchain_env(env: Any, found: Toolchain) -> Any:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TextIO
 
 import SCons.Errors
 
@@ -47,36 +47,20 @@ def _reason(words: Sequence[str], status: int, text: str, nm: str, env: dict[str
     return link_errors.of_link(text, link_errors.ProgramFacts(lambda: _symbols(nm, files, env), map_text))
 
 
-class WatchedTools:
-    """What runs the commands of an environment (``SPAWN``), given that of its own.
-
-    Attributes:
-        captures: It prints what a compiler said by itself, when the compiler is done.
+def run_watched(
+    words: list[str], captured: Callable[[TextIO], int], nm: str, env: dict[str, str], *, verbose: bool
+) -> int:
+    """Run a compiler or linker, whose output ``captured`` writes to a file. SCons.Errors.BuildError: it failed; one
+    line says why.
     """
-
-    captures = True
-
-    def __init__(self, made: Any, prefix: str) -> None:
-        """Take over from an environment. ``prefix``: of the names of the tools that are watched."""
-        self._plain, self._captured = made["SPAWN"], made["PSPAWN"]
-        self._verbose = made["NEURALART_VERBOSE"]
-        self._prefix = prefix
-
-    def __call__(self, sh: str, escape: Any, cmd: str, args: list[str], env: dict[str, str]) -> int:
-        """Run a command. SCons.Errors.BuildError: compiler or linker failed, in one line."""
-        words = [word.strip("'\"") for word in args]
-        if not words or words[0] not in (f"{self._prefix}gcc", f"{self._prefix}g++"):
-            return int(self._plain(sh, escape, cmd, args, env))
-        # What is printed is read: not in the language of the user.
-        env = {**env, "LC_ALL": "C"}
-        with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
-            status = int(self._captured(sh, escape, cmd, args, env, output, output))
-            output.seek(0)
-            text = output.read()
-        reason = _reason(words, status, text, f"{self._prefix}nm", env) if text else None
-        if text and (reason is None or self._verbose):
-            sys.stderr.write(text)
-            sys.stderr.flush()
-        if reason is not None:
-            raise SCons.Errors.BuildError(errstr=str(reason), status=status or 1, exitstatus=2)
-        return status
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as output:
+        status = captured(output)
+        output.seek(0)
+        text = output.read()
+    reason = _reason(words, status, text, nm, env) if text else None
+    if text and (reason is None or verbose):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+    if reason is not None:
+        raise SCons.Errors.BuildError(errstr=str(reason), status=status or 1, exitstatus=2)
+    return status

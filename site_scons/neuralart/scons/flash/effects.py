@@ -24,7 +24,6 @@ from neuralart.scons.firmware.firmware import FirmwareNodes
 from neuralart.scons.firmware.initializers import InitializerNodes
 from neuralart.scons.firmware.memory_builder import LoadedImage
 from neuralart.scons.flash import flash
-from neuralart.scons.flash.documents import make_bill, make_page
 from neuralart.scons.flash.flash import FlashingPlan
 from neuralart.scons.flash.images import FlashNodes, ModelNodes
 from neuralart.scons.flash.refusals import ON_DEVICE, RUNS, reason
@@ -235,6 +234,8 @@ def make_effects(env: Any, programs: Sequence[VariantProgram], index: Any) -> di
     """Declare ``run-<variant>`` and the like. ``index``: the node of ``index.json``, made of all files of the variant.
     Returns alias (a list with one node) by verb (:data:`VERBS`).
     """
+    from neuralart.scons.report import make_bill, make_page
+
     registry, made = registry_of(env), index.sources
     base = registry.base
     variant = programs[0].variant.name

@@ -17,7 +17,7 @@ from neuralart.network.facts import NEURALART
 from neuralart.network.pools import PoolFile
 from neuralart.network.targets import check_name, flow_of
 from neuralart.scons.network.compilers import RUNTIME_INCLUDES, ChosenCompiler
-from neuralart.scons.network.plan import CompilePlan, make_plan
+from neuralart.scons.network.plan import CompilePlan
 from neuralart.scons.network.pools import declared_initializers, refuse_built, source_file
 from neuralart.scons.paths import named, stable, word
 from neuralart.scons.registry import registry_of
@@ -50,11 +50,6 @@ def _pool_file(env: Any, config: NetworkConfig) -> tuple[list[Any], PoolFile | N
     refuse_built(node, "memory-pool file", config.said("mpool"))
     path = Path(node.srcnode().get_abspath())
     return [node], registry_of(env).once("mpool", str(path), lambda: mpool.read(path, named(env, path)))
-
-
-def any_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: str = "") -> CompilePlan:
-    """Work out a compile, or what is copied of a network that is there already; errors as of both."""
-    return make_plan(env, config, board, model, pair) if config.adopted is None else adopted_plan(env, config, board)
 
 
 def adopted_plan(env: Any, config: NetworkConfig, board: Board) -> CompilePlan:

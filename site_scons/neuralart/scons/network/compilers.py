@@ -11,9 +11,7 @@ from typing import Any
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.compilers.command_line import AUTO, RECORDED, REFERENCE, STEDGEAI
-from neuralart.compilers.own import vendor_files
-from neuralart.compilers.protocol import FileSet, checked_files, job_from_words, roles
-from neuralart.compilers.reference.fileset import initializer_name
+from neuralart.compilers.protocol import FileSet, checked_files, initializer_name, job_from_words, roles
 from neuralart.config.types import COMPILERS, NetworkConfig, of_compiler
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON, NEURALART
@@ -186,4 +184,6 @@ def files_of(
         job = job_from_words(words, config.said())
         identity = f"{compiler.kind} {plugin.call('identity', job)}"
         return replace(compiler, identity=identity), checked_files(plugin, job)
+    from neuralart.compilers.own import vendor_files
+
     return compiler, vendor_files(job_from_words(words, config.said()), compiler.version)
