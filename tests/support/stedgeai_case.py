@@ -21,6 +21,7 @@ PROFILES = """{ // ours
   "lost": {"memory_pool": "pools/n6.mpool", "machine_desc": "desc/none.mdesc"},
   "small": {"memory_pool": "pools/small.mpool", "options": "--Os"},
   "code": {"memory_pool": "pools/code.mpool", "options": "--Os"},
+  "article": {"options": "--Os --load-mpool pools/n6.mpool --csv-file network.csv --output-info-file c_info.json"},
   "linked": {"memory_pool": "pools/linked.mpool", "options": "--Os"},
   "hex": {"memory_pool": "pools/hex.mpool", "options": "--Os"},
   "odd": {"memory_pool": "pools/n6.mpool", "options": "--Os --frobnicate 3"} } }
