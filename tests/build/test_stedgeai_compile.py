@@ -425,6 +425,18 @@ def test_an_interrupted_run_leaves_nothing(place):
     assert list((place.folder / "out").iterdir()) == []
 
 
+def test_options_as_articles_write_them(place):
+    out, _ = place.run("-o", "out", "-v", "2", base=(*BASE[:-1], "article@na.json"))
+    assert "--output-info-file: the description of the network is always net_c_info.json" in out
+    staged = json.loads((place.folder / "out/.vendor/profile/profile.json").read_text())["Profiles"]["article"]
+    assert staged == {"memory_pool": "./pools/n6.mpool", "options": "--Os --csv-file network.csv"}
+    assert place.files()["net.csv"].startswith(b"epochs,")
+    place.run("-o", "other", "--load-mpool", "pools/hex.mpool", base=BASE)
+    assert (place.folder / "other/.vendor/profile/pools/hex.mpool").is_file()
+    text = place.refused("-o", "out", "--profile-add=--load-mpool x.mpool")
+    assert text == "na.json: add: '--load-mpool' names the pools (use --mpool, or mpool:)"
+
+
 def test_pools_in_hex_are_asked_for_raw(place):
     place.run("-o", "raw", base=(*BASE[:-1], "blobs@na.json"))
     base = (*BASE[:-1], "hex@na.json")

@@ -124,3 +124,16 @@ def test_export(built: VendorProject) -> None:
     assert {"network.cmake", "networks/net/net.c", "networks/net/net_ecblobs.h", "images/net.xSPI2.hex"} <= names
     assert {"runtime/include/npu_memory.h", "runtime/memory/npu_memory.c", "program/npu_memory_init.c"} <= names
     assert "runtime/include/ll_aton.h" not in names, "the runtime comes with the user's Middlewares"
+
+
+def test_constants_that_are_c_of_the_program(built: VendorProject) -> None:
+    """The linker places them: they are in the firmware, and neither in the flash plan nor in the descriptor."""
+    text = built.path("variants.yaml").read_text("utf-8")
+    built.path("variants.yaml").write_text(text.replace("blobs@na.json", "linked@na.json"), "utf-8")
+    makefile = built.path("my app/gcc/Makefile")
+    makefile.write_text(makefile.read_text().replace("/net.c", "/net.c $(TOP)/Model/net_atonbuf.xSPI2.c"), "utf-8")
+    built.run()
+    plan = built.path("build/v/flash_plan.json").read_text("utf-8")
+    assert "application.bin" in plan and "xSPI2" not in plan
+    assert "_mem_pool_xSPI2_net" in built.path("build/v/firmware.elf").read_bytes().decode("latin-1")
+    built.up_to_date()

@@ -123,6 +123,16 @@ def test_c_is_not_flashed_as_weights(env: Any, tool: Any) -> None:
     said = refusal(env.MemoryInitializers, _net(env, profile="code@nets/na.json"))
     assert said.startswith("nets/pools/code.mpool:"), said
     assert "pool xSPI2 of network net is written as C" in said and "FORMAT_RAW" in said
+    # Where the linker may choose the place, it is code and nothing else.
+    net = _net(env, profile="linked@nets/na.json")
+    assert [node.name for node in net.code if "atonbuf" in str(node)] == ["net_atonbuf.xSPI2.c"]
+    assert not [node for node in env.MemoryInitializers(net).files if "xSPI2" in str(node)]
+    for strategies, text in (({"xSPI2": "flash"}, "strategy flash takes a raw file"), ({"xSPI2": "link"}, "")):
+        net = _net(env, profile="linked@nets/na.json", strategies=strategies)
+        if text:
+            assert text in refusal(env.MemoryInitializers, net)
+        else:
+            env.MemoryInitializers(net)
 
 
 def test_pools_in_hex_have_the_same_files(env: Any, tool: Any) -> None:

@@ -21,6 +21,8 @@ PROFILES = """{ // ours
   "lost": {"memory_pool": "pools/n6.mpool", "machine_desc": "desc/none.mdesc"},
   "small": {"memory_pool": "pools/small.mpool", "options": "--Os"},
   "code": {"memory_pool": "pools/code.mpool", "options": "--Os"},
+  "article": {"options": "--Os --load-mpool pools/n6.mpool --csv-file network.csv --output-info-file c_info.json"},
+  "linked": {"memory_pool": "pools/linked.mpool", "options": "--Os"},
   "hex": {"memory_pool": "pools/hex.mpool", "options": "--Os"},
   "odd": {"memory_pool": "pools/n6.mpool", "options": "--Os --frobnicate 3"} } }
 """
@@ -38,6 +40,9 @@ def make(folder: Path) -> Path:
     (folder / "pools" / "small.mpool").write_text(
         pool_text(("SRAM", 0x34200000, 128, RAM), ("xSPI2", 0x70380000, 1 << 20, FLASH))
     )
+    before, flash = plain.rsplit("FORMAT_RAW", 1)
+    linked = f'{before}FORMAT_C", "mode": "USEMODE_RELATIVE{flash}'
+    (folder / "pools" / "linked.mpool").write_text(linked)
     for kind in ("C", "HEX"):
         assert plain.count("FORMAT_RAW")
         (folder / "pools" / f"{kind.lower().replace('c', 'code')}.mpool").write_text(

@@ -185,6 +185,22 @@ def test_the_boards_own_profile(folder, target, pool):
     assert listing(folder / "out0") == listing(folder / "out1") == listing(folder / "out2")
 
 
+def test_options_as_articles_write_them(folder, capsys):
+    options = (
+        '--load-mpool pools/n6.mpool --csv-file network.csv --output-info-file \\"c_info.json\\" --all-buffers-info'
+    )
+    (folder / "article.json").write_text(f'{{"Profiles": {{"default": {{"options": "{options}"}}}}}}')
+    base = ("-m", "net.tflite", "-n", "net", "-o", "out", "-v", "2")
+    out, _ = run(*base, "--st-neural-art", "article.json", capsys=capsys)
+    assert "--output-info-file c_info.json: the description of the network is always N_c_info.json" in out
+    assert "--csv-file network.csv: no CSV is written: it lists NPU cycles" in out
+    files = listing(folder / "out")
+    run(*base[:4], "-o", "two", "--load-mpool", "pools/n6.mpool", "--all-buffers-info", "--quiet")
+    assert [name for name in listing(folder / "two") if name.endswith(".raw")] == [
+        n for n in files if n.endswith(".raw")
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "pool"),
     [

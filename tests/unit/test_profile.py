@@ -146,3 +146,36 @@ def test_wrong_arguments(text):
         parse_argument(text)
     assert caught.value.where == "--st-neural-art"
     assert "allowed: <profile>@<file.json>" in caught.value.hint or text == "help"
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        '"options": "--Os --load-mpool ./pools/n6.mpool -O3"',
+        '"options": "--Os -O3 --load-mpool-file=pools/n6.mpool"',
+        '"memory_pool": "pools/n6.mpool", "options": "--load-mpool other.mpool --Os -O3 --load-mpool ./pools/n6.mpool"',
+    ],
+)
+def test_the_pool_file_among_the_options(file, members):
+    file.write_text(f'{{"Profiles": {{"x": {{{members}}}}}}}')
+    found = profile.read(file, "x", "conf/na.json")
+    assert (found.mpool.resolve(), found.options) == (file.parent / "pools/n6.mpool", ("--Os", "-O3"))
+    assert found.mpool_display == "conf/pools/n6.mpool"
+    assert profile.read(file, "x", need_pools=False).options == ("--Os", "-O3")
+
+
+@pytest.mark.parametrize(
+    ("members", "said"),
+    [
+        ('"options": "--load-mpool none.mpool"', "'x' names the memory pools 'none.mpool': no such file"),
+        ('"options": "--load-mpool --Os"', "--load-mpool lacks its value"),
+        ('"options": "--Os --load-mpool-file"', "--load-mpool-file lacks its value"),
+        (
+            '"memory_pool": "pools/n6.mpool", "options": "--load-mpool p.mpool"',
+            "'x' names two pool files: memory_pool 'pools/n6.mpool', --load-mpool 'p.mpool' (keep one of them)",
+        ),
+    ],
+)
+def test_pool_files_among_the_options_that_are_wrong(file, members, said):
+    text = refusal(file, "x", f'{{"Profiles": {{"x": {{{members}}}}}}}'.encode())
+    assert str(text).startswith("na.json:1:") and said in str(text)

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from neuralart.compilers.reference.options import FLAG, PROFILE, find
 from neuralart.errors import NeuralArtError, nearest
+from neuralart.vendor.profile import LOAD_MPOOL
 
 CONTROLLER = "--enable-epoch-controller"
 # They mean nothing without the epoch controller.
@@ -73,6 +74,10 @@ def edit(
     for group in groups(add, f"{where}: add"):
         places = [at for at, other in enumerate(found) if other.name == group.name]
         found = [other for other in found if other.name != group.name]
+        if group.name == LOAD_MPOOL:
+            raise NeuralArtError(
+                f"'{group.words[0]}' names the pools", where=f"{where}: add", hint="use --mpool, or mpool:"
+            )
         found.insert(places[0] if places else len(found), group)
     return _words(found)
 

@@ -209,7 +209,7 @@ KEYS: tuple[Key, ...] = (
         "a pool file, instead of the one that the profile names",
         "the profile's",
         form=PATH,
-        taken=("--mpool", "--memory-pool"),
+        taken=("--mpool", "--load-mpool", "--memory-pool"),
     ),
     Key(
         "input_data_type",

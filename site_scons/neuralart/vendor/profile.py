@@ -16,6 +16,8 @@ DEFAULT_PROFILE = "default"
 RELOCATABLE_PROFILE = "relocatable"
 """What a relocatable model is compiled with if its network names neither profile nor pools."""
 _BUILTIN = "profile-"
+LOAD_MPOOL = "--load-mpool"
+"""An option that names the pool file; also ``--load-mpool-file``."""
 FORMS = "<profile>@<file.json>, <file.json>, profile-<name of the board's own file>, or nothing"
 
 
@@ -84,9 +86,22 @@ def _profiles(document: JsonValue) -> JsonValue:
     return top["Profiles"]
 
 
-def _pool_path(value: JsonValue, path: Path, file: str, profile: str) -> tuple[Path, str]:
-    """The pool file and how to show it."""
-    written = value.called("memory_pool").string()
+def _without_pools(words: tuple[str, ...], options: JsonValue | None) -> tuple[tuple[str, ...], str]:
+    """Options without ``--load-mpool``, and the pool file that it names; the last one counts."""
+    rest, left, named = [], list(words), ""
+    while left:
+        name, equals, value = left.pop(0).partition("=")
+        if name not in (LOAD_MPOOL, f"{LOAD_MPOOL}-file"):
+            rest.append(f"{name}{equals}{value}")
+            continue
+        named = value if equals else left.pop(0) if left and not left[0].startswith("-") else ""
+        if not named and options is not None:
+            options.fail(f"{name} lacks its value")
+    return tuple(rest), named
+
+
+def _pool_path(value: JsonValue, written: str, path: Path, file: str, profile: str) -> tuple[Path, str]:
+    """The pool file and how to show it; ``value`` is where it is named."""
     found = path.parent / written
     # A file that was found by an absolute name is shown with it, one beside the profile by the profile's own path.
     absolute = Path(written).is_absolute() or PureWindowsPath(written).is_absolute()
@@ -128,19 +143,25 @@ def read(path: Path, profile_name: str, display: str = "", *, need_pools: bool =
     profile = profiles[profile_name].called(f"profile '{profile_name}'")
     members = profile.mapping()
     mpool, shown = Path(), ""
+    options = members.get("options")
+    words, loaded = _without_pools(_words(options.called("options") if options is not None else None), options)
     if need_pools:
-        if "memory_pool" not in members:
+        named = members.get("memory_pool")
+        if named is None and not loaded:
             profile.fail(f"profile '{profile_name}' names no 'memory_pool'", "or use --mpool FILE")
-        mpool, shown = _pool_path(members["memory_pool"], path, file, profile_name)
+        written = named.called("memory_pool").string() if named is not None else loaded
+        mpool, shown = _pool_path(named or options or profile, written, path, file, profile_name)
+        if loaded and path.parent.joinpath(loaded).resolve() != mpool.resolve():
+            what = f"profile '{profile_name}' names two pool files: memory_pool '{written}', {LOAD_MPOOL} '{loaded}'"
+            (options or profile).fail(what, "keep one of them")
     # Up to 2.1 the key was memory_desc.
     desc = members.get("machine_desc") or members.get("memory_desc")
-    options = members.get("options")
     return Profile(
         name=profile_name,
         file=file,
         mpool=mpool,
         mpool_display=shown,
-        options=_words(options.called("options") if options is not None else None),
+        options=words,
         machine_desc=desc.called("machine_desc").string() if desc is not None else "",
         unknown=tuple(sorted(key for key in members if key not in _KEYS and not key.startswith("_"))),
         where=str(profile.where),

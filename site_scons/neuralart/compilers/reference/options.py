@@ -73,7 +73,7 @@ GENERATE: tuple[Option, ...] = (
         flow=NPU,
     ),
     _used(
-        "--mpool",
+        "--mpool --load-mpool",
         "memory-pool file instead of the profile's (own option)",
         VALUE,
         "CPU targets: --memory-pool FILE",
@@ -174,6 +174,11 @@ GENERATE: tuple[Option, ...] = (
 PROFILE: tuple[Option, ...] = (
     _used("--enable-virtual-mem-pools", "adjoining writable pools of equal properties form one pool"),
     _used("--all-buffers-info", "the table of internal buffers is filled"),
+    _used(
+        "--load-mpool --load-mpool-file",
+        "the pool file, as memory_pool of the profile (relative to its file); two different ones are refused",
+        VALUE,
+    ),
     _used("--Opreserve-inputs", "input buffers are not reused for other tensors"),
     _idle("--native-float", "float32 is always computed as such"),
     _idle("--mvei", "the kernels are compiled for the board's own CPU"),
@@ -199,6 +204,7 @@ PROFILE: tuple[Option, ...] = (
     _idle("--num-ops-info", "the report always counts operations"),
     # Half of the profiles in the field have it: what it lists does not exist here, and nothing reads it in a build.
     _idle("--csv-file", "no CSV is written: it lists NPU cycles and bus traffic, of which there are none", VALUE),
+    _idle("--output-info-file", "the description of the network is always N_c_info.json", VALUE),
     _refused("--generate-stai", "stai_N.c is not written", remedy="use the LL_ATON interface"),
     _refused("--encrypt-weights", "weights would stay readable", remedy="remove it to accept plain weights"),
     _refused("--force-8bits-scale-offset", "it would change results", remedy="remove it"),
@@ -211,14 +217,12 @@ PROFILE: tuple[Option, ...] = (
     *(
         _refused(names, _SETS, VALUE, remedy)
         for names, remedy in (
-            ("--load-mpool --load-mpool-file", "use memory_pool of the profile, or --mpool"),
             ("--network-name", "use --name"),
             ("--load-mdesc -t --load-mdesc-file", "software epochs need no machine description"),
             ("--load-cdesc --load-cdesc-file", "software epochs need no machine description"),
             ("--onnx-input -i", "use --model"),
             ("--json-quant-file", "the quantization stands in the .tflite"),
             ("--c-output -g", "use --name"),
-            ("--output-info-file", "it is always N_c_info.json"),
             ("--out-dir-prefix", "use --output"),
         )
     ),

@@ -103,7 +103,8 @@ def _facts(planned: ToolPlan, found: Collected, files: Mapping[str, bytes], note
     notes += [problem.text for problem in network.problems]
     blobs = [texts[file] for file in (f"{name}_ecblobs.h",) if file in texts]
     macc = macc_of(files[report_name(name)].decode("utf-8", "replace")) if report_name(name) in files else 0
-    return npu_facts(name, network, _info(files, name, notes), fileset.sizes(found.initializers), blobs, macc)
+    linked = [fname for fname, (file, _) in found.initializers.items() if file.endswith(".c")]
+    return npu_facts(name, network, _info(files, name, notes), fileset.sizes(found.initializers), blobs, macc, linked)
 
 
 def _provenance(request: ToolRequest, install: Install, planned: ToolPlan, command: CommandLine) -> bytes:

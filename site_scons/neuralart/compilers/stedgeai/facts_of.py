@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from neuralart.errors import NeuralArtError
-from neuralart.network.facts import LL_ATON, NETWORK_RUNTIME, Epoch, Network, PoolUse, Port
+from neuralart.network.facts import APPLICATION, LL_ATON, NETWORK_RUNTIME, Epoch, Network, PoolUse, Port
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.types import CInfo, InfoPool
 from neuralart.vendor.network_c import types as c
 from neuralart.vendor.network_c.checks import covered, extent, rows_by_pool
 from neuralart.vendor.network_c.checks import used as used_of
 
+_MOVES = {False: "USEMODE_RELATIVE", True: APPLICATION}
 NUMERICS = "neural-art"
 CPU_NUMERICS = "st-ai"
 _MACC = re.compile(r"^model(?:/c-model)?:\s*macc=(?:[\d,]+/)?([\d,]+)", re.M)
@@ -50,10 +51,13 @@ def _info_pools(info: CInfo | None) -> dict[str, InfoPool]:
     return {(pool.name if pool.virtual else pool.fname): pool for pool in (info.pools if info else ())}
 
 
-def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str, int]) -> tuple[PoolUse, ...]:
+def pools_of(
+    network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str, int], linked: Collection[str] = ()
+) -> tuple[PoolUse, ...]:
     """The pools as the network uses them; NeuralArtError if constants lie in a pool that has no initializer.
 
     The compiler's description has exact numbers; ``raws`` are the bytes of each initializer, by the fname of its pool.
+    A relative pool in ``linked`` is an array of the program.
     """
     listed = [pool for pool in network.pools if pool.size and not pool.of_user]
     placed = rows_by_pool(network)
@@ -80,13 +84,13 @@ def pools_of(network: c.GeneratedNetwork, info: CInfo | None, raws: Mapping[str,
             PoolUse(
                 name=pool.name,
                 fname=pool.fname,
-                address=pool.address,
+                address=0 if pool.relative and pool.fname in linked else pool.address,
                 size=pool.size,
                 used=used[pool.fname],
                 weights=weights,
                 activations=max(0, used[pool.fname] - covered(constants)) if pool.writable else 0,
                 rights="ACC_WRITE" if pool.writable else "ACC_READ",
-                mode="USEMODE_RELATIVE" if pool.relative else "USEMODE_ABSOLUTE",
+                mode="USEMODE_ABSOLUTE" if not pool.relative else _MOVES[pool.fname in linked],
                 virtual=pool.virtual,
                 parts=tuple(other.fname for other in listed if pool.virtual and _part(other, pool)),
                 cacheable=pool.cacheable,
@@ -135,10 +139,11 @@ def npu_facts(
     raws: Mapping[str, int],
     more: Iterable[str] = (),
     macc: int = 0,
+    linked: Collection[str] = (),
 ) -> Network:
     """The facts of a Neural-ART network, from its C (normalized; ``more`` are blobs) and the compiler's description.
 
-    ``raws`` are the bytes of each initializer file, by the fname of its pool.
+    ``raws`` are the bytes of each initializer file, by the fname of its pool; ``linked`` are the pools whose file is C.
 
     Raises:
         NeuralArtError: The C is cut off, has another name or no guard, or constants have no initializer.
@@ -153,7 +158,7 @@ def npu_facts(
             "no guard on LL_ATON_VERSION_MAJOR, MINOR, MICRO and DEV: the runtime it is made for is unknown",
             where=network.where,
         )
-    pools = pools_of(network, info, raws)
+    pools = pools_of(network, info, raws, linked)
     return Network(
         name=name,
         runtime=LL_ATON,

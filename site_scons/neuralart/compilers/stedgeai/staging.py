@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from neuralart.compilers.profile_edits import CONTROLLER, csv_name, edit, for_profiling, has_controller
+from neuralart.compilers.profile_edits import CONTROLLER, csv_name, edit, for_profiling, groups, has_controller
 from neuralart.compilers.stedgeai.fileset import FileConditions
 from neuralart.compilers.stedgeai.request import ProfileChoice, ToolRequest
 from neuralart.errors import NeuralArtError
@@ -79,6 +79,7 @@ def derive(
 
 
 _HEX = re.compile(rb'("fformat"\s*:\s*")FORMAT_I?HEX(?:16|32)?(?=")')
+_INFO = "--output-info-file"
 FOLDER = "profile"
 FILE = "profile.json"
 
@@ -148,6 +149,11 @@ def stage(request: ToolRequest, release: Release) -> StagedProfile:
         pool_path, pool_display = request.mpool, request.mpool_display or str(request.mpool)
     pools = mpool.read(pool_path, pool_display)
     options = _options(found.options, choice, request, release, shown)
+    notes = tuple(f"key '{key}' of profile '{name}': the tool may not know it" for key in found.unknown)
+    if any(group.name == _INFO for group in groups(options)):
+        # The tool's own command line has it, behind these.
+        options = edit(options, (), (_INFO,), shown)
+        notes += (f"{_INFO}: the description of the network is always {request.name}_c_info.json",)
     pools_name, machine_name = f"pools/{_file_name(pool_path)}", ""
     # Of hex files only the format's name is documented. Asked for raw bytes, the tool writes the same constants.
     given = read_bytes(pool_path)
@@ -168,7 +174,6 @@ def stage(request: ToolRequest, release: Release) -> StagedProfile:
         display=shown,
     )
     files[f"{FOLDER}/{FILE}"] = text.encode("ascii")
-    notes = tuple(f"key '{key}' of profile '{name}': the tool may not know it" for key in found.unknown)
     hexed = [pool.fname for pool in pools.enabled if pool.fformat not in ("FORMAT_RAW", "FORMAT_C")]
     if hexed:
         notes += (f"fformat of pool {', '.join(hexed)}: constants are raw files, the build makes hex files itself",)

@@ -24,7 +24,7 @@ from neuralart.memory.layout.flash_areas import (
 from neuralart.memory.layout.placements import Layout, Placement, pool_owner
 from neuralart.memory.layout.relative_pools import load_places, placed_pools
 from neuralart.memory.layout.staging import drafts, in_flash, initializer
-from neuralart.memory.layout.strategies import LayoutNetwork
+from neuralart.memory.layout.strategies import LayoutNetwork, without_linked
 from neuralart.memory.regions import firmware_spans, fold_alias, memory_end, memory_list
 from neuralart.network.targets import CPU, flow_of
 from neuralart.resources import stable_name
@@ -46,6 +46,7 @@ def make_layout(
     """
     found = areas(board)
     places = load_places(board, variant)
+    networks = [network if network.loaded else without_linked(network) for network in networks]
     if places is not None:
         networks = [replace(network, pools=placed_pools(network.pools, places)) for network in networks]
     declared = [draft for network in networks for draft in drafts(board, variant, network, found)]

@@ -149,6 +149,6 @@ def refuse_relative_pools(network: str, pools: PoolFile) -> None:
     ``network``: C name of the network; ``pools``: what it is compiled for. NeuralArtError: a pool is relative.
     """
     for pool in pools.enabled:
-        if pool.relative and not pool.epoch_controller:
+        if pool.relative and not pool.epoch_controller and not pool.in_c:
             what = f"pool {pool.fname} of network {network} is USEMODE_RELATIVE: in a program nothing says where it is"
             raise NeuralArtError(what, where=pool.where, hint=_HINT)

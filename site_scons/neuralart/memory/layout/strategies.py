@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from neuralart import plugins
@@ -201,3 +201,28 @@ def check_names(network: LayoutNetwork, places: Mapping[str, str]) -> None:
             what = f"strategies of network {network.name}: pool {name} has no initializer"
             hint = f"initializers: [{', '.join([*network.declared, name])}] declares it"
             raise NeuralArtError(what, where=where, hint=hint)
+
+
+def without_linked(network: LayoutNetwork) -> LayoutNetwork:
+    """Leave out the pools whose constants are C of the program: its linker gives them their place.
+
+    NeuralArtError: such a pool has an address, which nothing links the C to, or a strategy that takes a raw file.
+    """
+    linked = [pool for pool in network.pools.enabled if pool.in_c and pool.fname in network.declared]
+    for pool in linked:
+        what = f"pool {pool.fname} of network {network.name} is written as C, a part of the program"
+        if not pool.relative:
+            text = f"{what}, but has an address, where no linker script puts it"
+            hint = '"fformat": "FORMAT_RAW", or "mode": "USEMODE_RELATIVE", and the linker gives the network its place'
+            raise NeuralArtError(text, where=pool.where, hint=hint)
+        asked = network.strategies.get(pool.fname, LINK)
+        if asked != LINK:
+            text = f"{what}: strategy {asked} takes a raw file"
+            raise NeuralArtError(text, where=network.where, hint='leave it out, or "fformat": "FORMAT_RAW"')
+    names = {pool.fname for pool in linked}
+    return replace(
+        network,
+        pools=replace(network.pools, pools=tuple(pool for pool in network.pools.pools if pool.fname not in names)),
+        declared=tuple(name for name in network.declared if name not in names),
+        strategies={name: strategy for name, strategy in network.strategies.items() if name not in names},
+    )

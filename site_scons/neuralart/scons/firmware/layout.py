@@ -65,10 +65,11 @@ def layout_of(
 def _declared(network: Member, board: Board, *, elsewhere: bool) -> tuple[str, ...]:
     """Pools with an initializer. A model of another board may list memories that this one does not have."""
     for name, node in network.initializers.items():
-        if str(node).endswith(".c"):
+        pool = next((pool for pool in network.pools.enabled if pool.fname == name), None)
+        if str(node).endswith(".c") and (pool is None or not pool.in_c):
             raise NeuralArtError(
                 f"pool {name} of network {network.name} is written as C: a part of the program, which nothing loads",
-                where=next((pool.where for pool in network.pools.enabled if pool.fname == name), ""),
+                where=pool.where if pool is not None else "",
                 hint='"fformat": "FORMAT_RAW": images and start-up code are made of raw files',
             )
     if not elsewhere:
