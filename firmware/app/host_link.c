@@ -4,6 +4,7 @@
 #include "app_networks.h"
 #include "console.h"
 #include "user_io.h"
+#include "validation_link.h"
 
 #define FRAME_START 0x01u
 
@@ -195,8 +196,14 @@ static bool bare(uint32_t length, const char *subject) {
 void host_link_serve(void) {
   hello();
   for (;;) {
+#ifdef NEURALART_VALIDATION_LINK
+    for (uint8_t first = console_getc(); first != FRAME_START; first = console_getc()) {
+      validation_link_take(first);
+    }
+#else
     while (console_getc() != FRAME_START) {
     }
+#endif
     crc = 0xffffffffu;
     uint8_t type = get();
     uint32_t length = get_u32();

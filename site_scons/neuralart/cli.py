@@ -31,6 +31,7 @@ COMMANDS = {
     "flash": ("neuralart.flashing.cli", "write the flash of a device by a flash plan"),
     "verify": ("neuralart.flashing.cli", "compare the flash of a device with a flash plan"),
     "device": ("neuralart.flashing.device_cli", "reset a real board, load an image, debug it, show its serial port"),
+    "talk": ("neuralart.validation_link.cli", "ask a board with firmware for validation what it is and computes"),
     "boards": ("neuralart.doctor.connected", "list the boards, show one, or list what is connected"),
     "plan": (
         "neuralart.memory.plan.plan_cli",
@@ -75,6 +76,7 @@ EXAMPLES = {
     "flash": "flash --plan flash_plan.json --nor board.nor",
     "verify": "verify --plan flash_plan.json --nor board.nor",
     "device": "device load --board stm32n6570-dk --runner gdb --elf firmware.elf",
+    "talk": "talk /dev/ttyACM0 --input input.bin --per-layer",
     "boards": "boards stm32n6570-dk",
     "plan": "plan digits-n6 --svg plan.svg",
     "check-image": "check-image firmware.elf --board stm32n6570-dk --network network.json",

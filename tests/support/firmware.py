@@ -168,6 +168,7 @@ class Builder:
         *,
         memory: str,
         defines: tuple[str, ...] = (),
+        app_defines: tuple[str, ...] = (),
         user_io: bool = False,
         stamp: str = STAMP,
         pool: str = "xSPI2",
@@ -190,7 +191,7 @@ class Builder:
             root / "boards" / "drivers" / f"{self.board.console.driver}.c",
         ]
         objects = [self.object(source) for source in sources]
-        objects += [self.object(source) for source in sorted((root / "app").glob("*.c"))]
+        objects += [self.object(source, app_defines) for source in sorted((root / "app").glob("*.c"))]
         objects += [self.object(HERE / "toy_network.c", (*self.addresses, *defines))]
         objects += [self.object(self.text("app_networks.c", app_networks([network])))]
         objects += [self.object(self.text("npu_memory_init.c", memory))]

@@ -37,3 +37,11 @@ uint8_t console_getc(void) {
   }
   return (uint8_t)PORT->DATA;
 }
+
+bool console_poll(uint8_t *byte) {
+  if ((PORT->STATE & STATE_RX_FULL) == 0) {
+    return false;
+  }
+  *byte = (uint8_t)PORT->DATA;
+  return true;
+}

@@ -47,3 +47,15 @@ uint8_t console_getc(void) {
     }
   }
 }
+
+bool console_poll(uint8_t *byte) {
+  uint32_t state = PORT->ISR;
+  if ((state & ISR_ORE) != 0) {
+    PORT->ICR = ISR_ORE;
+  }
+  if ((state & ISR_RXNE) != 0) {
+    *byte = (uint8_t)PORT->RDR;
+    return true;
+  }
+  return false;
+}

@@ -1,0 +1,98 @@
+"""``neuralart talk``: ask a board with firmware for validation what it is, let it compute, read its memory."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from neuralart.validation_link.client import ValidationClient
+    from neuralart.validation_link.messages import MessageFields
+
+
+def _words(text: str) -> tuple[int, int]:
+    first, _, second = text.partition(":")
+    try:
+        address, size = int(first, 0), int(second, 0)
+    except ValueError:
+        address = size = 0
+    if not (0 < address < 1 << 32 and 0 < size < 1 << 28):
+        raise argparse.ArgumentTypeError(f"'{text}' is not ADDRESS:SIZE, for example 0x34000000:1024")
+    return address, size
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    add = parser.add_argument
+    add("port", metavar="PORT", help="/dev/ttyACM0, COM4, socket://HOST:PORT, rfc2217://HOST:PORT")
+    add("--baud", type=int, default=921600, metavar="N", help="default: %(default)s")
+    add("--network", default="", metavar="NAME", help="one of the board's networks (default: the only one)")
+    text = "let it compute: raw elements of each input, in their order"
+    add("--input", action="append", default=[], type=Path, metavar="FILE", help=text)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--per-layer", action="store_true", help="also show each layer of the inference")
+    text = "only measure an inference: each --input is one element, which fills the tensor"
+    what.add_argument("--perf", action="store_true", help=text)
+    what.add_argument("--memory", type=_words, metavar="ADDRESS:SIZE", help="read the board's memory instead")
+    add("-o", "--output", type=Path, metavar="FILE", help="write outputs, concatenated, or memory there")
+
+
+def _described(tensor: MessageFields) -> str:
+    word = tensor["format"]
+    sign, bits = "" if word >> 23 & 1 else "u", word >> 7 & 0x7F
+    kinds = {1: f"float{bits}", 2: f"{sign}int{bits}", 3: "bool", 15: f"{sign}fxp{bits}"}
+    kind = kinds.get(word >> 17 & 15, f"format 0x{word:08x}")
+    return f"{tensor['name'] or '-'} {kind}[{','.join(map(str, tensor['shape']))}]"
+
+
+def _run(args: argparse.Namespace, client: ValidationClient) -> Iterator[str]:
+    from neuralart.files import read_bytes, write_bytes
+    from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF
+
+    mode = PERF if args.perf else PER_LAYER if args.per_layer else IO_ONLY
+    *layers, whole = client.run(client.network(args.network), [read_bytes(path) for path in args.input], mode)
+    for each in (*layers, whole):
+        one = each.operator
+        yield f"{one['name'] or 'epoch ' + str(one['id'] & 0xFFFF)}: {one['duration']:.3f} ms"
+        yield from (f"  {_described(tensor['description'])}" for tensor in each.tensors)
+    if args.output is not None:
+        write_bytes(args.output, b"".join(tensor["data"]["content"] for tensor in whole.tensors))
+
+
+def _answers(args: argparse.Namespace, client: ValidationClient) -> Iterator[str]:
+    from neuralart.files import write_bytes
+
+    system = client.system
+    yield f"device 0x{system['device']:x}, core {system['core_hz'] / 1e6:g} MHz, framing {client.framing.name}"
+    if args.memory:
+        data, checksum = client.read(*args.memory), client.checksum(*args.memory)
+        yield f"{len(data)} bytes at 0x{args.memory[0]:08x}, checksum 0x{checksum:04x}"
+        if args.output is not None:
+            write_bytes(args.output, data)
+    elif args.input:
+        yield from _run(args, client)
+    else:
+        for network in client.networks():
+            yield f"{network['name']} {network['signature']}: {network['nodes']} nodes, {network['runtime_text']}"
+            yield from (f"  input {_described(each)}" for each in network["inputs"])
+            yield from (f"  output {_described(each)}" for each in network["outputs"])
+
+
+def run(args: argparse.Namespace) -> int:
+    """Talk with the board. NeuralArtError: it does not answer, or refuses."""
+    from neuralart.validation_link.client import ValidationClient
+    from neuralart.validation_link.ports import BoardPort
+
+    port = BoardPort(args.port, args.baud)
+    try:
+        client = ValidationClient(port)
+        try:
+            for line in _answers(args, client):
+                print(line, flush=True)
+        finally:
+            client.close()
+    finally:
+        port.close()
+    return 0

@@ -1,0 +1,211 @@
+"""A client of the validation protocol: what a board is, what its networks compute, what its memory holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from neuralart.errors import nearest
+from neuralart.validation_link.framing import SMALLEST, ByteStream, PacketLink
+from neuralart.validation_link.messages import MessageFields, damaged, decode, encode
+
+_SYNC, _SYSTEM, _NETWORK, _RUN, _READ, _WRITE, _CHECKSUM = 0, 1, 10, 11, 20, 21, 22
+_STATES = ("idle", "waiting", "processing", "done", "error")
+_IDLE, _WAITING, _PROCESSING, _DONE, _ERROR = range(5)
+_ERRORS = (
+    "none,invalid size,invalid format,invalid state,invalid parameter,invalid shape,invalid command,not initialized"
+)
+_ERRORS += ",memory overflow,error,generic error"
+_GENERIC = 10
+_OBSERVER, _MEMORY = 1, 8  # Capabilities of a board
+IO_ONLY, PER_LAYER, WITH_DATA, PERF = 1, 3, 7, 0x209
+"""What a run tells: outputs; also layers; also their tensors; or durations alone, of inputs that the board makes up."""
+_LAST, _NO_DATA = 256, 512
+_INTERNAL, _LAST_LAYER, _WITHOUT_TENSOR = 1, 2, 4
+_NEWEST = 0x0301
+_MOST_NETWORKS, _MOST_LOGS = 64, 100_000
+
+
+@dataclass(frozen=True)
+class LayerRecord:
+    """A layer that a board computed, or the whole network."""
+
+    operator: MessageFields
+    tensors: tuple[MessageFields, ...]  # Its outputs, in messages ``Tensor``
+    lines: tuple[str, ...]  # What the board said of it
+
+
+def bsd16(data: bytes) -> int:
+    """The protocol's checksum: 16 bits, rotated to the right before each byte is added."""
+    total = 0
+    for byte in data:
+        total = (total >> 1 | (total & 1) << 15) + byte & 0xFFFF
+    return total
+
+
+class ValidationClient:
+    """Talks with one board. Each request waits for its answers; lines of the board's log are kept in ``lines``."""
+
+    def __init__(self, stream: ByteStream) -> None:
+        """Find the board. NeuralArtError: nobody answers, or speaks a newer version."""
+        self._link = PacketLink(stream)
+        self.lines: list[str] = []
+        self._id = 1
+        self.sync: MessageFields = self._link.find()["sync"]
+        if (version := self.sync["version"]) >> 8 != _NEWEST >> 8 or version > _NEWEST:
+            raise damaged(f"the board speaks version {version >> 8}.{version & 255} of the protocol, this program 3.1")
+        self.framing = self._link.framing
+        self._request(_SYSTEM)
+        answer = self._answer(_IDLE, "system", 0.5)
+        self.system = decode(f"System{self.framing.name.replace('.', '')}", answer["system"])
+        # From the next packet on, in both directions.
+        self._link.resize(self.system.get("packet", 0))
+
+    def close(self) -> None:
+        """Bring packets back to the size that the next program expects, and let go of the port."""
+        try:
+            if self._link.size != SMALLEST:
+                self._request(_SYNC)
+        finally:
+            self._link.stream.close()
+
+    def _request(self, command: int, param: int = 0, name: str = "", option: int = 0) -> None:
+        self._id = self._id % 0xFFFF_FFFF + 1
+        fields = {"id": self._id, "command": command, "param": param, "name": name, "option": option}
+        self._link.send(encode("Request", fields))
+
+    def _ack(self) -> None:
+        self._link.send(encode("Ack", {"param": 0, "error": 0}))
+
+    def _send_data(self, address: int, data: bytes) -> None:
+        self._link.send(encode("Data", {"type": 0, "size": len(data), "address": address, "content": data}))
+
+    def _any_answer(self, seconds: float, kind: str) -> MessageFields:
+        """The next message that is no text; texts are acknowledged, as the board waits for that."""
+        for _ in range(_MOST_LOGS):
+            answer = decode("Response", self._link.receive(seconds, f"'{kind}' is due"))
+            if answer["id"] != self._id:
+                raise damaged(f"the board answers request {answer['id']}, asked was {self._id}", "who else asks it?")
+            if "log" not in answer:
+                return answer
+            self.lines.append(answer["log"]["text"])
+            self._ack()
+        raise damaged(f"the board sends more than {_MOST_LOGS} lines of text")
+
+    def _answer(self, state: int, kind: str, seconds: float) -> MessageFields:
+        answer = self._any_answer(seconds, kind)
+        said = answer["state"]
+        if said == _ERROR and "ack" in answer:
+            error = answer["ack"]["error"]
+            raise damaged(f"the board refuses: {_ERRORS.split(',')[min(error, _GENERIC)]} ({error})")
+        if said != state or kind not in answer:
+            what = ", ".join(each for each in answer if each not in ("id", "state")) or "nothing"
+            named = _STATES[said] if said < len(_STATES) else str(said)
+            raise damaged(f"the board sends '{what}' in state {named}; '{kind}' is due in state {_STATES[state]}")
+        return answer
+
+    def networks(self) -> list[MessageFields]:
+        """Every network of the board, as ``Model`` messages. NeuralArtError: one of them failed to start."""
+        found: list[MessageFields] = []
+        while len(found) < _MOST_NETWORKS:
+            self._request(_NETWORK, param=len(found))
+            answer = self._any_answer(5.0, "model")
+            if answer["state"] == _ERROR and "ack" in answer:
+                if answer["ack"]["error"] == _GENERIC:
+                    raise damaged(f"network {len(found)} of the board failed to start")
+                return found
+            if "model" not in answer or answer["state"] != _IDLE:
+                raise damaged(f"the board does not describe network {len(found)}")
+            found.append(answer["model"])
+        raise damaged(f"the board has more than {_MOST_NETWORKS} networks")
+
+    def network(self, name: str) -> MessageFields:
+        """One network; empty: the only one. NeuralArtError: none, or several."""
+        found = self.networks()
+        chosen = [each for each in found if name in ("", each["name"])]
+        if len(chosen) != 1:
+            what = f"no network '{name}'" if name else f"{len(found)} networks"
+            raise damaged(f"the board has {what}", nearest(name, [each["name"] for each in found]))
+        return chosen[0]
+
+    def run(
+        self, network: MessageFields, inputs: Sequence[bytes], mode: int = IO_ONLY, first: bool = True
+    ) -> list[LayerRecord]:
+        """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it.
+
+        With PERF, an input is the one element that fills it.
+
+        NeuralArtError: another number of inputs, or the board refuses them, or misbehaves.
+        """
+        given, wanted = len(inputs), len(network["inputs"])
+        if given != wanted:
+            raise damaged(f"{given} inputs for network '{network['name']}', which has {wanted}")
+        if mode & PER_LAYER != IO_ONLY and not self.sync["capability"] & _OBSERVER:
+            raise damaged("the board's firmware cannot observe layers", "ask for whole inferences")
+        self._request(_RUN, mode, network["name"], int(first))
+        self._answer(_WAITING, "ack", 1.0)
+        for number, (data, into) in enumerate(zip(inputs, network["inputs"], strict=True)):
+            self._send_data(into["address"], data)
+            self._answer(_PROCESSING if number + 1 == given else _WAITING, "ack", 10.0)
+            self._ack()
+        layers, more = [], True
+        while True:
+            seen = len(self.lines)
+            operator = self._answer(_PROCESSING, "operator", 50.0)["operator"]
+            flags = operator["type"] >> 24
+            if not more or not flags & _INTERNAL:
+                break
+            tensors: list[MessageFields] = []
+            while not flags & _WITHOUT_TENSOR and not (tensors and tensors[-1]["description"]["flags"] & _LAST):
+                tensors.append(self._answer(_PROCESSING, "tensor", 10.0)["tensor"])
+            layers.append(LayerRecord(operator, tuple(tensors), tuple(self.lines[seen:])))
+            more = not flags & _LAST_LAYER
+        left = range(len(network["outputs"]) - 1, -1, -1)
+        outputs = tuple(self._output(last=not each) for each in left)
+        return [*layers, LayerRecord(operator, outputs, tuple(self.lines[seen:]))]
+
+    def _output(self, last: bool) -> MessageFields:
+        tensor: MessageFields = self._answer(_PROCESSING if not last else _DONE, "tensor", 50.0)["tensor"]
+        flags, data = tensor["description"]["flags"], tensor["data"]
+        if last != bool(flags & _LAST):
+            raise damaged("an output is wrongly marked as the last one, or not marked")
+        if len(data["content"]) != data["size"] and not flags & _NO_DATA:
+            raise damaged(f"an output has {len(data['content'])} bytes, {data['size']} are announced")
+        return tensor
+
+    def _memory(self, command: int, address: int, size: int, state: int) -> int:
+        if not self.sync["capability"] & _MEMORY:
+            raise damaged("the board's firmware gives no access to its memory")
+        self._request(command, address, option=size)
+        return int(self._answer(state, "ack", 0.5)["ack"]["param"])
+
+    def read(self, address: int, size: int) -> bytes:
+        """Bytes of the board's memory. NeuralArtError: refused, or pieces of another size came."""
+        out, chunk = b"", self._memory(_READ, address, size, _PROCESSING if size else _DONE)
+        while len(out) < size:
+            last = size - len(out) <= chunk
+            part = self._answer(_DONE if last else _PROCESSING, "data", 10.0)["data"]["content"]
+            if len(part) != min(chunk, size - len(out)) or not part:
+                raise damaged(f"a piece of the board's memory has {len(part)} bytes, {chunk} are announced")
+            out += part
+            if not last:
+                self._ack()
+        return out
+
+    def write(self, address: int, data: bytes) -> None:
+        """Write to the board's memory. NeuralArtError: refused, or the board's checksum differs."""
+        chunk = self._memory(_WRITE, address, len(data), _WAITING if data else _DONE)
+        if data and not chunk:
+            raise damaged("the board takes pieces of 0 bytes")
+        for at in range(0, len(data), max(chunk, 1)):
+            part = data[at : at + chunk]
+            self._send_data(address + at, part)
+            said = self._answer(_WAITING if data[at + chunk :] else _DONE, "ack", 10.0)["ack"]["param"]
+            if said != (sent := bsd16(part)):
+                raise damaged(
+                    f"checksum 0x{said:04x} of what was written to 0x{address + at:08x}, sent was 0x{sent:04x}"
+                )
+
+    def checksum(self, address: int, size: int) -> int:
+        """The board's :func:`bsd16` of a piece of its memory. NeuralArtError: refused."""
+        return self._memory(_CHECKSUM, address, size, _DONE)

@@ -1,0 +1,49 @@
+"""Ports that a board talks on, by pyserial."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+from collections.abc import Iterator
+from typing import Any
+
+from neuralart.errors import NeuralArtError
+
+
+@contextlib.contextmanager
+def _failing(url: str) -> Iterator[None]:
+    try:
+        yield
+    except (OSError, ValueError, TypeError) as error:  # Its SerialException is an OSError
+        hint = "is it the right one, and does nobody else use it?"
+        raise NeuralArtError(f"the port fails: {error}", where=url, hint=hint) from error
+
+
+class BoardPort:
+    """A port as a :class:`~neuralart.validation_link.framing.ByteStream`."""
+
+    def __init__(self, url: str, baud: int) -> None:
+        """Open a device or URL of pyserial. NeuralArtError: it cannot be opened."""
+        try:
+            serial: Any = importlib.import_module("serial")
+        except ImportError as error:
+            raise NeuralArtError("pyserial is not installed", where=url, hint="pip install pyserial") from error
+        self._url = url
+        with _failing(url):
+            self._port: Any = serial.serial_for_url(url, baudrate=baud, timeout=0.1, write_timeout=10.0)
+
+    def write(self, data: bytes) -> None:
+        """Send bytes. NeuralArtError: the port fails."""
+        with _failing(self._url):
+            self._port.write(data)
+
+    def read(self, seconds: float) -> bytes:
+        """Bytes that come in time. NeuralArtError: the port fails, or the other side is gone."""
+        with _failing(self._url):
+            self._port.timeout = seconds
+            return bytes(self._port.read(max(1, self._port.in_waiting)))
+
+    def close(self) -> None:
+        """Let go of the port."""
+        with contextlib.suppress(OSError):
+            self._port.close()

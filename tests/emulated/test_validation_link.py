@@ -1,0 +1,150 @@
+"""The vendor's validation protocol, answered by our firmware on the virtual STM32N6 and on QEMU."""
+
+from __future__ import annotations
+
+import pytest
+
+from neuralart import boards
+from neuralart.emulator import link
+from neuralart.emulator.image import read_elf, read_raw
+from neuralart.emulator.link import Session
+from neuralart.emulator.qemu import QemuMachine
+from neuralart.emulator.unicorn_board import UnicornBoard
+from neuralart.errors import NeuralArtError
+from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA, ValidationClient, bsd16
+from neuralart.validation_link.framing import V31, V32, PacketLink
+from neuralart.validation_link.messages import decode, encode, varint
+from support.firmware import N6_STEPS, STAMP, Builder, have_gcc, have_qemu, memory_init, pixels, reference
+
+pytestmark = [pytest.mark.arm, pytest.mark.skipif(not have_gcc, reason="arm-none-eabi-gcc is not on PATH")]
+
+FLASH = 0x71000000
+DEFINES = ("NEURALART_VALIDATION_LINK", "NEURALART_VALIDATION_SILENCE=30u")
+OUTPUTS = (0x342E0200, 16), (0x342E0300, 8)
+
+
+class Stream:
+    """A machine as a port."""
+
+    def __init__(self, machine):
+        self.machine = machine
+
+    def write(self, data):
+        self.machine.write(data)
+
+    def read(self, seconds):
+        return self.machine.read(seconds)
+
+    def close(self):
+        pass
+
+
+@pytest.fixture(scope="module")
+def n6(tmp_path_factory):
+    pytest.importorskip("unicorn", reason="Unicorn is not installed: pip install scons-neuralart[emulator]")
+    board = boards.load("stm32n6570-dk")
+    folder = tmp_path_factory.mktemp("n6")
+    builder = Builder(folder / "objects", board, "unicorn", FLASH, 0x342E0000)
+    return board, builder, builder.image(folder / "image", memory=memory_init(tuple(N6_STEPS)), app_defines=DEFINES)
+
+
+@pytest.fixture
+def machine(n6):
+    board, _, image = n6
+    return UnicornBoard(board, board.machines["unicorn"], read_elf(image.elf), [read_raw(image.weights, FLASH)])
+
+
+def contents(record):
+    return [tensor["data"]["content"] for tensor in record.tensors]
+
+
+def whole_session(client, ram):
+    assert client.sync["capability"] == 9 and client.system["device"] == 0x486
+    (network,) = client.networks()
+    assert (network["name"], network["signature"], network["nodes"]) == ("toy", STAMP, 3)
+    (taken,), given = network["inputs"], network["outputs"]
+    assert (taken["name"], taken["shape"], taken["format"], taken["flags"]) == ("pixels", [1, 16], 0x00840440, 1025)
+    assert [(each["name"], each["format"]) for each in given] == [("scores", 0x00840440), ("sums", 0x00840840)]
+    for number in range(2):
+        (whole,) = client.run(network, [pixels(number)], IO_ONLY, first=not number)
+        assert b"".join(contents(whole)) == reference(pixels(number))
+    *layers, whole = client.run(network, [pixels(2)], PER_LAYER)
+    assert [layer.operator["id"] for layer in layers] == [0, 1 << 16 | 1, 2 << 16 | 2]
+    assert {layer.operator["type"] for layer in layers} == {5 << 24 | 2} and whole.operator["stack_used"] == -1
+    assert b"".join(contents(whole)) == reference(pixels(2)) and whole.operator["name"] == "toy"
+    assert len(client.run(network, [pixels(1)], WITH_DATA)) == 4
+    assert contents(client.run(network, [b"\x07"], PERF)[-1]) == [b"", b""]
+    done = b"".join(client.read(each["address"], size) for each, (_, size) in zip(given, OUTPUTS, strict=True))
+    assert done == reference(b"\x07" * 16)
+    with pytest.raises(NeuralArtError, match=r"invalid size \(1\)"):
+        client.run(network, [b"short"])
+    with pytest.raises(NeuralArtError, match=r"invalid parameter \(4\)"):
+        client.run({**network, "name": "toyy"}, [pixels(0)])
+    with pytest.raises(NeuralArtError, match=r"invalid parameter \(4\)"):
+        client.checksum(0xFFFFFFFF, 16)
+    blob = bytes(n * 7 & 255 for n in range(1500))
+    client.write(ram, blob)
+    assert client.read(ram, 1500) == blob and client.checksum(ram, 1500) == bsd16(blob)
+    assert b"".join(contents(client.run(network, [pixels(4)])[-1])) == reference(pixels(4))
+
+
+def test_a_session_on_the_virtual_n6(machine):
+    client = ValidationClient(Stream(machine))
+    assert client.framing == V32
+    whole_session(client, 0x342E1000)
+    # Its own frames are answered as before.
+    session = Session(machine, timeout=5.0)
+    machine.write(link.encode(link.Frame("H", b"")))
+    assert [each.name for each in session.hello()] == ["toy"]
+    assert session.infer(0, pixels(3)) == reference(pixels(3))
+    assert ValidationClient(Stream(machine)).network("toy")["nodes"] == 3
+
+
+def test_the_other_framing(machine, monkeypatch):
+    """As a client of 3.1 speaks: the first byte of each message tells."""
+
+    def only_31(packets):
+        packets.framing = V31
+        packets.drain()
+        packets.send(encode("Request", {"id": 1, "command": 0, "param": 0, "name": "", "option": 0}))
+        return decode("Response", packets.receive(1.0, "SYNC"))
+
+    monkeypatch.setattr(PacketLink, "find", only_31)
+    client = ValidationClient(Stream(machine))
+    assert "packet" not in client.system and client.system["extra"] == [0] * 4
+    whole_session(client, 0x342E1000)
+
+
+def test_half_messages_are_dropped(machine):
+    """Cut anywhere, and then a client of either framing comes."""
+    sync = encode("Request", {"id": 9, "command": 0, "param": 0, "name": "", "option": 0})
+    whole = bytes([len(sync) + 1]) + varint(len(sync)) + sync
+    stream = Stream(machine)
+    for data in (
+        b"\0",
+        whole[:1],
+        whole[:7],
+        b"\0" + whole[:9],
+        b"\0\xff" + whole,
+        b"\x1f" * 20,
+        b"\0\x03\xff\xff\xff" + bytes(29),
+    ):
+        stream.write(data)
+        stream.read(0.01)  # Silence
+        assert ValidationClient(stream).network("")["name"] == "toy"
+    # A host that is gone in the middle of a run, and another one that begins with a request.
+    client = ValidationClient(stream)
+    network = client.network("")
+    client._request(11, 1, "toy", 1)
+    client._answer(1, "ack", 1.0)
+    assert ValidationClient(stream).run(network, [pixels(0)])[-1].operator["name"] == "toy"
+
+
+@pytest.mark.qemu
+@pytest.mark.skipif(not have_qemu, reason="qemu-system-arm is not on PATH")
+def test_a_session_on_qemu(tmp_path):
+    board = boards.load("mps3-an547")
+    builder = Builder(tmp_path / "objects", board, "qemu", FLASH, 0x31000000)
+    image = builder.image(tmp_path / "image", memory=memory_init(()), app_defines=(DEFINES[0],))
+    with QemuMachine(board, board.machines["qemu"], image.elf, [(image.weights, FLASH)]) as machine:
+        whole_session(ValidationClient(Stream(machine)), 0x31001000)
