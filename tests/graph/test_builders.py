@@ -12,8 +12,9 @@ import pytest
 import SCons.Action
 import SCons.Errors
 
-from neuralart.resources import board_data_dir
-from neuralart.scons import tool
+from neuralart import boards
+from neuralart.resources import PACKAGE, board_data_dir
+from neuralart.scons import registry, tool
 from neuralart.scons.tool import BUILDERS
 from neuralart.toolchain import Toolchain
 from support import graphs
@@ -352,3 +353,9 @@ def test_no_command_of_ours_where_a_builder_is() -> None:
     folder = REPO / "site_scons" / "neuralart" / "scons"
     texts = {path.relative_to(folder).as_posix(): path.read_text("utf-8") for path in sorted(folder.rglob("*.py"))}
     assert {name: text.count(".Command(") for name, text in texts.items() if ".Command(" in text} == COMMANDS
+
+
+def test_a_board_counts_without_its_place() -> None:
+    """Else the same tree in another folder is built again."""
+    for name in boards.names():
+        assert str(PACKAGE) not in registry.said_by(boards.load(name)), name

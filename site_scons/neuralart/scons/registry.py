@@ -41,9 +41,13 @@ def child_environment(own: dict[str, str]) -> dict[str, str]:
 
 
 def identity(board: Board) -> str:
-    """A hash of all that a board says, and not where its files are."""
-    text = repr(replace(board, where="", files=(), mpool="", profile="", memory_pools="", clocks={}))
-    return hashlib.sha256(text.encode()).hexdigest()
+    """A hash of all that a board says of what is built, and not where its files are."""
+    return hashlib.sha256(said_by(board).encode()).hexdigest()
+
+
+def said_by(board: Board) -> str:
+    """What of a board counts. How a probe reaches it (``debug``) decides nothing that is built."""
+    return repr(replace(board, where="", files=(), mpool="", profile="", memory_pools="", clocks={}, debug=None))
 
 
 class Registry:
