@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -15,7 +16,7 @@ from pathlib import Path
 from neuralart import jsontext
 from neuralart.config.types import ToolchainConfig
 from neuralart.errors import NeuralArtError, nearest
-from neuralart.files import write_text
+from neuralart.files import read_bytes, write_text
 
 # Newest first by name. STM32CubeCLT and STM32CubeIDE bring GCC with newlib on all three systems.
 _CLT = "GNU-tools-for-STM32/bin"
@@ -47,11 +48,17 @@ class Toolchain:
     prefix: str  # For example ``arm-none-eabi-``
     version: str  # Of gcc, for example ``12.2.1``
     libc: str  # ``picolibc``, ``newlib`` or ``newlib-nano``
+    driver: str = ""  # SHA-256 of gcc, 16 hex digits: two makes of gcc may have one version
 
     @property
     def identity(self) -> str:
-        """What the objects depend on; the same on machines that have the same tools in different places."""
+        """What users are told of it."""
         return f"{self.prefix}gcc {self.version}, {self.libc}"
+
+    @property
+    def counts(self) -> str:
+        """What the objects depend on; the same on machines that have the same tools in different places."""
+        return f"{self.identity}, {self.driver}"
 
     @property
     def libc_flags(self) -> tuple[str, ...]:
@@ -97,10 +104,13 @@ def _has(gcc: Path, file: str) -> bool:
 
 
 def probe(gcc: Path) -> dict[str, str]:
-    """A compiler's ``version`` and ``libcs`` (space separated, best first). NeuralArtError: it does not answer."""
+    """A compiler's ``version``, ``libcs`` (space separated, best first) and ``driver`` (of its own file).
+    NeuralArtError: it does not answer.
+    """
     version = _ask(gcc, "-dumpfullversion")
     found = [("picolibc", "picolibc.specs"), ("newlib-nano", "libc_nano.a"), ("newlib", "libc.a")]
-    return {"version": version, "libcs": " ".join(name for name, file in found if _has(gcc, file))}
+    libcs = " ".join(name for name, file in found if _has(gcc, file))
+    return {"version": version, "libcs": libcs, "driver": hashlib.sha256(read_bytes(gcc)).hexdigest()[:16]}
 
 
 def _remembered(cache: Path | None) -> dict[str, dict[str, str]]:
@@ -112,7 +122,7 @@ def _remembered(cache: Path | None) -> dict[str, dict[str, str]]:
         return {
             str(key): {str(name): str(text) for name, text in answer.items()}
             for key, answer in known.items()
-            if {"version", "libcs"} <= set(answer)
+            if {"version", "libcs", "driver"} <= set(answer)
         }
     except (OSError, ValueError, AttributeError, KeyError, TypeError):
         return {}
@@ -178,7 +188,7 @@ def libraries(toolchain: Toolchain, flags: Sequence[str], *, cache: Path | None 
     paths = answer.get(name, "").split("\n")
     if not all(Path(path).is_file() for path in paths):
         paths = _trace_libraries(gcc, words)
-        answer = answer or {"version": toolchain.version, "libcs": toolchain.libc}
+        answer = answer or {"version": toolchain.version, "libcs": toolchain.libc, "driver": toolchain.driver}
         _remember(gcc, {**answer, name: "\n".join(paths)}, known, cache)
     return [Path(path) for path in paths]
 
@@ -225,4 +235,4 @@ def find(
             else "it has " + ", ".join(libcs),
         )
     libc = libcs[0] if config.libc == "auto" else config.libc
-    return Toolchain(str(gcc.absolute().parent), Path(config.prefix).name, version, libc)
+    return Toolchain(str(gcc.absolute().parent), Path(config.prefix).name, version, libc, answer["driver"])

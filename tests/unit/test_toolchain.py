@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -62,7 +64,8 @@ def test_first_of_path(tmp_path: Path) -> None:
     fake_gcc(tmp_path / "one", "10.1.0")
     fake_gcc(tmp_path / "two", "12.2.1")
     found = toolchain.find(ToolchainConfig(), environ(tmp_path / "no such folder", tmp_path / "two", tmp_path / "one"))
-    assert found == toolchain.Toolchain(str(tmp_path / "two"), "arm-none-eabi-", "12.2.1", "picolibc")
+    plain = toolchain.Toolchain(str(tmp_path / "two"), "arm-none-eabi-", "12.2.1", "picolibc")
+    assert replace(found, driver="") == plain
 
 
 @pytest.mark.parametrize("asked_for", ["tools", "tools/bin", "tools/bin/arm-none-eabi-gcc"])
@@ -222,7 +225,8 @@ def test_damaged_cache_is_only_a_cache(tmp_path: Path, damage: bytes) -> None:
     key = f"{gcc}|{gcc.stat().st_size}|{gcc.stat().st_mtime_ns}"
     cache.write_bytes(damage.replace(b"KEY", key.encode()))
     assert toolchain.find(ToolchainConfig(), environ(tmp_path / "bin"), cache=cache).version == "12.2.1"
-    assert json.loads(cache.read_text("utf-8")) == {key: {"version": "12.2.1", "libcs": "picolibc"}}
+    driver = hashlib.sha256(gcc.read_bytes()).hexdigest()[:16]
+    assert json.loads(cache.read_text("utf-8")) == {key: {"version": "12.2.1", "libcs": "picolibc", "driver": driver}}
 
 
 # ---- what answers wrongly
@@ -267,3 +271,18 @@ def test_identity_names_no_place() -> None:
     other = toolchain.Toolchain("/b", "arm-none-eabi-", "12.2.1", "picolibc")
     assert one.identity == other.identity
     assert one.identity != toolchain.Toolchain("/a", "arm-none-eabi-", "12.2.1", "newlib").identity
+
+
+def test_two_makes_of_one_version_are_not_the_same(tmp_path: Path) -> None:
+    """Objects of the one must not stay when the other takes its place."""
+    gcc, cache = fake_gcc(tmp_path / "one"), tmp_path / "cache.json"
+    first = toolchain.find(ToolchainConfig(), environ(tmp_path / "one"), cache=cache)
+    (tmp_path / "two").mkdir()
+    copy = tmp_path / "two" / gcc.name
+    copy.write_bytes(gcc.read_bytes())
+    copy.chmod(0o755)
+    moved = toolchain.find(ToolchainConfig(), environ(tmp_path / "two"), cache=cache)
+    assert moved.counts == first.counts and str(tmp_path) not in first.counts
+    gcc.write_text(gcc.read_text("utf-8") + "# another make\n", "utf-8")
+    other = toolchain.find(ToolchainConfig(), environ(tmp_path / "one"), cache=cache)
+    assert (other.identity, other.counts == first.counts) == (first.identity, False)

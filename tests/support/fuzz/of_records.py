@@ -186,7 +186,12 @@ def _device_rows() -> bytes:
 
 
 _CACHES = [
-    json.dumps({"/x/gcc|1|2": {"version": "12.2", "libcs": "newlib"}, "/y": {"version": "1", "libcs": ""}}).encode()
+    json.dumps(
+        {
+            "/x/gcc|1|2": {"version": "12.2", "libcs": "newlib", "driver": "0a"},
+            "/y": {"version": "1", "libcs": "", "driver": ""},
+        }
+    ).encode()
 ]
 _OBJECTS = [json.dumps([{"object": "a.o", "sha256": "0" * 64, "headers": {"/x/a.h": "0" * 64}}]).encode()]
 

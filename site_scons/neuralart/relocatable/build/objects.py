@@ -64,7 +64,7 @@ class ObjectCompiler:
         mapped = any(source.is_relative_to(prefix) for prefix, _ in self.maps)
         # A tree that was moved has the same objects.
         named = [source.name if mapped else str(source), *(self._named(folder, work) for folder in folders)]
-        key = "\0".join([self.toolchain.identity, *flags, *named, _hash(source)])
+        key = "\0".join([self.toolchain.counts, *flags, *named, _hash(source)])
         stem = f"{source.stem}-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
         known = self.store / f"{stem}.json"
         entries = _entries(known)
@@ -127,7 +127,7 @@ class ObjectCompiler:
         Raises:
             NeuralArtError: The linker refuses.
         """
-        key = hashlib.sha256(self.toolchain.identity.encode())
+        key = hashlib.sha256(self.toolchain.counts.encode())
         key.update("\0".join([*words, *(path.name for path in objects)]).encode() + b"\0" + inputs)
         target = self.store / f"{name}-{key.hexdigest()[:16]}.elf"
         names, known = {target.name, target.with_suffix(".map").name}, target.with_suffix(".json")

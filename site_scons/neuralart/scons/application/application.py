@@ -298,9 +298,9 @@ def _external(
     if variant.toolchain.libc != "auto":
         command += ["--libc", variant.toolchain.libc]
         command += ["$(", LiteralWord(f"--place=libc={variant.said('toolchain.libc')}"), "$)"]
-    # Which toolchain counts by its identity, not by its folder.
+    # Which toolchain counts by what it is, not by its folder.
     command += ["$(", "--root", *_plain(word(base, root)), "--toolchain", *_plain(word(base, Path(found.folder)))]
-    command += ["--made-with", LiteralWord(found.identity), "--jobs", str(env.GetOption("num_jobs")), "$)"]
+    command += ["--made-with", LiteralWord(found.counts), "--jobs", str(env.GetOption("num_jobs")), "$)"]
     tools = toolchain_env(env, found)
     action, words = commands.command(tools, command, f"{config.kind.upper():<8} {folder}/firmware.elf")
     node = tools.Command(
@@ -312,7 +312,7 @@ def _external(
         IMPLICIT_COMMAND_DEPENDENCIES=0,
     )
     tools.Depends(node, code_value(base, "application-builder", "applications/build.py", "applications/cli.py"))
-    tools.Depends(node, base.Value(found.identity, name="toolchain"))
+    tools.Depends(node, base.Value(found.counts, name="toolchain"))
     if files is not None:
         record = Path(base.Dir(f"#{build_dir(env)}").abspath) / f".seen-{variant.name}.json"
         seen = replace(files, files={name: path for name, path in files.files.items() if name not in made})

@@ -216,7 +216,7 @@ def compile_object(recipe: Recipe, target: str, source: Any, include: Sequence[A
         CPPPATH=list(include),
     )
     # The driver is hashed by SCons; the compiler proper and the C library are not.
-    env.Depends(node, env.Value(recipe.found.identity, name="toolchain"))
+    env.Depends(node, env.Value(recipe.found.counts, name="toolchain"))
     compiler = env["CXX" if Path(str(source)).suffix in CXX_SUFFIXES else "CC"]
     words = [compiler, *recipe.flags, *(f"-D{text}" for text in recipe.defines)]
     registry_of(env).once("objects", "", partial(_watched, env)).append((node[0], source, words, include))
@@ -252,7 +252,7 @@ def make_library(recipe: Recipe, target: str, objects: Sequence[Any]) -> Any:
     """Declare an archive of objects. ``target``: its name, relative to the top folder."""
     env = recipe.env
     (node,) = env.StaticLibrary(f"#{target}", objects)
-    env.Depends(node, env.Value(recipe.found.identity, name="toolchain"))
+    env.Depends(node, env.Value(recipe.found.counts, name="toolchain"))
     return node
 
 
@@ -300,5 +300,5 @@ def link(
     )
     files = [script, *toolchains.libraries(found, recipe.cpu_flags, cache=_cache_file(env))]
     needed = [env.fs.File(str(path)) for path in files]
-    env.Depends([elf, link_map], [*needed, *included, *archives, env.Value(found.identity, name="toolchain")])
+    env.Depends([elf, link_map], [*needed, *included, *archives, env.Value(found.counts, name="toolchain")])
     return elf, link_map

@@ -150,7 +150,7 @@ def emit(target: list[Any], source: list[Any], env: Any) -> tuple[list[Any], lis
     made = source[0].get_executor().get_all_targets()
     by_name = {node.name: node for node in made}
     sources = [made[0], by_name["network.json"], *(by_name[raw] for raw in compiled.files.initializers.values())]
-    identity = env.Value(plan.toolchain.identity, name="toolchain")
+    identity = env.Value(plan.toolchain.counts, name="toolchain")
     env.Depends(nodes, _runtime_files(env))
     env.Depends(nodes, [code_value(env, "relocatable-builder", "relocatable"), identity])
     env.Clean(nodes, env.fs.Dir(f"#{plan.store}"))
