@@ -89,7 +89,8 @@ class _Forecast:
 def _below(node: Any) -> list[Any]:
     if isinstance(node, SCons.Node.FS.Dir):
         return [child for name, child in node.entries.items() if name not in (".", "..")]
-    return [*node.sources, *node.depends]
+    # SCons drops these lists of what another thread has found to be up to date.
+    return [*(node.sources or ()), *(node.depends or ())]
 
 
 def _changed(node: Any, stored: Any) -> bool:
@@ -101,6 +102,8 @@ def _changed(node: Any, stored: Any) -> bool:
     try:
         if not node.exists():
             return True
+        if node.sources is None or node.depends is None:
+            return node.get_state() not in _DONE
         now = {str(each): each for each in _below(node)}
         # SCons keeps texts; what was looked at in this build are nodes.
         if [*now] != [*map(str, stored.bsources), *map(str, stored.bdepends)]:
