@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from neuralart.validation_link.client import ValidationClient
-    from neuralart.validation_link.messages import MessageFields
+    from neuralart.validation_link.messages import Fields
 
 
-def _words(text: str) -> tuple[int, int]:
-    first, _, second = text.partition(":")
-    try:
-        address, size = int(first, 0), int(second, 0)
-    except ValueError:
-        address = size = 0
-    if not (0 < address < 1 << 32 and 0 < size < 1 << 28):
-        raise argparse.ArgumentTypeError(f"'{text}' is not ADDRESS:SIZE, for example 0x34000000:1024")
-    return address, size
+def _number(text: str) -> int:
+    return int(text, 0)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,15 +29,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--per-layer", action="store_true", help="also show each layer of the inference")
     text = "only measure an inference: each --input is one element, which fills the tensor"
     what.add_argument("--perf", action="store_true", help=text)
-    what.add_argument("--memory", type=_words, metavar="ADDRESS:SIZE", help="read the board's memory instead")
+    what.add_argument(
+        "--memory", nargs=2, type=_number, metavar=("ADDRESS", "SIZE"), help="read the board's memory instead"
+    )
     add("-o", "--output", type=Path, metavar="FILE", help="write outputs, concatenated, or memory there")
 
 
-def _described(tensor: MessageFields) -> str:
+def _described(tensor: Fields) -> str:
     word = tensor["format"]
-    sign, bits = "" if word >> 23 & 1 else "u", word >> 7 & 0x7F
-    kinds = {1: f"float{bits}", 2: f"{sign}int{bits}", 3: "bool", 15: f"{sign}fxp{bits}"}
-    kind = kinds.get(word >> 17 & 15, f"format 0x{word:08x}")
+    kind = {1: "float", 2: "int", 3: "bool", 15: "fxp"}.get(word >> 17 & 15, "?")
+    kind = f"{'u' if kind in ('int', 'fxp') and not word >> 23 & 1 else ''}{kind}{word >> 7 & 0x7F}"
     return f"{tensor['name'] or '-'} {kind}[{','.join(map(str, tensor['shape']))}]"
 
 
@@ -65,7 +60,7 @@ def _answers(args: argparse.Namespace, client: ValidationClient) -> Iterator[str
     from neuralart.files import write_bytes
 
     system = client.system
-    yield f"device 0x{system['device']:x}, core {system['core_hz'] / 1e6:g} MHz, framing {client.framing.name}"
+    yield f"device 0x{system['device']:x}, core {system['core_hz'] / 1e6:g} MHz, framing {client.framing}"
     if args.memory:
         data, checksum = client.read(*args.memory), client.checksum(*args.memory)
         yield f"{len(data)} bytes at 0x{args.memory[0]:08x}, checksum 0x{checksum:04x}"
@@ -85,14 +80,7 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.validation_link.client import ValidationClient
     from neuralart.validation_link.ports import BoardPort
 
-    port = BoardPort(args.port, args.baud)
-    try:
-        client = ValidationClient(port)
-        try:
-            for line in _answers(args, client):
-                print(line, flush=True)
-        finally:
-            client.close()
-    finally:
-        port.close()
+    with closing(BoardPort(args.port, args.baud)) as port, closing(ValidationClient(port)) as client:
+        for line in _answers(args, client):
+            print(line, flush=True)
     return 0

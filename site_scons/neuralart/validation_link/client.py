@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralart.errors import nearest
-from neuralart.validation_link.framing import SMALLEST, ByteStream, PacketLink
-from neuralart.validation_link.messages import MessageFields, damaged, decode, encode
+from neuralart.validation_link.framing import LARGEST, SMALLEST, ByteStream, PacketLink
+from neuralart.validation_link.messages import Fields, damaged, decode, encode
 
 _SYNC, _SYSTEM, _NETWORK, _RUN, _READ, _WRITE, _CHECKSUM = 0, 1, 10, 11, 20, 21, 22
 _STATES = ("idle", "waiting", "processing", "done", "error")
 _IDLE, _WAITING, _PROCESSING, _DONE, _ERROR = range(5)
-_ERRORS = (
-    "none,invalid size,invalid format,invalid state,invalid parameter,invalid shape,invalid command,not initialized"
-)
-_ERRORS += ",memory overflow,error,generic error"
+_ERRORS = "none,invalid size,invalid format,invalid state,invalid parameter,invalid shape,invalid command,"
+_ERRORS += "not initialized,memory overflow,error,generic error"
 _GENERIC = 10
 _OBSERVER, _MEMORY = 1, 8  # Capabilities of a board
 IO_ONLY, PER_LAYER, WITH_DATA, PERF = 1, 3, 7, 0x209
@@ -30,8 +27,8 @@ _MOST_NETWORKS, _MOST_LOGS = 64, 100_000
 class LayerRecord:
     """A layer that a board computed, or the whole network."""
 
-    operator: MessageFields
-    tensors: tuple[MessageFields, ...]  # Its outputs, in messages ``Tensor``
+    operator: Fields
+    tensors: tuple[Fields, ...]  # Its outputs, in messages ``Tensor``
     lines: tuple[str, ...]  # What the board said of it
 
 
@@ -47,27 +44,26 @@ class ValidationClient:
     """Talks with one board. Each request waits for its answers; lines of the board's log are kept in ``lines``."""
 
     def __init__(self, stream: ByteStream) -> None:
-        """Find the board. NeuralArtError: nobody answers, or speaks a newer version."""
+        """Find the board. NeuralArtError: no board answers, or speaks a newer version."""
         self._link = PacketLink(stream)
         self.lines: list[str] = []
         self._id = 1
-        self.sync: MessageFields = self._link.find()["sync"]
+        self.sync: Fields = self._link.find()["sync"]
         if (version := self.sync["version"]) >> 8 != _NEWEST >> 8 or version > _NEWEST:
             raise damaged(f"the board speaks version {version >> 8}.{version & 255} of the protocol, this program 3.1")
-        self.framing = self._link.framing
+        self.framing = f"3.{self._link.header}"
         self._request(_SYSTEM)
         answer = self._answer(_IDLE, "system", 0.5)
-        self.system = decode(f"System{self.framing.name.replace('.', '')}", answer["system"])
+        self.system = decode(f"System3{self._link.header}", answer["system"])
         # From the next packet on, in both directions.
-        self._link.resize(self.system.get("packet", 0))
+        if (size := self.system.get("packet", 0)) > LARGEST:
+            raise damaged(f"the board announces packets of {size} bytes, at most are {LARGEST}")
+        self._link.size = size or SMALLEST
 
     def close(self) -> None:
-        """Bring packets back to the size that the next program expects, and let go of the port."""
-        try:
-            if self._link.size != SMALLEST:
-                self._request(_SYNC)
-        finally:
-            self._link.stream.close()
+        """Bring packets back to the size that the next program expects; the port stays open."""
+        if self._link.size != SMALLEST:
+            self._request(_SYNC)
 
     def _request(self, command: int, param: int = 0, name: str = "", option: int = 0) -> None:
         self._id = self._id % 0xFFFF_FFFF + 1
@@ -80,7 +76,7 @@ class ValidationClient:
     def _send_data(self, address: int, data: bytes) -> None:
         self._link.send(encode("Data", {"type": 0, "size": len(data), "address": address, "content": data}))
 
-    def _any_answer(self, seconds: float, kind: str) -> MessageFields:
+    def _any_answer(self, seconds: float, kind: str) -> Fields:
         """The next message that is no text; texts are acknowledged, as the board waits for that."""
         for _ in range(_MOST_LOGS):
             answer = decode("Response", self._link.receive(seconds, f"'{kind}' is due"))
@@ -92,34 +88,32 @@ class ValidationClient:
             self._ack()
         raise damaged(f"the board sends more than {_MOST_LOGS} lines of text")
 
-    def _answer(self, state: int, kind: str, seconds: float) -> MessageFields:
+    def _answer(self, state: int, kind: str, seconds: float) -> Fields:
         answer = self._any_answer(seconds, kind)
         said = answer["state"]
         if said == _ERROR and "ack" in answer:
             error = answer["ack"]["error"]
             raise damaged(f"the board refuses: {_ERRORS.split(',')[min(error, _GENERIC)]} ({error})")
         if said != state or kind not in answer:
-            what = ", ".join(each for each in answer if each not in ("id", "state")) or "nothing"
-            named = _STATES[said] if said < len(_STATES) else str(said)
+            what = ", ".join(each for each in answer if each not in ("id", "state"))
+            named = _STATES[min(said, _ERROR)]
             raise damaged(f"the board sends '{what}' in state {named}; '{kind}' is due in state {_STATES[state]}")
         return answer
 
-    def networks(self) -> list[MessageFields]:
+    def networks(self) -> list[Fields]:
         """Every network of the board, as ``Model`` messages. NeuralArtError: one of them failed to start."""
-        found: list[MessageFields] = []
+        found: list[Fields] = []
         while len(found) < _MOST_NETWORKS:
             self._request(_NETWORK, param=len(found))
             answer = self._any_answer(5.0, "model")
-            if answer["state"] == _ERROR and "ack" in answer:
-                if answer["ack"]["error"] == _GENERIC:
-                    raise damaged(f"network {len(found)} of the board failed to start")
+            if answer["state"] == _ERROR and answer.get("ack", {}).get("error", _GENERIC) != _GENERIC:
                 return found
             if "model" not in answer or answer["state"] != _IDLE:
-                raise damaged(f"the board does not describe network {len(found)}")
+                raise damaged(f"network {len(found)} of the board failed to start")
             found.append(answer["model"])
         raise damaged(f"the board has more than {_MOST_NETWORKS} networks")
 
-    def network(self, name: str) -> MessageFields:
+    def network(self, name: str) -> Fields:
         """One network; empty: the only one. NeuralArtError: none, or several."""
         found = self.networks()
         chosen = [each for each in found if name in ("", each["name"])]
@@ -128,17 +122,13 @@ class ValidationClient:
             raise damaged(f"the board has {what}", nearest(name, [each["name"] for each in found]))
         return chosen[0]
 
-    def run(
-        self, network: MessageFields, inputs: Sequence[bytes], mode: int = IO_ONLY, first: bool = True
-    ) -> list[LayerRecord]:
+    def run(self, network: Fields, inputs: list[bytes], mode: int = IO_ONLY, first: bool = True) -> list[LayerRecord]:
         """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it.
 
         With PERF, an input is the one element that fills it.
-
         NeuralArtError: another number of inputs, or the board refuses them, or misbehaves.
         """
-        given, wanted = len(inputs), len(network["inputs"])
-        if given != wanted:
+        if (given := len(inputs)) != (wanted := len(network["inputs"])):
             raise damaged(f"{given} inputs for network '{network['name']}', which has {wanted}")
         if mode & PER_LAYER != IO_ONLY and not self.sync["capability"] & _OBSERVER:
             raise damaged("the board's firmware cannot observe layers", "ask for whole inferences")
@@ -155,17 +145,16 @@ class ValidationClient:
             flags = operator["type"] >> 24
             if not more or not flags & _INTERNAL:
                 break
-            tensors: list[MessageFields] = []
+            tensors: list[Fields] = []
             while not flags & _WITHOUT_TENSOR and not (tensors and tensors[-1]["description"]["flags"] & _LAST):
                 tensors.append(self._answer(_PROCESSING, "tensor", 10.0)["tensor"])
             layers.append(LayerRecord(operator, tuple(tensors), tuple(self.lines[seen:])))
             more = not flags & _LAST_LAYER
-        left = range(len(network["outputs"]) - 1, -1, -1)
-        outputs = tuple(self._output(last=not each) for each in left)
+        outputs = tuple(self._output(last=not left) for left in reversed(range(len(network["outputs"]))))
         return [*layers, LayerRecord(operator, outputs, tuple(self.lines[seen:]))]
 
-    def _output(self, last: bool) -> MessageFields:
-        tensor: MessageFields = self._answer(_PROCESSING if not last else _DONE, "tensor", 50.0)["tensor"]
+    def _output(self, last: bool) -> Fields:
+        tensor: Fields = self._answer(_PROCESSING if not last else _DONE, "tensor", 50.0)["tensor"]
         flags, data = tensor["description"]["flags"], tensor["data"]
         if last != bool(flags & _LAST):
             raise damaged("an output is wrongly marked as the last one, or not marked")
@@ -176,6 +165,8 @@ class ValidationClient:
     def _memory(self, command: int, address: int, size: int, state: int) -> int:
         if not self.sync["capability"] & _MEMORY:
             raise damaged("the board's firmware gives no access to its memory")
+        if not 0 < address < address + max(size, 1) <= 1 << 32:
+            raise damaged(f"{size} bytes at 0x{address:x} are no memory of a board")
         self._request(command, address, option=size)
         return int(self._answer(state, "ack", 0.5)["ack"]["param"])
 
@@ -202,9 +193,7 @@ class ValidationClient:
             self._send_data(address + at, part)
             said = self._answer(_WAITING if data[at + chunk :] else _DONE, "ack", 10.0)["ack"]["param"]
             if said != (sent := bsd16(part)):
-                raise damaged(
-                    f"checksum 0x{said:04x} of what was written to 0x{address + at:08x}, sent was 0x{sent:04x}"
-                )
+                raise damaged(f"checksum 0x{said:04x} of the bytes from 0x{address + at:08x}, sent was 0x{sent:04x}")
 
     def checksum(self, address: int, size: int) -> int:
         """The board's :func:`bsd16` of a piece of its memory. NeuralArtError: refused."""

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from neuralart.errors import NeuralArtError
-from neuralart.validation_link.messages import MessageFields, damaged, decode, encode, varint
+from neuralart.validation_link.messages import Fields, damaged, decode, encode, varint
 
-SMALLEST = 32
-"""Bytes of a packet's payload until the board asks for more."""
-_LARGEST = 4094
+SMALLEST, LARGEST = 32, 4094
+"""Bytes of a packet's payload: until the board announces more, and the most that it may announce."""
 _LONGEST = 1 << 26  # No message of a board is longer: that would be damage
 _NEXT = b"\xaa"  # The board wants the next packet of a message
-_PATIENCE = 5.0
 _TRIES, _ZEROS = 3, 80
 
 
 class ByteStream(Protocol):
-    """Bytes to and from a board. NeuralArtError of each: nobody is there any more."""
+    """Bytes to and from a board. NeuralArtError of each: the port fails."""
 
     def write(self, data: bytes) -> None:
         """Send bytes."""
@@ -26,47 +23,23 @@ class ByteStream(Protocol):
     def read(self, seconds: float) -> bytes:
         """Some bytes; empty when none came in time."""
 
-    def close(self) -> None:
-        """Let go of the port."""
-
-
-@dataclass(frozen=True)
-class Framing:
-    """A form of packets. Each packet has the same size, and is padded."""
-
-    name: str  # Version of the client that speaks it
-    header: int  # Bytes of the header: the length, whose highest bit marks the end of a message of the board
-
-    @property
-    def end(self) -> int:
-        """The bit of the header that marks the end."""
-        return 0x80 << 8 * (self.header - 1)
-
-
-V31, V32 = Framing("3.1", 1), Framing("3.2", 2)
-
 
 class PacketLink:
     """Sends and receives whole messages. Waiting is counted in vain reads, so a busy computer changes nothing."""
 
     def __init__(self, stream: ByteStream) -> None:
         self.stream = stream
-        self.framing = V32
+        self.header = 2  # Bytes of a packet's header: 1 with clients of 3.1, 2 with those of 3.2
         self.size = SMALLEST
         self._buffer = b""
 
-    def resize(self, size: int) -> None:
-        """Take the size of packets that a board announces; 0 keeps it. NeuralArtError: no board may have it."""
-        if not 0 <= size <= _LARGEST:
-            raise damaged(f"the board announces packets of {size} bytes, at most are {_LARGEST}")
-        self.size = size or self.size
-
-    def drain(self, silence: float = 0.05) -> None:
-        """Drop what comes until nothing comes. NeuralArtError: it never ends."""
-        self._buffer = b""
+    def drain(self, silence: float = 0.05) -> bytes:
+        """Drop what comes until nothing comes: the last portion. NeuralArtError: it never ends."""
+        self._buffer = last = b""
         for _ in range(1000):
-            if not self.stream.read(silence):
-                return
+            if not (more := self.stream.read(silence)):
+                return last
+            last = more
         raise damaged("the board never stops talking", "is this its port, and its baud rate?")
 
     def _take(self, count: int, seconds: float) -> bytes:
@@ -85,36 +58,33 @@ class PacketLink:
         data, at = varint(len(message)) + message, 0
         while True:
             part = data[at : at + self.size]
-            self.stream.write(len(part).to_bytes(self.framing.header, "big") + part.ljust(self.size, b"\0"))
+            self.stream.write(len(part).to_bytes(self.header, "big") + part.ljust(self.size, b"\0"))
             at += len(part)
             if at >= len(data):
                 return
-            if (said := self._take(1, _PATIENCE)) != _NEXT:
-                what = f"says 0x{said.hex()}" if said else f"says nothing for {_PATIENCE:g} s"
+            if (said := self._take(1, 5.0)) != _NEXT:
+                what = f"says 0x{said.hex()}" if said else "says nothing for 5 s"
                 raise damaged(f"the board {what} after {at} of {len(data)} bytes of a message, 0xaa is due")
 
     def receive(self, seconds: float, what: str) -> bytes:
         """The next message. NeuralArtError: none came in time, or it is damaged."""
-        header, message = self.framing.header, bytearray()
+        header, message = self.header, bytearray()
         while True:
             packet = self._take(header + self.size, seconds)
             if len(packet) < header + self.size:
                 some = f" ({len(message) + len(packet)} bytes of one)" if packet or message else ""
-                raise damaged(
-                    f"no answer of the board in {seconds:g} s{some}: {what}", "reset the board if it stays so"
-                )
-            length = int.from_bytes(packet[:header], "big")
-            if not length & self.framing.end:
+                raise damaged(f"no answer of the board in {seconds:g} s{some}: {what}", "reset it if that stays so")
+            end, length = packet[0] & 0x80, int.from_bytes([packet[0] & 0x7F, *packet[1:header]], "big")
+            if not end:
                 message += packet[header:]  # It is full, whatever length it says
                 if len(message) > _LONGEST:
                     raise damaged(f"a message of the board is longer than {_LONGEST} bytes")
                 continue
-            length &= ~self.framing.end
             if length > self.size:
                 raise damaged(f"a packet of {self.size} bytes says that it has {length}", "bytes were lost")
             return bytes(message + packet[header : header + length])
 
-    def find(self) -> MessageFields:
+    def find(self) -> Fields:
         """Find the framing of the board, stuck or not: its answer to SYNC. NeuralArtError: it has none."""
         for attempt in range(_TRIES):
             self.size = SMALLEST
@@ -124,27 +94,27 @@ class PacketLink:
                 return answer
             if attempt:
                 # Perhaps packets are as large as another program and the board had agreed.
-                self.stream.write(bytes(_LARGEST))
+                self.stream.write(bytes(LARGEST))
                 self.drain()
             for _ in range(_ZEROS):  # Zeros fill the packet that the board is stuck in, until it wants another one
                 self.stream.write(b"\0")
-                if b"".join(iter(lambda: self.stream.read(0.004), b"")).endswith(_NEXT):
+                if self.drain(0.004).endswith(_NEXT):
                     break
         hint = "is it the right port and baud rate, and does the firmware speak the protocol? reset the board"
         raise damaged("no board answers in either framing", hint)
 
-    def _probe(self, number: int) -> MessageFields | None:
+    def _probe(self, number: int) -> Fields | None:
         """SYNC in the framing of 3.2, whose last padding byte is the header of a packet of 3.1.
 
         A board of 3.1 sees an empty packet first, asks for more, and gets the rest of the packet whose header it has.
         """
         request = encode("Request", {"id": number, "command": 0, "param": 0, "name": "", "option": 0})
         sync = varint(len(request)) + request
-        self.framing = V32
+        self.header = 2
         self.stream.write(bytes([0, len(sync)]) + sync.ljust(SMALLEST - 1, b"\0") + bytes([len(sync)]))
         first = self._take(1, 0.3)
         if first == _NEXT:
-            self.framing = V31
+            self.header = 1
             self.stream.write(sync.ljust(SMALLEST, b"\0"))
             first = self._take(1, 0.3)
         self._buffer = first + self._buffer

@@ -15,7 +15,7 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 
-MessageFields = dict[str, Any]
+Fields = dict[str, Any]
 _VARINT, _WIDE, _BYTES, _FLOAT = 0, 1, 2, 5  # Wire types
 _SCALARS = {"uint32": _VARINT, "uint64": _VARINT, "int32": _VARINT, "float": _FLOAT}
 _MESSAGE = re.compile(r"message (\w+) \{(.*?)\}", re.DOTALL)
@@ -51,11 +51,7 @@ def _schema() -> dict[str, dict[int, _WireField]]:
 
 def varint(value: int) -> bytes:
     """A number below 2**64, seven bits a byte."""
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
+    return bytes([value]) if value < 0x80 else bytes([value & 0x7F | 0x80]) + varint(value >> 7)
 
 
 def _encoded(field: _WireField, value: Any) -> bytes:
@@ -67,15 +63,14 @@ def _encoded(field: _WireField, value: Any) -> bytes:
     return varint(len(data)) + data
 
 
-def encode(message: str, fields: MessageFields) -> bytes:
+def encode(message: str, fields: Fields) -> bytes:
     """Bytes of a message, whose required fields are all given."""
-    out = []
+    out = b""
     for field in _schema()[message].values():
-        if field.label == "optional" and field.name not in fields:
-            continue
-        value = fields.get(field.name, []) if field.label == "repeated" else [fields[field.name]]
-        out += [varint(field.number << 3 | field.wire) + _encoded(field, each) for each in value]
-    return b"".join(out)
+        if field.label == "required" or field.name in fields:
+            values = fields[field.name] if field.label == "repeated" else [fields[field.name]]
+            out += b"".join(varint(field.number << 3 | field.wire) + _encoded(field, each) for each in values)
+    return out
 
 
 class _Bytes:
@@ -106,23 +101,15 @@ class _Bytes:
         """The value behind a tag: a number, or bytes."""
         if wire == _VARINT:
             return self.varint()
-        if wire == _BYTES:
-            return self.take(self.varint())
-        if wire in (_WIDE, _FLOAT):
-            return self.take(8 if wire == _WIDE else 4)
-        raise self.wrong(f"wire type {wire}")
-
-
-def _number(kind: str, value: int) -> int:
-    if kind == "uint64":
-        return value
-    value &= 0xFFFF_FFFF
-    return value - (1 << 32) if kind == "int32" and value >> 31 else value
+        if wire not in (_WIDE, _BYTES, _FLOAT):
+            raise self.wrong(f"wire type {wire}")
+        return self.take(self.varint() if wire == _BYTES else 8 if wire == _WIDE else 4)
 
 
 def _decoded(field: _WireField, value: int | bytes) -> Any:
     if isinstance(value, int):
-        return _number(field.kind, value)
+        word = value & 0xFFFF_FFFF
+        return value if field.kind == "uint64" else word - (1 << 32) if field.kind == "int32" and word >> 31 else word
     if field.kind == "float":
         return struct.unpack("<f", value)[0]
     if field.kind == "string":
@@ -130,24 +117,18 @@ def _decoded(field: _WireField, value: int | bytes) -> Any:
     return value if field.kind == "bytes" else decode(field.kind, value)
 
 
-def decode(message: str, data: bytes) -> MessageFields:
+def decode(message: str, data: bytes) -> Fields:
     """Fields of a message by name; repeated ones are lists. NeuralArtError: damaged, or a required field is missing."""
     schema, reader = _schema()[message], _Bytes(data, message)
-    found: MessageFields = {field.name: [] for field in schema.values() if field.label == "repeated"}
+    found: Fields = {field.name: [] for field in schema.values() if field.label == "repeated"}
     while reader.at < len(data):
         tag = reader.varint()
         value, field = reader.value(tag & 7), schema.get(tag >> 3)
         if field is None:
             continue  # A newer board
-        repeated = field.label == "repeated"
-        if repeated and field.wire == _VARINT and isinstance(value, bytes):  # Packed: proto2 allows it to the sender
-            packed = _Bytes(value, message)
-            while packed.at < len(value):
-                found[field.name].append(_number(field.kind, packed.varint()))
-            continue
         if tag & 7 != field.wire:
             raise reader.wrong(f"field '{field.name}' has wire type {tag & 7}, not {field.wire}")
-        if repeated:
+        if field.label == "repeated":
             found[field.name].append(_decoded(field, value))
         else:
             found[field.name] = _decoded(field, value)

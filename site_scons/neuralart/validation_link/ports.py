@@ -15,8 +15,7 @@ def _failing(url: str) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, TypeError) as error:  # Its SerialException is an OSError
-        hint = "is it the right one, and does nobody else use it?"
-        raise NeuralArtError(f"the port fails: {error}", where=url, hint=hint) from error
+        raise NeuralArtError(f"the port fails: {error}", where=url, hint="does another program use it?") from error
 
 
 class BoardPort:
@@ -45,5 +44,4 @@ class BoardPort:
 
     def close(self) -> None:
         """Let go of the port."""
-        with contextlib.suppress(OSError):
-            self._port.close()
+        self._port.close()

@@ -24,6 +24,8 @@ from neuralart.patching import plan as patching
 from neuralart.relocatable.build import objects
 from neuralart.report.page import document
 from neuralart.report.page.gather import gather
+from neuralart.validation_link.framing import PacketLink
+from neuralart.validation_link.messages import decode, encode
 from support import firmware, page_folder, stedgeai_case
 from support.fuzz.damage import damage, json_tree
 from support.fuzz.judge import Kind, command
@@ -109,6 +111,37 @@ def _replayed(path: Path) -> object:
 
 def _same(good: bytes, bad: bytes, read: object) -> str:
     return "" if good == bad else "a false 'valid': a changed file was taken"
+
+
+# ---- what a board answers
+
+
+def _packets() -> list[bytes]:
+    data = {"type": 0, "size": 40, "address": 1 << 29, "content": bytes(range(40))}
+    shape = {"format": 0x840440, "size": 40, "rank": 2, "shape": [1, 40], "scale": 0.5, "zero_point": -3}
+    tensor = {"description": {"name": "x", **shape, "address": 1, "flags": 256}, "data": data}
+    answer = encode("Response", {"id": 7, "state": 3, "tensor": tensor})
+    parts = [answer[at : at + 32] for at in range(0, len(answer) + 1, 32)]
+    ends = [(len(part) < 32) << 15 for part in parts]
+    return [
+        b"".join((len(p) | end).to_bytes(2, "big") + p.ljust(32, b"\0") for p, end in zip(parts, ends, strict=True))
+    ]
+
+
+class _Port:
+    def __init__(self, path: Path) -> None:
+        self._left = path.read_bytes()
+
+    def write(self, data: bytes) -> None:
+        """It goes nowhere."""
+
+    def read(self, seconds: float) -> bytes:
+        part, self._left = self._left[:50], self._left[50:]
+        return part
+
+
+def _answer(path: Path) -> object:
+    return decode("Response", PacketLink(_Port(path)).receive(1.0, "an answer"))
 
 
 # ---- exports, copies, caches
@@ -291,6 +324,7 @@ KINDS = [
         cost=4,
     ),
     Kind("index.json", [_of(_built, "v/index.json")], _index, json_tree, prepare=_built, file="v/index.json"),
+    Kind("validation-answer", _packets(), _answer, damage),
     Kind("device-record", [_device_rows()], _device_record, json_tree),
     Kind("stedgeai-cache", _CACHES, install._remembered, json_tree),
     Kind("toolchain-cache", _CACHES, toolchain._remembered, json_tree),
