@@ -38,8 +38,7 @@ SCONS_STARTERS = {"SPAWN", "PSPAWN", "SHELL", "exec_subprocess", "exec_popen3", 
 # On a terminal this room starts SCons's shell itself, with the very words that SCons has quoted for it.
 PIPED = {
     "scons/console.py": ": SPAWN is SCons's shell",
-    "scons/firmware/tool_output.py": "SPAWN is SCons's shell",
-    "scons/firmware/recipes.py": ": SPAWN is SCons's shell",
+    "scons/firmware/recipes.py": "SPAWN is SCons's shell",
 }
 NASTY = (
     *(

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from neuralart.compilers.protocol import initializer_name
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai import run as folders
 from neuralart.compilers.stedgeai.facts_of import CPU_NUMERICS, cpu_facts, macc_of, npu_facts, stamp
@@ -30,7 +29,7 @@ from neuralart.network.facts import (
     manifest,
     to_json,
 )
-from neuralart.network.pools import PoolFile
+from neuralart.network.pools import PoolFile, initializer_name
 from neuralart.network.targets import NPU, flow_of
 from neuralart.text.c_source import decode
 from neuralart.vendor.c_info.read import parse_c_info

@@ -17,6 +17,7 @@ from neuralart.compilers.command_line import parsed, split_words
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON as LL_ATON
 from neuralart.network.facts import NEURALART as NEURALART
+from neuralart.network.pools import initializer_name
 
 if TYPE_CHECKING:
     from neuralart.compilers.reference.compile import CompileRequest
@@ -41,11 +42,6 @@ class FileSet:
     def names(self) -> tuple[str, ...]:
         """Every file that the compile makes."""
         return (*self.plain.values(), *self.initializers.values())
-
-
-def initializer_name(network: str, prefix: str, fname: str) -> str:
-    """File name of an initializer; the prefix is ``mem_file_prefix`` of the pool file."""
-    return f"{network}_{prefix}.{fname}.raw"
 
 
 def roles(name: str) -> dict[str, str]:

@@ -15,6 +15,11 @@ EXTERNAL = 0x60000000
 _ADDRESS_SPACE = 1 << 32
 
 
+def initializer_name(network: str, prefix: str, fname: str) -> str:
+    """File name of an initializer; the prefix is ``mem_file_prefix`` of the pool file."""
+    return f"{network}_{prefix}.{fname}.raw"
+
+
 @dataclass(frozen=True)
 class MemoryPool:
     """One pool."""

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from neuralart.compilers.protocol import initializer_name
 from neuralart.compilers.reference.emit.c_info import c_info
 from neuralart.compilers.reference.emit.emission import Emission
 from neuralart.compilers.reference.emit.network_c import abi_stamp, network_c, network_h
@@ -35,7 +34,7 @@ from neuralart.compilers.reference.skeleton import (
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.model.graph import Model
 from neuralart.network.facts import PoolUse, Port, to_json
-from neuralart.network.pools import PoolFile, default_initializers
+from neuralart.network.pools import PoolFile, default_initializers, initializer_name
 from neuralart.network.targets import NPU
 from neuralart.vendor import mpool
 

@@ -8,13 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from neuralart.compilers.protocol import initializer_name
 from neuralart.compilers.reference.fileset import FACTS, PROVENANCE
 from neuralart.compilers.stedgeai.options import OUTPUT, WORKSPACE
 from neuralart.errors import NeuralArtError
 from neuralart.files import read_bytes
 from neuralart.network.facts import MANIFEST
-from neuralart.network.pools import PoolFile
+from neuralart.network.pools import PoolFile, initializer_name
 from neuralart.vendor.releases import CoreVersion, Release, is_known, release_of
 
 LICENSE = "LICENSE.txt"

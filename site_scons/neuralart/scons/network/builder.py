@@ -17,6 +17,7 @@ import SCons.Scanner
 import SCons.Tool
 import SCons.Util
 
+from neuralart.boards.types import Board
 from neuralart.compilers.command_line import REFERENCE, rooms_of
 from neuralart.config import networks
 from neuralart.config.keys import PATH, WORDS, value_of
@@ -30,7 +31,7 @@ from neuralart.scons import plans
 from neuralart.scons.commands import Process, Variable, words
 from neuralart.scons.failures import at_read_time, caller
 from neuralart.scons.network.compilers import SLOTS
-from neuralart.scons.network.plan import CompilePlan, any_plan
+from neuralart.scons.network.plan import CompilePlan, make_plan
 from neuralart.scons.network.pools import known_profile
 from neuralart.scons.paths import literal, named
 from neuralart.scons.registry import registry_of
@@ -78,6 +79,16 @@ def _plain(env: Any, value: Any, form: str | Mapping[str, str]) -> Any:
 
 NAME = "NeuralArtNetwork"
 MODEL_SUFFIX = ".tflite"
+
+
+def any_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: str = "") -> CompilePlan:
+    """Work out a compile, or what is copied of a network that is there already; errors as of both."""
+    if config.adopted is None:
+        return make_plan(env, config, board, model, pair)
+    # Few networks are adopted: no other build loads the readers of generated C.
+    from neuralart.scons.network.adopted import adopted_plan
+
+    return adopted_plan(env, config, board)
 
 
 def _plan(target: list[Any], source: list[Any], env: Any) -> CompilePlan:

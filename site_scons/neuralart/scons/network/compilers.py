@@ -11,10 +11,11 @@ from typing import Any
 from neuralart import plugins
 from neuralart.boards.types import Board
 from neuralart.compilers.command_line import AUTO, RECORDED, REFERENCE, STEDGEAI
-from neuralart.compilers.protocol import FileSet, checked_files, initializer_name, job_from_words, roles
+from neuralart.compilers.protocol import FileSet, checked_files, job_from_words, roles
 from neuralart.config.types import COMPILERS, NetworkConfig, of_compiler
 from neuralart.errors import NeuralArtError
 from neuralart.network.facts import LL_ATON, NEURALART
+from neuralart.network.pools import initializer_name
 from neuralart.scons.network.pools import Pools, source_file
 from neuralart.scons.paths import COMPILER_CACHE, LiteralWord, build_dir, stable, word
 from neuralart.scons.registry import Registry, registry_of

@@ -194,13 +194,3 @@ def _cpu_plan(env: Any, config: NetworkConfig, board: Board, path: Path) -> Comp
             c.format(name): tuple(header.format(name) for header in headers) for c, headers in _CPU_INCLUDES.items()
         },
     )
-
-
-def any_plan(env: Any, config: NetworkConfig, board: Board, model: Any, pair: str = "") -> CompilePlan:
-    """Work out a compile, or what is copied of a network that is there already; errors as of both."""
-    if config.adopted is None:
-        return make_plan(env, config, board, model, pair)
-    # Few networks are adopted: no other build loads the readers of generated C.
-    from neuralart.scons.network.adopted import adopted_plan
-
-    return adopted_plan(env, config, board)
