@@ -343,7 +343,7 @@ def test_monitor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[
         thread.join(20)
     said = capsys.readouterr()
     assert said.out == "hello\n\ufffdboard\n"
-    assert status == 1 and "the port ends" in said.err, "a cable that falls out"
+    assert status == 1 and "the port fails" in said.err, "a cable that falls out"
 
 
 def test_monitor_without_a_port(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:

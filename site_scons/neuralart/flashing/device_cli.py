@@ -6,7 +6,7 @@ import argparse
 import shlex
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from neuralart.errors import NeuralArtError
 from neuralart.flashing.runners import FlashJob, find
@@ -98,24 +98,16 @@ def _serial_port(args: argparse.Namespace) -> str:
 
 
 def _monitor(args: argparse.Namespace) -> int:
-    import importlib
+    from neuralart.validation_link.ports import BoardPort
 
+    port = BoardPort(args.port or _serial_port(args), args.baud)
     try:
-        serial: Any = importlib.import_module("serial")
-    except ImportError as error:
-        raise NeuralArtError(
-            "pyserial is not installed", where="device monitor", hint="pip install pyserial"
-        ) from error
-    port = args.port or _serial_port(args)
-    try:
-        stream = serial.serial_for_url(port, baudrate=args.baud, timeout=args.seconds)
-        with stream:
-            # One byte at least, and then whatever is there: lines appear when they are sent.
-            while data := stream.read(max(1, stream.in_waiting)):
-                sys.stdout.write(data.decode("utf-8", "replace"))
-                sys.stdout.flush()
+        # One byte at least, and then whatever is there: lines appear when they are sent.
+        while data := port.read(args.seconds):
+            sys.stdout.write(data.decode("utf-8", "replace"))
+            sys.stdout.flush()
     except KeyboardInterrupt:
         return 0
-    except (serial.SerialException, ValueError, OSError) as error:
-        raise NeuralArtError(f"the port ends: {error}", where=port, hint="does another program use it?") from error
+    finally:
+        port.close()
     return 0

@@ -36,8 +36,8 @@ class BoardPort:
         with _failing(self._url):
             self._port.write(data)
 
-    def read(self, seconds: float) -> bytes:
-        """Bytes that come in time. NeuralArtError: the port fails, or the other side is gone."""
+    def read(self, seconds: float | None) -> bytes:
+        """Bytes that come in time; None: no limit. NeuralArtError: the port fails, or the other side is gone."""
         with _failing(self._url):
             self._port.timeout = seconds
             return bytes(self._port.read(max(1, self._port.in_waiting)))
