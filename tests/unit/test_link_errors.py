@@ -89,12 +89,13 @@ NEWER = ProgramFacts(lambda: {"LL_ATON_RT_RuntimeInit", "console_puts", "_LL_ATO
         (
             FULL,
             "region CODE is full: 10140 bytes too many, and 1068952 in DATA (largest: a_function_with_a_long_name of "
-            "libc.a(libc_printf.c.o), 2048 bytes; .rodata of main.o, 64 bytes; helper of main.o, 32 bytes)",
+            "libc.a(libc_printf.c.o), 2048 bytes; .rodata of main.o, 64 bytes; helper of main.o, 32 bytes; make one of "
+            "these smaller, or the region larger in the linker script)",
         ),
         (
             f"{LD}DATA is too small: less than __stack_minimum (8 KiB unless defined) is left for the stack\n",
             "DATA is too small: less than __stack_minimum (8 KiB unless defined) is left for the stack (largest: x of "
-            "main.o, 1200000 bytes)",
+            "main.o, 1200000 bytes; make one of these smaller, or the region larger in the linker script)",
         ),
         (
             f"{LD}warning: cannot find entry symbol Reset_Handler; defaulting to 34000400\n",

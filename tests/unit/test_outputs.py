@@ -41,7 +41,10 @@ def one(dtype: str, code: str, values: list[float], labels: tuple[str, ...] = ()
             "int8[1,6]: b 0.5, c 0.5, f 0.4, e 0.3, d 0.2",
         ),
         (one("int8", "b", [1, 5], ("a", "b"), scale=0.0), "int8[1,2]: b 5, a 1"),
-        (one("int8", "b", [1, 5], ("a", "b", "c"), scale=0.0), "min 1, max 5, mean 3; first 1, 5"),
+        (
+            one("int8", "b", [1, 5], ("a", "b", "c"), scale=0.0),
+            "min 1, max 5, mean 3; first 1, 5 (3 names of classes, but 2 scores: names not used)",
+        ),
         (one("bool", "?", [True, False], scale=0.0), "bool[1,2]: min 0, max 1, mean 0.5; first 1, 0"),
     ],
 )

@@ -118,7 +118,8 @@ def users(map_text: str, region: str) -> list[tuple[int, str]]:
 
 def _largest(map_text: str, region: str) -> str:
     said = [f"{name}, {size} bytes" for size, name in users(map_text, region)[:_SHOWN]]
-    return f"largest: {'; '.join(said)}" if said else ""
+    remedy = "make one of these smaller, or the region larger in the linker script"
+    return f"largest: {'; '.join(said)}; {remedy}" if said else ""
 
 
 def _full(lines: list[str], known: ProgramFacts) -> NeuralArtError | None:

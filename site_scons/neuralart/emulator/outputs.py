@@ -50,4 +50,9 @@ def described(network: Network, data: bytes, labels: Sequence[str] = ()) -> list
         values = real_values(stored(port.dtype, data[at : at + port.bytes]), port)
         lines.append(_line(port, values, labels))
         at += port.bytes
+    # Names may be meant for others than the outputs of a network: a detector's boxes have classes, too.
+    port = network.outputs[0]
+    scores = math.prod(port.shape)
+    if labels and len(network.outputs) == 1 and port.shape[-1:] == (scores,) and scores != len(labels):
+        lines[0] += f" ({len(labels)} names of classes, but {scores} scores: names not used)"
     return lines

@@ -115,12 +115,12 @@ def by_board(model: Path, board_name: str, inputs: Sequence[bytes]) -> ExpectedO
     with tempfile.TemporaryDirectory() as work:
         folder = Path(work) / "model"
         names, _ = project.make(folder, board, model, package_parent())
-        words = [sys.executable, "-m", "SCons", "-Q", "-s", names.variant]
+        words = [sys.executable, "-m", "SCons", "-Q", "-s", names.check]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
         if done.returncode:
             said = (done.stderr.strip().splitlines() or [f"scons ended with {done.returncode}"])[0]
             raise NeuralArtError(f"cannot be built for board {board.name}: {said}", where=str(model))
-        built = folder / "build" / names.variant
+        built = folder / "build" / names.check
         (network,) = network_folders(built / "index.json").values()
         try:
             result = run_built(board, machine, built, NetworkRun(network / "network.json", GivenInputs(tuple(inputs))))

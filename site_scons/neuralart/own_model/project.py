@@ -48,6 +48,11 @@ class Names:
         """The model's path in the project."""
         return f"models/{self.network}.tflite"
 
+    @property
+    def check(self) -> str:
+        """The variant of the same network in the reference application, which takes inputs from the host."""
+        return f"{self.variant}-check"
+
 
 def names_of(folder: Path) -> Names:
     """Names by that of a folder: ``my cam`` makes the variant ``my-cam`` and the network ``my_cam``.
@@ -104,7 +109,7 @@ def files(names: Names, board: Board, toolpath: str = "") -> dict[str, bytes]:
         "model": names.model,
         "board": board.name,
         "cpu": cpu,
-        "check": f"{names.variant}-check",
+        "check": names.check,
         "macro": names.network.upper(),
         "toolpath": toolpath,
     }

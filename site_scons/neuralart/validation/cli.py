@@ -204,7 +204,7 @@ def _layers(args: argparse.Namespace, subject: _Subject, kind: str) -> EpochTens
         )
     if kind != "unicorn":
         what = f"machine {kind} shows no tensors between its epochs"
-        raise NeuralArtError(what, where=where, hint="a board with a machine unicorn does: neuralart boards")
+        raise NeuralArtError(what, where=where, hint="a machine unicorn does: --on virtual, on a board that has one")
     if subject.variant.relocatable is not None:
         what = "the epochs of a relocatable model are loaded at run time, and their addresses are not known before"
         raise NeuralArtError(what, where=where, hint="a variant of the same network without 'relocatable'")

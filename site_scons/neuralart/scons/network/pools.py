@@ -34,7 +34,8 @@ def source_file(env: Any, path: str, what: str, where: str) -> Any:
     except TypeError:
         raise NeuralArtError(f"{what} '{path.removeprefix('#')}' is a folder, not a file", where=where) from None
     if not found:
-        raise NeuralArtError(f"{what} '{node}' does not exist", where=where, hint=nearest_file(Path(str(node))))
+        hint = nearest_file(Path(str(node))) or "put it there, or correct the path"
+        raise NeuralArtError(f"{what} '{node}' does not exist", where=where, hint=hint)
     return node
 
 
