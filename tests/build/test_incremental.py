@@ -32,8 +32,9 @@ def test_default_variants_are_built_and_summarized(template: Project) -> None:
         assert {"plan.json", "flash_plan.json", "check.json", "network_io.h", "descriptor.bin"} <= kinds
 
 
-def test_summary_ends_the_build_also_when_nothing_ran(built: Project) -> None:
-    out = built.run("digits-n6").out
+def test_one_line_when_nothing_ran_and_the_summary_in_its_file(built: Project) -> None:
+    assert built.run("digits-n6").out == "scons: `digits-n6' is up to date.\n"
+    out = built.path("build/digits-n6/summary.txt").read_text("utf-8")
     assert "digits-n6: Digits" in out
     for words in ("0 HW", "weights", "activations", "firmware", "build/digits-n6/firmware.elf", "unicorn"):
         assert words in out, out

@@ -188,7 +188,7 @@ def test_a_null_build_imports_nothing_for_plugins(tmp_path: Path) -> None:
     project.run()
     project.up_to_date()
     loaded = set(json.loads((folder / "modules.json").read_text("utf-8")))
-    assert {"neuralart.plugins", "neuralart.compilers.own"} <= loaded
+    assert "neuralart.plugins" in loaded
     assert not {name for name in loaded if name.startswith(("importlib.metadata", "neuralart_plugins"))}
     assert not {name for name in loaded if name.startswith(("neuralart.lint.rules", "neuralart.inspect"))}
     # The operators are for those that compile.

@@ -98,3 +98,18 @@ def test_rows_of_a_compilation_database(tmp_path: Path):
     expected = [cmake, row("build/kept.o"), row("build/moved.o"), row("build/new.o")]
     assert merged(known, made, tmp_path, "build") == expected
     assert merged(expected, [], tmp_path, "build") == expected
+
+
+def test_tasks_of_a_new_project_stay(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A variant that came later gets its task; those that others wrote are theirs."""
+    tasks = project / ".vscode" / "tasks.json"
+    tasks.parent.mkdir(exist_ok=True)
+    own = {"label": "scons", "command": "scons", "args": ["one"]}
+    tasks.write_text(json.dumps({"version": "2.0.0", "tasks": [own, *debug_tasks(["one"])]}), "utf-8")
+    assert ide(project) == 0, capsys.readouterr().err
+    labels = [task["label"] for task in json.loads(tasks.read_text("utf-8"))["tasks"]]
+    assert labels == ["scons", "debug-one", "debug-two"]
+    for damaged in ("{", "[]", '{"tasks": 5}', "// mine\n{}"):
+        tasks.write_text(damaged, "utf-8")
+        assert ide(project) == 1
+        assert tasks.read_text("utf-8") == damaged

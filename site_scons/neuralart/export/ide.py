@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from neuralart import jsontext
 
 # Both files may have comments; this one says that they may be replaced.
 MARK = "// Made by 'neuralart ide', which replaces this file. Without this line it is yours.\n"
@@ -82,6 +85,21 @@ def tasks_json(variants: Sequence[str], scons: str = "scons") -> str:
     return _text("2.0.0", tasks=debug_tasks(variants, scons))
 
 
+def with_debug_tasks(text: str, variants: Sequence[str], scons: str = "scons") -> str:
+    """A ``tasks.json`` of the user's (or of ``neuralart new``) whose tasks ``debug-...`` are those of the variants; all
+    others stay. ValueError: it is no JSON, as a file with comments, or has no list of tasks.
+    """
+    data = jsontext.loads(text)
+    if not isinstance(data, dict) or not isinstance(data.get("tasks"), list):
+        raise ValueError("no list of tasks")
+    kept = [
+        task
+        for task in data["tasks"]
+        if not (isinstance(task, dict) and str(task.get("label", "")).startswith("debug-"))
+    ]
+    return json.dumps({**data, "tasks": [*kept, *debug_tasks(variants, scons)]}, indent=2) + "\n"
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments."""
     parser.add_argument("variant", nargs="*", metavar="VARIANT", help="variants of the project file (default: all)")
@@ -108,7 +126,11 @@ def run(args: argparse.Namespace) -> int:
     files = {"launch.json": launch_json(chosen, args.build), "tasks.json": tasks_json(chosen, scons)}
     for name in files:
         path = top / ".vscode" / name
-        if path.exists() and not args.force and not read_bytes(path).startswith(MARK.encode()):
+        if path.exists() and not args.force and not (old := read_bytes(path)).startswith(MARK.encode()):
+            if name == "tasks.json":
+                with contextlib.suppress(ValueError):
+                    files[name] = with_debug_tasks(old.decode("utf-8", "replace"), chosen, scons)
+                    continue
             hint = "--force replaces it; or move it away and merge"
             raise NeuralArtError("this command did not write it", where=path.as_posix(), hint=hint)
     (top / ".vscode").mkdir(exist_ok=True)

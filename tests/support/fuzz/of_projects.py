@@ -188,7 +188,7 @@ def _variants(path: Path) -> object:
 
 
 def _pools(folder: Path) -> None:
-    for name in ("pools", "profiles"):
+    for name in ("pools", "profiles", "openocd"):
         (folder / name).symlink_to(_DATA / name)
 
 
