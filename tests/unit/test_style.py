@@ -23,3 +23,9 @@ def test_checker(words: list[str]) -> None:
     done = subprocess.run([sys.executable, "-m", *words], cwd=REPO, capture_output=True, text=True)
     if done.returncode:
         pytest.fail(f"{' '.join(words)}:\n{done.stdout}\n{done.stderr}", pytrace=False)
+
+
+def test_no_two_files_of_tests_have_one_name() -> None:
+    """Else pytest runs one of them alone when it runs all."""
+    names = [path.name for path in (REPO / "tests").rglob("test_*.py")]
+    assert sorted({name for name in names if names.count(name) > 1}) == []
