@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
+import socket
+import threading
+from dataclasses import replace
+
 import pytest
 
 from neuralart import boards
@@ -11,6 +17,8 @@ from neuralart.emulator.link import Session
 from neuralart.emulator.qemu import QemuMachine
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
+from neuralart.network import facts
+from neuralart.validation.on_board import on_board, outputs_of
 from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA, ValidationClient, bsd16
 from neuralart.validation_link.framing import PacketLink
 from neuralart.validation_link.messages import decode, encode, varint
@@ -146,3 +154,45 @@ def test_a_session_on_qemu(tmp_path):
     image = builder.image(tmp_path / "image", memory=memory_init(()), app_defines=(DEFINES[0],))
     with QemuMachine(board, board.machines["qemu"], image.elf, [(image.weights, FLASH)]) as machine:
         whole_session(ValidationClient(Stream(machine)), 0x31001000)
+
+
+def test_validate_reads_what_a_board_computes(n6, machine):
+    """Over TCP; the board runs the build of the network, or is refused."""
+    pytest.importorskip("serial", reason="pyserial is not installed: pip install scons-neuralart[serial]")
+    toy = facts.load(n6[2].network)
+    ended, done = threading.Event(), []
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve():
+            connection, _ = server.accept()
+            with connection:
+                connection.settimeout(0.01)
+                while not ended.is_set():
+                    with contextlib.suppress(TimeoutError):
+                        machine.write(connection.recv(4096))
+                    connection.sendall(machine.read(0.01))
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            url = f"socket://127.0.0.1:{server.getsockname()[1]}"
+            where, outputs = on_board(url, 921600, toy, [pixels(1), pixels(2)], done.append)
+        finally:
+            ended.set()
+            thread.join(10)
+    assert outputs == [reference(pixels(1)), reference(pixels(2))] and done == [1, 2]
+    assert where == f"device 0x486 at {url}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"abi_stamp": "f" * 16}, f"the board runs another build of network 'toy': {STAMP}, not {'f' * 16}"),
+        ({"name": "kws"}, "the board has no network 'kws'"),
+        ({"outputs": ()}, "has 1 inputs and 2 outputs, that of the build 1 and 0"),
+    ],
+)
+def test_validate_refuses_another_build(n6, machine, changes, said):
+    other = replace(facts.load(n6[2].network), **changes)
+    with pytest.raises(NeuralArtError, match=re.escape(said)):
+        outputs_of(ValidationClient(Stream(machine)), other, [pixels(1)], lambda done: None)

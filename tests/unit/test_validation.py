@@ -261,7 +261,8 @@ def test_outputs_that_are_no_numbers() -> None:
     [
         (["digits-n6", "--on", "native", "--build", "none"], "(scons digits-n6 builds it)"),
         (["digits-n6-two", "--network", "digit", "--per-layer"], "variant digits-n6-two: no network 'digit'"),
-        (["digits-n6", "--on", "board"], "--on board: nothing here reads outputs of a real board yet (--on virtual"),
+        (["digits-n6", "--on", "board"], "--on board: which port? (--on board --port /dev/ttyACM0)"),
+        (["digits-n6", "--port", "COM4"], "--on virtual: a port is for a board (--on board --port"),
         (["digit-n6"], "no variant 'digit-n6'"),
         (
             ["digits-n6", "--network", "digit"],

@@ -28,12 +28,7 @@ if TYPE_CHECKING:
 FAILED = 2
 _SAMPLES = 10
 _NATIVE = "native"
-_ELSEWHERE = {
-    "board": (
-        "nothing here reads outputs of a real board yet",
-        "--on virtual runs the same image; docs/reference/host-link.md says how a board answers",
-    )
-}
+_BOARD = "board"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -55,8 +50,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--classifier", action="store_true", help="outputs are scores of classes: tell how often the best one agrees")
     text = "compare what each epoch writes with LiteRT's tensors of the same names, and name the first that differs"
     add("--per-layer", action="store_true", help=text)
-    text = "where to run: the variant's virtual machine (default), qemu, or the network's C on this computer"
-    add("--on", choices=("virtual", "qemu", _NATIVE, *_ELSEWHERE), default="virtual", help=text)
+    text = "where to run: the variant's virtual machine (default), qemu, the network's C on this computer, or a board"
+    add("--on", choices=("virtual", "qemu", _NATIVE, _BOARD), default="virtual", help=text)
+    text = "serial port of the board: /dev/ttyACM0, COM4, socket://HOST:PORT"
+    add("--port", default="", metavar="URL", help=text)
+    add("--baud", type=int, default=921600, metavar="N", help="of that port (default: %(default)s)")
     add(
         "--file", type=Path, default=Path("variants.yaml"), metavar="FILE", help="project file (default: variants.yaml)"
     )
@@ -113,7 +111,7 @@ def _subject(args: argparse.Namespace) -> _Subject:
     project = config.read(file, file.as_posix())
     variant = project.variant(args.variant)
     chosen = _chosen(variant, args.network)
-    if args.on != _NATIVE:
+    if args.on not in (_NATIVE, _BOARD):
         _refuse(variant)
     board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
     board = replace(board, slots={**board.slots, **{k: v for k, v in variant.slots if k in board.slots}})
@@ -278,10 +276,18 @@ def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
         raise NeuralArtError(what, where=config.said("min_accuracy"), hint="--labels FILE, or --classifier")
     wanted = _reference(args, subject, vectors)
     machine = None
-    if args.on != _NATIVE:
+    if args.on not in (_NATIVE, _BOARD):
         machine = runner.machine_of(subject.board, "qemu" if args.on == "qemu" else variant.machine)
-    layers = _layers(args, subject, machine.kind if machine is not None else _NATIVE) if args.per_layer else None
-    where, outputs = _outputs(subject, machine, GivenInputs(vectors.input_data, origin), layers)
+    layers = _layers(args, subject, machine.kind if machine is not None else args.on) if args.per_layer else None
+    if args.on == _BOARD:
+        from neuralart.validation.on_board import on_board
+
+        with at_work(f"validate {variant.name}") as work:
+            data, count = vectors.input_data, vectors.count
+            said = on_board(args.port, args.baud, network, data, lambda done: work.show(done, count, "vectors"))
+        where, outputs = said
+    else:
+        where, outputs = _outputs(subject, machine, GivenInputs(vectors.input_data, origin), layers)
     found = split(network.outputs, outputs, network.name)
     who, right = wanted or ("", found)
     metrics = {
@@ -311,9 +317,9 @@ def run(args: argparse.Namespace) -> int:
     from neuralart.emulator import RunFailure
     from neuralart.validation import figures
 
-    if args.on in _ELSEWHERE:
-        what, hint = _ELSEWHERE[args.on]
-        raise NeuralArtError(what, where=f"--on {args.on}", hint=hint)
+    if (args.on == _BOARD) != bool(args.port):
+        what = "which port?" if args.on == _BOARD else "a port is for a board"
+        raise NeuralArtError(what, where=f"--on {args.on}", hint="--on board --port /dev/ttyACM0")
     subject = _subject(args)
     try:
         found = _measure(args, subject)

@@ -1,0 +1,84 @@
+"""What a board computes, by the validation protocol over a serial port."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+from neuralart.errors import NeuralArtError
+
+if TYPE_CHECKING:
+    from neuralart.network.facts import Network
+    from neuralart.validation_link.client import ValidationClient
+
+# Our firmware signs a network with this, the vendor's with other texts.
+_STAMP = re.compile(r"[0-9a-f]{16}")
+
+
+def _check(client: ValidationClient, network: Network) -> Any:
+    """The board's network, if it is that of the build. NeuralArtError: it is another."""
+    found = client.network(network.symbol)
+    signature = found["signature"]
+    if _STAMP.fullmatch(signature) and signature != network.abi_stamp:
+        raise NeuralArtError(
+            f"the board runs another build of network '{network.symbol}': {signature}, not {network.abi_stamp}",
+            where="--on board",
+            hint="flash- writes this one",
+        )
+    inputs, outputs = len(found["inputs"]), len(found["outputs"])
+    if (inputs, outputs) != (len(network.inputs), len(network.outputs)):
+        raise NeuralArtError(
+            f"network '{network.symbol}' of the board has {inputs} inputs and {outputs} outputs, that of the build "
+            f"{len(network.inputs)} and {len(network.outputs)}",
+            where="--on board",
+            hint="flash- writes this one",
+        )
+    return found
+
+
+def outputs_of(
+    client: ValidationClient, network: Network, samples: Sequence[bytes], done: Callable[[int], None]
+) -> list[bytes]:
+    """Outputs of each sample, concatenated in the order of the network's.
+
+    Args:
+        client: Talks with the board.
+        network: The network of the build.
+        samples: For each sample the bytes of all inputs, concatenated.
+        done: Called with the number of samples that are computed.
+
+    Raises:
+        NeuralArtError: The board runs another build, refuses, or does not answer.
+    """
+    found = _check(client, network)
+    expected = [port.bytes for port in network.outputs]
+    made = []
+    for number, sample in enumerate(samples):
+        parts, at = [], 0
+        for port in network.inputs:
+            parts.append(sample[at : at + port.bytes])
+            at += port.bytes
+        tensors = client.run(found, parts, first=number == 0)[-1].tensors
+        data = [bytes(tensor["data"]["content"]) for tensor in tensors]
+        if [len(each) for each in data] != expected:
+            sizes = " and ".join(str(len(each)) for each in data)
+            raise NeuralArtError(
+                f"the board answers {sizes} bytes, {' and '.join(map(str, expected))} are expected", where="--on board"
+            )
+        made.append(b"".join(data))
+        done(number + 1)
+    return made
+
+
+def on_board(
+    url: str, baud: int, network: Network, samples: Sequence[bytes], done: Callable[[int], None]
+) -> tuple[str, Sequence[bytes]]:
+    """Which device computed, and what (:func:`outputs_of`). ``url``: a device or URL of pyserial."""
+    from neuralart.validation_link.client import ValidationClient
+    from neuralart.validation_link.ports import BoardPort
+
+    with closing(BoardPort(url, baud)) as port, closing(ValidationClient(port)) as client:
+        made = outputs_of(client, network, samples, done)
+        return f"device 0x{client.system['device']:x} at {url}", made
