@@ -97,6 +97,8 @@ READ = [
     ("copied-tree", within(rb"\[\s*\d+", b"[1e400")),
     ("copied-tree", tree("files", value={"[" * 400: None})),
     ("index.json", tree("artefacts", value=["v/net/network.json", NAME.decode()])),
+    # Scales without a zero point: it is 0.
+    ("network.c", within(rb"\.offset = [^,]*,", b".offset = NULL,")),
     ("linted.json", tree("name", value="a/b")),
     ("linted.json", tree("name", value="a\ud800")),
 ]

@@ -204,7 +204,8 @@ def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
 
 def _port(port: NetworkPort) -> Port:
     quant, size = port.quant, port.row.end - port.row.start
-    scale, zero_point = (quant.scales[0], quant.zero_points[0]) if quant is not None and quant.scales else (0.0, 0)
+    scale = quant.scales[0] if quant is not None and quant.scales else 0.0
+    zero_point = quant.zero_points[0] if quant is not None and quant.zero_points else 0
     return Port(port.row.name, port.pool, port.address, size, port.mem_shape, port.dtype, scale, zero_point)
 
 

@@ -44,6 +44,7 @@ class Kind:
     accepted: Callable[[bytes, bytes, Any], str] = lambda good, bad, read: ""
     made: str = ""  # Name of what the reader writes; removed before each case
     cost: int = 1  # A short run reads one of so many cases: a compile takes a hundred times as long as most readers
+    again: bool = False  # Another reader of a file that a kind of its own has: a long run reads one of so many, too
 
 
 @dataclass

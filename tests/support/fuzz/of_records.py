@@ -252,6 +252,7 @@ KINDS = [
             prepare=page_folder.write,
             file=file,
             cost=50,
+            again=True,
         )
         for name, file in _PAGE.items()
     ),
