@@ -114,8 +114,8 @@ def _blocks(part: _Part) -> list[MeasuredEpoch]:
             break
         elif not said:
             continue
-        elif cycles := _CYCLES.match(bare):
-            said["mcu"] = Phases(*_numbers(bare.split("->")[0])) if cycles else None
+        elif _CYCLES.match(bare) and len(cycles := _numbers(bare.split("->")[0])) == 3:
+            said["mcu"] = Phases(*cycles)
         elif core := _CORE.match(bare):
             said["npu"] = Phases(None, int(core[1]), None)
         elif (port := _PORT.match(bare)) and len(_numbers(port[2])) == len(_numbers(port[3])) == 4:

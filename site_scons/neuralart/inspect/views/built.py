@@ -58,7 +58,7 @@ def _network_text(record: dict[str, Any]) -> str:
     counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in ("HW", "SW", "HYBRID", "EC") if kind in kinds)
     lines = [
         f"facts of network '{record['name']}': {plural(len(kinds), 'epoch')} ({counts or 'none'}), "
-        f"{record['macc']:,} MACC",
+        + ("MACC unknown" if record["macc"] is None else f"{record['macc']:,} MACC"),
         f"  runtime   {record['runtime']} {'.'.join(map(str, record['runtime_version']))}, ABI {record['abi_stamp']}",
         f"  numerics  {record['numerics'] or 'unknown'}",
         *_rows(
