@@ -306,7 +306,7 @@ def test_a_log_and_its_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (record["kind"], record["schema"], record["clocks"]) == ("neuralart-profile", 1, {"npu_hz": 10**9})
     first = measured["epochs"][0]
     assert (first["epochs"], first["max_cycles"], first["difference"], first["compute_ratio"]) == ([1], 150, -50, 1.0)
-    assert first["streams"] == [{"direction": "i", "engine": 0, "cycles": 40, "share": 0.4}]
+    assert first["streams"] == [{"direction": "i", "engine": 0, "cycles": 40, "share": 0.4, "pools": []}]
     assert measured["totals"]["inferences_per_second"] == 800e6 / 400
     rows = list(csv.DictReader((tmp_path / "e.csv").read_text().splitlines()))
     assert [row["type"] for row in rows] == ["HW", "HW", "HW", "SW"]
@@ -356,8 +356,9 @@ def test_times_of_a_c_info(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     [
         ([], "nothing to profile (name a compile or a variant, or -d LOG)"),
         (["a", "-c", "b"], "a network and -c (give one of them)"),
-        (["-d", "serial:921600"], "--desc serial:921600: no board can be asked"),
-        (["-d", ":921600"], "--desc :921600: no board can be asked"),
+        (["-d", "serial:/no/port:921600"], "/no/port: the port fails: "),
+        (["-d", "serial:COM4:COM5"], "serial:COM4:COM5: not a port (for example serial:/dev/ttyACM0:921600, "),
+        (["-d", "two.log", "--pair", "gone"], "gone: not a file that holds an estimate"),
         (["-d", "no.log"], "no.log: cannot read"),
         (["-d", "two.log", "--csv", "x.csv"], "--csv: a table is of one network that was measured"),
         (["c", "-d", "c/c_info.json"], "no times of a board are in it"),
