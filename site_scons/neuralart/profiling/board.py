@@ -5,7 +5,7 @@ The reader of saved logs computes all figures from that log, so a measurement an
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from neuralart.errors import NeuralArtError, printable
 from neuralart.validation_link.client import PER_LAYER, PERF, LayerRecord, ValidationClient, check_stamp
@@ -22,10 +22,6 @@ _CACHES = (("fpu", 1 << 16), ("dcache", 1 << 11), ("icache", 1 << 10), ("npu_cac
 def _text(text: str) -> str:
     """A name as a log can hold it between quotes."""
     return printable(text).replace("'", "?").replace('"', "?")
-
-
-def _version(word: int) -> str:
-    return f"{word >> 24}.{word >> 16 & 255}.{word >> 8 & 255}"
 
 
 def _device(system: Fields) -> Iterator[str]:
@@ -58,8 +54,7 @@ def _described(network: Fields, system: Fields) -> Iterator[str]:
     yield f"[I]     n_nodes : {network['nodes']}"
     yield f"[I]     activations : {sum(each['size'] for each in network['activations']):,} bytes"
     yield f"[I]     compile_datetime : {_text(network['compiled'])}"
-    runtime = f"{_text(network['runtime_text'])} {_version(network['runtime_version'])}"
-    yield f"[I]     tools : compiler {_version(network['tool_version'])}, runtime {runtime}"
+    yield f"[I]     runtime lib : {_text(network['runtime_text'])}"
     yield from _device(system)
 
 
@@ -81,10 +76,8 @@ def _ones(network: Fields) -> list[bytes]:
 
 def _sample(client: ValidationClient, network: Fields, counters: int, first: bool) -> Iterator[str]:
     """One inference."""
-    start = len(client.lines)
     *layers, whole = client.run(network, _ones(network), PER_LAYER | PERF, first, counters)
-    lines = [line for line in client.lines[start:] if line.startswith(_NODE)]
-    del client.lines[start:]
+    lines = [line for each in (*layers, whole) for line in each.lines if line.startswith(_NODE)]
     if not any(line.startswith(f"{_NODE}evt_pre_start:") for line in lines):
         lines = list(_of_operators(layers))
     yield from (f"[T]      [TARGET:1] {printable(line)}" for line in lines)
@@ -92,12 +85,7 @@ def _sample(client: ValidationClient, network: Fields, counters: int, first: boo
 
 
 def measured_log(
-    client: ValidationClient,
-    url: str,
-    name: str,
-    batch: int,
-    stamps: Mapping[str, str],
-    done: Callable[[int, int], None],
+    client: ValidationClient, url: str, name: str, batch: int, stamps: dict[str, str], done: Callable[[int, int], None]
 ) -> str:
     """Run every pass of a network (empty name: of all), and keep what the board says of it.
 
@@ -112,7 +100,7 @@ def measured_log(
     runs = [(network, counters, number) for network in found for counters in PASSES for number in range(batch)]
     for ready, (network, counters, number) in enumerate(runs, 1):
         if not number and counters == PASSES[0]:
-            check_stamp(network, stamps.get(network["name"], network["signature"]), url)
+            check_stamp(network, stamps.get(network["name"], str(network["signature"])), url)
             if network["runtime"] & 0xFF != _NPU:
                 what = f"network '{network['name']}' has no epochs: its runtime is not that of the NPU"
                 raise NeuralArtError(what, where=url)

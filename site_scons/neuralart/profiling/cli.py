@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from neuralart.errors import NeuralArtError, nearest
 
 if TYPE_CHECKING:
-    from neuralart.boards.types import Board
     from neuralart.profiling.estimate import NetworkEstimate
     from neuralart.profiling.join import ProfiledNetwork
     from neuralart.profiling.measured import NetworkMeasurement
@@ -175,21 +174,21 @@ def _board_clocks(args: argparse.Namespace) -> dict[str, int]:
         board = boards.load(read_index(index)["board"])
     except NeuralArtError:
         return {}  # A board of a project: its file is not known here
-    return _hertz(board)
-
-
-def _hertz(board: Board) -> dict[str, int]:
     return {key: mhz * 1_000_000 for key, mhz in board.clocks.items()}
 
 
 def _joined(args: argparse.Namespace, estimates: list[NetworkEstimate], defaults: dict[str, int]) -> list[Pair]:
     """Each network with its measurement; without ``-d`` that is the times that its c_info has."""
-    if not args.desc and not any(each.executions for each in estimates):
+    pair = _compile(args, args.pair) if args.pair is not None else None
+    sources = estimates if pair is None else [pair] * len(estimates)
+    if pair is not None and not (estimates and (args.desc or pair.executions)):
+        raise NeuralArtError(
+            "a pair is of another compile, and was measured", where="--pair", hint="-c NETWORK, -d LOG"
+        )
+    if not args.desc and not any(each.executions for each in sources):
         return [(each, None) for each in estimates]
     from neuralart.profiling.estimate import NetworkEstimate
     from neuralart.profiling.join import beside, join, of_executions
-
-    pair = _compile(args, args.pair) if args.pair is not None else None
 
     def joined(one: NetworkMeasurement, each: NetworkEstimate | None) -> ProfiledNetwork:
         told = {"mcu": one.clocks.mcu or defaults.get("cpu_mhz"), "npu": one.clocks.npu or defaults.get("npu_mhz")}
@@ -198,8 +197,9 @@ def _joined(args: argparse.Namespace, estimates: list[NetworkEstimate], defaults
         return beside(join(one, pair, clocks), each) if pair and each else join(one, each, clocks)
 
     if not args.desc:
-        return [(each, joined(of_executions(each), each) if each.executions else None) for each in estimates]
-    measured = _measurements(args, estimates)
+        both = zip(estimates, sources, strict=True)
+        return [(each, joined(of_executions(one), each) if one.executions else None) for each, one in both]
+    measured = _measurements(args, sources)
     if estimates:
         return [(each, joined(_pick(measured, args.name or each.name), each)) for each in estimates]
     missing = ("no compile was named (-c): no compiler estimate",)
@@ -207,11 +207,11 @@ def _joined(args: argparse.Namespace, estimates: list[NetworkEstimate], defaults
     return [(NetworkEstimate(one.name, (), (), missing), joined(one, None)) for one in chosen]
 
 
-def with_measured(desc: str, estimates: list[NetworkEstimate], board: Board) -> tuple[list[Pair], float]:
+def with_measured(desc: str, estimates: list[NetworkEstimate], defaults: dict[str, int]) -> tuple[list[Pair], float]:
     """Each estimate with what ``desc`` measured of it (empty: nothing), and the clock of the NPU."""
     parser = argparse.ArgumentParser()
     configure(parser)
-    args, defaults = parser.parse_args([f"--desc={desc}"]), _hertz(board)
+    args = parser.parse_args([f"--desc={desc}"])
     pairs = _joined(args, estimates, defaults)
     return pairs, _npu_hz(args, pairs[0][1] if pairs else None, defaults)
 

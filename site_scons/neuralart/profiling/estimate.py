@@ -212,13 +212,12 @@ def _streams(network: GeneratedNetwork, block: EpochBlock) -> dict[tuple[str, in
     """Pools by stream engine. A pool that is made of others stands for those of them that are touched."""
     pools = {pool.index: pool for pool in network.pools}
     found: dict[tuple[str, int], dict[str, None]] = {}
-    for each in block.streams:
-        if (whole := pools.get(each.pool)) is None:
-            continue
-        low, high = whole.address + each.start, whole.address + each.end
-        parts = [p for p in network.pools if not p.virtual and p.address < high and low < p.address + p.size]
-        names = [part.name for part in parts] if whole.virtual else [whole.name]
-        found.setdefault((each.direction, each.engine), {}).update(dict.fromkeys(names))
+    for direction, engine, number, start, end in block.streams:
+        if (whole := pools.get(number)) is not None:
+            low, high = whole.address + start, whole.address + end
+            parts = (p for p in network.pools if not p.virtual and p.address < high and low < p.address + p.size)
+            names = [part.name for part in parts] if whole.virtual else [whole.name]
+            found.setdefault((direction, engine), {}).update(dict.fromkeys(names))
     return {key: tuple(names) for key, names in found.items()}
 
 

@@ -140,18 +140,15 @@ def beside(network: ProfiledNetwork, main: NetworkEstimate) -> ProfiledNetwork:
     found, lost = [], []
     for each in network.epochs:
         queues = [known.get((epoch.operators, epoch.writes), []) for epoch in each.expected]
-        if same := tuple(queue.pop(0) for queue in queues if queue):
-            found.append(replace(each, expected=same))
-        else:
-            found.append(each)
-            lost.append(each.measured.name)
-    where = ", ".join(main.source)
+        same = tuple(queue.pop(0) for queue in queues if queue)
+        found.append(replace(each, expected=same) if same else each)
+        lost += [] if same else [each.measured.name]
     if len(lost) == len(found):
         what = "no epoch of the measured compile has the operators and buffers of one of this compile"
-        raise NeuralArtError(what, where=where, hint="--pair names a compile of the same model")
+        raise NeuralArtError(what, where=", ".join(main.source), hint="--pair names a compile of the same model")
     alone = [str(epoch.id) for queue in known.values() for epoch in queue if epoch.max_cycles or epoch.operations]
-    notes = [f"{name} is in the measured compile alone: its estimate is that of its own compile" for name in lost]
-    notes += [f"epochs of {where} that were not measured: {', '.join(alone)}"] if alone else []
+    notes = [f"in the measured compile alone, with its own estimate: {', '.join(lost)}"] if lost else []
+    notes += [f"epochs of the main compile that were not measured: {', '.join(alone)}"] if alone else []
     return replace(network, epochs=tuple(found), estimate=main, notes=(*network.notes, *notes))
 
 

@@ -81,10 +81,7 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
         "core_gops": None if operations is None else gops(operations, core or 0, npu_hz or 0),
         "bus": _bus(one.ports, core, npu_hz),
         "streams": [
-            {
-                **{"direction": s.direction, "engine": s.engine, "cycles": s.cycles, "share": ratio(s.cycles, core)},
-                "pools": list(epoch.pools_of(s.direction, s.engine)),
-            }
+            {**vars(s), "share": ratio(s.cycles, core), "pools": list(epoch.pools_of(s.direction, s.engine))}
             for s in one.streams
         ],
         "npu_cache": None if one.cache is None else {key: list(row) for key, row in asdict(one.cache).items()},
@@ -258,7 +255,7 @@ def epoch_lines(network: ProfiledNetwork, epoch: ProfiledEpoch) -> list[str]:
     add("GOPS", f"{_number(record['gops'], '.1f')} (core {_number(record['core_gops'], '.1f')})")
     name = "[" + ",".join(map(str, BURSTS)) + "]x8="
     for port, bus in record["bus"].items():
-        bursts = (f"{word}burst{name}({','.join(map(str, bus[key]))})" for word, key in _BURSTS)
+        bursts = (f"{word[0]}burst{name}({','.join(map(str, bus[f'{word}_bursts']))})" for word in ("read", "write"))
         moved = f"r={bus['read']} w={bus['written']}"
         add(f"busif {port}", f"{moved} {' '.join(bursts)} -> {in_words(bus['bytes_per_second'])}")
     total("busif (total)", record["bus"])
@@ -293,9 +290,6 @@ def board_lines(network: ProfiledNetwork) -> list[str]:
     nodes = "" if found.nodes is None else str(found.nodes)
     said = {"n_nodes": nodes, "device": found.device, "clocks": clocks, **found.about}
     return lines + [f"{name:<20} : {text}" for name, text in said.items() if text]
-
-
-_BURSTS = (("r", "read_bursts"), ("w", "write_bursts"))
 
 
 def measured_summary(network: ProfiledNetwork) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, traffic_of
 from neuralart.profiling.join import ProfiledNetwork
 from neuralart.profiling.measured_report import measured_summary
-from neuralart.profiling.totals import bandwidth, in_words, ratio, summary
+from neuralart.profiling.totals import ratio, summary
 from neuralart.report.page import figures
 from neuralart.report.page.gather import ReportNetwork
 from neuralart.report.page.network_graph import why_cpu
@@ -17,8 +17,8 @@ from neuralart.report.page.parts import Jump, Note, PageSection, PageTable, Part
 KEY, TITLE = "profile", "Profile"
 _HELP = (
     "The time line shows the epochs of one inference; colors tell what sets the length of an epoch in the compiler's "
-    "estimate. The roofline shows operations per byte against operations per NPU cycle; dashed: what the width of a "
-    "pool and the best rate of any epoch allow."
+    "estimate. The roofline shows operations per byte against operations per NPU cycle; dashed: the best rate of any "
+    "epoch, and what the width of each pool allows (an epoch may use several at once)."
 )
 _COLORS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#b8860b", "#7b3fa0", "#5f7f30", "#a05050")
 _CPU, _OF_CPU, _OTHER = "CPU", "#d55e00", "#999999"
@@ -101,16 +101,6 @@ def _roofline(
     return [Picture(key, title, figure, len(points))]
 
 
-def _pools(estimate: NetworkEstimate, boxes: Sequence[_Box], npu_hz: float) -> PageTable:
-    rows = []
-    for pool, access in traffic_of(estimate.epochs).items():
-        moved = [(sum(e.pools[pool].bytes for e in box.expected if pool in e.pools), box.core) for box in boxes]
-        peak = max((bandwidth(count, cycles, npu_hz) or 0.0 for count, cycles in moved), default=0.0)
-        average = in_words(bandwidth(access.bytes, boxes[-1].end, 1e3))
-        rows.append((pool, f"{access.read:,}", f"{access.written:,}", in_words(peak), average))
-    return PageTable(("Pool", "Bytes read", "Bytes written", "Peak of an epoch", "Average"), tuple(rows), (1, 2, 3, 4))
-
-
 def _of_network(number: int, profiled: Profiled, npu_hz: float, most: int) -> list[Part]:
     network, estimate, measured = profiled
     rows, name = _boxes(estimate, measured, npu_hz), f"Network {network.facts.name}"
@@ -148,7 +138,6 @@ def _of_network(number: int, profiled: Profiled, npu_hz: float, most: int) -> li
         _time_line(key, f"{name}: time line. {left}".rstrip(), shown, colors),
         PageTable((f"Bound ({source})", "Epochs", "ms", "%", "Longest"), tuple(table), (1, 2, 3)),
         *_roofline(f"{key}-roofline", f"{name}: roofline ({source})", boxes, widths, colors),
-        _pools(estimate, boxes, npu_hz),
         *[of_cpu] * bool(reasons),
     ]
 

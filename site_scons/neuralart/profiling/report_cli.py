@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from neuralart.report.page.document import More
     from neuralart.report.page.gather import PageFacts
-    from neuralart.report.page.parts import PageSection
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -28,14 +27,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--board-file", action="append", default=[], type=Path, metavar="FILE", help="board file of your own")
 
 
-def _profile(facts: PageFacts, desc: str) -> Callable[[int], list[PageSection]]:
+def _profile(facts: PageFacts, desc: str) -> More:
     """The section of the profile. NeuralArtError: what was measured is of another build."""
     from neuralart.profiling import cli, page
     from neuralart.profiling.estimate import from_c_info
 
     told = [(each, each.info) for each in facts.networks if each.info is not None]
     estimates = [replace(from_c_info(info), name=each.facts.name) for each, info in told]
-    pairs, npu_hz = cli.with_measured(desc, estimates, facts.board)
+    clocks = {key: mhz * 1_000_000 for key, mhz in facts.board.clocks.items()}
+    pairs, npu_hz = cli.with_measured(desc, estimates, clocks)
     profiled = [(each, *pair) for (each, _), pair in zip(told, pairs, strict=True)]
     return lambda most: [page.section(profiled, npu_hz, most)] if profiled else []
 

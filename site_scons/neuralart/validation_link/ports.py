@@ -10,7 +10,6 @@ from typing import Any
 from neuralart.errors import NeuralArtError
 
 _BAUD = 921600  # Of the vendor's firmware for the STM32N6
-_DOMAINS = ("serial", "socket", "")
 
 
 def of_descriptor(text: str) -> tuple[str, int] | None:
@@ -20,7 +19,7 @@ def of_descriptor(text: str) -> tuple[str, int] | None:
     domain, *words = text.split(":")
     if "://" in text or text.startswith("/dev/"):
         return text, _BAUD
-    if domain not in _DOMAINS or (not domain and not words):
+    if not text or domain not in ("serial", "socket", ""):
         return None
     named = [word for word in words if word and not word.isdecimal()]
     numbers = [int(word) for word in words if word.isdecimal()]

@@ -28,11 +28,7 @@ _TEMPLATES = PACKAGE / "report" / "page" / "templates"
 More = Callable[[int], Sequence[PageSection]]
 
 
-def _nothing(most: int) -> Sequence[PageSection]:
-    return ()
-
-
-def sections(facts: PageFacts, most: int = _MOST[0], more: More = _nothing) -> list[PageSection]:
+def sections(facts: PageFacts, most: int = _MOST[0], more: More | None = None) -> list[PageSection]:
     """Everything that the page shows; ``most``: rows and boxes of a picture of a network.
     ``more``: makes further sections, of ``most``: those of rooms above this one.
     """
@@ -41,7 +37,7 @@ def sections(facts: PageFacts, most: int = _MOST[0], more: More = _nothing) -> l
         memory_map.section(facts),
         lifetimes.section(facts, most),
         network_graph.section(facts, most),
-        *more(most),
+        *(more(most) if more is not None else ()),
         treemap.section(facts),
         flash.section(facts),
         provenance.section(facts),
@@ -86,7 +82,7 @@ def _html(facts: PageFacts, parts: list[PageSection]) -> str:
     return environment.get_template("page.html").render(said)
 
 
-def html(facts: PageFacts, more: More = _nothing) -> str:
+def html(facts: PageFacts, more: More | None = None) -> str:
     """Text of the page, with ``more`` sections; the same facts and the same Bokeh give the same bytes.
 
     NeuralArtError: the plotting library is not installed, or a variant is too large for a page.

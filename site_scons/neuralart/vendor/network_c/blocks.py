@@ -7,7 +7,7 @@ from bisect import bisect_right
 
 from neuralart.text.c_source import Lines, blanked
 from neuralart.vendor.network_c.initializers import integer, literal, members, structs
-from neuralart.vendor.network_c.types import EC, HW, HYBRID, SW, EpochBlock, Problem, StreamRange
+from neuralart.vendor.network_c.types import EC, HW, HYBRID, SW, EpochBlock, Problem
 
 _GETTER = re.compile(r"LL_ATON_EpochBlockItems_(\w+)\s*\(\s*(?:void)?\s*\)\s*\{")
 # One pattern for each name of the type: a pattern that begins with letters is searched much faster.
@@ -123,7 +123,7 @@ def _block(
         npu_cycles=_number(named, problems, where, "estimated_npu_cycles"),
         total_cycles=_number(named, problems, where, "estimated_tot_cycles"),
         streams=tuple(
-            StreamRange(match[2], *(int(match[group]) for group in (1, 3, 4, 5)))
+            (match[2], int(match[1]), int(match[3]), int(match[4]), int(match[5]))
             for match in of.get(-1 if number is None else number, ())
             if match.re is _STREAM
         ),

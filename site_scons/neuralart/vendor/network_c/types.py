@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from neuralart.vendor.network_c.banner import Banner
 
@@ -112,16 +111,6 @@ class NetworkPort:
     quant: Quant | None  # None if it is not quantized
 
 
-class StreamRange(NamedTuple):
-    """Memory that a stream engine moves in an epoch."""
-
-    direction: str  # ``i`` (it reads memory) or ``o`` (it writes)
-    engine: int  # Its number
-    pool: int  # Number of the pool
-    start: int  # First byte, from the pool's base
-    end: int  # Behind the last byte
-
-
 @dataclass(frozen=True)
 class EpochBlock:
     """An item of the epoch table."""
@@ -135,7 +124,9 @@ class EpochBlock:
     encrypted: bool  # The blob may be encrypted
     npu_cycles: int | None  # The compiler's estimate for the NPU; None if it gives none
     total_cycles: int | None  # The compiler's estimate; None if it gives none
-    streams: tuple[StreamRange, ...] = ()  # As the comments name them; none of a blob
+    # Stream engines as the comments name them (none of a blob): ``i`` (reads memory) or ``o``, number of the engine,
+    # number of the pool, first byte and the one behind the last, from the pool's base
+    streams: tuple[tuple[str, int, int, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
