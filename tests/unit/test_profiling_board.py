@@ -85,6 +85,7 @@ def test_passes_of_the_profiler(tmp_path: Path, capsys: pytest.CaptureFixture[st
         " n_nodes : 5\n device : 0x486 @800/400MHz\n clocks : mcu 800 MHz, npu 1000 MHz, noc 400 MHz, nic 900 MHz",
         " compile_datetime : Jan 1 2026",
         " device.attrs : fpu,dcache,icache,mcu_freq=800000000,npu_freq=1000000000",
+        " protocol : 3.2",
         " jitter : 2.41% of an epoch's CPU cycles at most",
         " NPU cache cnts : R[hit=1, miss=2, alloc-miss=3, evict=4], W[hit=5, miss=6, alloc-miss=7, through=8]",
     ):

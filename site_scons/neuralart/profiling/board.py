@@ -24,16 +24,17 @@ def _text(text: str) -> str:
     return printable(text).replace("'", "?").replace('"', "?")
 
 
-def _device(system: Fields) -> Iterator[str]:
+def _device(client: ValidationClient) -> Iterator[str]:
     """What the board is."""
-    extra = [*system["extra"], 0, 0]
+    system, extra = client.system, [*client.system["extra"], 0, 0]
     attributes = [name for name, bit in _CACHES if system["cache"] & bit]
     attributes += [f"{name}={hz}" for name, hz in (("mcu_freq", system["core_hz"]), ("npu_freq", extra[1])) if hz]
     yield f"[I]     device.desc : 0x{system['device']:x} @{system['core_hz'] / 1e6:g}/{system['bus_hz'] / 1e6:g}MHz"
     yield f"[I]     device.attrs : {','.join(attributes)}"
+    yield f"[I]     protocol : {client.framing}"
 
 
-def _described(network: Fields, system: Fields) -> Iterator[str]:
+def _described(network: Fields, client: ValidationClient) -> Iterator[str]:
     """What a network is."""
     name = _text(network["name"])
     yield "[D] -> [model_info msg]"
@@ -55,7 +56,7 @@ def _described(network: Fields, system: Fields) -> Iterator[str]:
     yield f"[I]     activations : {sum(each['size'] for each in network['activations']):,} bytes"
     yield f"[I]     compile_datetime : {_text(network['compiled'])}"
     yield f"[I]     runtime lib : {_text(network['runtime_text'])}"
-    yield from _device(system)
+    yield from _device(client)
 
 
 def _of_operators(layers: Sequence[LayerRecord]) -> Iterator[str]:
@@ -94,9 +95,8 @@ def measured_log(
     NeuralArtError: the board has no such network, or another build of it, or cannot observe epochs.
     """
     found = [client.network(name)] if name else client.networks()
-    lines = [f"[I] neuralart profile: validation protocol {client.framing} at {url}"]
     said = (line for line in dict.fromkeys(client.lines) if line.startswith(_CONFIG))
-    lines += [f"[T] [TARGET:1] {printable(line)}" for line in said]
+    lines = [f"[I] neuralart profile of {url}", *(f"[T] [TARGET:1] {printable(line)}" for line in said)]
     runs = [(network, counters, number) for network in found for counters in PASSES for number in range(batch)]
     for ready, (network, counters, number) in enumerate(runs, 1):
         if not number and counters == PASSES[0]:
@@ -104,7 +104,7 @@ def measured_log(
             if network["runtime"] & 0xFF != _NPU:
                 what = f"network '{network['name']}' has no epochs: its runtime is not that of the NPU"
                 raise NeuralArtError(what, where=url)
-            lines += _described(network, client.system)
+            lines += _described(network, client)
             client.run(network, _ones(network), PERF, first=False)  # The first inference of all is slower than others
         lines += _sample(client, network, counters, number == 0)
         done(ready, len(runs))

@@ -36,7 +36,9 @@ _RUN_ENDS = re.compile(r'name="([^"]{1,64})" counters="[^"]*"\[')
 _IO = re.compile(
     r"([IO])\[\d+/\d+\] '([^']*)'\s*:\s*(\w+)\[([\d,]*)\], [\d,]+ Bytes(?:, QLinear\(([-\d.e]+),(-?\d+),\w+\))?"
 )
-_ABOUT = re.compile(r"\b(activations|weights|hash|compile_datetime|tools|runtime lib|device\.attrs)\s*: (\S.*?)\s*$")
+_ABOUT = re.compile(
+    r"\b(activations|weights|hash|compile_datetime|protocol|tools|runtime lib|device\.attrs)\s*: (\S.*?)\s*$"
+)
 _SUMMARY = re.compile(r"Summary '([^']*)'")
 _FIELD = re.compile(r"(?:\[D\]\s+)?(\w+)(?:: (.*)| (\{))")
 _INPUT, _OUTPUT = 1, 2
