@@ -46,7 +46,7 @@ def drawn(part: Any) -> dict[str, list[Any]]:
 def test_an_estimate(facts: PageFacts) -> None:
     """Of 600 epochs: each has its time and what bounds it; sums are those of all."""
     found = parts(page_folder.large(facts, 600))
-    _, said, line, bounds, roofline, pools, cpu = found
+    _, said, line, bounds, pools, roofline, cpu = found
     assert isinstance(said, Note) and "Network net, times of the estimate:" in said.text
     boxes = drawn(line)
     assert boxes["left"][:3] == pytest.approx([0, 1000e-6, 2007e-6]) and boxes["right"][0] == pytest.approx(1000e-6)

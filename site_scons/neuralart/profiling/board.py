@@ -13,7 +13,7 @@ from neuralart.validation_link.messages import Fields, dtype
 
 PASSES = (0x31, 0x51, 0x08)
 """What each pass counts: engines that read, and those that write (both with NPU cycles and cache); bus interfaces."""
-_KINDS = ("HW", "EXTRA", "SW", "HYBRID", "EC")
+_KINDS = {0: "HW", 1: "EXTRA", 2: "SW", 3: "HYBRID", 4: "EC"}
 _NPU = 4  # Runtime of a network on the NPU
 _CONFIG, _NODE = "s:config:", "s:node:"
 _CACHES = (("fpu", 1 << 16), ("dcache", 1 << 11), ("icache", 1 << 10), ("npu_cache", 1))
@@ -63,8 +63,7 @@ def _of_operators(layers: Sequence[LayerRecord]) -> Iterator[str]:
     """Lines about epochs as a firmware for profiling sends them, of one that sends times alone."""
     for index, layer in enumerate(layers):
         one = layer.operator
-        kind, first, last = one["type"] & 15, one["id"] & 0xFFFF, one["id"] >> 16
-        named = _KINDS[kind] if kind < len(_KINDS) else "HW"
+        first, last, named = one["id"] & 0xFFFF, one["id"] >> 16, _KINDS.get(one["type"] & 15, "HW")
         epochs = f"{index}:{first}:{-1 if named == 'EXTRA' else first}:{last if last < 0x8000 else -1}"
         yield f"{_NODE}evt_pre_start:{epochs}:0:0:{named}"
         yield f"{_NODE}mcu_cycles:{':'.join(map(str, [*one['counters'], 0, 0, 0][:3]))}"
@@ -88,10 +87,9 @@ def _sample(client: ValidationClient, network: Fields, counters: int, first: boo
 def measured_log(
     client: ValidationClient, url: str, name: str, batch: int, stamps: dict[str, str], done: Callable[[int, int], None]
 ) -> str:
-    """Run every pass of a network (empty name: of all), and keep what the board says of it.
+    """Run each pass of a network (empty name: of all) ``batch`` times, and keep what the board says of it.
 
-    ``batch``: inferences of each pass; ``stamps``: ABI stamps of networks that the user has built; ``done``: called
-    with the number of inferences that are done, and of all.
+    ``stamps``: ABI stamps of networks that the user has built; ``done``: called with the number of runs done, and all.
     NeuralArtError: the board has no such network, or another build of it, or cannot observe epochs.
     """
     found = [client.network(name)] if name else client.networks()

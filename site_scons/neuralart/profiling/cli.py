@@ -78,7 +78,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _compile(args: argparse.Namespace, path: Path) -> NetworkEstimate:
-    """The estimate in a folder or a file."""
     from neuralart.profiling import estimate
 
     speeds = estimate.speeds_of(args.pools) if args.pools else {}
@@ -115,14 +114,13 @@ def _asked(args: argparse.Namespace, url: str, baud: int) -> list[NetworkMeasure
     from neuralart.validation_link.client import ValidationClient
     from neuralart.validation_link.ports import BoardPort
 
-    url = url or serial_port("", f"--desc {args.desc}", "serial:PORT")
+    url = url or serial_port("", "-d serial:PORT")
     index = _index(args)
     folders = network_folders(index).values() if index.is_file() else ()
     built = [facts.load(folder / "network.json") for folder in folders]
     stamps = {network.symbol: network.abi_stamp for network in built}
     with at_work("profile") as work, closing(BoardPort(url, baud)) as port, closing(ValidationClient(port)) as client:
-        count = args.batch or 1
-        log = measured_log(client, url, args.name, count, stamps, lambda n, of: work.show(n, of, "inferences"))
+        log = measured_log(client, url, args.name, args.batch or 1, stamps, lambda n, of: work.show(n, of, "runs"))
     if args.raw is not None:
         write_text(args.raw, log)
     return parse_counter_log(log.encode("utf-8"), url)

@@ -59,8 +59,7 @@ class EpochEstimate:
     bound: str = UNKNOWN
     pools: Mapping[str, PoolAccess] = field(default_factory=dict)  # Traffic by pool, without pools that are not touched
     writes: tuple[str, ...] = ()  # Buffers that it writes, sorted; empty if the file does not tell
-    # Pools that a stream engine moves data of, by direction and number: ``i``, 4; only a network.c tells them
-    streams: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
+    streams: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)  # Pools of ``i`` or ``o``, engine
 
 
 @dataclass(frozen=True)

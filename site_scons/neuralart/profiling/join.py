@@ -131,7 +131,6 @@ def join(measurement: NetworkMeasurement, estimate: NetworkEstimate | None, cloc
 def beside(network: ProfiledNetwork, main: NetworkEstimate) -> ProfiledNetwork:
     """A measurement of the pair for profiling beside the main compile: epochs with the same operators that write the
     same buffers. What only one of both has is noted; such a measured epoch keeps the estimate of its own compile.
-
     NeuralArtError: no epoch of both is the same.
     """
     known: dict[object, list[EpochEstimate]] = {}

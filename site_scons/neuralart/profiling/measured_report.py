@@ -287,8 +287,7 @@ def board_lines(network: ProfiledNetwork) -> list[str]:
             shape = ",".join(map(str, one.shape))
             lines.append(f"{f'{side} {number}':<20} : {one.name} {one.dtype}[{shape}]{quant}{place}")
     clocks = ", ".join(f"{name} {hz / 1e6:g} MHz" for name, hz in asdict(network.clocks).items() if hz)
-    nodes = "" if found.nodes is None else str(found.nodes)
-    said = {"n_nodes": nodes, "device": found.device, "clocks": clocks, **found.about}
+    said = {"n_nodes": found.nodes, "device": found.device, "clocks": clocks, **found.about}
     return lines + [f"{name:<20} : {text}" for name, text in said.items() if text]
 
 

@@ -7,14 +7,13 @@ from typing import Any, NamedTuple
 
 from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, traffic_of
 from neuralart.profiling.join import ProfiledNetwork
-from neuralart.profiling.measured_report import measured_summary
-from neuralart.profiling.totals import ratio, summary
+from neuralart.profiling.measured_report import measured_record, measured_summary
+from neuralart.profiling.totals import in_words, ratio, summary, to_record
 from neuralart.report.page import figures
 from neuralart.report.page.gather import ReportNetwork
 from neuralart.report.page.network_graph import why_cpu
 from neuralart.report.page.parts import Jump, Note, PageSection, PageTable, Part, Picture, cut
 
-KEY, TITLE = "profile", "Profile"
 _HELP = (
     "The time line shows the epochs of one inference; colors tell what sets the length of an epoch in the compiler's "
     "estimate. The roofline shows operations per byte against operations per NPU cycle; dashed: the best rate of any "
@@ -22,6 +21,7 @@ _HELP = (
 )
 _COLORS = ("#0072b2", "#009e73", "#cc79a7", "#56b4e9", "#b8860b", "#7b3fa0", "#5f7f30", "#a05050")
 _CPU, _OF_CPU, _OTHER = "CPU", "#d55e00", "#999999"
+_SPEEDS = ("peak", "average")
 Profiled = tuple[ReportNetwork, NetworkEstimate, ProfiledNetwork | None]
 
 
@@ -122,7 +122,7 @@ def _of_network(number: int, profiled: Profiled, npu_hz: float, most: int) -> li
     order = sorted(times, key=lambda bound: -took[bound])
     hues = (bound for bound in order if bound not in (_CPU, "unknown", "nothing"))
     colors = {**dict(zip(hues, _COLORS, strict=False)), _CPU: _OF_CPU}
-    key = f"{KEY}-{number}"
+    key = f"profile-{number}"
     table = []
     for bound in order:
         longest = max(times[bound], key=lambda box: box.end - box.start)
@@ -130,13 +130,22 @@ def _of_network(number: int, profiled: Profiled, npu_hz: float, most: int) -> li
         share = f"{100 * took[bound] / boxes[-1].end:.1f}"
         table.append((jump, f"{len(times[bound]):,}", f"{took[bound]:.3f}", share, longest.name))
     shown = {row: cut(each, most)[0] for row, each in rows.items()}
-    left = cut(boxes, most)[1]
-    pools = network.info.pools if network.info is not None else ()
-    widths = sorted({pool.byte_width / pool.freq_ratio for pool in pools if pool.byte_width and pool.freq_ratio})
+    known = network.info.pools if network.info is not None else ()
+    widths = sorted({pool.byte_width / pool.freq_ratio for pool in known if pool.byte_width and pool.freq_ratio})
+    whole = to_record(estimate, npu_hz) if measured is None else measured_record(measured)
+    speeds = [
+        (
+            pool,
+            *(f"{one[k]:,}" for k in ("read", "written")),
+            *(in_words(one[f"{k}_bytes_per_second"]) for k in _SPEEDS),
+        )
+        for pool, one in whole["totals"]["pools"].items()
+    ]
     return [
         Note("\n".join([f"{name}, times of the {source}:", *said]), "text"),
-        _time_line(key, f"{name}: time line. {left}".rstrip(), shown, colors),
+        _time_line(key, f"{name}: time line. {cut(boxes, most)[1]}".rstrip(), shown, colors),
         PageTable((f"Bound ({source})", "Epochs", "ms", "%", "Longest"), tuple(table), (1, 2, 3)),
+        PageTable(("Pool", "Bytes read", "Bytes written", "Peak", "Average"), tuple(speeds), (1, 2, 3, 4)),
         *_roofline(f"{key}-roofline", f"{name}: roofline ({source})", boxes, widths, colors),
         *[of_cpu] * bool(reasons),
     ]
@@ -145,4 +154,4 @@ def _of_network(number: int, profiled: Profiled, npu_hz: float, most: int) -> li
 def section(profiled: Sequence[Profiled], npu_hz: float, most: int) -> PageSection:
     """The section; ``most``: boxes in a row of a time line."""
     found = [part for number, each in enumerate(profiled) for part in _of_network(number, each, npu_hz, most)]
-    return PageSection(KEY, TITLE, (Note(_HELP), *found))
+    return PageSection("profile", "Profile", (Note(_HELP), *found))

@@ -34,8 +34,7 @@ def _profile(facts: PageFacts, desc: str) -> More:
 
     told = [(each, each.info) for each in facts.networks if each.info is not None]
     estimates = [replace(from_c_info(info), name=each.facts.name) for each, info in told]
-    clocks = {key: mhz * 1_000_000 for key, mhz in facts.board.clocks.items()}
-    pairs, npu_hz = cli.with_measured(desc, estimates, clocks)
+    pairs, npu_hz = cli.with_measured(desc, estimates, {k: mhz * 1_000_000 for k, mhz in facts.board.clocks.items()})
     profiled = [(each, *pair) for (each, _), pair in zip(told, pairs, strict=True)]
     return lambda most: [page.section(profiled, npu_hz, most)] if profiled else []
 

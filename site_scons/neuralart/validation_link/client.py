@@ -138,8 +138,7 @@ class ValidationClient:
     ) -> list[LayerRecord]:
         """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it.
 
-        With PERF, an input is the one element that fills it. ``counters``: what the firmware counts and puts into its
-        lines (docs/reference/profile.md).
+        With PERF, an input is the one element that fills it. ``counters``: what a firmware for profiling counts.
         NeuralArtError: another number of inputs, or the board refuses them, or misbehaves.
         """
         if (given := len(inputs)) != (wanted := len(network["inputs"])):

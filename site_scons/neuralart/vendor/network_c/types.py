@@ -124,8 +124,7 @@ class EpochBlock:
     encrypted: bool  # The blob may be encrypted
     npu_cycles: int | None  # The compiler's estimate for the NPU; None if it gives none
     total_cycles: int | None  # The compiler's estimate; None if it gives none
-    # Stream engines as the comments name them (none of a blob): ``i`` (reads memory) or ``o``, number of the engine,
-    # number of the pool, first byte and the one behind the last, from the pool's base
+    # Stream engines, by comments: ``i`` (reads) or ``o``, engine, pool, first byte in the pool, byte behind the last
     streams: tuple[tuple[str, int, int, int, int], ...] = ()
 
 
