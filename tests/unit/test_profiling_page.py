@@ -15,7 +15,9 @@ from neuralart.profiling import report_cli
 from neuralart.report.page import document
 from neuralart.report.page.gather import PageFacts, gather
 from neuralart.report.page.parts import Jump, Note, PageTable, Picture
+from neuralart.vendor.c_info.types import Execution
 from support import page_folder
+from support import vendor_reports as vendor
 from support.counter_logs import LoggedEpoch, log
 
 LOGGED = [LoggedEpoch(1), LoggedEpoch(2, "HYBRID"), LoggedEpoch(3), LoggedEpoch(4, "SW", None, (5, 6, 400), (1, 2, 3))]
@@ -47,7 +49,7 @@ def test_an_estimate(facts: PageFacts) -> None:
     """Of 600 epochs: each has its time and what bounds it; sums are those of all."""
     found = parts(page_folder.large(facts, 600))
     _, said, line, bounds, pools, roofline, cpu = found
-    assert isinstance(said, Note) and "Network net, times of the estimate:" in said.text
+    assert isinstance(said, Note) and "Network net (times: estimate)\n" in said.text
     boxes = drawn(line)
     assert boxes["left"][:3] == pytest.approx([0, 1000e-6, 2007e-6]) and boxes["right"][0] == pytest.approx(1000e-6)
     assert [boxes["bound"][n] for n in (0, 9, 10, 40)] == ["compute", "CPU", "compute", "npuRAM5 read"]
@@ -94,6 +96,19 @@ def test_nothing_is_told(facts: PageFacts) -> None:
     assert isinstance(cpu, PageTable) and [row[:2] for row in cpu.rows] == [("2", "HYBRID"), ("4", "SW")]
     gone = replace(facts, networks=(replace(network, info=None),))
     assert report_cli._profile(gone, "")(10) == []
+
+
+def test_times_of_the_compile_itself_are_shown_if_they_are_asked_for(facts: PageFacts, tmp_path: Path) -> None:
+    """A build writes its page whatever they are."""
+    (network,) = facts.networks
+    assert network.info is not None
+    wrong = replace(network.info, executions=(Execution((1, 2, 3), 6, 0.1, 100.0),))
+    assert parts(replace(facts, networks=(replace(network, info=wrong),)))[2].marks == 4
+    data = page_folder.c_info()
+    data["aton_execution_time"] = [{"counters": [100, 600, 100], "cycles": 800, "duration_ms": 0.001}] * 4
+    (tmp_path / "c_info.json").write_bytes(vendor.dump(data))
+    _, said, line, *_ = parts(facts, str(tmp_path / "c_info.json"))
+    assert "Network net (times: measured)\n" in said.text and line.marks == 8
 
 
 def test_many_epochs_are_cut(facts: PageFacts) -> None:

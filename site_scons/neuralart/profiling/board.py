@@ -69,8 +69,7 @@ def _of_operators(layers: Sequence[LayerRecord]) -> Iterator[str]:
         yield f"{_NODE}mcu_cycles:{':'.join(map(str, [*one['counters'], 0, 0, 0][:3]))}"
 
 
-def _ones(network: Fields) -> list[bytes]:
-    """An element of each input: the board fills the input with it."""
+def _ones(network: Fields) -> list[bytes]:  # An element of each input: the board fills the input with it
     return [bytes(max(tensor["format"] >> 10 & 15, 1)) for tensor in network["inputs"]]
 
 

@@ -142,7 +142,7 @@ def _of_network(number: int, profiled: Profiled, npu_hz: float, most: int) -> li
         for pool, one in whole["totals"]["pools"].items()
     ]
     return [
-        Note("\n".join([f"{name}, times of the {source}:", *said]), "text"),
+        Note("\n".join([f"{name} (times: {source})", *said]), "text"),
         _time_line(key, f"{name}: time line. {cut(boxes, most)[1]}".rstrip(), shown, colors),
         PageTable((f"Bound ({source})", "Epochs", "ms", "%", "Longest"), tuple(table), (1, 2, 3)),
         PageTable(("Pool", "Bytes read", "Bytes written", "Peak", "Average"), tuple(speeds), (1, 2, 3, 4)),
