@@ -84,7 +84,7 @@ def test_all_is_drawn(chromium: Browser, hostile: tuple[Path, list[Any]], scheme
 
 
 def test_a_profile_of_600_epochs_opens_fast(chromium: Browser, tmp_path: Path) -> None:
-    """By the time that the page's thread works: below 2 s on an idle computer; beside other work the same counts more."""
+    """By the time that the page's thread works: below 2 s on an idle computer; other work makes it count more."""
     facts = page_folder.large(gather(page_folder.write(tmp_path)), 600)
     more = report_cli._profile(facts, "")
     page = tmp_path / "report.html"
