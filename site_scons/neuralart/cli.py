@@ -39,7 +39,7 @@ COMMANDS = {
     ),
     "check-image": ("neuralart.memory.image.check_image", "check a firmware image before it reaches a board"),
     "patch": ("neuralart.patching.cli", "fit an application's own C sources to a network"),
-    "report": ("neuralart.report.report_cli", "write a page with pictures of what a build made"),
+    "report": ("neuralart.profiling.report_cli", "write a page with pictures of what a build made"),
     "profile": (
         "neuralart.profiling.cli",
         "show what the compiler expects of a network and what a board measured, by epoch",

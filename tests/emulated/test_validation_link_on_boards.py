@@ -18,6 +18,8 @@ from neuralart.emulator.qemu import QemuMachine
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError
 from neuralart.network import facts
+from neuralart.profiling.board import measured_log
+from neuralart.profiling.counter_log import parse_counter_log
 from neuralart.validation.on_board import on_board, outputs_of
 from neuralart.validation_link.client import IO_ONLY, PER_LAYER, PERF, WITH_DATA, ValidationClient, bsd16
 from neuralart.validation_link.framing import PacketLink
@@ -182,6 +184,19 @@ def test_validate_reads_what_a_board_computes(n6, machine):
             thread.join(10)
     assert outputs == [reference(pixels(1)), reference(pixels(2))] and done == [1, 2]
     assert where == f"device 0x486 at {url}"
+
+
+def test_profile_asks_our_firmware(machine):
+    """It has no lines for profilers: its layers are the epochs."""
+    log = measured_log(ValidationClient(Stream(machine)), "PORT", "", 2, {"toy": STAMP}, lambda done, count: None)
+    (found,) = parse_counter_log(log.encode(), "PORT")
+    assert (found.name, found.nodes, found.samples) == ("toy", 3, 6)
+    assert [(each.name, each.kind, each.mcu.total) for each in found.epochs] == [
+        (f"EpochBlock_{number}", "SW", 0) for number in range(3)
+    ]
+    assert [(each.name, each.dtype, each.shape) for each in found.inputs] == [("pixels", "int8", (1, 16))]
+    with pytest.raises(NeuralArtError, match="PORT: the board runs another build of network 'toy'"):
+        measured_log(ValidationClient(Stream(machine)), "PORT", "toy", 1, {"toy": "f" * 16}, lambda done, count: None)
 
 
 @pytest.mark.parametrize(

@@ -45,21 +45,33 @@ class LoggedEpoch:
     cache: Sequence[Sequence[int]] = ((0, 0, 0, 0), (0, 0, 0, 0))
 
 
-def _node(index: int, epoch: LoggedEpoch, which: str, extra: int) -> list[str]:
+PASSES = {"i": 0x31, "o": 0x51, "b": 0x08}
+"""Option words of the profiler: what the firmware counts, and says."""
+_STREAMS = (("i", 0x20), ("o", 0x40))
+
+
+def node(index: int, epoch: LoggedEpoch, counters: int, extra: int = 0) -> list[str]:
+    """What a firmware says of an epoch. It counts one thing of streams and buses, streams that read first."""
     last = epoch.number if epoch.last is None else epoch.last
     numbers = f"{index}:{max(epoch.number, 0)}:{epoch.number}:{last}"
     lines = [f"evt_pre_start:{numbers}:00000013:05000000:{epoch.kind}", f"evt_post_end:{numbers}:1"]
     pre, core, post = epoch.mcu
     lines.append(f"mcu_cycles:{pre}:{core + extra}:{post}")
-    if which == "b":
+    which = next((letter for letter, bit in _STREAMS if counters & bit), "")
+    if which or counters & 1:
+        lines.append("npu_cycles:" + ":".join(map(str, epoch.npu)))
+    if which:
+        streams = epoch.inputs if which == "i" else epoch.outputs
+        lines += [f"streng_active:{which}:{engine}:{cycles}:0" for engine, cycles in streams.items()]
+        lines.append(f"streng_active:max:{which}:-1:0")
+    elif counters & 8:
         words = ("port0:burst:w", "port0:burst:r", "port1:burst:w", "port1:burst:r")
         counts = epoch.bursts or [(0, 0, 0, 0)] * 4
-        return lines + [f"{word}:{':'.join(map(str, row))}" for word, row in zip(words, counts, strict=True)]
-    lines.append("npu_cycles:" + ":".join(map(str, epoch.npu)))
-    streams = epoch.inputs if which == "i" else epoch.outputs
-    lines += [f"streng_active:{which}:{engine}:{cycles}:0" for engine, cycles in streams.items()]
-    lines.append(f"streng_active:max:{which}:-1:0")
-    return lines + [f"npu_cache:{w}:{':'.join(map(str, row))}" for w, row in zip("rw", epoch.cache, strict=True)]
+        lines += [f"{word}:{':'.join(map(str, row))}" for word, row in zip(words, counts, strict=True)]
+        lines.append("portx:burst:rw:0:0:0:0")
+    if counters & 16:
+        lines += [f"npu_cache:{w}:{':'.join(map(str, row))}" for w, row in zip("rw", epoch.cache, strict=True)]
+    return lines
 
 
 def log(
@@ -70,7 +82,9 @@ def log(
     for which in passes:
         for sample in range(samples):
             for index, epoch in enumerate(epochs):
-                lines += [f"[T]      [TARGET:1] s:node:{text}\n" for text in _node(index, epoch, which, sample % 2)]
+                lines += [
+                    f"[T]      [TARGET:1] s:node:{text}\n" for text in node(index, epoch, PASSES[which], sample % 2)
+                ]
             lines.append(f'[D]           name="{name}" counters="CPU cycles"[1, 2, 3, 4, 5] dur=1.0ms id=0.0\n')
     return "".join(lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from neuralart.memory.layout.layout import make_layout
 from neuralart.memory.plan import last_build, plan_report
 from neuralart.memory.plan.plan import make_plan
 from neuralart.network import facts
+from neuralart.report.page.gather import PageFacts
+from neuralart.vendor.c_info.types import Access, Estimate
 from support import firmware, images
 from support import vendor_reports as reports
 
@@ -74,3 +77,23 @@ def write(top: Path, name: str = "tensor", info: dict[str, Any] | None = None, v
 
 def digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def large(facts: PageFacts, count: int) -> PageFacts:
+    """The same build with a network of so many epochs, all of which have an estimate; each tenth is software."""
+    (network,) = facts.networks
+    info = network.info
+    assert info is not None and info.graph is not None
+    (conv,) = (node for node in info.graph.nodes if node.number == 1)
+    (soft,) = (node for node in info.graph.nodes if node.number == 4)
+    buffers = [replace(info.buffers[1], id=n, name=f"Conv2D_{n}_out_0", first=n, last=n + 1) for n in range(count + 1)]
+    nodes, estimates, accesses = [], [], []
+    for n in range(count):
+        kind = soft if n % 10 == 9 else conv
+        nodes.append(replace(kind, id=n, number=n, name=f"epoch_{n}", inputs=(n,), outputs=(n + 1,)))
+        compute, read = (0, 0) if kind is soft else (1000 + 7 * n, 900 + 11 * n)
+        estimates.append(Estimate(n, 50 * compute, compute, max(compute, read), 1.0, 1.0))
+        accesses += [Access(n, 2, 8 * read, 800, read, 100), Access(n, 9, 100 + n, 0, 100 + n, 0)] if compute else []
+    graph = replace(info.graph, nodes=tuple(nodes), inputs=(0,), outputs=(count,))
+    changed = {"estimates": tuple(estimates), "accesses": tuple(accesses), "buffers": tuple(buffers), "graph": graph}
+    return replace(facts, networks=(replace(network, info=replace(info, **changed)),))

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Generator
+import socket
+import threading
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import DecodeError
 
 from neuralart import validation_link
+from support.counter_logs import node
 
 _TYPES = {"double": 1, "float": 2, "uint64": 4, "int32": 5, "string": 9, "bytes": 12, "uint32": 13}
 _LABELS = {"optional": 1, "required": 2, "repeated": 3}
@@ -23,6 +26,8 @@ INVALID_SIZE, INVALID_PARAM, GENERIC = 1, 4, 10
 S8, U8 = 0x00840440, 0x00040440
 RAM = 0x34000000
 Bytes = Generator[None, int, bytes]
+CONFIG = ("version:1.0", "dev_id:0x486", "mcu_freq:800000000", "noc_freq:400000000", "npu_freq:1000000000")
+CONFIG += ("nic_freq:900000000", "npu_cache:1")
 
 
 def _classes() -> dict[str, type]:
@@ -62,21 +67,45 @@ def network(data: bytes) -> bytes:
     return bytes(sum(hidden[n::5]) & 0xFF for n in range(5))
 
 
+@contextlib.contextmanager
+def over_tcp(board: ValidationBoard, hangs_up: Callable[[], bool] = lambda: False) -> Iterator[int]:
+    """A port of this machine at which a board is, for one client."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                while data := connection.recv(4096):
+                    board.write(data)
+                    if hangs_up():
+                        return
+                    connection.sendall(bytes(board.out))
+                    board.out.clear()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield server.getsockname()[1]
+        thread.join(10)
+
+
 class ValidationBoard:
     """A :class:`~neuralart.validation_link.framing.ByteStream` with a board behind it.
 
     ``framing``: "31" and "32" as the vendor's boards; "both": told apart by the first byte of each message. ``size``:
-    of packets, announced to clients of 3.2. ``faults``: what it does wrong.
+    of packets, announced to clients of 3.2. ``faults``: what it does wrong. ``epochs``: it has the vendor's firmware
+    for profiling, and counts that of these epochs in each run. ``signature``: of its networks.
     """
 
-    def __init__(self, framing="both", *, size=0, faults=(), talk="", two=False):
+    def __init__(self, framing="both", *, size=0, faults=(), talk="", two=False, epochs=(), signature="0x0123"):
         self.framing, self.announced, self.faults, self.two = framing, size, set(faults), two
+        self.epochs, self.signature = epochs, signature
         self.header, self.size = (1 if framing == "31" else 2), 32
         self.memory = bytearray(8192)
         self.out = bytearray(talk.encode())
         self.more_asked = self.empty_ends = self.params = 0
         self.seen: list[tuple[int, int, str, int]] = []
         self.closed = False
+        self.runs = 0
         self._program = self._serve()
         next(self._program)
 
@@ -210,12 +239,20 @@ class ValidationBoard:
         if number >= len(self._names()) or "nonet" in self.faults:
             self._ack(ERROR, INVALID_PARAM, GENERIC if "nonet" in self.faults else INVALID_PARAM)
             return
-        yield from self._say("s:config:version:1.0")
+        for line in CONFIG if self.epochs else CONFIG[:1]:
+            yield from self._say(f"s:config:{line}")
         name = self._names()[number]
         ins, outs = self._tensors(name)
-        texts = {"name": name, "signature": "0x0123", "compiled": "Jan 1 2026", "runtime_text": "made up"}
+        texts = {"name": name, "signature": self.signature, "compiled": "Jan 1 2026", "runtime_text": "made up"}
         counts = {"input_count": len(ins), "output_count": len(outs), "activation_count": 0, "param_count": 0}
-        numbers = {"runtime": 4, "runtime_version": 1, "tool_version": 1, "macc": 1 << 40, "nodes": 2}
+        runtime = 1 if "core" in self.faults else 0x06010004
+        numbers = {
+            "runtime": runtime,
+            "runtime_version": 1,
+            "tool_version": 1,
+            "macc": 1 << 40,
+            "nodes": len(self.epochs) or 2,
+        }
         described = {
             "inputs": [self._described(*each, 1) for each in ins],
             "outputs": [self._described(*each, 2) for each in outs],
@@ -252,7 +289,9 @@ class ValidationBoard:
             self._ack(PROCESSING if number + 1 == len(ins) else WAITING, wanted)
             yield from self._receive("Ack")
         hidden = layer(given[0])
-        if param & 6:
+        if param & 6 and self.epochs:
+            yield from self._profiled(request.option >> 8)
+        elif param & 6:
             yield from self._say("s:node:mcu_cycles:1:2:3")
             self._operator("", 1 << 24, 1 << 16 | 1, [1, 2, 3])
             if "halt" in self.faults:
@@ -265,6 +304,16 @@ class ValidationBoard:
             last = number + 1 == len(outs)
             flags = 2 | (256 if last and "unmarked" not in self.faults else 0) | (512 if param & 8 else 0)
             self._tensor(DONE if last and "state" not in self.faults else PROCESSING, title, data, flags)
+
+    def _profiled(self, counters: int) -> Generator[None, int, None]:
+        """Epochs without their tensors. Every other run takes one cycle longer."""
+        self.runs += 1
+        for index, epoch in enumerate(self.epochs):
+            for line in node(index, epoch, counters, self.runs % 2):
+                yield from self._say(f"s:node:{line}{'x' * ('words' in self.faults)}")
+            kind = ("HW", "EXTRA", "SW", "HYBRID", "EC").index(epoch.kind)
+            last = epoch.number if epoch.last is None else epoch.last
+            self._operator("", 5 << 24 | kind, (last & 0xFFFF) << 16 | max(epoch.number, 0), list(epoch.mcu))
 
     def _access(self) -> Generator[None, int, None]:
         command, at, size = self.request.command, self.request.param - RAM, self.request.option

@@ -67,6 +67,7 @@ def test_figures_of_a_published_epoch() -> None:
     active = [line.split(", ")[-1] for line in epoch_lines(network, network.epochs[0]) if "STRENG." in line]
     assert active == ["44%", "43%", "42%", "114%", "51%", "47%", "105%", "104%"]
     assert (said["octoFlash"], said["npuRAM5"]) == ("r=4608 w=0 -> 346.47 MB/s", "r=19600 w=8820 -> 2.14 GB/s")
+    assert said["mem accesses (total)"] == "r=24208 w=8820 -> 2.48 GB/s"
 
 
 def test_sums_of_a_published_network() -> None:
@@ -86,6 +87,25 @@ def test_sums_of_a_published_network() -> None:
     ]
     assert said[7] == "npuRAM5              : r=20572262 w=11045878 -> 2.40 GB/s (peak), 2.32 GB/s (average)"
     assert said[9] == "total                : r=24939604 w=11949046 -> 2.80 GB/s (peak), 2.70 GB/s (average)"
+
+
+def test_figures_of_two_networks_that_were_measured() -> None:
+    """The sums that a published log prints, from counter lines with its means (which are rounded up)."""
+    software = LoggedEpoch(55, "SW", mcu=(45, 31, 117395), npu=(1, 2, 3))
+    blob = LoggedEpoch(1, "EC", 54, (420, 16058500, 407), (500, 20088000, 600), {4: 2000000, 8: 6187115}, {4: 7650000})
+    kws = LoggedEpoch(1, "EC", 22, (395, 817198, 368), (524, 1021580, 583), {4: 228275}, {4: 191295})
+    found = parse_counter_log((log([kws], "kws") + log([blob, software], "img")).encode(), "x.log")
+    assert (found[0].epochs[0].mcu, found[0].epochs[0].npu) == (Phases(395, 817199, 368), Phases(524, 1021580, 583))
+    whole = [join(each, None, each.clocks) for each in found]
+    shown = [[line.partition(" : ")[2] for line in measured_summary(each)] for each in whole]
+    assert [lines[3] for lines in shown] == ["978.0 (1.022ms)", "49.5 (20.221ms)"]
+    assert [lines[1] for lines in shown] == ["817962 (core only = 817199)", "16176800 (core only = 16058533)"]
+    assert shown[0][2] == "1022687 (core only = 1021580)" and measured_rows(whole[1])[1][2] == "0.147"
+    # Both ways of an engine, which the vendor's tool prints as one mean of 20.54 %.
+    engines = [line.split(": ")[-1] for line in epoch_lines(whole[0], whole[0].epochs[0]) if "STRENG" in line]
+    assert engines == ["busif=0, 228275 cycles, 22%", "busif=0, 191295 cycles, 19%"]
+    said = [line for each in whole for line in epoch_lines(each, each.epochs[0]) if "strg engines" in line]
+    assert [line.split(" : ")[1] for line in said] == ["22.35% (id=4.i)", "38.08% (id=4.o)"]
 
 
 @pytest.mark.real
@@ -306,7 +326,7 @@ def test_a_log_and_its_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (record["kind"], record["schema"], record["clocks"]) == ("neuralart-profile", 1, {"npu_hz": 10**9})
     first = measured["epochs"][0]
     assert (first["epochs"], first["max_cycles"], first["difference"], first["compute_ratio"]) == ([1], 150, -50, 1.0)
-    assert first["streams"] == [{"direction": "i", "engine": 0, "cycles": 40, "share": 0.4}]
+    assert first["streams"] == [{"direction": "i", "engine": 0, "cycles": 40, "share": 0.4, "pools": []}]
     assert measured["totals"]["inferences_per_second"] == 800e6 / 400
     rows = list(csv.DictReader((tmp_path / "e.csv").read_text().splitlines()))
     assert [row["type"] for row in rows] == ["HW", "HW", "HW", "SW"]
@@ -356,8 +376,9 @@ def test_times_of_a_c_info(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     [
         ([], "nothing to profile (name a compile or a variant, or -d LOG)"),
         (["a", "-c", "b"], "a network and -c (give one of them)"),
-        (["-d", "serial:921600"], "--desc serial:921600: no board can be asked"),
-        (["-d", ":921600"], "--desc :921600: no board can be asked"),
+        (["-d", "serial:/no/port:921600"], "/no/port: the port fails: "),
+        (["-d", "serial:COM4:COM5"], "serial:COM4:COM5: not a port (for example serial:/dev/ttyACM0:921600, "),
+        (["-d", "two.log", "--pair", "gone"], "gone: not a file that holds an estimate"),
         (["-d", "no.log"], "no.log: cannot read"),
         (["-d", "two.log", "--csv", "x.csv"], "--csv: a table is of one network that was measured"),
         (["c", "-d", "c/c_info.json"], "no times of a board are in it"),

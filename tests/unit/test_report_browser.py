@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
+from neuralart.profiling import report_cli
 from neuralart.report.page import document
 from neuralart.report.page.gather import gather
 from support import page_folder
@@ -41,9 +42,10 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, list[Any]]:
     """A page whose every name would like to be more than a name, and its sections."""
     folder = page_folder.write(tmp_path_factory.mktemp("hostile"), HOSTILE)
     facts = gather(folder, (), HOSTILE)
+    more = report_cli._profile(facts, "")
     page = folder / "report.html"
-    page.write_text(document.html(facts), "utf-8")
-    return page, document.sections(facts)
+    page.write_text(document.html(facts, more), "utf-8")
+    return page, document.sections(facts, more=more)
 
 
 def check(chromium: Browser, pictures: dict[str, int]) -> None:
@@ -79,6 +81,23 @@ def test_all_is_drawn(chromium: Browser, hostile: tuple[Path, list[Any]], scheme
     orange = sum(count for (r, g, b), count in colors.items() if r > 180 and 60 < g < 130 and b < 60)
     blue = sum(count for (r, g, b), count in colors.items() if r < 60 and 80 < g < 150 and b > 140)
     assert orange > 200 and blue > 200, "bars and boxes are seen"
+
+
+def test_a_profile_of_600_epochs_opens_fast(chromium: Browser, tmp_path: Path) -> None:
+    """By the time that the page's thread works: below 2 s on an idle computer; other work makes it count more."""
+    facts = page_folder.large(gather(page_folder.write(tmp_path)), 600)
+    more = report_cli._profile(facts, "")
+    page = tmp_path / "report.html"
+    page.write_text(document.html(facts, more), "utf-8")
+    assert page.stat().st_size < 3_000_000
+    chromium.call("Performance.enable", timeDomain="threadTicks")
+    chromium.open(page)
+    metrics = {each["name"]: each["value"] for each in chromium.call("Performance.getMetrics")["metrics"]}
+    chromium.call("Performance.disable")
+    assert 0.05 < metrics["TaskDuration"] < 4.0, metrics
+    check(chromium, {each.key: each.marks for part in document.sections(facts, more=more) for each in part.pictures})
+    boxes = chromium.evaluate("Number(document.getElementById('picture-profile-0').dataset.drawn)")
+    assert boxes == 600, "an epoch, a box"
 
 
 def test_nothing_of_a_name_is_executed(chromium: Browser, hostile: tuple[Path, list[Any]]) -> None:

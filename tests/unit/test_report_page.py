@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from neuralart import cli
+from neuralart.profiling import report_cli
 from neuralart.report.page import document, flash, lifetimes, memory_map, network_graph, provenance, treemap
 from neuralart.report.page.code_sizes import CODE, CONSTANTS, UNNAMED, ZEROED, groups, sizes
 from neuralart.report.page.gather import PageFacts, gather
@@ -37,7 +38,7 @@ def facts(tmp_path_factory: pytest.TempPathFactory) -> PageFacts:
 
 @pytest.fixture(scope="module")
 def page(facts: PageFacts) -> str:
-    return document.html(facts)
+    return document.html(facts, report_cli._profile(facts, ""))
 
 
 def pictures(section: PageSection) -> dict[str, Picture]:
@@ -264,7 +265,7 @@ class _Elements(HTMLParser):
 def test_the_same_facts_give_the_same_bytes(facts: PageFacts, page: str, tmp_path: Path) -> None:
     """In one process, where the library has counted on, and from another folder."""
     other = gather(page_folder.write(tmp_path / "elsewhere"), (), "Toy")
-    assert document.html(other) == page
+    assert document.html(other, report_cli._profile(other, "")) == page
     assert str(tmp_path) not in page and len(page.encode()) < document.LARGEST
 
 
@@ -285,7 +286,8 @@ def test_nothing_is_loaded(page: str) -> None:
 
 def test_a_name_is_a_text(page: str, tmp_path: Path) -> None:
     """The same elements as with plain names, whatever they are called."""
-    text = document.html(gather(page_folder.write(tmp_path, HOSTILE), (), HOSTILE))
+    named = gather(page_folder.write(tmp_path, HOSTILE), (), HOSTILE)
+    text = document.html(named, report_cli._profile(named, ""))
     plain, hostile = _Elements(page), _Elements(text)
     assert [tag for tag, _ in hostile.found] == [tag for tag, _ in plain.found]
     assert "<img" not in text and text.count("</script>") == page.count("</script>") == 3
@@ -330,7 +332,7 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str], page: str, 
         "utf-8",
     )
     with monkeypatch.context() as patch:
-        patch.setattr(document, "html", lambda facts: f"{facts.index['variant']}: {facts.title}")
+        patch.setattr(document, "html", lambda facts, more: f"{facts.index['variant']}: {facts.title}")
         assert cli.main(["report", "toy-n6", "-o", "toy.html"]) == 0
     assert (tmp_path / "toy.html").read_text("utf-8") == "toy-n6: Toy"
     capsys.readouterr()

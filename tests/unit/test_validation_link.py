@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 import sys
-import threading
 
 import pytest
 from hypothesis import given, settings
@@ -19,7 +17,7 @@ from neuralart.validation_link.framing import PacketLink
 from neuralart.validation_link.messages import _schema, decode, encode, varint
 
 pytest.importorskip("google.protobuf", reason="protobuf is not installed: it comes with the extra 'test'")
-from support.validation_board import PB, RAM, ValidationBoard, layer, network, rotated
+from support.validation_board import PB, RAM, ValidationBoard, layer, network, over_tcp, rotated
 
 INPUT = bytes(range(100, 116))
 BOARDS = [("31", 0), ("32", 0), ("32", 64), ("32", 100), ("32", 4094), ("both", 0)]
@@ -321,23 +319,9 @@ def test_a_real_port(tmp_path, capsys):
     """Over TCP, with a board that goes away in the end."""
     pytest.importorskip("serial", reason="pyserial is not installed: pip install scons-neuralart[serial]")
     board = ValidationBoard()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve():
-            connection, _ = server.accept()
-            with connection:
-                while data := connection.recv(4096):
-                    board.write(data)
-                    if board.seen and board.seen[-1][0] == 11:
-                        return
-                    connection.sendall(bytes(board.out))
-                    board.out.clear()
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        url = f"socket://127.0.0.1:{server.getsockname()[1]}"
-        given = tmp_path / "input.bin"
-        given.write_bytes(INPUT)
+    given = tmp_path / "input.bin"
+    given.write_bytes(INPUT)
+    with over_tcp(board, lambda: bool(board.seen) and board.seen[-1][0] == 11) as port:
+        url = f"socket://127.0.0.1:{port}"
         assert cli.main(["talk", url, "--input", str(given)]) == 1
-        thread.join(10)
     assert f"{url}: the port fails: " in capsys.readouterr().err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from neuralart.profiling.estimate import NetworkEstimate
     from neuralart.profiling.join import ProfiledNetwork
     from neuralart.profiling.measured import NetworkMeasurement
+
+    Pair = tuple[NetworkEstimate, ProfiledNetwork | None]
 
 FAILED = 2
 _LOG = "neuralart_profile.log"
@@ -44,9 +47,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("network", metavar="NETWORK", nargs="?", default="", help=text)
     add("-c", "--cfile", dest="network_too", default="", metavar="NETWORK", help="the same")
     add("-n", "--name", default="", help="C name of the network, where a folder or a log holds several")
-    text = "what a board measured: a saved log of npu_profiler, checker or validate, or a c_info.json with times"
-    add("-d", "--desc", default="", metavar="FILE", help=text)
-    text = "so many samples of each pass of the log (default: all)"
+    text = "a board (serial:/dev/ttyACM0:921600, socket:HOST:PORT), or what one measured: a saved log of npu_profiler, "
+    text += "checker or validate, or a c_info.json with times"
+    add("-d", "--desc", default="", metavar="DESC", help=text)
+    text = "compile that the board runs, without the epoch controller (pair: profiling), where NETWORK is the main one"
+    add("--pair", type=Path, metavar="NETWORK", help=text)
+    add("--raw", type=Path, metavar="FILE", help="keep what a board says: -d FILE reads it again")
+    text = "so many samples of each pass (default: all of a log, 1 of a board)"
     add("-b", "--batch", type=_batch, default=0, metavar="N", help=text)
     text = "clock of the NPU (default: the log's, that of the variant's board, or 1000)"
     add("--npu-mhz", type=_megahertz, metavar="MHZ", dest="npu_hz", help=text)
@@ -70,6 +77,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="print it (docs/reference/profile.md)")
 
 
+def _compile(args: argparse.Namespace, path: Path) -> NetworkEstimate:
+    from neuralart.profiling import estimate
+
+    speeds = estimate.speeds_of(args.pools) if args.pools else {}
+    return estimate.of_folder(path, args.name, speeds) if path.is_dir() else estimate.of_file(path, speeds)
+
+
 def _estimates(args: argparse.Namespace) -> list[NetworkEstimate]:
     from neuralart.profiling import estimate
 
@@ -79,11 +93,8 @@ def _estimates(args: argparse.Namespace) -> list[NetworkEstimate]:
     if not named:
         return []
     path = Path(named)
-    speeds = estimate.speeds_of(args.pools) if args.pools else {}
-    if path.is_dir():
-        return [estimate.of_folder(path, args.name, speeds)]
     if path.exists() or path.suffix:
-        return [estimate.of_file(path, speeds)]
+        return [_compile(args, path)]
     found = estimate.of_variant(named, args.build)
     chosen = [each for each in found if args.name in ("", each.name)]
     if not chosen:
@@ -91,17 +102,40 @@ def _estimates(args: argparse.Namespace) -> list[NetworkEstimate]:
     return chosen
 
 
+def _asked(args: argparse.Namespace, url: str, baud: int) -> list[NetworkMeasurement]:
+    """What the board at a port measures now."""
+    from neuralart.files import write_text
+    from neuralart.flashing.device_cli import serial_port
+    from neuralart.memory.plan.last_build import network_folders
+    from neuralart.network import facts
+    from neuralart.profiling.board import measured_log
+    from neuralart.profiling.counter_log import parse_counter_log
+    from neuralart.text.progress import at_work
+    from neuralart.validation_link.client import ValidationClient
+    from neuralart.validation_link.ports import BoardPort
+
+    url = url or serial_port("", "-d serial:PORT")
+    index = _index(args)
+    folders = network_folders(index).values() if index.is_file() else ()
+    built = [facts.load(folder / "network.json") for folder in folders]
+    stamps = {network.symbol: network.abi_stamp for network in built}
+    with at_work("profile") as work, closing(BoardPort(url, baud)) as port, closing(ValidationClient(port)) as client:
+        log = measured_log(client, url, args.name, args.batch or 1, stamps, lambda n, of: work.show(n, of, "runs"))
+    if args.raw is not None:
+        write_text(args.raw, log)
+    return parse_counter_log(log.encode("utf-8"), url)
+
+
 def _measurements(args: argparse.Namespace, estimates: list[NetworkEstimate]) -> list[NetworkMeasurement]:
     """What ``-d`` names holds."""
     from neuralart.profiling import estimate
     from neuralart.profiling.counter_log import read_counter_log
     from neuralart.profiling.join import of_executions
+    from neuralart.validation_link.ports import of_descriptor
 
     desc: str = args.desc.removeprefix("file:")
-    if desc.split(":")[0] in ("serial", "socket") or desc.startswith(":"):
-        what = "no board can be asked: nothing here speaks the validation protocol of ST's firmware"
-        hint = "npu_profiler.py --debug --log FILE measures there; then -d FILE"
-        raise NeuralArtError(what, where=f"--desc {args.desc}", hint=hint)
+    if (port := of_descriptor(desc)) is not None:
+        return _asked(args, *port)
     path = Path(desc)
     if path.suffix != ".json":
         return read_counter_log(path, args.batch)
@@ -120,9 +154,15 @@ def _pick(found: list[NetworkMeasurement], name: str) -> NetworkMeasurement:
     raise NeuralArtError(f"{len(found)} networks were measured", where=found[0].source, hint=nearest(name, names))
 
 
+def _index(args: argparse.Namespace) -> Path:
+    """``index.json`` of the variant that is named, if it is one."""
+    build: Path = args.build
+    return build / (args.network or args.network_too or "-") / "index.json"
+
+
 def _board_clocks(args: argparse.Namespace) -> dict[str, int]:
     """Clocks of the board that a variant was built for, if it is one of ours."""
-    index = args.build / (args.network or args.network_too or "-") / "index.json"
+    index = _index(args)
     if not index.is_file():
         return {}
     from neuralart import boards
@@ -135,29 +175,43 @@ def _board_clocks(args: argparse.Namespace) -> dict[str, int]:
     return {key: mhz * 1_000_000 for key, mhz in board.clocks.items()}
 
 
-def _joined(
-    args: argparse.Namespace, estimates: list[NetworkEstimate], defaults: dict[str, int]
-) -> list[tuple[NetworkEstimate, ProfiledNetwork | None]]:
+def _joined(args: argparse.Namespace, estimates: list[NetworkEstimate], defaults: dict[str, int]) -> list[Pair]:
     """Each network with its measurement; without ``-d`` that is the times that its c_info has."""
-    if not args.desc and not any(each.executions for each in estimates):
+    pair = _compile(args, args.pair) if args.pair is not None else None
+    sources = estimates if pair is None else [pair] * len(estimates)
+    if pair is not None and not (estimates and (args.desc or pair.executions)):
+        raise NeuralArtError(
+            "a pair is of another compile, and was measured", where="--pair", hint="-c NETWORK, -d LOG"
+        )
+    if not args.desc and not any(each.executions for each in sources):
         return [(each, None) for each in estimates]
     from neuralart.profiling.estimate import NetworkEstimate
-    from neuralart.profiling.join import join, of_executions
+    from neuralart.profiling.join import beside, join, of_executions
 
     def joined(one: NetworkMeasurement, each: NetworkEstimate | None) -> ProfiledNetwork:
         told = {"mcu": one.clocks.mcu or defaults.get("cpu_mhz"), "npu": one.clocks.npu or defaults.get("npu_mhz")}
         given = {"mcu": args.cpu_hz, "npu": args.npu_hz}
         clocks = replace(one.clocks, **{key: round(given[key]) if given[key] else told[key] for key in given})
-        return join(one, each, clocks)
+        return beside(join(one, pair, clocks), each) if pair and each else join(one, each, clocks)
 
     if not args.desc:
-        return [(each, joined(of_executions(each), each) if each.executions else None) for each in estimates]
-    measured = _measurements(args, estimates)
+        both = zip(estimates, sources, strict=True)
+        return [(each, joined(of_executions(one), each) if one.executions else None) for each, one in both]
+    measured = _measurements(args, sources)
     if estimates:
         return [(each, joined(_pick(measured, args.name or each.name), each)) for each in estimates]
     missing = ("no compile was named (-c): no compiler estimate",)
     chosen = [_pick(measured, args.name)] if args.name else measured
     return [(NetworkEstimate(one.name, (), (), missing), joined(one, None)) for one in chosen]
+
+
+def with_measured(desc: str, estimates: list[NetworkEstimate], defaults: dict[str, int]) -> tuple[list[Pair], float]:
+    """Each estimate with what ``desc`` measured of it (empty: nothing), and the clock of the NPU."""
+    parser = argparse.ArgumentParser()
+    configure(parser)
+    args = parser.parse_args([f"--desc={desc}"])
+    pairs = _joined(args, estimates, defaults)
+    return pairs, _npu_hz(args, pairs[0][1] if pairs else None, defaults)
 
 
 def _text(
@@ -177,6 +231,7 @@ def _text(
 
         found = measured.measurement
         lines.append(f"{found.name or 'network'}: measured ({found.source}: {found.how})")
+        lines += [f"  {line}" for line in report.board_lines(measured)] if args.verbosity else []
         lines += table(report.HEADS, report.measured_rows(measured)) if args.verbosity else []
         if args.verbosity > 1:
             lines += [f"  {line}" for epoch in measured.epochs for line in report.epoch_lines(measured, epoch)]
@@ -185,9 +240,7 @@ def _text(
     return lines
 
 
-def _broken(
-    args: argparse.Namespace, pairs: list[tuple[NetworkEstimate, ProfiledNetwork | None]], defaults: dict[str, int]
-) -> list[str]:
+def _broken(args: argparse.Namespace, pairs: list[Pair], defaults: dict[str, int]) -> list[str]:
     """What is above its limit. NeuralArtError: no variant of the project file is profiled."""
     from neuralart import config
     from neuralart.profiling.limits import broken

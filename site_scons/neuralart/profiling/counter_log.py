@@ -36,6 +36,9 @@ _RUN_ENDS = re.compile(r'name="([^"]{1,64})" counters="[^"]*"\[')
 _IO = re.compile(
     r"([IO])\[\d+/\d+\] '([^']*)'\s*:\s*(\w+)\[([\d,]*)\], [\d,]+ Bytes(?:, QLinear\(([-\d.e]+),(-?\d+),\w+\))?"
 )
+_ABOUT = re.compile(
+    r"\b(activations|weights|hash|compile_datetime|protocol|tools|runtime lib|device\.attrs)\s*: (\S.*?)\s*$"
+)
 _SUMMARY = re.compile(r"Summary '([^']*)'")
 _FIELD = re.compile(r"(?:\[D\]\s+)?(\w+)(?:: (.*)| (\{))")
 _INPUT, _OUTPUT = 1, 2
@@ -75,6 +78,7 @@ class _Model:
 
     tensors: dict[str, list[MeasuredTensor]] = field(default_factory=lambda: {"I": [], "O": []})
     addresses: dict[str, int] = field(default_factory=dict)
+    about: dict[str, str] = field(default_factory=dict)
     nodes: int | None = None
 
 
@@ -111,6 +115,8 @@ class _Log:
             self.device = found[1]
         elif found := re.search(r"\bn_nodes\s*:\s*(\d{1,9})\s*$", text):
             self.models.setdefault(self._about, _Model()).nodes = int(found[1])
+        elif found := _ABOUT.search(text):
+            self.models.setdefault(self._about, _Model()).about[found[1]] = found[2]
         elif "[model_info msg]" in text:
             self._tensor = {}
         elif self._tensor is not None and (found := _FIELD.search(text)):
@@ -262,6 +268,7 @@ def _network(log: _Log, name: str, runs: list[_Run], batch: int) -> NetworkMeasu
         outputs=outputs,
         nodes=model.nodes,
         device=log.device,
+        about=model.about,
         missing=tuple(missing),
     )
 

@@ -19,7 +19,7 @@ from neuralart.vendor.c_info import read as c_info
 from neuralart.vendor.c_info.ports import ports
 from neuralart.vendor.c_info.types import CInfo, Execution
 from neuralart.vendor.network_c import read as network_c
-from neuralart.vendor.network_c.types import GeneratedNetwork, NetworkPort
+from neuralart.vendor.network_c.types import EpochBlock, GeneratedNetwork, NetworkPort
 from neuralart.vendor.network_csv import NetworkCsv
 
 COMPUTE, NOTHING, UNKNOWN = "compute", "nothing", "unknown"
@@ -58,6 +58,8 @@ class EpochEstimate:
     # ``unknown``
     bound: str = UNKNOWN
     pools: Mapping[str, PoolAccess] = field(default_factory=dict)  # Traffic by pool, without pools that are not touched
+    writes: tuple[str, ...] = ()  # Buffers that it writes, sorted; empty if the file does not tell
+    streams: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)  # Pools of ``i`` or ``o``, engine
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,7 @@ def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> Net
     names = {pool.id: pool.name for pool in info.pools}
     own = {pool.name: PoolSpeed(pool.byte_width, pool.freq_ratio) for pool in info.pools if pool.byte_width}
     speeds = {**speeds, **own}
+    buffers = {buffer.id: buffer.name for buffer in info.buffers}
     traffic: dict[int, dict[str, PoolAccess]] = {}
     for access in info.accesses:
         if access.reads or access.writes:
@@ -139,6 +142,7 @@ def from_c_info(info: CInfo, speeds: Mapping[str, PoolSpeed] = NO_SPEEDS) -> Net
                 max_cycles=most,
                 bound=bound_of(compute, most, pools, speeds),
                 pools=pools,
+                writes=tuple(sorted(buffers[each] for each in node.outputs if each in buffers)),
             )
         )
     missing = () if estimates else (f"{info.file} has no power_estimates: no operations and no cycles per epoch",)
@@ -195,11 +199,25 @@ def from_network_c(network: GeneratedNetwork) -> NetworkEstimate:
             operators=block.operators,
             compute_cycles=block.npu_cycles or None,
             max_cycles=block.total_cycles or None,
+            streams=_streams(network, block),
         )
         for position, block in enumerate(network.blocks)
     )
     inputs, outputs = (tuple(map(_port, side)) for side in (network.inputs, network.outputs))
     return NetworkEstimate(network.name, (network.where,), epochs, (), inputs, outputs)
+
+
+def _streams(network: GeneratedNetwork, block: EpochBlock) -> dict[tuple[str, int], tuple[str, ...]]:
+    """Pools by stream engine. A pool that is made of others stands for those of them that are touched."""
+    pools = {pool.index: pool for pool in network.pools}
+    found: dict[tuple[str, int], dict[str, None]] = {}
+    for direction, engine, number, start, end in block.streams:
+        if (whole := pools.get(number)) is not None:
+            low, high = whole.address + start, whole.address + end
+            parts = (p for p in network.pools if not p.virtual and p.address < high and low < p.address + p.size)
+            names = [part.name for part in parts] if whole.virtual else [whole.name]
+            found.setdefault((direction, engine), {}).update(dict.fromkeys(names))
+    return {key: tuple(names) for key, names in found.items()}
 
 
 def _port(port: NetworkPort) -> Port:
@@ -275,6 +293,10 @@ def of_folder(folder: Path, name: str = "", speeds: Mapping[str, PoolSpeed] = NO
     else:
         assert of_code is not None  # else the folder was refused
         estimate = of_code
+    if of_code is not None:
+        streams = {epoch.id: epoch.streams for epoch in of_code.epochs}
+        epochs = (replace(epoch, streams=streams.get(epoch.id, {})) for epoch in estimate.epochs)
+        estimate = replace(estimate, epochs=tuple(epochs))
     return replace(estimate, missing=(*estimate.missing, *_missing(info, table, code, speeds)))
 
 

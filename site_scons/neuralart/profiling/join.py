@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from neuralart.errors import NeuralArtError
@@ -34,6 +34,10 @@ class ProfiledEpoch:
     def pools(self) -> dict[str, PoolAccess]:
         """Expected traffic by pool."""
         return traffic_of(self.expected)
+
+    def pools_of(self, direction: str, engine: int) -> tuple[str, ...]:
+        """Pools that a stream engine moves data of; empty if nothing tells them."""
+        return tuple(dict.fromkeys(n for each in self.expected for n in each.streams.get((direction, engine), ())))
 
     @property
     def operators(self) -> tuple[str, ...]:
@@ -122,6 +126,29 @@ def join(measurement: NetworkMeasurement, estimate: NetworkEstimate | None, cloc
             hint="-c names the compile that was measured",
         )
     return ProfiledNetwork(measurement, clocks, found, estimate, tuple(notes))
+
+
+def beside(network: ProfiledNetwork, main: NetworkEstimate) -> ProfiledNetwork:
+    """A measurement of the pair for profiling beside the main compile: epochs with the same operators that write the
+    same buffers. What only one of both has is noted; such a measured epoch keeps the estimate of its own compile.
+    NeuralArtError: no epoch of both is the same.
+    """
+    known: dict[object, list[EpochEstimate]] = {}
+    for epoch in main.epochs:
+        known.setdefault((epoch.operators, epoch.writes), []).append(epoch)
+    found, lost = [], []
+    for each in network.epochs:
+        queues = [known.get((epoch.operators, epoch.writes), []) for epoch in each.expected]
+        same = tuple(queue.pop(0) for queue in queues if queue)
+        found.append(replace(each, expected=same) if same else each)
+        lost += [] if same else [each.measured.name]
+    if len(lost) == len(found):
+        what = "no epoch of the measured compile has the operators and buffers of one of this compile"
+        raise NeuralArtError(what, where=", ".join(main.source), hint="--pair names a compile of the same model")
+    alone = [str(epoch.id) for queue in known.values() for epoch in queue if epoch.max_cycles or epoch.operations]
+    notes = [f"in the measured compile alone, with its own estimate: {', '.join(lost)}"] if lost else []
+    notes += [f"epochs of the main compile that were not measured: {', '.join(alone)}"] if alone else []
+    return replace(network, epochs=tuple(found), estimate=main, notes=(*network.notes, *notes))
 
 
 def of_executions(estimate: NetworkEstimate) -> NetworkMeasurement:

@@ -121,6 +121,7 @@ class NetworkMeasurement:
     outputs: tuple[MeasuredTensor, ...] = ()
     nodes: int | None = None  # Epochs and blobs as the firmware counts them; None: not told
     device: str = ""  # As the firmware describes it
+    about: Mapping[str, str] = field(default_factory=dict)  # What it says besides: ``compile_datetime``, ``tools``...
     missing: tuple[str, ...] = ()  # Sentences: what was not measured, and what it would add
 
 

@@ -81,7 +81,7 @@ def epoch_record(network: ProfiledNetwork, epoch: ProfiledEpoch) -> dict[str, An
         "core_gops": None if operations is None else gops(operations, core or 0, npu_hz or 0),
         "bus": _bus(one.ports, core, npu_hz),
         "streams": [
-            {"direction": s.direction, "engine": s.engine, "cycles": s.cycles, "share": ratio(s.cycles, core)}
+            {**vars(s), "share": ratio(s.cycles, core), "pools": list(epoch.pools_of(s.direction, s.engine))}
             for s in one.streams
         ],
         "npu_cache": None if one.cache is None else {key: list(row) for key, row in asdict(one.cache).items()},
@@ -222,6 +222,12 @@ def epoch_lines(network: ProfiledNetwork, epoch: ProfiledEpoch) -> list[str]:
     def add(name: str, text: str) -> None:
         lines.append(f"    {name:<22} : {text}")
 
+    def total(name: str, parts: Mapping[str, Mapping[str, Any]]) -> None:
+        if parts:
+            read, written = (sum(part[key] for part in parts.values()) for key in ("read", "written"))
+            speed = in_words(bandwidth(read + written, core or 0, clocks.npu or 0))
+            add(name, f"r={read} w={written} -> {speed}")
+
     add("operations", "-" if operations is None else f"{operations}")
     if units := [unit for each in epoch.expected for unit in each.units]:
         add("processor units", ", ".join(units))
@@ -249,18 +255,16 @@ def epoch_lines(network: ProfiledNetwork, epoch: ProfiledEpoch) -> list[str]:
     add("GOPS", f"{_number(record['gops'], '.1f')} (core {_number(record['core_gops'], '.1f')})")
     name = "[" + ",".join(map(str, BURSTS)) + "]x8="
     for port, bus in record["bus"].items():
-        bursts = (f"{word}burst{name}({','.join(map(str, bus[key]))})" for word, key in _BURSTS)
+        bursts = (f"{word[0]}burst{name}({','.join(map(str, bus[f'{word}_bursts']))})" for word in ("read", "write"))
         moved = f"r={bus['read']} w={bus['written']}"
         add(f"busif {port}", f"{moved} {' '.join(bursts)} -> {in_words(bus['bytes_per_second'])}")
-    if record["bus"]:
-        sums = [sum(bus[key] for bus in record["bus"].values()) for key in ("read", "written")]
-        speed = in_words(bandwidth(sum(sums), core or 0, clocks.npu or 0))
-        add("busif (total)", f"r={sums[0]} w={sums[1]} -> {speed}")
+    total("busif (total)", record["bus"])
     if one.streams:
         busiest = max(one.streams, key=lambda stream: stream.cycles)
         add("strg engines", f"{_percent(ratio(busiest.cycles, core))} (id={busiest.engine}.{busiest.direction})")
     for stream in one.streams:
         active = f"{stream.cycles} cycles, {_number(ratio(100 * stream.cycles, core), '.0f', '%')}"
+        active += "".join(f" {name}" for name in epoch.pools_of(stream.direction, stream.engine))
         add("  active", f"STRENG.{stream.engine}.{stream.direction}: busif={stream.port}, {active}")
     if one.cache is not None:
         words = (("hit", "miss", "alloc-miss", "evict"), ("hit", "miss", "alloc-miss", "through"))
@@ -269,10 +273,22 @@ def epoch_lines(network: ProfiledNetwork, epoch: ProfiledEpoch) -> list[str]:
         add("NPU cache cnts", f"R[{shown[0]}], W[{shown[1]}]")
     for pool, access in record["pools"].items():
         add(pool, f"r={access['read']} w={access['written']} -> {in_words(access['bytes_per_second'])}")
+    total("mem accesses (total)", record["pools"])
     return lines
 
 
-_BURSTS = (("r", "read_bursts"), ("w", "write_bursts"))
+def board_lines(network: ProfiledNetwork) -> list[str]:
+    """What the firmware says of itself and of the network."""
+    found, lines = network.measurement, []
+    for side, tensors in (("input", found.inputs), ("output", found.outputs)):
+        for number, one in enumerate(tensors):
+            quant = f", scale {one.scale:g}, zero point {one.zero_point}" if one.scale else ""
+            place = f", at 0x{one.address:08x}" if one.address is not None else ""
+            shape = ",".join(map(str, one.shape))
+            lines.append(f"{f'{side} {number}':<20} : {one.name} {one.dtype}[{shape}]{quant}{place}")
+    clocks = ", ".join(f"{name} {hz / 1e6:g} MHz" for name, hz in asdict(network.clocks).items() if hz)
+    said = {"n_nodes": found.nodes, "device": found.device, "clocks": clocks, **found.about}
+    return lines + [f"{name:<20} : {text}" for name, text in said.items() if text]
 
 
 def measured_summary(network: ProfiledNetwork) -> list[str]:

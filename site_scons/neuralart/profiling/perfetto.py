@@ -13,6 +13,7 @@ from neuralart.profiling.estimate import NetworkEstimate
 from neuralart.profiling.join import ProfiledNetwork
 from neuralart.profiling.measured import milliseconds
 from neuralart.profiling.totals import bandwidth
+from neuralart.validation_link.messages import varint
 
 # Numbers of fields: Trace, TracePacket, TrackDescriptor, CounterDescriptor, TrackEvent, DebugAnnotation.
 _PACKET = 1
@@ -25,24 +26,16 @@ _BEGIN, _END, _COUNT = 1, 2, 4
 Field = tuple[int, int | float | str | bytes]
 
 
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
 def _message(*fields: Field) -> bytes:
     out = b""
     for number, value in fields:
         if isinstance(value, int):
-            out += _varint(number << 3) + _varint(value)
+            out += varint(number << 3) + varint(value)
         elif isinstance(value, float):
-            out += _varint(number << 3 | 1) + struct.pack("<d", value)
+            out += varint(number << 3 | 1) + struct.pack("<d", value)
         else:
             data = value.encode() if isinstance(value, str) else value
-            out += _varint(number << 3 | 2) + _varint(len(data)) + data
+            out += varint(number << 3 | 2) + varint(len(data)) + data
     return out
 
 

@@ -198,7 +198,7 @@ def to_record(estimate: NetworkEstimate, npu_hz: float) -> dict[str, Any]:
         "clocks": {"npu_hz": npu_hz},
         "epochs": [
             {
-                **vars(epoch),
+                **{key: value for key, value in vars(epoch).items() if key not in ("writes", "streams")},
                 "operators": list(epoch.operators),
                 "units": list(epoch.units),
                 "pools": {name: {"read": each.read, "written": each.written} for name, each in epoch.pools.items()},
@@ -259,14 +259,10 @@ def summary(estimate: NetworkEstimate, npu_hz: float) -> list[str]:
         ]
         if found.software:
             lines.append(f"note         : the time of {found.software} software epochs is in no estimate")
-    for name, access in found.pools.items():
-        peak = in_words(_peak(estimate.epochs, name, npu_hz))
+    moved = found.pools.values()
+    whole = PoolAccess(sum(each.read for each in moved), sum(each.written for each in moved))
+    for name, access in {**found.pools, **({"total": whole} if whole.bytes else {})}.items():
+        peak = in_words(_peak(estimate.epochs, None if access is whole else name, npu_hz))
         average = in_words(bandwidth(access.bytes, found.max_cycles or 0, npu_hz))
         lines.append(f"{name:<12} : r={access.read} w={access.written} -> {peak} (peak), {average} (average)")
-    moved = sum(access.bytes for access in found.pools.values())
-    if moved:
-        read = sum(access.read for access in found.pools.values())
-        peak = in_words(_peak(estimate.epochs, None, npu_hz))
-        average = in_words(bandwidth(moved, found.max_cycles or 0, npu_hz))
-        lines.append(f"{'total':<12} : r={read} w={moved - read} -> {peak} (peak), {average} (average)")
     return lines + [f"missing      : {text}" for text in estimate.missing]

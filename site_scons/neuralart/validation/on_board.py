@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
@@ -13,20 +12,13 @@ if TYPE_CHECKING:
     from neuralart.network.facts import Network
     from neuralart.validation_link.client import ValidationClient
 
-# Our firmware signs a network with this, the vendor's with other texts.
-_STAMP = re.compile(r"[0-9a-f]{16}")
-
 
 def _check(client: ValidationClient, network: Network) -> Any:
     """The board's network, if it is that of the build. NeuralArtError: it is another."""
+    from neuralart.validation_link.client import check_stamp
+
     found = client.network(network.symbol)
-    signature = found["signature"]
-    if _STAMP.fullmatch(signature) and signature != network.abi_stamp:
-        raise NeuralArtError(
-            f"the board runs another build of network '{network.symbol}': {signature}, not {network.abi_stamp}",
-            where="--on board",
-            hint="flash- writes this one",
-        )
+    check_stamp(found, network.abi_stamp, "--on board")
     inputs, outputs = len(found["inputs"]), len(found["outputs"])
     if (inputs, outputs) != (len(network.inputs), len(network.outputs)):
         raise NeuralArtError(

@@ -36,10 +36,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def _described(tensor: Fields) -> str:
-    word = tensor["format"]
-    kind = {1: "float", 2: "int", 3: "bool", 15: "fxp"}.get(word >> 17 & 15, "?")
-    kind = f"{'u' if kind in ('int', 'fxp') and not word >> 23 & 1 else ''}{kind}{word >> 7 & 0x7F}"
-    return f"{tensor['name'] or '-'} {kind}[{','.join(map(str, tensor['shape']))}]"
+    from neuralart.validation_link.messages import dtype
+
+    return f"{tensor['name'] or '-'} {dtype(tensor['format'])}[{','.join(map(str, tensor['shape']))}]"
 
 
 def _run(args: argparse.Namespace, client: ValidationClient) -> Iterator[str]:

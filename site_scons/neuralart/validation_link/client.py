@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
-from neuralart.errors import nearest
+from neuralart.errors import NeuralArtError, nearest
 from neuralart.validation_link.framing import LARGEST, SMALLEST, ByteStream, PacketLink
 from neuralart.validation_link.messages import Fields, damaged, decode, encode
 
@@ -20,6 +21,8 @@ IO_ONLY, PER_LAYER, WITH_DATA, PERF = 1, 3, 7, 0x209
 _LAST, _NO_DATA = 256, 512
 _INTERNAL, _LAST_LAYER, _WITHOUT_TENSOR = 1, 2, 4
 _NEWEST = 0x0301
+# Our firmware signs a network with this, the vendor's with other texts.
+_STAMP = re.compile(r"[0-9a-f]{16}")
 _MOST_NETWORKS, _MOST_LOGS = 64, 100_000
 
 
@@ -30,6 +33,14 @@ class LayerRecord:
     operator: Fields
     tensors: tuple[Fields, ...]  # Its outputs, in messages ``Tensor``
     lines: tuple[str, ...]  # What the board said of it
+
+
+def check_stamp(network: Fields, stamp: str, where: str) -> None:
+    """NeuralArtError: the firmware says that it has another build of a network than the one with this ABI stamp."""
+    said = network["signature"]
+    if _STAMP.fullmatch(said) and said != stamp:
+        what = f"the board runs another build of network '{network['name']}': {said}, not {stamp}"
+        raise NeuralArtError(what, where=where, hint="flash- writes this one")
 
 
 def bsd16(data: bytes) -> int:
@@ -122,17 +133,19 @@ class ValidationClient:
             raise damaged(f"the board has {what}", nearest(name, [each["name"] for each in found]))
         return chosen[0]
 
-    def run(self, network: Fields, inputs: list[bytes], mode: int = IO_ONLY, first: bool = True) -> list[LayerRecord]:
+    def run(
+        self, network: Fields, inputs: list[bytes], mode: int = IO_ONLY, first: bool = True, counters: int = 0
+    ) -> list[LayerRecord]:
         """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it.
 
-        With PERF, an input is the one element that fills it.
+        With PERF, an input is the one element that fills it. ``counters``: what a firmware for profiling counts.
         NeuralArtError: another number of inputs, or the board refuses them, or misbehaves.
         """
         if (given := len(inputs)) != (wanted := len(network["inputs"])):
             raise damaged(f"{given} inputs for network '{network['name']}', which has {wanted}")
         if mode & PER_LAYER != IO_ONLY and not self.sync["capability"] & _OBSERVER:
             raise damaged("the board's firmware cannot observe layers", "ask for whole inferences")
-        self._request(_RUN, mode, network["name"], int(first))
+        self._request(_RUN, mode, network["name"], counters << 8 | int(first))
         self._answer(_WAITING, "ack", 1.0)
         for number, (data, into) in enumerate(zip(inputs, network["inputs"], strict=True)):
             self._send_data(into["address"], data)

@@ -27,6 +27,13 @@ def damaged(what: str, hint: str = "") -> NeuralArtError:
     return NeuralArtError(what, where="validation protocol", hint=hint)
 
 
+def dtype(word: int) -> str:
+    """``int8``, ``uint16``, ``float32``, ``bool``: the type of a tensor's elements, by its format word."""
+    kind = {1: "float", 2: "int", 3: "bool", 15: "fxp"}.get(word >> 17 & 15, "?")
+    sign = "u" if kind in ("int", "fxp") and not word >> 23 & 1 else ""
+    return kind if kind == "bool" else f"{sign}{kind}{word >> 7 & 0x7F}"
+
+
 @dataclass(frozen=True)
 class _WireField:
     label: str  # required, optional or repeated

@@ -9,6 +9,26 @@ from typing import Any
 
 from neuralart.errors import NeuralArtError
 
+_BAUD = 921600  # Of the vendor's firmware for the STM32N6
+
+
+def of_descriptor(text: str) -> tuple[str, int] | None:
+    """Port and baud rate of a descriptor of the vendor's tools, in any order: ``serial:COM4:921600``, ``:921600``,
+    ``socket:HOST:PORT``; also URLs of pyserial and ``/dev/...``. An empty port: not told. None: a file, by its look.
+    """
+    domain, *words = text.split(":")
+    if "://" in text or text.startswith("/dev/"):
+        return text, _BAUD
+    if not text or domain not in ("serial", "socket", ""):
+        return None
+    named = [word for word in words if word and not word.isdecimal()]
+    numbers = [int(word) for word in words if word.isdecimal()]
+    if len(named) > 1 or len(numbers) > 1:
+        raise NeuralArtError("not a port", where=text, hint="for example serial:/dev/ttyACM0:921600, socket:HOST:PORT")
+    if domain == "socket":
+        return f"socket://{named[0] if named else 'localhost'}:{numbers[0] if numbers else 10000}", _BAUD
+    return (named[0] if named else ""), (numbers[0] if numbers else _BAUD)
+
 
 @contextlib.contextmanager
 def _failing(url: str) -> Iterator[None]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from neuralart.errors import NeuralArtError
@@ -24,15 +25,19 @@ LARGEST = 2_000_000
 _MOST = (800, 400, 200, 100, 50)
 """Rows of a graph and boxes of lifetimes: the next number is tried if the page is too large."""
 _TEMPLATES = PACKAGE / "report" / "page" / "templates"
+More = Callable[[int], Sequence[PageSection]]
 
 
-def sections(facts: PageFacts, most: int = _MOST[0]) -> list[PageSection]:
-    """Everything that the page shows; ``most``: rows and boxes of a picture of a network."""
+def sections(facts: PageFacts, most: int = _MOST[0], more: More | None = None) -> list[PageSection]:
+    """Everything that the page shows; ``most``: rows and boxes of a picture of a network.
+    ``more``: makes further sections, of ``most``: those of rooms above this one.
+    """
     return [
         provenance.build(facts),
         memory_map.section(facts),
         lifetimes.section(facts, most),
         network_graph.section(facts, most),
+        *(more(most) if more is not None else ()),
         treemap.section(facts),
         flash.section(facts),
         provenance.section(facts),
@@ -77,15 +82,15 @@ def _html(facts: PageFacts, parts: list[PageSection]) -> str:
     return environment.get_template("page.html").render(said)
 
 
-def html(facts: PageFacts) -> str:
-    """Text of the page; the same facts and the same Bokeh give the same bytes.
+def html(facts: PageFacts, more: More | None = None) -> str:
+    """Text of the page, with ``more`` sections; the same facts and the same Bokeh give the same bytes.
 
     NeuralArtError: the plotting library is not installed, or a variant is too large for a page.
     """
     figures.script()  # Before anything else: without it nothing can be made.
     size = 0
     for most in _MOST:
-        text = _html(facts, sections(facts, most))
+        text = _html(facts, sections(facts, most, more))
         size = len(text.encode("utf-8", "replace"))
         if size <= LARGEST:
             return text

@@ -19,6 +19,10 @@ _FLAG = re.compile(r"EpochBlock_Flags_(\w+)")
 _EPOCH = re.compile(r"scheduling epoch=\s*(\d{1,9})")
 _FUNCTION = re.compile(r"LL_ATON_(?:Start|End)_EpochBlock_(\d{1,9})(?:_\w*)?\s*\([^)]{0,200}\)\s*\{")
 _OPERATOR = re.compile(r"kind=(\w{1,80})\s+node=")
+_STREAM = re.compile(
+    r"\[STREAM_ENG\w{0,9} (\d{1,3})\] \*/\s{0,40}/\* Emit conf for \w{1,40} node=\S{1,200} "
+    r"(i|o)(?:n|ut)put ports=\d{1,3} range=(\d{1,4})\[(\d{1,12}),(\d{1,12})\]"
+)
 _OF_FUNCTION = re.compile(r"EpochBlock_(\d{1,9})")
 _OF_BLOB = re.compile(r"_ec_blob_(?:\w*_)?(\d{1,9})(?!\d)")
 _BLOB = re.compile(r"_ec_blob_\w+")
@@ -58,15 +62,15 @@ def _flags(text: str) -> set[str]:
     return names | {name for name, bit in _BITS.items() if value is not None and value & bit}
 
 
-def _operators(text: str) -> dict[int, list[str]]:
-    """Kinds of operators of each epoch."""
+def _spoken(text: str) -> dict[int, list[re.Match[str]]]:
+    """What comments say of each epoch: kinds of operators, and stream engines."""
     marks = list(_EPOCH.finditer(text)) or list(_FUNCTION.finditer(text))
     places = [mark.start() for mark in marks]
-    found: dict[int, list[str]] = {}
-    for match in _OPERATOR.finditer(text):
+    found: dict[int, list[re.Match[str]]] = {}
+    for match in (match for pattern in (_OPERATOR, _STREAM) for match in pattern.finditer(text)):
         mark = bisect_right(places, match.start()) - 1
         if mark >= 0:
-            found.setdefault(int(marks[mark][1]), []).append(match[1])
+            found.setdefault(int(marks[mark][1]), []).append(match)
     return found
 
 
@@ -86,7 +90,7 @@ def _from_names(named: dict[str, str]) -> int | None:
 
 
 def _block(
-    named: dict[str, str], flags: set[str], of: dict[int, list[str]], where: str, problems: list[Problem]
+    named: dict[str, str], flags: set[str], of: dict[int, list[re.Match[str]]], where: str, problems: list[Problem]
 ) -> EpochBlock:
     number = _number(named, problems, where, "epoch_num")
     if number is None:
@@ -107,7 +111,7 @@ def _block(
     if number is not None and last is not None:
         # By what the comments name, not by the range: a damaged one may be anything.
         spoken = sorted(epoch for epoch in of if number <= epoch <= last) if last != number else [number]
-        operators = [name for epoch in spoken for name in of.get(epoch, ())]
+        operators = [match[1] for epoch in spoken for match in of.get(epoch, ()) if match.re is _OPERATOR]
     return EpochBlock(
         number=number,
         last=last,
@@ -118,6 +122,11 @@ def _block(
         encrypted="blob_encrypted" in flags,
         npu_cycles=_number(named, problems, where, "estimated_npu_cycles"),
         total_cycles=_number(named, problems, where, "estimated_tot_cycles"),
+        streams=tuple(
+            (match[2], int(match[1]), int(match[3]), int(match[4]), int(match[5]))
+            for match in of.get(-1 if number is None else number, ())
+            if match.re is _STREAM
+        ),
     )
 
 
@@ -128,7 +137,7 @@ def blocks(text: str, where: str, lines: Lines) -> tuple[list[EpochBlock], list[
     problems: list[Problem] = []
     if end <= start:
         return [], []
-    operators = _operators(text)
+    spoken = _spoken(text)
     terminated = False
     elements, broken = structs(blanked(text[start:end], directives=True))
     for offset, body in elements:
@@ -139,7 +148,7 @@ def blocks(text: str, where: str, lines: Lines) -> tuple[list[EpochBlock], list[
         if LAST in flags:
             terminated = True
             break
-        found.append(_block(named, flags, operators, f"{where}:{lines.of(start + offset)}", problems))
+        found.append(_block(named, flags, spoken, f"{where}:{lines.of(start + offset)}", problems))
     if not terminated:
         start += broken[0] if broken else 0
         place = f"{where}:{lines.of(start)}"

@@ -124,6 +124,8 @@ class EpochBlock:
     encrypted: bool  # The blob may be encrypted
     npu_cycles: int | None  # The compiler's estimate for the NPU; None if it gives none
     total_cycles: int | None  # The compiler's estimate; None if it gives none
+    # Stream engines, by comments: ``i`` (reads) or ``o``, engine, pool, first byte in the pool, byte behind the last
+    streams: tuple[tuple[str, int, int, int, int], ...] = ()
 
 
 @dataclass(frozen=True)
