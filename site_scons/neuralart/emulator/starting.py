@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neuralart.boards.types import Board, Machine
+from neuralart.emulator import instructions
 from neuralart.emulator.coherency import DEAD_BANKS, Conditions, watched_ranges
 from neuralart.emulator.image import Firmware, Symbols, check_disjoint, read_elf, read_raw
 from neuralart.emulator.link import Transport
-from neuralart.emulator.qemu import QemuMachine
+from neuralart.emulator.qemu import PATIENCE, QemuMachine
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.flashing.nor import Nor, chip_of, program_plan
@@ -61,8 +63,17 @@ def _qemu(
                     where=f"board {board.name}",
                 )
         port = None if given.gdb is None else given.gdb.hand_over()
-        with QemuMachine(board, machine, elf, (*loads, *files), port) as transport:
+        if given.counts is None:
+            with QemuMachine(board, machine, elf, (*loads, *files), port) as transport:
+                yield Started(transport, firmware.symbols)
+            return
+        with socket.create_server((instructions.HOST, 0)) as free:
+            port = free.getsockname()[1]
+        counter = instructions.QemuCounter(machine.model, port, firmware.symbols, given.counts)
+        with QemuMachine(board, machine, elf, (*loads, *files), port, instructions.QEMU_WORDS) as transport:
+            counter.start()
             yield Started(transport, firmware.symbols)
+        counter.join(PATIENCE)
 
 
 def _check_mapped(board: Board, given: Conditions) -> None:
