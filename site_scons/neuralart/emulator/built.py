@@ -19,6 +19,7 @@ from neuralart.memory.layout.strategies import way_of
 from neuralart.memory.plan import last_build
 from neuralart.network import facts
 from neuralart.network.facts import Network
+from neuralart.network.targets import CPU, flow_of
 
 MODEL, PARAMS = "network_rel.bin", "network_rel_params.bin"
 
@@ -35,8 +36,10 @@ class BuiltNetwork:
     network: Network  # What that says
 
 
-def _chosen(variant: VariantConfig, name: str) -> NetworkConfig:
-    named = {network.name: network for network in variant.networks if name in ("", network.name)}
+def _chosen(variant: VariantConfig, name: str, board: Board) -> NetworkConfig:
+    # A network that runs on the core has the name that its application knows; there is one of them in an image.
+    every = not name or flow_of(board.target) == CPU
+    named = {network.name: network for network in variant.networks if every or network.name == name}
     if len(named) != 1:
         names = [network.name for network in variant.networks]
         what = f"no network '{name}'" if name else f"{len(names)} networks"
@@ -67,17 +70,16 @@ def built_network(file: Path, build: Path | None, name: str, network: str, *, ru
     """
     project = config.read(file, file.as_posix())
     variant = project.variant(name)
-    chosen = _chosen(variant, network)
     if runs_here:
         _refuse(variant)
     board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
     board = replace(board, slots={**board.slots, **{k: v for k, v in variant.slots if k in board.slots}})
+    chosen = _chosen(variant, network, board)
     build = build or file.parent / "build"
     built = last_build.read(build, variant.name, board, last_build.read_networks(board, variant, file.parent))
     if built.note:
         raise NeuralArtError(built.note, where=f"variant {variant.name}", hint=f"scons {variant.name} builds it")
     folders = last_build.network_folders(build / variant.name / "index.json")
-    # A network that runs on the core has the name that its application knows; there is one of them in an image.
     folder = folders[chosen.name] if len(folders) > 1 else next(iter(folders.values()))
     path = folder / "network.json"
     return BuiltNetwork(variant, board, chosen, build / variant.name, path, facts.load(path))

@@ -5,10 +5,8 @@ An epoch counts from the first instruction of its function up to its return: ker
 
 from __future__ import annotations
 
-import re
 import socket
 import threading
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,19 +15,14 @@ from neuralart.emulator.banks import import_unicorn
 from neuralart.emulator.image import Symbols
 from neuralart.errors import NeuralArtError
 
-HOST = "127.0.0.1"
-# An instruction takes so much virtual time, more than a tick of a board's clock: so ticks tell their number exactly.
-_NANOSECONDS = 256
-QEMU_WORDS = ("-icount", "shift=8,sleep=off")
-# A debugger reads registers of devices, but cannot write them: counters that always count are in the FPGA I/O block of
-# QEMU's MPS2 and MPS3 boards, here by model (Arm AN500 and AN547, "FPGA system control and I/O").
-FPGA_IO = {"mps2-an500": 0x40028000, "mps3-an547": 0x49302000}
-_SECONDS, _TICKS = 0x10, 0x18
-_CLOCK = re.compile(r"prescale-clk = (\d+)")
-_PATIENCE = 100
 # First halfwords from here on begin an instruction of 32 bits (Armv7-M ARM, A5.1).
 _WIDE = 0xE800
-_LR = 14
+# A debugger can read registers of QEMU's devices, but not write them. What counts without being told to is in the FPGA
+# I/O block of the MPS2 and MPS3 boards (Arm AN500, AN547): by QEMU's name of a board its address, and ticks a second.
+FPGA_IO = {"mps2-an500": (0x40028000, 25_000_000), "mps3-an547": (0x49302000, 20_000_000)}
+_SECONDS, _TICKS = 0x10, 0x18
+# Virtual time of an instruction, as a power of 2 in nanoseconds: some ticks, so that they tell the number exactly.
+_SHIFT = 8
 
 
 @dataclass
@@ -64,8 +57,7 @@ class BlockCounter:
         """Begin. NeuralArtError: the image lacks a function."""
         self._found, self._places, self._peek = found, found.places(symbols), peek
         self._sizes: dict[tuple[int, int], int] = {}
-        self._count = 0
-        self._epoch, self._end = -1, -1
+        self._count, self._epoch, self._end = 0, -1, -1
         self._lr = import_unicorn().arm_const.UC_ARM_REG_LR
         uc.hook_add(import_unicorn().UC_HOOK_BLOCK, self._block)
 
@@ -93,117 +85,86 @@ def instructions_in(code: bytes) -> int:
 
 
 class QemuCounter(threading.Thread):
-    """Counts on QEMU through its GDB server: it stops at the beginning and the end of each epoch."""
+    """Counts on QEMU as its debugger: stops it at the beginning and the end of each epoch, and reads its board's clock.
 
-    def __init__(self, model: str, port: int, symbols: Symbols, found: EpochInstructions) -> None:
-        """The server will be on this port of 127.0.0.1. ``model``: QEMU's name of the machine.
-        NeuralArtError: the image lacks a function, or nothing counts on this machine.
-        """
+    Attributes:
+        words: What QEMU's command line needs.
+    """
+
+    def __init__(self, model: str, symbols: Symbols, found: EpochInstructions) -> None:
+        """``model``: QEMU's name of the board. NeuralArtError: nothing counts there, or the image lacks a function."""
         super().__init__(daemon=True)
         if model not in FPGA_IO:
             raise NeuralArtError(f"instructions are not counted on QEMU's {model}", hint=f"on {', '.join(FPGA_IO)}")
-        self._registers, self._port = FPGA_IO[model], port
+        self._registers, self._hertz = FPGA_IO[model]
+        self._per_instruction = self._hertz * 2**_SHIFT * 1e-9
         self._found, self._places = found, found.places(symbols)
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener.settimeout(20.0)
+        port = f"socket,id=counter,host=127.0.0.1,nodelay=on,port={self._listener.getsockname()[1]}"
+        self.words = ("-icount", f"shift={_SHIFT},sleep=off", "-chardev", port, "-S", "-gdb", "chardev:counter")
 
     def run(self) -> None:
         """Work until QEMU ends."""
         try:
-            with _connected(self._port) as stream:
-                client = GdbClient(stream)
+            with self._listener:
+                self._stream = self._listener.accept()[0]
+            with self._stream, self._stream.makefile("rb") as self._file:
+                self._stream.settimeout(None)
                 try:
-                    self._count(client)
+                    self._count()
                 except ValueError as error:
-                    self._found.failed = f"QEMU's GDB server: {error}"
-                    client.ask("D")  # The core goes on without breakpoints
+                    self._found.failed = f"QEMU counts nothing: {error}"
+                    self._ask("D")  # It goes on without a debugger
         except OSError as error:
-            # What a user waits for is the end of QEMU, which also looks like this.
-            self._found.failed = self._found.failed or f"QEMU's GDB server: {error}"
+            # That the other side is gone is also how a run ends.
+            self._found.failed = self._found.failed or f"QEMU counts nothing: {error}"
 
-    def _count(self, gdb: GdbClient) -> None:
-        clock = _CLOCK.search(gdb.monitor("info qtree"))
-        if clock is None:
-            raise ValueError("it does not tell the clock of its board")
-        hertz = int(clock[1])
-        per_instruction = hertz * _NANOSECONDS * 1e-9
-        gdb.ask("Qqemu.sstep=1")  # A step is like any other time that the core goes on
+    def _count(self) -> None:
+        self._ask("Qqemu.sstep=1")  # A step is like any other time that the core goes on
         for address in self._places:
-            gdb.ask(f"Z0,{address:x},2")
-        while gdb.ask("c").startswith(b"T"):
-            registers = bytes.fromhex(gdb.ask("g")[: 16 * 8].decode("ascii"))
-            lr, pc = (int.from_bytes(registers[4 * n : 4 * n + 4], "little") & ~1 for n in (_LR, _LR + 1))
+            self._ask(f"Z0,{address:x},2")
+        while self._ask("c").startswith(b"T"):
+            registers = bytes.fromhex(self._ask("g")[: 16 * 8].decode("ascii"))
+            lr, pc = (int.from_bytes(registers[4 * n : 4 * n + 4], "little") & ~1 for n in (14, 15))
             # A core that goes on would stop at the same place again.
-            gdb.ask(f"z0,{pc:x},2")
-            gdb.ask(f"Z0,{lr:x},2")
-            steps = self._settle(gdb, hertz, 2 * per_instruction)
-            before = self._ticks(gdb, hertz)
-            gdb.ask("c")
-            took = round((self._ticks(gdb, hertz) - before) / per_instruction)
+            self._ask(f"z0,{pc:x},2")
+            self._ask(f"Z0,{lr:x},2")
+            steps, before = self._settle()
+            self._ask("c")
+            took = round((self._ticks() - before) / self._per_instruction)
             self._found.took(self._places[pc], steps + took)
-            gdb.ask(f"z0,{lr:x},2")
-            gdb.ask(f"Z0,{pc:x},2")
+            self._ask(f"z0,{lr:x},2")
+            self._ask(f"Z0,{pc:x},2")
 
-    def _settle(self, gdb: GdbClient, hertz: int, most: float) -> int:
-        """When a machine goes on, its clock may jump to the next timer. Returns after how many steps it did not."""
-        for steps in range(1, _PATIENCE):
-            before = self._ticks(gdb, hertz)
-            gdb.ask("s")
-            if 0 < self._ticks(gdb, hertz) - before < most:
-                return steps
+    def _settle(self) -> tuple[int, int]:
+        """When a machine goes on, its clock may jump to the next timer: steps until it did not, and the ticks then."""
+        before = self._ticks()
+        for steps in range(1, 100):
+            self._ask("s")
+            now = self._ticks()
+            if 0 < now - before < 2 * self._per_instruction:
+                return steps, now
+            before = now
         raise ValueError("its clock does not count instructions")
 
-    def _ticks(self, gdb: GdbClient, hertz: int) -> int:
-        """Of the board's clock since it counts; its counter goes round after 32 bits, its seconds tell how often."""
-        seconds, ticks = (gdb.read(self._registers + offset) for offset in (_SECONDS, _TICKS))
-        return ticks + round((seconds * hertz - ticks) / 2**32) * 2**32
+    def _ticks(self) -> int:
+        """Since the start. The counter goes round after 32 bits; the seconds tell how often."""
+        seconds, ticks = (
+            int.from_bytes(bytes.fromhex(self._ask(f"m{self._registers + at:x},4").decode("ascii")), "little")
+            for at in (_SECONDS, _TICKS)
+        )
+        return ticks + round((seconds * self._hertz - ticks) / 2**32) * 2**32
 
-
-def _connected(port: int) -> socket.socket:
-    deadline = time.monotonic() + 20
-    while True:
-        try:
-            return socket.create_connection((HOST, port), timeout=20)
-        except ConnectionRefusedError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.02)
-
-
-class GdbClient:
-    """Asks a GDB server of a QEMU. OSError: it is gone. ValueError: it says something else."""
-
-    def __init__(self, stream: socket.socket) -> None:
-        """``stream`` is connected to the server, whose core stands still."""
-        stream.settimeout(None)
-        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._stream, self._file = stream, stream.makefile("rb")
-
-    def _answer(self) -> bytes:
-        while (byte := self._file.read(1)) != b"$":
-            if not byte:
-                raise ConnectionError("it is gone")
+    def _ask(self, text: str) -> bytes:
+        """Send a packet, and wait for the answer."""
+        self._stream.sendall(f"${text}#{sum(text.encode('ascii')) & 255:02x}".encode("ascii"))
         data = b""
         while not data.endswith(b"#"):
             byte = self._file.read(1)
             if not byte:
                 raise ConnectionError("it is gone")
-            data += byte
+            data = b"" if byte == b"$" else data + byte
         self._file.read(2)
         self._stream.sendall(b"+")
         return data[:-1]
-
-    def ask(self, text: str) -> bytes:
-        """Send a packet, and wait for the answer."""
-        self._stream.sendall(f"${text}#{sum(text.encode('ascii')) & 255:02x}".encode("ascii"))
-        return self._answer()
-
-    def monitor(self, text: str) -> str:
-        """What QEMU's monitor answers."""
-        said, answer = b"", self.ask("qRcmd," + text.encode("ascii").hex())
-        while answer.startswith(b"O") and answer != b"OK":
-            said += bytes.fromhex(answer[1:].decode("ascii"))
-            answer = self._answer()
-        return said.decode("utf-8", "replace")
-
-    def read(self, address: int) -> int:
-        """A register of 32 bits."""
-        return int.from_bytes(bytes.fromhex(self.ask(f"m{address:x},4").decode("ascii")), "little")

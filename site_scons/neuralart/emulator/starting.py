@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import socket
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from neuralart.boards.types import Board, Machine
-from neuralart.emulator import instructions
 from neuralart.emulator.coherency import DEAD_BANKS, Conditions, watched_ranges
 from neuralart.emulator.image import Firmware, Symbols, check_disjoint, read_elf, read_raw
+from neuralart.emulator.instructions import QemuCounter
 from neuralart.emulator.link import Transport
 from neuralart.emulator.qemu import PATIENCE, QemuMachine
 from neuralart.emulator.unicorn_board import UnicornBoard
@@ -67,11 +66,9 @@ def _qemu(
             with QemuMachine(board, machine, elf, (*loads, *files), port) as transport:
                 yield Started(transport, firmware.symbols)
             return
-        with socket.create_server((instructions.HOST, 0)) as free:
-            port = free.getsockname()[1]
-        counter = instructions.QemuCounter(machine.model, port, firmware.symbols, given.counts)
-        with QemuMachine(board, machine, elf, (*loads, *files), port, instructions.QEMU_WORDS) as transport:
-            counter.start()
+        counter = QemuCounter(machine.model, firmware.symbols, given.counts)
+        counter.start()
+        with QemuMachine(board, machine, elf, (*loads, *files), words=counter.words) as transport:
             yield Started(transport, firmware.symbols)
         counter.join(PATIENCE)
 

@@ -6,13 +6,13 @@ import argparse
 import json
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from neuralart.errors import NeuralArtError, nearest
 
 if TYPE_CHECKING:
-    from neuralart.config.types import Budgets
     from neuralart.profiling.estimate import NetworkEstimate
     from neuralart.profiling.instructions import InstructionProfile
     from neuralart.profiling.join import ProfiledNetwork
@@ -164,39 +164,8 @@ def _joined(
     return [(NetworkEstimate(one.name, (), (), missing), joined(one, None)) for one in chosen]
 
 
-def _budgets(args: argparse.Namespace, estimates: list[NetworkEstimate]) -> list[Budgets | None]:
-    """Limits of each network. NeuralArtError: no variant of the project file is profiled."""
-    from neuralart import config
-
-    networks = config.read(args.file).variant(args.network or args.network_too).networks
-    by_name = {network.name: network.budgets for network in networks}
-    # A network that runs on the core has the name that its application knows.
-    return [by_name.get(e.name) if len(by_name) > 1 else next(iter(by_name.values())) for e in estimates]
-
-
-def _counted(
-    args: argparse.Namespace, estimates: list[NetworkEstimate], budgets: list[Budgets | None]
-) -> list[InstructionProfile | None]:
-    """Instructions of each network: asked for, or needed to check a limit."""
-    found: list[InstructionProfile | None] = []
-    for each, limits in zip(estimates, budgets, strict=True):
-        if not args.on and (limits is None or limits.max_instructions is None):
-            found.append(None)
-            continue
-        from neuralart.profiling.instructions import count_instructions
-
-        name = each.name if len(estimates) > 1 else args.name
-        variant, on, batch = args.network or args.network_too, args.on or "virtual", args.batch or 1
-        found.append(count_instructions(args.file, args.build, variant, name, each, on, batch))
-    return found
-
-
 def _text(
-    args: argparse.Namespace,
-    each: NetworkEstimate,
-    measured: ProfiledNetwork | None,
-    counted: InstructionProfile | None,
-    npu_hz: float,
+    args: argparse.Namespace, each: NetworkEstimate, measured: ProfiledNetwork | None, npu_hz: float
 ) -> list[str]:
     from neuralart.inspect.tables import table
     from neuralart.profiling import totals
@@ -217,13 +186,37 @@ def _text(
             lines += [f"  {line}" for epoch in measured.epochs for line in report.epoch_lines(measured, epoch)]
         lines += [f"  {line}" for line in report.measured_summary(measured)]
         lines += [f"  {line}" for line in report.bars(measured)] if args.plot else []
-    if counted is not None:
-        from neuralart.profiling import instructions
-
-        lines += f"{each.name}: {instructions.instruction_title(counted)}".split("\n")
-        rows = instructions.instruction_rows(counted, each)
-        lines += table(instructions.HEADS, rows) if args.verbosity else []
     return lines
+
+
+def _counted(args: argparse.Namespace, name: str) -> InstructionProfile:
+    from neuralart.profiling.instructions import count_instructions
+
+    variant, on, seen = args.network or args.network_too, args.on or "virtual", vars(args).setdefault("counted", {})
+    if name not in seen:
+        seen[name] = count_instructions(args.file, args.build, variant, args.name or name, on, args.batch or 1)
+    found: InstructionProfile = seen[name]
+    return found
+
+
+def _broken(
+    args: argparse.Namespace, pairs: list[tuple[NetworkEstimate, ProfiledNetwork | None]], defaults: dict[str, int]
+) -> list[str]:
+    """What is above its limit. NeuralArtError: no variant of the project file is profiled."""
+    from neuralart import config
+    from neuralart.profiling.limits import broken
+
+    networks = config.read(args.file).variant(args.network or args.network_too).networks
+    by_name = {network.name: network.budgets for network in networks}
+    found = []
+    for each, measured in pairs:
+        # A network that runs on the core has the name that its application knows.
+        budgets = by_name.get(each.name) if len(by_name) > 1 else next(iter(by_name.values()))
+        npu_hz = _npu_hz(args, measured, defaults)
+        if budgets is not None:
+            count = partial(_counted, args, each.name)
+            found += broken(budgets, each, measured, npu_hz, args.file.parent, count)
+    return found
 
 
 def _npu_hz(args: argparse.Namespace, measured: ProfiledNetwork | None, defaults: dict[str, int]) -> float:
@@ -245,29 +238,21 @@ def run(args: argparse.Namespace) -> int:
         raise NeuralArtError("nothing to profile", hint="name a compile or a variant, or -d LOG")
     defaults = _board_clocks(args)
     pairs = _joined(args, estimates, defaults)
-    budgets: list[Budgets | None] = _budgets(args, estimates) if args.check else [None] * len(pairs)
-    counted = _counted(args, [each for each, _ in pairs], budgets)
     if args.csv is not None and (len(pairs) != 1 or pairs[0][1] is None):
         raise NeuralArtError("a table is of one network that was measured", where="--csv", hint="-d LOG, --name NAME")
     lines: list[str] = []
     records: list[dict[str, Any]] = []
-    broken: list[str] = []
-    for (each, measured), count, limits in zip(pairs, counted, budgets, strict=True):
+    for each, measured in pairs:
         npu_hz = _npu_hz(args, measured, defaults)
-        if limits is not None:
-            from neuralart.profiling.limits import broken as above
-
-            broken += above(limits, each, measured, npu_hz, args.file.parent, count)
         if args.json or args.output is not None:
             records.append(totals.to_record(each, npu_hz))
             records[-1]["measured"] = measured and report.measured_record(measured)
-            if count is not None:
-                from neuralart.profiling.instructions import instruction_record
-
-                records[-1]["instructions"] = instruction_record(count)
+            records[-1]["instructions"] = _counted(args, each.name).record() if args.on else None
         if measured is not None and args.csv is not None:
             write_text(args.csv, report.as_csv(measured))
-        lines += _text(args, each, measured, count, npu_hz) if not args.json or args.log is not None else []
+        if not args.json or args.log is not None:
+            lines += _text(args, each, measured, npu_hz)
+            lines += _counted(args, each.name).lines(args.verbosity) if args.on else []
     made = json.dumps(records[0] if len(records) == 1 else records, indent=1, allow_nan=False)
     if args.output is not None:
         write_text(args.output, made + "\n")
@@ -278,6 +263,7 @@ def run(args: argparse.Namespace) -> int:
     if args.log is not None:
         write_text(args.log, "".join(f"{line}\n" for line in lines))
     print(made if args.json else "\n".join(lines))
+    broken = _broken(args, pairs, defaults) if args.check else []
     for line in broken:
         print(f"neuralart profile: {line}", file=sys.stderr)
     return FAILED if broken else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,11 +33,12 @@ def broken(
     measured: ProfiledNetwork | None,
     npu_hz: float,
     folder: Path,
-    counted: InstructionProfile | None = None,
+    count: Callable[[], InstructionProfile] | None = None,
 ) -> list[str]:
     """A line for each limit that is not kept, or that cannot be checked; ``folder``: where the baseline's path starts.
 
-    Times are those that were measured; without a measurement what the compiler expects stands for them.
+    Times are those that were measured; without a measurement what the compiler expects stands for them. ``count`` runs
+    the network on a virtual board, if a limit is about that.
     NeuralArtError: the baseline is no profile of this network.
     """
     totals, found = totals_of(estimate, npu_hz), []
@@ -60,9 +61,10 @@ def broken(
         found.append(f"{budgets.said(key)}: {key}: {what} of network {estimate.name}: {said}{worst}")
 
     limit("max_cycles", "estimated NPU cycles", totals.max_cycles, budgets.max_cycles, cycles, least=False)
-    names = {epoch.id: text for epoch, text in expected}
-    costs: list[Cost] = [(n, names[id]) for id, n in counted.epochs] if counted is not None else []
+    counted = count() if count is not None and budgets.max_instructions is not None else None
+    epochs = counted.epochs if counted is not None else ()
     executed = counted.total if counted is not None else None
+    costs: list[Cost] = [(each.instructions, f"epoch {each.id} ({', '.join(each.operators)})") for each in epochs]
     what = "instructions of an inference on a virtual board"
     limit("max_instructions", what, executed, budgets.max_instructions, costs, least=False)
     rate = whole.get("inferences_per_second") or totals.inferences_per_second
