@@ -297,7 +297,7 @@ static void acknowledge(uint32_t state, uint32_t param, uint32_t error) {
   respond(state, 12, ack_fields, &ack);
 }
 
-static bool logging; /* the host keeps lines */
+static enum { TO_CONSOLE, DROPPED, KEPT } lines; /* between messages of a command there is no place for text */
 
 static void log_fields(const void *of) {
   uint32_t bytes = 0;
@@ -309,10 +309,10 @@ static void log_fields(const void *of) {
 }
 
 bool validation_link_log(const char *text) {
-  if (logging) {
+  if (lines == KEPT) {
     respond(WAITING, 13, log_fields, text);
   }
-  return logging;
+  return lines != TO_CONSOLE;
 }
 
 /* ---- inside of a command ---- */
@@ -529,7 +529,7 @@ static void run_network(const app_network_t *network, uint32_t param, uint32_t p
     return;
   }
   uint32_t total = 0, number = 0;
-  logging = (param & (PER_LAYER | WITH_DATA)) != 0;
+  lines = (param & (PER_LAYER | WITH_DATA)) != 0 ? KEPT : DROPPED;
 #ifdef NEURALART_PROFILE
   profile_pass(passes);
 #endif
@@ -545,7 +545,7 @@ static void run_network(const app_network_t *network, uint32_t param, uint32_t p
       respond(PROCESSING, 16, operator_fields, &epoch);
     }
   }
-  logging = false;
+  lines = TO_CONSOLE;
   operator_t whole = {network->name, 0, 0, total};
   respond(PROCESSING, 16, operator_fields, &whole);
   const LL_Buffer_InfoTypeDef *table = user_io_outputs(instance);
@@ -627,9 +627,9 @@ static void answer(void) {
     respond(IDLE, 11, system_fields, NULL);
   } else if (command == NETWORK_INFO && param < app_network_count) {
 #ifdef NEURALART_PROFILE
-    logging = true;
+    lines = KEPT;
     profile_config(&(profile_clocks_t){.device = NEURALART_DEVICE_ID, .mcu = NEURALART_CORE_HZ});
-    logging = false;
+    lines = TO_CONSOLE;
 #endif
     respond(IDLE, 22, model_fields, &app_networks[param]);
   } else if (command == NETWORK_RUN && network != NULL) {

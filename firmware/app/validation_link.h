@@ -10,7 +10,7 @@
 void validation_link_take(uint8_t first);
 /* Cycles of the core; weak, and 0: an application for a real board counts them, and defines NEURALART_CORE_HZ. */
 uint32_t validation_link_cycles(void);
-/* Sends a line to a host that waits for lines; false: there is none. */
+/* Takes a line while a host asks by this protocol: sends it, if the host keeps lines. False: nobody asks. */
 bool validation_link_log(const char *text);
 
 #endif
