@@ -25,7 +25,7 @@ MODEL, PARAMS = "network_rel.bin", "network_rel_params.bin"
 
 
 @dataclass(frozen=True)
-class BuiltNetwork:
+class VariantNetwork:
     """A network of the last build of a variant."""
 
     variant: VariantConfig
@@ -62,7 +62,7 @@ def _refuse(variant: VariantConfig) -> None:
                 )
 
 
-def built_network(file: Path, build: Path | None, name: str, network: str, *, runs_here: bool) -> BuiltNetwork:
+def built_network(file: Path, build: Path | None, name: str, network: str, *, runs_here: bool) -> VariantNetwork:
     """A network of a variant (empty: its only one), as it was built of today's configuration.
 
     ``file`` is the project file, ``build`` the build folder (None: beside it). NeuralArtError: the project file is
@@ -82,7 +82,7 @@ def built_network(file: Path, build: Path | None, name: str, network: str, *, ru
     folders = last_build.network_folders(build / variant.name / "index.json")
     folder = folders[chosen.name] if len(folders) > 1 else next(iter(folders.values()))
     path = folder / "network.json"
-    return BuiltNetwork(variant, board, chosen, build / variant.name, path, facts.load(path))
+    return VariantNetwork(variant, board, chosen, build / variant.name, path, facts.load(path))
 
 
 def run_built(

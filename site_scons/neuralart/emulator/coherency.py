@@ -178,7 +178,7 @@ class Conditions:
     gdb: GdbServer | None = None  # Who waits for a debugger and lets it control the core
     # Called with a way to read memory whenever the core begins the function of that name
     calls: Mapping[str, Callable[[Callable[[int, int], bytes]], None]] = field(default_factory=dict)
-    counts: EpochInstructions | None = None  # Where the instructions of each epoch are counted; not with a debugger
+    counts: EpochInstructions | None = None  # Where instructions are counted; not with a debugger
 
 
 @dataclass

@@ -7,19 +7,19 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuralart.boards.types import Machine
 from neuralart.emulator.banks import import_unicorn
 from neuralart.emulator.image import Symbols
 from neuralart.errors import NeuralArtError
 
 # First halfwords from here on begin an instruction of 32 bits (Armv7-M ARM, A5.1).
 _WIDE = 0xE800
-# A debugger can read registers of QEMU's devices, but not write them. What counts without being told to is in the FPGA
-# I/O block of the MPS2 and MPS3 boards (Arm AN500, AN547): by QEMU's name of a board its address, and ticks a second.
-FPGA_IO = {"mps2-an500": (0x40028000, 25_000_000), "mps3-an547": (0x49302000, 20_000_000)}
+# A debugger can read registers of QEMU's devices, but not write them: what it reads must count without being told to.
 _SECONDS, _TICKS = 0x10, 0x18
 # Virtual time of an instruction, as a power of 2 in nanoseconds: some ticks, so that they tell the number exactly.
 _SHIFT = 8
@@ -53,15 +53,21 @@ class EpochInstructions:
 class BlockCounter:
     """Counts on Unicorn, which tells of each block of code before it executes it."""
 
+    deadline = 0.0  # When to stop, by ``time.monotonic()``: a stop from outside may leave a block counted, not executed
+
     def __init__(self, uc: Any, peek: Callable[[int, int], bytes], symbols: Symbols, found: EpochInstructions) -> None:
         """Begin. NeuralArtError: the image lacks a function."""
         self._found, self._places, self._peek = found, found.places(symbols), peek
         self._sizes: dict[tuple[int, int], int] = {}
-        self._count, self._epoch, self._end = 0, -1, -1
+        self._count, self._seen, self._epoch, self._end = 0, 0, -1, -1
         self._lr = import_unicorn().arm_const.UC_ARM_REG_LR
         uc.hook_add(import_unicorn().UC_HOOK_BLOCK, self._block)
 
     def _block(self, uc: Any, address: int, size: int, data: Any) -> None:
+        self._seen += 1
+        if self._seen % 4096 == 0 and time.monotonic() > self.deadline:
+            uc.emu_stop()  # It will tell of this block again
+            return
         if address == self._end:
             self._found.took(self._epoch, self._count)
             self._end = -1
@@ -85,22 +91,20 @@ def instructions_in(code: bytes) -> int:
 
 
 class QemuCounter(threading.Thread):
-    """Counts on QEMU as its debugger: stops it at the beginning and the end of each epoch, and reads its board's clock.
+    """Counts on QEMU as its debugger: stops it where an epoch begins and ends, and reads its board's clock."""
 
-    Attributes:
-        words: What QEMU's command line needs.
-    """
-
-    def __init__(self, model: str, symbols: Symbols, found: EpochInstructions) -> None:
-        """``model``: QEMU's name of the board. NeuralArtError: nothing counts there, or the image lacks a function."""
+    def __init__(self, machine: Machine, symbols: Symbols, found: EpochInstructions) -> None:
+        """NeuralArtError: nothing counts on this machine, or the image lacks a function."""
         super().__init__(daemon=True)
-        if model not in FPGA_IO:
-            raise NeuralArtError(f"instructions are not counted on QEMU's {model}", hint=f"on {', '.join(FPGA_IO)}")
-        self._registers, self._hertz = FPGA_IO[model]
+        if machine.counter is None or not machine.counter_hz:
+            hint = "'counter' and 'counter_hz' in the board's file"
+            raise NeuralArtError(f"instructions are not counted on QEMU's {machine.model}", hint=hint)
+        self._registers, self._hertz = machine.counter, machine.counter_hz
         self._per_instruction = self._hertz * 2**_SHIFT * 1e-9
         self._found, self._places = found, found.places(symbols)
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._listener.settimeout(20.0)
+        # What QEMU's command line needs.
         port = f"socket,id=counter,host=127.0.0.1,nodelay=on,port={self._listener.getsockname()[1]}"
         self.words = ("-icount", f"shift={_SHIFT},sleep=off", "-chardev", port, "-S", "-gdb", "chardev:counter")
 
@@ -111,14 +115,10 @@ class QemuCounter(threading.Thread):
                 self._stream = self._listener.accept()[0]
             with self._stream, self._stream.makefile("rb") as self._file:
                 self._stream.settimeout(None)
-                try:
-                    self._count()
-                except ValueError as error:
-                    self._found.failed = f"QEMU counts nothing: {error}"
-                    self._ask("D")  # It goes on without a debugger
-        except OSError as error:
+                self._count()
+        except (OSError, ValueError) as error:
             # That the other side is gone is also how a run ends.
-            self._found.failed = self._found.failed or f"QEMU counts nothing: {error}"
+            self._found.failed = f"QEMU counts nothing: {error}"
 
     def _count(self) -> None:
         self._ask("Qqemu.sstep=1")  # A step is like any other time that the core goes on
@@ -146,7 +146,8 @@ class QemuCounter(threading.Thread):
             if 0 < now - before < 2 * self._per_instruction:
                 return steps, now
             before = now
-        raise ValueError("its clock does not count instructions")
+        self._ask("D")  # It goes on without a debugger
+        raise ValueError("'counter' or 'counter_hz' of its machine is wrong")
 
     def _ticks(self) -> int:
         """Since the start. The counter goes round after 32 bits; the seconds tell how often."""

@@ -66,7 +66,7 @@ def _qemu(
             with QemuMachine(board, machine, elf, (*loads, *files), port) as transport:
                 yield Started(transport, firmware.symbols)
             return
-        counter = QemuCounter(machine.model, firmware.symbols, given.counts)
+        counter = QemuCounter(machine, firmware.symbols, given.counts)
         counter.start()
         with QemuMachine(board, machine, elf, (*loads, *files), words=counter.words) as transport:
             yield Started(transport, firmware.symbols)

@@ -107,8 +107,8 @@ class UnicornBoard:
             self._uc, board, self._banks, self._coherency, self._npu_dirty, self.symbols, self._halt
         )
         self.notes += self._checkpoints.watch(given, boot.symbols_fit)
-        if given.counts is not None:
-            BlockCounter(self._uc, self._banks.peek, self.symbols, given.counts)
+        counts, peek = given.counts, self._banks.peek
+        self._counter = None if counts is None else BlockCounter(self._uc, peek, self.symbols, counts)
         self._reset(boot.vectors)
 
     def _on_lost(self, start: int, end: int) -> None:
@@ -291,7 +291,9 @@ class UnicornBoard:
             left = deadline - time.monotonic()
             if left <= 0:
                 return
-            self._start(max(1, int(left * 1e6)))
+            if self._counter is not None:
+                self._counter.deadline = deadline
+            self._start(max(1, int(left * 1e6)) if self._counter is None else 0)
             if not (self._stop or self._starved):
                 self._look_for_sleep()
 

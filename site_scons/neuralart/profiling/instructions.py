@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralart.emulator import RunFailure, runner
-from neuralart.emulator.built import BuiltNetwork, built_network, run_built
+from neuralart.emulator.built import VariantNetwork, built_network, run_built
 from neuralart.emulator.inputs.source import GivenInputs, RandomInputs, inputs_of
 from neuralart.emulator.instructions import EpochInstructions
 from neuralart.errors import NeuralArtError
@@ -64,7 +64,7 @@ class InstructionProfile:
         ]
 
 
-def _functions(subject: BuiltNetwork) -> dict[str, int]:
+def _functions(subject: VariantNetwork) -> dict[str, int]:
     """Functions of the epochs, and their numbers. NeuralArtError: nothing here can count them."""
     if subject.variant.relocatable is not None:
         what = "the epochs of a relocatable model are loaded at run time, and their addresses are not known before"
@@ -89,14 +89,8 @@ def count_instructions(file: Path, build: Path, variant: str, name: str, on: str
     given = inputs_of(file.parent / said if said else RandomInputs(batch), network)
     feed = GivenInputs(given.input_data[:batch], said or str(RandomInputs(batch)))
     try:
-        result = run_built(
-            subject.board,
-            machine,
-            subject.folder,
-            runner.NetworkRun(subject.facts, feed),
-            dead_bank=subject.variant.dead_bank,
-            counts=counts,
-        )
+        one, dead = runner.NetworkRun(subject.facts, feed), subject.variant.dead_bank
+        result = run_built(subject.board, machine, subject.folder, one, dead_bank=dead, counts=counts)
     except RunFailure as failure:
         # A core that waits for its debugger says nothing, so that is the better reason.
         raise NeuralArtError(counts.failed or str(failure), where=f"variant {variant}") from failure

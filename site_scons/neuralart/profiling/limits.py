@@ -62,8 +62,7 @@ def broken(
 
     limit("max_cycles", "estimated NPU cycles", totals.max_cycles, budgets.max_cycles, cycles, least=False)
     counted = count() if count is not None and budgets.max_instructions is not None else None
-    epochs = counted.epochs if counted is not None else ()
-    executed = counted.total if counted is not None else None
+    executed, epochs = (counted.total, counted.epochs) if counted is not None else (None, ())
     costs: list[Cost] = [(each.instructions, f"epoch {each.id} ({', '.join(each.operators)})") for each in epochs]
     what = "instructions of an inference on a virtual board"
     limit("max_instructions", what, executed, budgets.max_instructions, costs, least=False)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from neuralart.boards.types import Machine
     from neuralart.config.types import NetworkConfig
-    from neuralart.emulator.built import BuiltNetwork
+    from neuralart.emulator.built import VariantNetwork
     from neuralart.emulator.inputs.source import GivenInputs
     from neuralart.emulator.vectors import Vectors
     from neuralart.network.facts import Network
@@ -62,7 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
 
 
-def _vectors(args: argparse.Namespace, subject: BuiltNetwork) -> tuple[str, Vectors]:
+def _vectors(args: argparse.Namespace, subject: VariantNetwork) -> tuple[str, Vectors]:
     """Inputs, with outputs if they are golden vectors, and where they come from."""
     from neuralart.emulator.inputs.source import Feed, InputFile, RandomInputs, inputs_of
     from neuralart.emulator.vectors import DESCRIPTION
@@ -83,7 +83,7 @@ def _vectors(args: argparse.Namespace, subject: BuiltNetwork) -> tuple[str, Vect
     return feed.as_posix() if isinstance(feed, Path) else str(feed), inputs_of(feed, subject.network)
 
 
-def _reference(args: argparse.Namespace, subject: BuiltNetwork, vectors: Vectors) -> ReferenceOutputs | None:
+def _reference(args: argparse.Namespace, subject: VariantNetwork, vectors: Vectors) -> ReferenceOutputs | None:
     """What the outputs are compared with; None: there is nothing, and labels alone must do."""
     from neuralart.own_model.expected import has_litert
     from neuralart.validation import reference
@@ -125,7 +125,7 @@ def _labels(path: Path, network: Network, samples: int) -> Sequence[int]:
     return read_labels(path, elements(network.outputs[0]), samples)
 
 
-def _layers(args: argparse.Namespace, subject: BuiltNetwork, kind: str) -> EpochTensors:
+def _layers(args: argparse.Namespace, subject: VariantNetwork, kind: str) -> EpochTensors:
     """NeuralArtError: nothing here can look into the epochs of this variant, or there is nothing to compare with."""
     from neuralart.own_model.expected import has_litert
     from neuralart.validation.layers import EpochTensors
@@ -146,7 +146,7 @@ def _layers(args: argparse.Namespace, subject: BuiltNetwork, kind: str) -> Epoch
 
 
 def _compared(
-    args: argparse.Namespace, subject: BuiltNetwork, layers: EpochTensors, vectors: Vectors
+    args: argparse.Namespace, subject: VariantNetwork, layers: EpochTensors, vectors: Vectors
 ) -> tuple[LayerFigures, ...]:
     from neuralart.validation import layers as of_layers
     from neuralart.validation import reference
@@ -158,7 +158,7 @@ def _compared(
 
 
 def _outputs(
-    subject: BuiltNetwork, machine: Machine | None, inputs: GivenInputs, layers: EpochTensors | None
+    subject: VariantNetwork, machine: Machine | None, inputs: GivenInputs, layers: EpochTensors | None
 ) -> tuple[str, Sequence[bytes]]:
     """What comes out of each sample, and where it was computed; ``machine``: None stands for this computer."""
     from neuralart.emulator import native, runner
@@ -192,7 +192,7 @@ def _outputs(
     return f"{result.machine} ({result.note})", result.networks[0].outputs
 
 
-def _measure(args: argparse.Namespace, subject: BuiltNetwork) -> ValidationFigures:
+def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFigures:
     """What is wrong with what the user gave is said before the run."""
     from neuralart.emulator import runner
     from neuralart.emulator.inputs.preprocessing import elements
