@@ -5,7 +5,9 @@
 #include "ll_aton.h"
 #include "npu_memory.h"
 #include "npu_memory_init.h"
+#include "profile.h"
 #include "text_line.h"
+#include "validation_link.h"
 
 _Noreturn void idle(void) {
   for (;;) {
@@ -49,6 +51,15 @@ static _Noreturn void memory_failed(int error) {
   give_up(HOST_LINK_E_MEMORY, "npu_memory_init returned", line.text);
 }
 
+#ifdef NEURALART_PROFILE
+void profile_line(const char *text) {
+  if (!validation_link_log(text)) {
+    console_puts(text);
+    console_puts("\n");
+  }
+}
+#endif
+
 void start_application(const char *title) {
   console_init();
   console_puts("scons-neuralart ");
@@ -60,5 +71,8 @@ void start_application(const char *title) {
   if (error != 0) {
     memory_failed(error);
   }
+#ifdef NEURALART_PROFILE
+  LL_ATON_RT_SetRuntimeCallback(profile_runtime);
+#endif
   LL_ATON_RT_RuntimeInit();
 }

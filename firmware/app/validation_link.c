@@ -1,10 +1,16 @@
 /* Packets have 33 bytes (one of length) or 34 (two); the first byte of a message tells, as it is 0 only in the second
  * form. Nothing is kept but one packet: what is sent is counted first, so that lengths are known, then made again. */
-#ifdef NEURALART_VALIDATION_LINK
 #include "validation_link.h"
 
+#ifndef NEURALART_VALIDATION_LINK
+bool validation_link_log(const char *text) {
+  (void)text;
+  return false;
+}
+#else
 #include "app_networks.h"
 #include "console.h"
+#include "profile.h"
 #include "user_io.h"
 
 #ifndef NEURALART_CORE_HZ
@@ -291,6 +297,24 @@ static void acknowledge(uint32_t state, uint32_t param, uint32_t error) {
   respond(state, 12, ack_fields, &ack);
 }
 
+static enum { TO_CONSOLE, DROPPED, KEPT } lines; /* between messages of a command there is no place for text */
+
+static void log_fields(const void *of) {
+  uint32_t bytes = 0;
+  while (((const char *)of)[bytes] != '\0') {
+    bytes++;
+  }
+  put_u32(1, 1);
+  put_data(2, of, bytes);
+}
+
+bool validation_link_log(const char *text) {
+  if (lines == KEPT) {
+    respond(WAITING, 13, log_fields, text);
+  }
+  return lines != TO_CONSOLE;
+}
+
 /* ---- inside of a command ---- */
 
 static bool again; /* instead of what was due, a request came */
@@ -497,12 +521,18 @@ static bool take_inputs(const NN_Instance_TypeDef *instance, uint32_t param) {
   return true;
 }
 
-static void run_network(const app_network_t *network, uint32_t param) {
+/* `passes`: what a profiler wants to be counted. */
+static void run_network(const app_network_t *network, uint32_t param, uint32_t passes) {
+  (void)passes;
   NN_Instance_TypeDef *instance = network->instance;
   if (!take_inputs(instance, param)) {
     return;
   }
   uint32_t total = 0, number = 0;
+  lines = (param & (PER_LAYER | WITH_DATA)) != 0 ? KEPT : DROPPED;
+#ifdef NEURALART_PROFILE
+  profile_pass(passes);
+#endif
   LL_ATON_RT_Reset_Network(instance);
   for (bool more = true; more; number++) {
     uint32_t start = validation_link_cycles();
@@ -515,6 +545,7 @@ static void run_network(const app_network_t *network, uint32_t param) {
       respond(PROCESSING, 16, operator_fields, &epoch);
     }
   }
+  lines = TO_CONSOLE;
   operator_t whole = {network->name, 0, 0, total};
   respond(PROCESSING, 16, operator_fields, &whole);
   const LL_Buffer_InfoTypeDef *table = user_io_outputs(instance);
@@ -595,9 +626,14 @@ static void answer(void) {
   } else if (command == SYS_INFO) {
     respond(IDLE, 11, system_fields, NULL);
   } else if (command == NETWORK_INFO && param < app_network_count) {
+#ifdef NEURALART_PROFILE
+    lines = KEPT;
+    profile_config(&(profile_clocks_t){.device = NEURALART_DEVICE_ID, .mcu = NEURALART_CORE_HZ});
+    lines = TO_CONSOLE;
+#endif
     respond(IDLE, 22, model_fields, &app_networks[param]);
   } else if (command == NETWORK_RUN && network != NULL) {
-    run_network(network, param);
+    run_network(network, param, message.field[5] >> 8);
   } else if (command == READ || command == WRITE || command == CHECKSUM) {
     access_memory(command, param, message.field[5]);
   } else {

@@ -3,11 +3,14 @@
 #ifndef VALIDATION_LINK_H
 #define VALIDATION_LINK_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Takes the message that begins with this byte, and does what it asks for; other bytes are skipped. */
 void validation_link_take(uint8_t first);
 /* Cycles of the core; weak, and 0: an application for a real board counts them, and defines NEURALART_CORE_HZ. */
 uint32_t validation_link_cycles(void);
+/* Takes a line while a host asks by this protocol: sends it, if the host keeps lines. False: nobody asks. */
+bool validation_link_log(const char *text);
 
 #endif

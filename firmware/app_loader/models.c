@@ -9,6 +9,7 @@
 #include "ll_aton_reloc_network.h"
 #include "model_memory.h"
 #include "model_pools.h"
+#include "profile.h"
 #include "start.h"
 #include "text_line.h"
 #include "user_io.h"
@@ -173,6 +174,9 @@ static void install(const load_table_t *table, unsigned n, model_memory_t *execu
   if (stamps[n].params_crc != stamps[n].wanted_crc) {
     params_are_damaged(&stamps[n]);
   }
+#ifdef NEURALART_PROFILE
+  LL_ATON_RT_SetNetworkCallback(instance, profile_epoch);
+#endif
   if (!LL_ATON_RT_Init_Network(instance)) {
     fail_with(HOST_LINK_E_INIT, "the runtime refuses the network: it runs software epochs only");
   }

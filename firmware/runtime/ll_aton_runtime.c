@@ -14,13 +14,17 @@
 #ifdef LL_ATON_RT_RELOC
 /* A relocatable model's functions find their data through r9. */
 #define CALL(instance, relocated, direct) ((instance)->exec_state.inst_reloc != 0 ? (relocated) : (direct))
-#define IDLE(instance) ((NN_Execution_State_TypeDef){.inst_reloc = (instance)->exec_state.inst_reloc})
+#define IDLE(instance)                                                                                                 \
+  ((NN_Execution_State_TypeDef){.epoch_callback_function = (instance)->exec_state.epoch_callback_function,             \
+                                .inst_reloc = (instance)->exec_state.inst_reloc})
 #else
 #define CALL(instance, relocated, direct) ((void)(instance), (direct))
-#define IDLE(instance) ((NN_Execution_State_TypeDef){NULL, NULL, false})
+#define IDLE(instance)                                                                                                 \
+  ((NN_Execution_State_TypeDef){.epoch_callback_function = (instance)->exec_state.epoch_callback_function})
 #endif
 
 static bool runtime_ready;
+static TraceRuntime_FuncPtr_t told_of_runtime;
 
 /* Misuse: the fault handler of the board reports the place. */
 static _Noreturn void misused(void) { __builtin_trap(); }
@@ -55,9 +59,33 @@ static void run_function(const NN_Instance_TypeDef *instance, EpochBlock_FuncTyp
   }
 }
 
-void LL_ATON_RT_RuntimeInit(void) { runtime_ready = true; }
+static __attribute__((noinline)) void tell(LL_ATON_RT_Callbacktype_t event, const NN_Instance_TypeDef *instance,
+                 const LL_ATON_RT_EpochBlockItem_t *item) {
+  if (instance->exec_state.epoch_callback_function != NULL) {
+    instance->exec_state.epoch_callback_function(event, instance, item);
+  }
+}
 
-void LL_ATON_RT_RuntimeDeInit(void) { runtime_ready = false; }
+static void set_ready(bool ready, LL_ATON_RT_Callbacktype_t event) {
+  runtime_ready = ready;
+  if (told_of_runtime != NULL) {
+    told_of_runtime(event);
+  }
+}
+
+void LL_ATON_RT_SetRuntimeCallback(TraceRuntime_FuncPtr_t callback) { told_of_runtime = callback; }
+
+void LL_ATON_RT_SetNetworkCallback(NN_Instance_TypeDef *instance, TraceEpochBlock_FuncPtr_t callback) {
+  instance->exec_state.epoch_callback_function = callback;
+}
+
+void LL_ATON_RT_SetEpochCallback(TraceEpochBlock_FuncPtr_t callback, NN_Instance_TypeDef *instance) {
+  LL_ATON_RT_SetNetworkCallback(instance, callback);
+}
+
+void LL_ATON_RT_RuntimeInit(void) { set_ready(true, LL_ATON_RT_Callbacktype_RT_Init); }
+
+void LL_ATON_RT_RuntimeDeInit(void) { set_ready(false, LL_ATON_RT_Callbacktype_RT_Deinit); }
 
 bool LL_ATON_RT_Init_Network(NN_Instance_TypeDef *instance) {
   if (!runtime_ready || instance == NULL || instance->network == NULL) {
@@ -73,10 +101,14 @@ bool LL_ATON_RT_Init_Network(NN_Instance_TypeDef *instance) {
   }
   instance->exec_state.first_epoch_block = items;
   instance->exec_state.current_epoch_block = items;
+  tell(LL_ATON_RT_Callbacktype_NN_Init, instance, NULL);
   return true;
 }
 
-void LL_ATON_RT_DeInit_Network(NN_Instance_TypeDef *instance) { instance->exec_state = IDLE(instance); }
+void LL_ATON_RT_DeInit_Network(NN_Instance_TypeDef *instance) {
+  tell(LL_ATON_RT_Callbacktype_NN_DeInit, instance, NULL);
+  instance->exec_state = IDLE(instance);
+}
 
 void LL_ATON_RT_Reset_Network(NN_Instance_TypeDef *instance) {
   instance->exec_state.current_epoch_block = instance->exec_state.first_epoch_block;
@@ -99,8 +131,12 @@ LL_ATON_RT_RetValues_t LL_ATON_RT_RunEpochBlock(NN_Instance_TypeDef *instance) {
   if ((item->flags & EpochBlock_Flags_last_eb) == 0) {
     /* A block may do its work in either function; epoch_start and epoch_end only say where an epoch that spans
      * several blocks begins and ends. */
+    tell(LL_ATON_RT_Callbacktype_PRE_START, instance, item);
     run_function(instance, item->start_epoch_block, item);
+    tell(LL_ATON_RT_Callbacktype_POST_START, instance, item);
+    tell(LL_ATON_RT_Callbacktype_PRE_END, instance, item);
     run_function(instance, item->end_epoch_block, item);
+    tell(LL_ATON_RT_Callbacktype_POST_END, instance, item);
     state->current_epoch_block = ++item;
   }
   if ((item->flags & EpochBlock_Flags_last_eb) == 0) {

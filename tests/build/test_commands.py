@@ -209,9 +209,16 @@ def test_limits_of_a_profile(built: Project) -> None:
     """The reference compiler estimates nothing: a limit of cycles cannot be kept, one of shares is broken."""
     assert "epochs       : 6 (6 SW)" in built.run("profile-digits-n6").out
     old = "    vectors: models/digits/vectors\n"
-    built.edit("variants.yaml", old, f"{old}    budgets: {{min_inferences_per_second: 10, max_sw_share: 99}}\n")
+    built.edit(
+        "variants.yaml",
+        old,
+        f"{old}    budgets: {{min_inferences_per_second: 10, max_sw_share: 99, max_instructions: 600000}}\n",
+    )
     result = built.run("profile-digits-n6", code=2)
-    rate, share = [line for line in result.err.splitlines() if line.startswith("neuralart profile: variants.yaml:")]
+    found = [line for line in result.err.splitlines() if line.startswith("neuralart profile: variants.yaml:")]
+    executed, rate, share = found
+    said = "max_instructions: instructions of an inference on a virtual board of network digits: 69"
+    assert said in executed and "allowed: 600,000; most of it: epoch 0 (CONV_2D) 31" in executed
     assert rate.endswith("min_inferences_per_second: inferences per second of network digits: nothing tells it")
     assert "max_sw_share: per cent of the epochs that the CPU computes of network digits: 100, allowed: 99" in share
     assert "epoch 0 (CONV_2D) 1" in share

@@ -6,7 +6,7 @@
 static int wrong;
 #define CHECK(condition) ((condition) ? (void)0 : (void)(wrong++, printf("line %d: %s\n", __LINE__, #condition)))
 
-static char trace[32];
+static char trace[64];
 static unsigned length;
 static bool init_answer = true;
 static int prepared;
@@ -42,6 +42,44 @@ static bool traced(const char *expected) {
     if (trace[i] != expected[i]) return false;
     if (expected[i] == '\0') return true;
   }
+}
+
+/* One letter for each event: of the runtime and the network large and small, of an epoch its digit. */
+static void on_runtime(LL_ATON_RT_Callbacktype_t event) {
+  note(event == LL_ATON_RT_Callbacktype_RT_Init ? 'R' : event == LL_ATON_RT_Callbacktype_RT_Deinit ? 'r' : '?');
+}
+static void on_network(LL_ATON_RT_Callbacktype_t event, const NN_Instance_TypeDef *instance,
+                       const LL_ATON_RT_EpochBlockItem_t *block) {
+  if (block != NULL) {
+    note(instance->exec_state.current_epoch_block == block ? (char)('0' + event) : '?');
+  } else {
+    note(event == LL_ATON_RT_Callbacktype_NN_Init ? 'N' : event == LL_ATON_RT_Callbacktype_NN_DeInit ? 'n' : '?');
+  }
+}
+
+static void check_callbacks(void) {
+  LL_ATON_RT_SetRuntimeCallback(on_runtime);
+  LL_ATON_RT_RuntimeInit();
+  LL_ATON_RT_SetNetworkCallback(&net, on_network);
+  init_answer = false;
+  CHECK(!LL_ATON_RT_Init_Network(&net));
+  CHECK(traced("R"));
+  init_answer = true;
+  CHECK(LL_ATON_RT_Init_Network(&net));
+  LL_ATON_RT_Main(&net);
+  CHECK(traced("N0a12A30b123012C3"));
+  LL_ATON_RT_DeInit_Network(&net);
+  /* It stays through a new start, until another one is set. */
+  LL_ATON_RT_RunEpochBlock((LL_ATON_RT_Init_Network(&net), &net));
+  CHECK(traced("nN0a12A3"));
+  LL_ATON_RT_SetEpochCallback(NULL, &net);
+  LL_ATON_RT_Main(&net);
+  LL_ATON_RT_DeInit_Network(&net);
+  CHECK(traced("aAbC"));
+  LL_ATON_RT_RuntimeDeInit();
+  LL_ATON_RT_SetRuntimeCallback(NULL);
+  LL_ATON_RT_RuntimeInit();
+  CHECK(traced("r"));
 }
 
 int main(void) {
@@ -99,6 +137,9 @@ int main(void) {
   odd[0].wait_mask = 1;
   CHECK(!LL_ATON_RT_Init_Network(&net));
   CHECK(traced(""));
+
+  items = good;
+  check_callbacks();
 
 #ifdef MISUSE
   LL_ATON_RT_RunEpochBlock(&net); /* traps */

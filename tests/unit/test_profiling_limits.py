@@ -14,6 +14,7 @@ from neuralart.errors import NeuralArtError
 from neuralart.profiling import totals
 from neuralart.profiling.counter_log import parse_counter_log
 from neuralart.profiling.estimate import EpochEstimate, NetworkEstimate, PoolAccess
+from neuralart.profiling.instructions import CountedEpoch, InstructionProfile
 from neuralart.profiling.join import join
 from neuralart.profiling.limits import broken
 from neuralart.profiling.measured_report import measured_record
@@ -67,6 +68,39 @@ def test_limits_of_an_estimate(limits: dict[str, Any], said: str) -> None:
 def test_what_nothing_tells_is_not_kept(limits: dict[str, Any]) -> None:
     (said,) = broken(Budgets(**limits), SILENT, None, 1e9, Path())
     assert said.endswith(" of network net: nothing tells it")
+
+
+COUNTED = InstructionProfile(
+    "net",
+    "unicorn",
+    "a core",
+    "c",
+    "zeros",
+    1,
+    (CountedEpoch(0, ("CONV_2D",), 900), CountedEpoch(1, ("ADD", "RELU"), 50), CountedEpoch(2, ("SOFTMAX",), 50)),
+)
+
+
+def test_instructions_are_counted_only_for_their_limit() -> None:
+    def refuse() -> InstructionProfile:
+        raise AssertionError
+
+    assert broken(Budgets(max_cycles=750), NET, None, 1e9, Path(), refuse) == []
+    assert broken(Budgets(max_instructions=1000), NET, None, 1e9, Path(), lambda: COUNTED) == []
+    assert broken(Budgets(max_instructions=999), NET, None, 1e9, Path(), lambda: COUNTED) == [
+        "budgets.max_instructions: max_instructions: instructions of an inference on a virtual board of network net: "
+        "1,000, allowed: 999; most of it: epoch 0 (CONV_2D) 900, epoch 1 (ADD, RELU) 50, epoch 2 (SOFTMAX) 50"
+    ]
+
+
+def test_instructions_for_people_and_for_programs() -> None:
+    record = COUNTED.record()
+    assert record["total"] == 1000 and record["kernels"] == "c" and record["machine"] == "unicorn"
+    assert record["epochs"][0] == {"id": 0, "operators": ("CONV_2D",), "instructions": 900, "share": 0.9}
+    json.dumps(record)
+    text = "\n".join(COUNTED.lines(1))
+    assert "net: instructions on unicorn (a core; kernels: c); no cycles\n  1,000 in the epochs" in text
+    assert "      1  50            5.0   95.0     ADD, RELU" in text and len(COUNTED.lines(0)) == 2
 
 
 def measured() -> Any:

@@ -11,6 +11,13 @@ typedef enum {
   LL_ATON_RT_DONE        /* the inference is complete */
 } LL_ATON_RT_RetValues_t;
 
+/* Who is told of RT_Init and RT_Deinit; set it before RuntimeInit. NULL: nobody. */
+void LL_ATON_RT_SetRuntimeCallback(TraceRuntime_FuncPtr_t callback);
+/* Who is told of NN_Init, NN_DeInit and each epoch of a network; set it before Init_Network, behind the installation of
+ * a relocatable model. The second form is the older one of the interface. */
+void LL_ATON_RT_SetNetworkCallback(NN_Instance_TypeDef *instance, TraceEpochBlock_FuncPtr_t callback);
+void LL_ATON_RT_SetEpochCallback(TraceEpochBlock_FuncPtr_t callback, NN_Instance_TypeDef *instance);
+
 void LL_ATON_RT_RuntimeInit(void);
 void LL_ATON_RT_RuntimeDeInit(void);
 /* Runs the network's own initialization; false if it refuses. */

@@ -122,19 +122,36 @@ typedef struct {
   const LL_Buffer_InfoTypeDef *(*internal_buffers_info)(void);
 } NN_Interface_TypeDef;
 
+typedef enum {
+  LL_ATON_RT_Callbacktype_PRE_START = 0, /* of an epoch: in front of start_epoch_block, which a software epoch is */
+  LL_ATON_RT_Callbacktype_POST_START,
+  LL_ATON_RT_Callbacktype_PRE_END, /* in front of end_epoch_block */
+  LL_ATON_RT_Callbacktype_POST_END,
+  LL_ATON_RT_Callbacktype_NN_Init, /* a network is ready; no epoch */
+  LL_ATON_RT_Callbacktype_NN_DeInit,
+  LL_ATON_RT_Callbacktype_RT_Init, /* the runtime is ready; neither epoch nor network */
+  LL_ATON_RT_Callbacktype_RT_Deinit
+} LL_ATON_RT_Callbacktype_t;
+
+typedef struct NN_Instance NN_Instance_TypeDef;
+typedef void (*TraceRuntime_FuncPtr_t)(LL_ATON_RT_Callbacktype_t event);
+typedef void (*TraceEpochBlock_FuncPtr_t)(LL_ATON_RT_Callbacktype_t event, const NN_Instance_TypeDef *instance,
+                                          const LL_ATON_RT_EpochBlockItem_t *epoch_block);
+
 typedef struct {
   const LL_ATON_RT_EpochBlockItem_t *first_epoch_block;
   const LL_ATON_RT_EpochBlockItem_t *current_epoch_block;
+  TraceEpochBlock_FuncPtr_t epoch_callback_function; /* NULL: nobody is told */
   bool inference_started;
 #ifdef LL_ATON_RT_RELOC
   uintptr_t inst_reloc; /* context of an installed relocatable model (ll_aton_reloc_network.h); 0: a static network */
 #endif
 } NN_Execution_State_TypeDef;
 
-typedef struct {
+struct NN_Instance {
   const NN_Interface_TypeDef *network;
   NN_Execution_State_TypeDef exec_state;
-} NN_Instance_TypeDef;
+};
 
 /* clang-format off */
 #define LL_ATON_DECLARE_NAMED_NN_INTERFACE(N)                                                                          \

@@ -212,7 +212,8 @@ def _machine(kind: str, value: Value) -> Machine:
             "'cpu_flags' do not let gcc use MVE",
             "they need -mcpu=" + " or ".join(_MVE_CORES) + " without +nomve, and -mfloat-abi=hard",
         )
-    return Machine(kind, flags, model, _number(value, "cpuid"), text(value, "isa"), text(value, "note"), mve)
+    numbers = {key: _number(value, key) for key in ("cpuid", "counter", "counter_hz")}
+    return Machine(kind, flags, model, isa=text(value, "isa"), note=text(value, "note"), mve=mve, **numbers)
 
 
 def _compiles_mve(flags: tuple[str, ...]) -> bool:

@@ -133,6 +133,8 @@ class Machine:
     cpuid: int | None = None  # What the CPUID register answers there
     isa: str = ""  # For listings, for example ``Armv8-M mainline baseline``
     note: str = ""  # Honest limits in a few words
+    counter: int | None = None  # Address of the FPGA I/O block (QEMU's MPS2 and MPS3), which always counts
+    counter_hz: int | None = None  # How fast it counts
     mve: bool = False  # Images may use the M-profile Vector Extension: the core has it, the flags let gcc use it
 
 

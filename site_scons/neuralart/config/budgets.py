@@ -45,6 +45,11 @@ BUDGET_KEYS: tuple[Key, ...] = (
         lambda value: tuple(sorted((pool, entry.integer(0, 10**15)) for pool, entry in value.mapping().items())),
         "by report name of a pool (`{octoFlash: 4M}`): bytes of one inference over it, read and written",
     ),
+    Key(
+        "max_instructions",
+        lambda value: value.integer(0, 10**15),
+        "instructions of the epochs of one inference, counted on the variant's virtual machine. They are no cycles",
+    ),
     Key("baseline", Value.text, "a `profile.json`: estimated cycles, measured time and traffic must not be above it"),
     Key(
         "tolerance", lambda value: value.real(0.0, 1000.0), "per cent that they may be above it nevertheless; default 0"

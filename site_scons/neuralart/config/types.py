@@ -63,6 +63,7 @@ class Budgets:
     min_inferences_per_second: float | None = None
     max_sw_share: float | None = None  # Per cent of the measured time, else of the epochs, that the CPU computes
     max_bytes: tuple[tuple[str, int], ...] = ()  # Traffic of one inference over a pool, by report name
+    max_instructions: int | None = None  # Of one inference on a virtual board, without the scheduler
     baseline: str = ""  # Path of a ``profile.json``, relative to the project file
     tolerance: float | None = None  # Per cent that figures may be above the baseline
     # Where each limit was written

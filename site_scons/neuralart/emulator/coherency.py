@@ -22,6 +22,7 @@ from neuralart.network.facts import Network
 
 if TYPE_CHECKING:
     from neuralart.emulator.gdb.server import GdbServer
+    from neuralart.emulator.instructions import EpochInstructions
 
 LINE = 32
 CLEANS = ("DCCMVAC", "DCCIMVAC")
@@ -177,6 +178,7 @@ class Conditions:
     gdb: GdbServer | None = None  # Who waits for a debugger and lets it control the core
     # Called with a way to read memory whenever the core begins the function of that name
     calls: Mapping[str, Callable[[Callable[[int, int], bytes]], None]] = field(default_factory=dict)
+    counts: EpochInstructions | None = None  # Where instructions are counted; not with a debugger
 
 
 @dataclass

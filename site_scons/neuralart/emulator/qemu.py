@@ -53,8 +53,11 @@ class QemuMachine:
         elf: Path,
         loads: Sequence[tuple[Path, int]] = (),
         gdb: int | None = None,
+        words: Sequence[str] = (),
     ) -> None:
-        """Start QEMU. NeuralArtError: QEMU is not there or cannot be started, or a file is missing."""
+        """Start QEMU, with more words of its command line.
+        NeuralArtError: QEMU is not there or cannot be started, or a file is missing.
+        """
         program = shutil.which(PROGRAM)
         if program is None:
             raise NeuralArtError(
@@ -70,7 +73,7 @@ class QemuMachine:
         filled = [(path, address) for path, address in loads if path.stat().st_size]
         try:
             self._process = subprocess.Popen(
-                arguments(program, machine, elf, filled, gdb),
+                [*arguments(program, machine, elf, filled, gdb), *words],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,

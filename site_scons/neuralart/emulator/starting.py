@@ -11,8 +11,9 @@ from pathlib import Path
 from neuralart.boards.types import Board, Machine
 from neuralart.emulator.coherency import DEAD_BANKS, Conditions, watched_ranges
 from neuralart.emulator.image import Firmware, Symbols, check_disjoint, read_elf, read_raw
+from neuralart.emulator.instructions import QemuCounter
 from neuralart.emulator.link import Transport
-from neuralart.emulator.qemu import QemuMachine
+from neuralart.emulator.qemu import PATIENCE, QemuMachine
 from neuralart.emulator.unicorn_board import UnicornBoard
 from neuralart.errors import NeuralArtError, nearest
 from neuralart.flashing.nor import Nor, chip_of, program_plan
@@ -61,8 +62,15 @@ def _qemu(
                     where=f"board {board.name}",
                 )
         port = None if given.gdb is None else given.gdb.hand_over()
-        with QemuMachine(board, machine, elf, (*loads, *files), port) as transport:
+        if given.counts is None:
+            with QemuMachine(board, machine, elf, (*loads, *files), port) as transport:
+                yield Started(transport, firmware.symbols)
+            return
+        counter = QemuCounter(machine, firmware.symbols, given.counts)
+        counter.start()
+        with QemuMachine(board, machine, elf, (*loads, *files), words=counter.words) as transport:
             yield Started(transport, firmware.symbols)
+        counter.join(PATIENCE)
 
 
 def _check_mapped(board: Board, given: Conditions) -> None:

@@ -20,6 +20,7 @@ from neuralart.emulator.banks import UNDEFINED, Banks, Bus, import_unicorn
 from neuralart.emulator.coherency import Checkpoints, Coherency, Conditions, Dirty, NpuLines
 from neuralart.emulator.devices import PAGE, SCS, VTOR, NpuCache, RegisterFile, SystemControl, Usart
 from neuralart.emulator.image import BootState, Firmware, Load, Symbols
+from neuralart.emulator.instructions import BlockCounter
 from neuralart.emulator.power import Power
 from neuralart.errors import NeuralArtError, nearest
 
@@ -106,6 +107,8 @@ class UnicornBoard:
             self._uc, board, self._banks, self._coherency, self._npu_dirty, self.symbols, self._halt
         )
         self.notes += self._checkpoints.watch(given, boot.symbols_fit)
+        counts, peek = given.counts, self._banks.peek
+        self._counter = None if counts is None else BlockCounter(self._uc, peek, self.symbols, counts)
         self._reset(boot.vectors)
 
     def _on_lost(self, start: int, end: int) -> None:
@@ -288,7 +291,9 @@ class UnicornBoard:
             left = deadline - time.monotonic()
             if left <= 0:
                 return
-            self._start(max(1, int(left * 1e6)))
+            if self._counter is not None:
+                self._counter.deadline = deadline
+            self._start(max(1, int(left * 1e6)) if self._counter is None else 0)
             if not (self._stop or self._starved):
                 self._look_for_sleep()
 

@@ -7,6 +7,7 @@ import json
 import sys
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from neuralart.errors import NeuralArtError, nearest
 
 if TYPE_CHECKING:
     from neuralart.profiling.estimate import NetworkEstimate
+    from neuralart.profiling.instructions import InstructionProfile
     from neuralart.profiling.join import ProfiledNetwork
     from neuralart.profiling.measured import NetworkMeasurement
 
@@ -55,6 +57,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--raw", type=Path, metavar="FILE", help="keep what a board says: -d FILE reads it again")
     text = "so many samples of each pass (default: all of a log, 1 of a board)"
     add("-b", "--batch", type=_batch, default=0, metavar="N", help=text)
+    text = "count instructions of a variant's epochs: on its virtual machine, or on qemu (-b inferences, default: 1)"
+    add("--on", choices=("virtual", "qemu"), default="", help=text)
     text = "clock of the NPU (default: the log's, that of the variant's board, or 1000)"
     add("--npu-mhz", type=_megahertz, metavar="MHZ", dest="npu_hz", help=text)
     text = "clock of the CPU (default: the log's, or that of the variant's board)"
@@ -240,6 +244,16 @@ def _text(
     return lines
 
 
+def _counted(args: argparse.Namespace, name: str) -> InstructionProfile:
+    from neuralart.profiling.instructions import count_instructions
+
+    variant, on, seen = args.network or args.network_too, args.on or "virtual", vars(args).setdefault("counted", {})
+    if name not in seen:
+        seen[name] = count_instructions(args.file, args.build, variant, args.name or name, on, args.batch or 1)
+    found: InstructionProfile = seen[name]
+    return found
+
+
 def _broken(args: argparse.Namespace, pairs: list[Pair], defaults: dict[str, int]) -> list[str]:
     """What is above its limit. NeuralArtError: no variant of the project file is profiled."""
     from neuralart import config
@@ -252,7 +266,9 @@ def _broken(args: argparse.Namespace, pairs: list[Pair], defaults: dict[str, int
         # A network that runs on the core has the name that its application knows.
         budgets = by_name.get(each.name) if len(by_name) > 1 else next(iter(by_name.values()))
         npu_hz = _npu_hz(args, measured, defaults)
-        found += broken(budgets, each, measured, npu_hz, args.file.parent) if budgets is not None else []
+        if budgets is not None:
+            count = partial(_counted, args, each.name)
+            found += broken(budgets, each, measured, npu_hz, args.file.parent, count)
     return found
 
 
@@ -284,9 +300,12 @@ def run(args: argparse.Namespace) -> int:
         if args.json or args.output is not None:
             records.append(totals.to_record(each, npu_hz))
             records[-1]["measured"] = measured and report.measured_record(measured)
+            records[-1]["instructions"] = _counted(args, each.name).record() if args.on else None
         if measured is not None and args.csv is not None:
             write_text(args.csv, report.as_csv(measured))
-        lines += _text(args, each, measured, npu_hz) if not args.json or args.log is not None else []
+        if not args.json or args.log is not None:
+            lines += _text(args, each, measured, npu_hz)
+            lines += _counted(args, each.name).lines(args.verbosity) if args.on else []
     made = json.dumps(records[0] if len(records) == 1 else records, indent=1, allow_nan=False)
     if args.output is not None:
         write_text(args.output, made + "\n")

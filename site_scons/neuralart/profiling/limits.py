@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from neuralart.config.types import Budgets
 from neuralart.profiling.estimate import NetworkEstimate, traffic_of
@@ -12,6 +13,9 @@ from neuralart.profiling.join import ProfiledNetwork
 from neuralart.profiling.measured_report import measured_record
 from neuralart.profiling.sides import NetworkSide, read_profile
 from neuralart.profiling.totals import known_sum, ratio, totals_of
+
+if TYPE_CHECKING:
+    from neuralart.profiling.instructions import InstructionProfile
 
 _COSTLIEST = 3
 _CPU = frozenset({"SW", "HYBRID"})
@@ -24,11 +28,17 @@ def _worst(costs: Iterable[Cost]) -> str:
 
 
 def broken(
-    budgets: Budgets, estimate: NetworkEstimate, measured: ProfiledNetwork | None, npu_hz: float, folder: Path
+    budgets: Budgets,
+    estimate: NetworkEstimate,
+    measured: ProfiledNetwork | None,
+    npu_hz: float,
+    folder: Path,
+    count: Callable[[], InstructionProfile] | None = None,
 ) -> list[str]:
     """A line for each limit that is not kept, or that cannot be checked; ``folder``: where the baseline's path starts.
 
-    Times are those that were measured; without a measurement what the compiler expects stands for them.
+    Times are those that were measured; without a measurement what the compiler expects stands for them. ``count`` runs
+    the network on a virtual board, if a limit is about that.
     NeuralArtError: the baseline is no profile of this network.
     """
     totals, found = totals_of(estimate, npu_hz), []
@@ -51,11 +61,16 @@ def broken(
         found.append(f"{budgets.said(key)}: {key}: {what} of network {estimate.name}: {said}{worst}")
 
     limit("max_cycles", "estimated NPU cycles", totals.max_cycles, budgets.max_cycles, cycles, least=False)
+    counted = count() if count is not None and budgets.max_instructions is not None else None
+    executed, epochs = (counted.total, counted.epochs) if counted is not None else (None, ())
+    costs: list[Cost] = [(each.instructions, f"epoch {each.id} ({', '.join(each.operators)})") for each in epochs]
+    what = "instructions of an inference on a virtual board"
+    limit("max_instructions", what, executed, budgets.max_instructions, costs, least=False)
     rate = whole.get("inferences_per_second") or totals.inferences_per_second
     least = budgets.min_inferences_per_second
     limit("min_inferences_per_second", "inferences per second", rate, least, times or cycles, least=True)
     share = ratio(100 * sum(epoch.type in _CPU for epoch in estimate.epochs), len(estimate.epochs))
-    costs: list[Cost] = [(1, text) for epoch, text in expected if epoch.type in _CPU]
+    costs = [(1, text) for epoch, text in expected if epoch.type in _CPU]
     if measured is not None and whole["duration_ms"]:
         pairs = zip(times, measured.epochs, strict=True)
         costs = [cost for cost, each in pairs if each.measured.kind in _CPU]

@@ -6,18 +6,18 @@ import argparse
 import json
 import sys
 import tempfile
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from neuralart.errors import NeuralArtError, nearest
+from neuralart.errors import NeuralArtError
 from neuralart.text.progress import at_work
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuralart.boards.types import Board, Machine
-    from neuralart.config.types import NetworkConfig, VariantConfig
+    from neuralart.boards.types import Machine
+    from neuralart.config.types import NetworkConfig
+    from neuralart.emulator.built import VariantNetwork
     from neuralart.emulator.inputs.source import GivenInputs
     from neuralart.emulator.vectors import Vectors
     from neuralart.network.facts import Network
@@ -62,71 +62,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     add("--json", action="store_true", help="for programs (docs/reference/validate.md)")
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """The network that is validated."""
-
-    variant: VariantConfig
-    board: Board
-    config: NetworkConfig
-    folder: Path  # Of the variant in the build folder
-    facts: Path  # ``network.json``
-    network: Network  # What that says
-
-
-def _chosen(variant: VariantConfig, name: str) -> NetworkConfig:
-    named = {network.name: network for network in variant.networks if name in ("", network.name)}
-    if len(named) != 1:
-        names = [network.name for network in variant.networks]
-        what = f"no network '{name}'" if name else f"{len(names)} networks"
-        raise NeuralArtError(what, where=f"variant {variant.name}", hint=f"--network: {nearest(name, names)}")
-    return next(iter(named.values()))
-
-
-def _refuse(variant: VariantConfig) -> None:
-    """NeuralArtError: nothing here can run this variant and read its outputs."""
-    from neuralart.config.application import REFERENCE
-    from neuralart.memory.layout.strategies import way_of
-
-    if variant.application.kind != REFERENCE:
-        hint = "a variant with 'application: reference' of the same network can be validated"
-        what = "its application is your own, and nothing here can talk to it"
-        raise NeuralArtError(what, where=variant.said("application"), hint=hint)
-    for network in variant.networks:
-        for pool, strategy in network.strategies:
-            where = network.said(f"strategies.{pool}")
-            if way_of(strategy, where) == "external-loader":
-                raise NeuralArtError(
-                    f"pool {pool} is loaded by a debugger", where=where, hint=f"run-{variant.name} stands in for one"
-                )
-
-
-def _subject(args: argparse.Namespace) -> _Subject:
-    """NeuralArtError: the project file is wrong, or nothing is built of today's configuration."""
-    from neuralart import boards, config
-    from neuralart.memory.plan import last_build
-    from neuralart.network import facts
-
-    file: Path = args.file
-    project = config.read(file, file.as_posix())
-    variant = project.variant(args.variant)
-    chosen = _chosen(variant, args.network)
-    if args.on not in (_NATIVE, _BOARD):
-        _refuse(variant)
-    board = boards.load(variant.board, [file.parent / path for path in project.config.boards], variant.said("board"))
-    board = replace(board, slots={**board.slots, **{k: v for k, v in variant.slots if k in board.slots}})
-    build: Path = args.build or file.parent / "build"
-    built = last_build.read(build, variant.name, board, last_build.read_networks(board, variant, file.parent))
-    if built.note:
-        raise NeuralArtError(built.note, where=f"variant {variant.name}", hint=f"scons {variant.name} builds it")
-    folders = last_build.network_folders(build / variant.name / "index.json")
-    # A network that runs on the core has the name that its application knows; there is one of them in an image.
-    folder = folders[chosen.name] if len(folders) > 1 else next(iter(folders.values()))
-    path = folder / "network.json"
-    return _Subject(variant, board, chosen, build / variant.name, path, facts.load(path))
-
-
-def _vectors(args: argparse.Namespace, subject: _Subject) -> tuple[str, Vectors]:
+def _vectors(args: argparse.Namespace, subject: VariantNetwork) -> tuple[str, Vectors]:
     """Inputs, with outputs if they are golden vectors, and where they come from."""
     from neuralart.emulator.inputs.source import Feed, InputFile, RandomInputs, inputs_of
     from neuralart.emulator.vectors import DESCRIPTION
@@ -147,7 +83,7 @@ def _vectors(args: argparse.Namespace, subject: _Subject) -> tuple[str, Vectors]
     return feed.as_posix() if isinstance(feed, Path) else str(feed), inputs_of(feed, subject.network)
 
 
-def _reference(args: argparse.Namespace, subject: _Subject, vectors: Vectors) -> ReferenceOutputs | None:
+def _reference(args: argparse.Namespace, subject: VariantNetwork, vectors: Vectors) -> ReferenceOutputs | None:
     """What the outputs are compared with; None: there is nothing, and labels alone must do."""
     from neuralart.own_model.expected import has_litert
     from neuralart.validation import reference
@@ -189,7 +125,7 @@ def _labels(path: Path, network: Network, samples: int) -> Sequence[int]:
     return read_labels(path, elements(network.outputs[0]), samples)
 
 
-def _layers(args: argparse.Namespace, subject: _Subject, kind: str) -> EpochTensors:
+def _layers(args: argparse.Namespace, subject: VariantNetwork, kind: str) -> EpochTensors:
     """NeuralArtError: nothing here can look into the epochs of this variant, or there is nothing to compare with."""
     from neuralart.own_model.expected import has_litert
     from neuralart.validation.layers import EpochTensors
@@ -210,7 +146,7 @@ def _layers(args: argparse.Namespace, subject: _Subject, kind: str) -> EpochTens
 
 
 def _compared(
-    args: argparse.Namespace, subject: _Subject, layers: EpochTensors, vectors: Vectors
+    args: argparse.Namespace, subject: VariantNetwork, layers: EpochTensors, vectors: Vectors
 ) -> tuple[LayerFigures, ...]:
     from neuralart.validation import layers as of_layers
     from neuralart.validation import reference
@@ -222,7 +158,7 @@ def _compared(
 
 
 def _outputs(
-    subject: _Subject, machine: Machine | None, inputs: GivenInputs, layers: EpochTensors | None
+    subject: VariantNetwork, machine: Machine | None, inputs: GivenInputs, layers: EpochTensors | None
 ) -> tuple[str, Sequence[bytes]]:
     """What comes out of each sample, and where it was computed; ``machine``: None stands for this computer."""
     from neuralart.emulator import native, runner
@@ -256,7 +192,7 @@ def _outputs(
     return f"{result.machine} ({result.note})", result.networks[0].outputs
 
 
-def _measure(args: argparse.Namespace, subject: _Subject) -> ValidationFigures:
+def _measure(args: argparse.Namespace, subject: VariantNetwork) -> ValidationFigures:
     """What is wrong with what the user gave is said before the run."""
     from neuralart.emulator import runner
     from neuralart.emulator.inputs.preprocessing import elements
@@ -320,7 +256,10 @@ def run(args: argparse.Namespace) -> int:
     if (args.on == _BOARD) != bool(args.port):
         what = "which port?" if args.on == _BOARD else "a port is for a board"
         raise NeuralArtError(what, where=f"--on {args.on}", hint="--on board --port /dev/ttyACM0")
-    subject = _subject(args)
+    from neuralart.emulator.built import built_network
+
+    here = args.on not in (_NATIVE, _BOARD)
+    subject = built_network(args.file, args.build, args.variant, args.network, runs_here=here)
     try:
         found = _measure(args, subject)
     except RunFailure as failure:
