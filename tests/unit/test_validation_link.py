@@ -137,6 +137,7 @@ FAULTS = [
     ("unmarked", "an output is wrongly marked as the last one, or not marked"),
     ("state", "the board sends 'tensor' in state processing; 'tensor' is due in state done"),
     ("short", "an output has 4 bytes, 5 are announced"),
+    ("endless", "a layer of the board has more than 1024 tensors"),
 ]
 
 
@@ -293,6 +294,12 @@ def test_the_command(talk, tmp_path):
     status, out, err = talk(ValidationBoard("32", size=100), "--input", given, "--per-layer", "-o", made)
     lines = ["epoch 1: 0.500 ms", "  h int8[1,16]", "epoch 2: 0.500 ms", "one: 0.500 ms", "  y int8[1,5]"]
     assert (status, err, out.splitlines()[1:]) == (0, "", lines) and made.read_bytes() == network(INPUT)
+    status, out, err = talk(ValidationBoard("31"), "--input", given, "--layers", tmp_path / "of layers", "--lines")
+    file = tmp_path / "of layers" / "000_0.bin"
+    lines[1] += f" -> {file}"
+    lines.insert(2, "  | s:node:mcu_cycles:1:2:3")
+    assert (status, err, out.splitlines()[1:]) == (0, "", lines) and file.read_bytes() == layer(INPUT)
+    assert [each.name for each in file.parent.iterdir()] == [file.name]
     board = ValidationBoard()
     board.memory[:4] = b"abcd"
     status, out, err = talk(board, "--memory", "0x34000000", "4", "-o", made)

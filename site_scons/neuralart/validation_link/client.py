@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neuralart.errors import nearest
@@ -21,6 +22,7 @@ _LAST, _NO_DATA = 256, 512
 _INTERNAL, _LAST_LAYER, _WITHOUT_TENSOR = 1, 2, 4
 _NEWEST = 0x0301
 _MOST_NETWORKS, _MOST_LOGS = 64, 100_000
+_MOST_LAYERS, _MOST_TENSORS = 1 << 16, 1 << 10
 
 
 @dataclass(frozen=True)
@@ -122,44 +124,59 @@ class ValidationClient:
             raise damaged(f"the board has {what}", nearest(name, [each["name"] for each in found]))
         return chosen[0]
 
-    def run(self, network: Fields, inputs: list[bytes], mode: int = IO_ONLY, first: bool = True) -> list[LayerRecord]:
+    def run(
+        self, network: Fields, inputs: list[bytes], mode: int = IO_ONLY, first: bool = True, option: int = 0
+    ) -> list[LayerRecord]:
         """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it.
 
-        With PERF, an input is the one element that fills it.
+        With PERF, an input is the one element that fills it. ``option``: bits that choose what an NPU counts (1 length
+        of epochs, 8 buses, 16 cache, 32 and 64 streams in and out).
         NeuralArtError: another number of inputs, or the board refuses them, or misbehaves.
         """
         if (given := len(inputs)) != (wanted := len(network["inputs"])):
             raise damaged(f"{given} inputs for network '{network['name']}', which has {wanted}")
         if mode & PER_LAYER != IO_ONLY and not self.sync["capability"] & _OBSERVER:
             raise damaged("the board's firmware cannot observe layers", "ask for whole inferences")
-        self._request(_RUN, mode, network["name"], int(first))
+        self._request(_RUN, mode, network["name"], option << 8 | int(first))
         self._answer(_WAITING, "ack", 1.0)
         for number, (data, into) in enumerate(zip(inputs, network["inputs"], strict=True)):
             self._send_data(into["address"], data)
             self._answer(_PROCESSING if number + 1 == given else _WAITING, "ack", 10.0)
             self._ack()
-        layers, more = [], True
-        while True:
+        layers: list[LayerRecord] = []
+        more = True
+        while len(layers) < _MOST_LAYERS:
             seen = len(self.lines)
             operator = self._answer(_PROCESSING, "operator", 50.0)["operator"]
             flags = operator["type"] >> 24
             if not more or not flags & _INTERNAL:
                 break
-            tensors: list[Fields] = []
-            while not flags & _WITHOUT_TENSOR and not (tensors and tensors[-1]["description"]["flags"] & _LAST):
-                tensors.append(self._answer(_PROCESSING, "tensor", 10.0)["tensor"])
-            layers.append(LayerRecord(operator, tuple(tensors), tuple(self.lines[seen:])))
+            tensors = () if flags & _WITHOUT_TENSOR else tuple(self._layer_tensors())
+            layers.append(LayerRecord(operator, tensors, tuple(self.lines[seen:])))
             more = not flags & _LAST_LAYER
+        else:
+            raise damaged(f"the board's network has more than {_MOST_LAYERS} layers")
         outputs = tuple(self._output(last=not left) for left in reversed(range(len(network["outputs"]))))
         return [*layers, LayerRecord(operator, outputs, tuple(self.lines[seen:]))]
 
+    def _tensor(self, state: int, seconds: float, kind: str) -> Fields:
+        tensor: Fields = self._answer(state, "tensor", seconds)["tensor"]
+        data = tensor["data"]
+        if len(data["content"]) != data["size"] and not tensor["description"]["flags"] & _NO_DATA:
+            raise damaged(f"{kind} has {len(data['content'])} bytes, {data['size']} are announced")
+        return tensor
+
+    def _layer_tensors(self) -> Iterator[Fields]:
+        for _ in range(_MOST_TENSORS):
+            yield (tensor := self._tensor(_PROCESSING, 10.0, "a tensor of a layer"))
+            if tensor["description"]["flags"] & _LAST:
+                return
+        raise damaged(f"a layer of the board has more than {_MOST_TENSORS} tensors")
+
     def _output(self, last: bool) -> Fields:
-        tensor: Fields = self._answer(_PROCESSING if not last else _DONE, "tensor", 50.0)["tensor"]
-        flags, data = tensor["description"]["flags"], tensor["data"]
-        if last != bool(flags & _LAST):
+        tensor = self._tensor(_PROCESSING if not last else _DONE, 50.0, "an output")
+        if last != bool(tensor["description"]["flags"] & _LAST):
             raise damaged("an output is wrongly marked as the last one, or not marked")
-        if len(data["content"]) != data["size"] and not flags & _NO_DATA:
-            raise damaged(f"an output has {len(data['content'])} bytes, {data['size']} are announced")
         return tensor
 
     def _memory(self, command: int, address: int, size: int, state: int) -> int:
