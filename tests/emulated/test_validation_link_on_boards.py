@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import re
 from dataclasses import replace
 
@@ -145,6 +146,8 @@ def test_half_messages_are_dropped(machine):
         b"\0\xff" + whole,
         b"\x1f" * 20,
         b"\0\x03\xff\xff\xff" + bytes(29),
+        *(random.Random(seed).randbytes(150) for seed in range(6)),
+        b"\x01I\x20\0\0\0" + bytes(5),  # a frame of the host link that does not end
     ):
         stream.write(data)
         stream.read(0.01)  # Silence

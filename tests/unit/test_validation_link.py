@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import socket
 import sys
-import threading
 
 import pytest
 from hypothesis import given, settings
@@ -322,29 +320,3 @@ def test_a_port_that_is_not_there(capsys, monkeypatch):
     assert capsys.readouterr().err == "neuralart talk: error: COM4: pyserial is not installed (pip install pyserial)\n"
     with pytest.raises(SystemExit, match="2"):
         cli.main(["talk", "COM4", "--memory", "16", "x"])
-
-
-def test_a_real_port(tmp_path, capsys):
-    """Over TCP, with a board that goes away in the end."""
-    pytest.importorskip("serial", reason="pyserial is not installed: pip install scons-neuralart[serial]")
-    board = ValidationBoard()
-    with socket.create_server(("127.0.0.1", 0)) as server:
-
-        def serve():
-            connection, _ = server.accept()
-            with connection:
-                while data := connection.recv(4096):
-                    board.write(data)
-                    if board.seen and board.seen[-1][0] == 11:
-                        return
-                    connection.sendall(bytes(board.out))
-                    board.out.clear()
-
-        thread = threading.Thread(target=serve)
-        thread.start()
-        url = f"socket://127.0.0.1:{server.getsockname()[1]}"
-        given = tmp_path / "input.bin"
-        given.write_bytes(INPUT)
-        assert cli.main(["talk", url, "--input", str(given)]) == 1
-        thread.join(10)
-    assert f"{url}: the port fails: " in capsys.readouterr().err
