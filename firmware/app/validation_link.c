@@ -2,15 +2,14 @@
 #include "validation_link.h"
 
 #include "app_networks.h"
-#include "text_line.h"
 #include "user_io.h"
+#include "validation_lines.h"
 #include "validation_run.h"
 #include "validation_wire.h"
 
 #define CHUNK 1024u
 #define RUNTIME 0x00010004u                /* NPU runtime, GCC */
 #define RUNTIME_MODEL (RUNTIME | 7u << 24) /* sizes of activations and weights, and MACC, are not told */
-#define STM32N6 0x486u
 
 enum { SYNC = 0, SYS_INFO = 1, NETWORK_INFO = 10, NETWORK_RUN = 11, READ = 20, WRITE = 21, CHECKSUM = 22 };
 
@@ -29,31 +28,13 @@ static void system_fields(const void *of) {
   wire_put_u32(1, NEURALART_DEVICE_ID);
   wire_put_u32(2, NEURALART_CORE_HZ);
   wire_put_u32(3, NEURALART_BUS_HZ);
-  wire_put_u32(4, (NEURALART_DEVICE_ID == STM32N6 ? 5u : 3u) << 24 | 1u << 16); /* series N6 or H7, floating point */
+  wire_put_u32(4, (NEURALART_DEVICE_ID == VALIDATION_STM32N6 ? 5u : 3u) << 24 | 1u << 16); /* series N6 or H7, floating point */
   if (wire_header == 2u) {
     wire_put_u32(5, 0); /* packets stay as they are */
   }
   for (unsigned i = 0; i < sizeof more / sizeof more[0]; i++) {
     wire_put_u32(wire_header == 2u ? 6 : 5, more[i]);
   }
-}
-
-static bool say_number(const char *name, uint32_t value) {
-  static text_line_t line;
-  line.length = 0;
-  text_add(&line, "s:config:");
-  text_add(&line, name);
-  text_add_decimal(&line, (int)value);
-  return wire_say(line.text);
-}
-
-/* What profilers want to know of an NPU before the first network. */
-static bool say_config(void) {
-  return NEURALART_DEVICE_ID != STM32N6 ||
-         (wire_say("s:config:version:1.0") && wire_say("s:config:dev_id:0x486") &&
-          say_number("mcu_freq:", NEURALART_CORE_HZ) && say_number("noc_freq:", NEURALART_BUS_HZ) &&
-          say_number("npu_freq:", NEURALART_NPU_HZ) && say_number("nic_freq:", NEURALART_BUS_HZ) &&
-          say_number("npu_cache:", 0));
 }
 
 static void model_fields(const void *of) {
@@ -173,7 +154,7 @@ static void answer(void) {
   } else if (command == SYS_INFO) {
     wire_respond(IDLE, 11, system_fields, NULL);
   } else if (command == NETWORK_INFO && param < app_network_count) {
-    if (say_config()) {
+    if (validation_say_config()) {
       wire_respond(IDLE, 22, model_fields, &app_networks[param]);
     }
   } else if (command == NETWORK_RUN && network != NULL) {

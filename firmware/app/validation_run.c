@@ -1,15 +1,12 @@
 #ifdef NEURALART_VALIDATION_LINK
 #include "validation_run.h"
 
-#include "text_line.h"
 #include "user_io.h"
+#include "validation_lines.h"
 #include "validation_link.h"
 #include "validation_wire.h"
 
 enum { PER_LAYER = 2, WITH_DATA = 4, PERF = 8, CONSTANT = 512 };
-/* Measurements that the option word asks for: lengths of epochs on the NPU, which its streams have too, or its buses. */
-enum { EPOCH_LENGTHS = 1, STREAMS = 0x66, BUSES = 8 };
-enum { FLAG_INTERNAL = 1, FLAG_WITHOUT_TENSOR = 4 };
 
 /* The counter of the debug unit, which need not be there, or run: then it stands still. */
 #define DEMCR (*(volatile uint32_t *)0xE000EDFCu)
@@ -18,9 +15,11 @@ enum { FLAG_INTERNAL = 1, FLAG_WITHOUT_TENSOR = 4 };
 #define DWT_LAR (*(volatile uint32_t *)0xE0001FB0u)
 
 __attribute__((weak)) uint32_t validation_link_cycles(void) {
-  DEMCR |= 1u << 24; /* TRCENA */
-  DWT_LAR = 0xC5ACCE55u;
-  DWT_CTRL |= 1u; /* CYCCNTENA */
+  if ((DWT_CTRL & 1u) == 0) {
+    DEMCR |= 1u << 24; /* TRCENA */
+    DWT_LAR = 0xC5ACCE55u;
+    DWT_CTRL |= 1u; /* CYCCNTENA */
+  }
   return DWT_CYCCNT;
 }
 
@@ -142,18 +141,7 @@ static void operator_fields(const void *of) {
   wire_put_i32(8, -1);
 }
 
-/* An epoch block that is due. */
-typedef struct {
-  uint32_t index;
-  int epoch, last; /* as the compiler numbers them; below 0: the runtime's own, behind the one before it */
-  int current;     /* of both: the last one that is not below 0 */
-  uint32_t kind;
-  uint16_t flags;
-} layer_t;
-
-static const char *const kinds[] = {"HW", "EXTRA", "SW", "HYBRID", "EC"};
-
-static void next_layer(layer_t *layer, const LL_ATON_RT_EpochBlockItem_t *block) {
+static void next_layer(validation_layer_t *layer, const LL_ATON_RT_EpochBlockItem_t *block) {
   layer->index++;
 #ifdef LL_ATON_EB_DBG_INFO
   layer->epoch = block->epoch_num;
@@ -178,7 +166,7 @@ static const LL_Buffer_InfoTypeDef *internals(const NN_Instance_TypeDef *instanc
 }
 
 /* What a layer wrote: sends it, or only counts it. The runtime's own epochs belong to the one before them. */
-static uint32_t written(const NN_Instance_TypeDef *instance, const layer_t *layer, uint32_t send, uint32_t flags) {
+static uint32_t written(const NN_Instance_TypeDef *instance, const validation_layer_t *layer, uint32_t send, uint32_t flags) {
   const LL_Buffer_InfoTypeDef *tables[] = {internals(instance), user_io_outputs(instance)};
   uint32_t found = 0;
   for (unsigned t = 0; layer->epoch >= 0 && t < 2u; t++) {
@@ -197,69 +185,6 @@ static uint32_t written(const NN_Instance_TypeDef *instance, const layer_t *laye
   return found;
 }
 
-/* ---- lines for profilers ---- */
-
-static text_line_t line;
-
-static void say_node(const char *what) {
-  line.length = 0;
-  text_add(&line, "s:node:");
-  text_add(&line, what);
-}
-
-static void add_number(uint32_t value) {
-  char digit[] = {(char)('0' + value % 10u), '\0'};
-  if (value > 9u) {
-    add_number(value / 10u);
-  }
-  text_add(&line, digit);
-}
-
-static void add_field(int value) {
-  text_add(&line, ":");
-  text_add_decimal(&line, value);
-}
-
-static void add_hex(uint32_t value) {
-  text_add(&line, ":");
-  for (unsigned shift = 32; shift != 0; shift -= 4) {
-    char digit[] = {"0123456789ABCDEF"[value >> (shift - 4u) & 15u], '\0'};
-    text_add(&line, digit);
-  }
-}
-
-static void add_layer(const layer_t *layer) {
-  add_field((int)layer->index);
-  add_field(layer->current);
-  add_field(layer->epoch);
-  add_field(layer->last);
-}
-
-static bool say_begin(const layer_t *layer) {
-  say_node("evt_pre_start");
-  add_layer(layer);
-  add_hex(layer->flags);
-  add_hex((FLAG_INTERNAL | FLAG_WITHOUT_TENSOR) << 24 | layer->kind);
-  text_add(&line, ":");
-  text_add(&line, kinds[layer->kind & 15u]);
-  return wire_say(line.text);
-}
-
-/* No cycles of an NPU: the epochs of this runtime are the core's. */
-static bool say_end(const layer_t *layer, uint32_t tensors, uint32_t cycles, uint32_t measured) {
-  say_node("evt_post_end");
-  add_layer(layer);
-  add_field((int)tensors);
-  if (!wire_say(line.text)) {
-    return false;
-  }
-  say_node("mcu_cycles:0:");
-  add_number(cycles);
-  text_add(&line, ":0");
-  bool lengths = (measured & STREAMS) != 0 || (measured & (EPOCH_LENGTHS | BUSES)) == EPOCH_LENGTHS;
-  return wire_say(line.text) && (!lengths || wire_say("s:node:npu_cycles:0:0:0"));
-}
-
 /* ---- inference ---- */
 
 /* One epoch block, in as many steps as the runtime wants. False: it was the last one. */
@@ -272,36 +197,47 @@ static bool run_block(NN_Instance_TypeDef *instance) {
   return more;
 }
 
-void validation_run(const app_network_t *network, uint32_t param, uint32_t option) {
-  NN_Instance_TypeDef *instance = network->instance;
-  if (!take_inputs(instance, param)) {
-    return;
-  }
-  uint32_t total = 0;
+/* The layers, one after the other. False: the host is gone. */
+static bool run_layers(NN_Instance_TypeDef *instance, uint32_t param, uint32_t *total) {
   bool layers = (param & (PER_LAYER | WITH_DATA)) != 0;
-  layer_t layer = {.index = UINT32_MAX};
+  validation_layer_t layer = {.index = UINT32_MAX};
   LL_ATON_RT_Reset_Network(instance);
   for (bool more = true; more;) {
     next_layer(&layer, instance->exec_state.current_epoch_block);
-    if (layers && !say_begin(&layer)) {
-      return;
+    if (layers && !validation_say_begin(&layer)) {
+      return false;
     }
     uint32_t start = validation_link_cycles();
     more = run_block(instance);
     uint32_t cycles = validation_link_cycles() - start;
-    total += cycles;
+    *total += cycles;
     if (!layers) {
       continue;
     }
     uint32_t tensors = written(instance, &layer, 0, 0);
-    if (!say_end(&layer, tensors, cycles, option >> 8)) {
-      return;
+    if (!validation_say_end(&layer, tensors, cycles)) {
+      return false;
     }
     uint32_t flags = FLAG_INTERNAL | (tensors == 0 ? FLAG_WITHOUT_TENSOR : 0u);
     uint32_t id = (uint32_t)layer.last << 16 | ((uint32_t)layer.current & 0xffffu);
     operator_t epoch = {"", flags << 24 | layer.kind, id, cycles};
     wire_respond(PROCESSING, 16, operator_fields, &epoch);
     (void)written(instance, &layer, tensors, IN_POOL | ((param & WITH_DATA) != 0 ? 0u : NO_DATA));
+  }
+  return true;
+}
+
+void validation_run(const app_network_t *network, uint32_t param, uint32_t option) {
+  NN_Instance_TypeDef *instance = network->instance;
+  if (!take_inputs(instance, param)) {
+    return;
+  }
+  uint32_t total = 0;
+  validation_lines_begin((param & (PER_LAYER | WITH_DATA)) != 0, option >> 8);
+  bool done = run_layers(instance, param, &total);
+  validation_lines_end();
+  if (!done) {
+    return;
   }
   operator_t whole = {network->name, 0, 0, total};
   wire_respond(PROCESSING, 16, operator_fields, &whole);

@@ -87,7 +87,7 @@ def whole_session(client, ram):
         "s:node:evt_post_end:1:1:1:1:1",
         "s:node:mcu_cycles:0:0:0",
     )
-    *layers, whole = client.run(network, [pixels(1)], WITH_DATA, option=0x31)
+    *layers, whole = client.run(network, [pixels(1)], WITH_DATA, counters=0x31)
     scores, sums = reference(pixels(1))[:16], reference(pixels(1))[16:]
     assert [contents(layer) for layer in layers] == [[scores[::-1]], [scores], [sums]]
     assert [layer.tensors[0]["description"]["name"] for layer in layers] == ["hidden", "scores", "sums"]
@@ -167,6 +167,7 @@ def test_a_session_on_qemu(tmp_path):
     builder = Builder(tmp_path / "objects", board, "qemu", FLASH, 0x31000000)
     image = builder.image(tmp_path / "image", memory=memory_init(()), app_defines=(DEFINES[0],))
     with QemuMachine(board, board.machines["qemu"], image.elf, [(image.weights, FLASH)]) as machine:
+        assert [each.name for each in Session(machine, timeout=60.0).hello()] == ["toy"]  # It has started
         whole_session(ValidationClient(Stream(machine)), 0x31001000)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from neuralart.errors import nearest
@@ -15,6 +14,7 @@ _IDLE, _WAITING, _PROCESSING, _DONE, _ERROR = range(5)
 _ERRORS = "none,invalid size,invalid format,invalid state,invalid parameter,invalid shape,invalid command,"
 _ERRORS += "not initialized,memory overflow,error,generic error"
 _GENERIC = 10
+_MOST_LAYERS, _MOST_TENSORS = 1 << 16, 1 << 10
 _OBSERVER, _MEMORY = 1, 8  # Capabilities of a board
 IO_ONLY, PER_LAYER, WITH_DATA, PERF = 1, 3, 7, 0x209
 """What a run tells: outputs; also layers; also their tensors; or durations alone, of inputs that the board makes up."""
@@ -22,7 +22,6 @@ _LAST, _NO_DATA = 256, 512
 _INTERNAL, _LAST_LAYER, _WITHOUT_TENSOR = 1, 2, 4
 _NEWEST = 0x0301
 _MOST_NETWORKS, _MOST_LOGS = 64, 100_000
-_MOST_LAYERS, _MOST_TENSORS = 1 << 16, 1 << 10
 
 
 @dataclass(frozen=True)
@@ -125,19 +124,18 @@ class ValidationClient:
         return chosen[0]
 
     def run(
-        self, network: Fields, inputs: list[bytes], mode: int = IO_ONLY, first: bool = True, option: int = 0
+        self, network: Fields, inputs: list[bytes], mode: int = IO_ONLY, first: bool = True, counters: int = 0
     ) -> list[LayerRecord]:
         """One inference, ``first`` or not of a batch: its layers if asked for, then the whole of it.
 
-        With PERF, an input is the one element that fills it. ``option``: bits that choose what an NPU counts (1 length
-        of epochs, 8 buses, 16 cache, 32 and 64 streams in and out).
+        With PERF, an input is the one element that fills it. ``counters``: what a firmware for profiling counts.
         NeuralArtError: another number of inputs, or the board refuses them, or misbehaves.
         """
         if (given := len(inputs)) != (wanted := len(network["inputs"])):
             raise damaged(f"{given} inputs for network '{network['name']}', which has {wanted}")
         if mode & PER_LAYER != IO_ONLY and not self.sync["capability"] & _OBSERVER:
             raise damaged("the board's firmware cannot observe layers", "ask for whole inferences")
-        self._request(_RUN, mode, network["name"], option << 8 | int(first))
+        self._request(_RUN, mode, network["name"], counters << 8 | int(first))
         self._answer(_WAITING, "ack", 1.0)
         for number, (data, into) in enumerate(zip(inputs, network["inputs"], strict=True)):
             self._send_data(into["address"], data)
@@ -166,11 +164,12 @@ class ValidationClient:
             raise damaged(f"{kind} has {len(data['content'])} bytes, {data['size']} are announced")
         return tensor
 
-    def _layer_tensors(self) -> Iterator[Fields]:
-        for _ in range(_MOST_TENSORS):
-            yield (tensor := self._tensor(_PROCESSING, 10.0, "a tensor of a layer"))
-            if tensor["description"]["flags"] & _LAST:
-                return
+    def _layer_tensors(self) -> list[Fields]:
+        tensors: list[Fields] = []
+        while len(tensors) < _MOST_TENSORS:
+            tensors.append(self._tensor(_PROCESSING, 10.0, "a tensor of a layer"))
+            if tensors[-1]["description"]["flags"] & _LAST:
+                return tensors
         raise damaged(f"a layer of the board has more than {_MOST_TENSORS} tensors")
 
     def _output(self, last: bool) -> Fields:
