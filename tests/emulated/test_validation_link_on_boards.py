@@ -59,7 +59,9 @@ def n6(tmp_path_factory):
 @pytest.fixture
 def machine(n6):
     board, _, image = n6
-    return UnicornBoard(board, board.machines["unicorn"], read_elf(image.elf), [read_raw(image.weights, FLASH)])
+    made = UnicornBoard(board, board.machines["unicorn"], read_elf(image.elf), [read_raw(image.weights, FLASH)])
+    assert [each.name for each in Session(made, timeout=60.0).hello()] == ["toy"]  # It has started
+    return made
 
 
 def contents(record):
